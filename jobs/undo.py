@@ -35,7 +35,7 @@ def undo_applied_run(context: dg.OpExecutionContext, store: dg.ResourceParam[Sto
             items=items or None,
             namespace=context.op_config["namespace"].strip() or None,
             dagster_run_id=context.run_id,
-            announce=lambda about: _tell(context, about),
+            announce=lambda about: _log(context, about),
         )
     except STORE_PROBLEMS as refusal:
         raise dg.Failure(error_text(refusal), allow_retries=False) from None
@@ -43,7 +43,7 @@ def undo_applied_run(context: dg.OpExecutionContext, store: dg.ResourceParam[Sto
     context.log_event(dg.AssetObservation(APPLIED, metadata=metadata, partition=result.namespace))
 
 
-def _tell(context: dg.OpExecutionContext, about: Undoing) -> None:
+def _log(context: dg.OpExecutionContext, about: Undoing) -> None:
     counted = ", ".join(f"{n:,} of {name}" for name, n in about.operations.items()) or "nothing"
     began = f"{about.started_at:%Y-%m-%d %H:%M} UTC"
     context.log.info(f"Undoing {about.mode} run {about.run_id} of {about.namespace}, begun {began}: {counted}.")

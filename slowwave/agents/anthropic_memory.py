@@ -57,7 +57,7 @@ class _Commands:
 
     def create(self, path: str, text: str) -> str:
         name = _file_name(path)
-        _told(lambda: self._files.create(name, text), there=f"Error: File {path} already exists")
+        _with_tool_errors(lambda: self._files.create(name, text), there=f"Error: File {path} already exists")
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old: str, new: str) -> str:
@@ -69,7 +69,7 @@ class _Commands:
             return text[:at] + new + text[at + len(old) :]
 
         missing = f"Error: The path {path} does not exist. Please provide a valid path."
-        text = _told(lambda: self._files.edit(name, replaced), missing=missing)
+        text = _with_tool_errors(lambda: self._files.edit(name, replaced), missing=missing)
         return f"The memory file has been edited.\n{_snippet(text, at, new)}"
 
     def insert(self, path: str, line: int, inserted: str) -> str:
@@ -87,21 +87,21 @@ class _Commands:
             lines[line:line] = inserted.removesuffix("\n").split("\n")
             return "\n".join(lines) + "\n"
 
-        _told(lambda: self._files.edit(name, longer), missing=f"Error: The path {path} does not exist")
+        _with_tool_errors(lambda: self._files.edit(name, longer), missing=f"Error: The path {path} does not exist")
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
         name = _name_of(path)
         if not name:
             raise ToolError(f"Error: {ROOT} itself cannot be deleted")
-        _told(lambda: self._files.delete(name), missing=f"Error: The path {path} does not exist")
+        _with_tool_errors(lambda: self._files.delete(name), missing=f"Error: The path {path} does not exist")
         return f"Successfully deleted {path}"
 
     def rename(self, old: str, new: str) -> str:
         name, other = _name_of(old), _file_name(new)
         if not name:
             raise ToolError(f"Error: {ROOT} itself cannot be renamed")
-        _told(
+        _with_tool_errors(
             lambda: self._files.rename(name, other),
             missing=f"Error: The path {old} does not exist",
             there=f"Error: The destination {new} already exists",
@@ -109,7 +109,7 @@ class _Commands:
         return f"Successfully renamed {old} to {new}"
 
     def clear(self) -> str:
-        _told(lambda: self._files.delete(""))
+        _with_tool_errors(lambda: self._files.delete(""))
         return "All memory cleared"
 
 
@@ -229,7 +229,7 @@ def _file_name(path: str) -> str:
     return name
 
 
-def _told(do: Callable[[], Answer], *, missing: str = "", there: str = "") -> Answer:
+def _with_tool_errors(do: Callable[[], Answer], *, missing: str = "", there: str = "") -> Answer:
     """What an operation gives; a refusal as the tool's error, in its own words where it has some."""
     try:
         return do()
@@ -242,7 +242,7 @@ def _told(do: Callable[[], Answer], *, missing: str = "", there: str = "") -> An
 
 
 def _found(path: str, read: Callable[[], Answer]) -> Answer:
-    return _told(read, missing=f"The path {path} does not exist. Please provide a valid path.")
+    return _with_tool_errors(read, missing=f"The path {path} does not exist. Please provide a valid path.")
 
 
 def _only_place(path: str, text: str, old: str) -> int:

@@ -136,7 +136,7 @@ class SlowwaveStore(BaseStore):
         for op in ops:
             if isinstance(op, GetOp):
                 found = named.get((op.namespace, op.key))
-                answers.append(found and _told(found))
+                answers.append(found and _as_item(found))
             elif isinstance(op, SearchOp):
                 answers.append([_scored(item) for item in _searched(connection, known, op, recalls)])
             elif isinstance(op, ListNamespacesOp):
@@ -213,7 +213,7 @@ def _fields(item: AgentItem) -> Mapping[str, Any]:
     }
 
 
-def _told(item: AgentItem) -> Item:
+def _as_item(item: AgentItem) -> Item:
     return Item(**_fields(item))
 
 

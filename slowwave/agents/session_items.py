@@ -99,7 +99,7 @@ class SessionItems:
             row = connection.execute(_LAST_PAGE, (namespace, self.session_id)).fetchone()
             pages = _paged(given, *((1, 0) if row is None else (int(str(row[0])), int(str(row[1])))))
             connection.execute(_ADD, (namespace, self.session_id, pages, given))
-            self._tell(connection, namespace, pages)
+            self._update_pages(connection, namespace, pages)
 
     def pop(self) -> Any:
         """Take the newest item back, and its words; None where there is none."""
@@ -108,7 +108,7 @@ class SessionItems:
             row = connection.execute(_POP, (namespace, self.session_id)).fetchone()
             if row is None:
                 return None
-            self._tell(connection, namespace, [int(str(row[0]))])
+            self._update_pages(connection, namespace, [int(str(row[0]))])
         return json.loads(str(row[1]))
 
     def clear(self) -> None:
@@ -129,11 +129,11 @@ class SessionItems:
         connection.execute(_LOCK, (namespace, self.session_id))
         return namespace
 
-    def _tell(self, connection: Connection, namespace: str | None, pages: Sequence[int]) -> None:
+    def _update_pages(self, connection: Connection, namespace: str | None, pages: Sequence[int]) -> None:
         """Bring pages to what their items say."""
         for page in dict.fromkeys(pages):
             rows = connection.execute(_ON_PAGE, (namespace, self.session_id, page)).fetchall()
-            told = [_told(json.loads(str(item)), at) for item, at in rows]
+            told = [_item_text(json.loads(str(item)), at) for item, at in rows]
             if said := "\n\n".join(filter(None, told)):
                 request = SessionIngestRequest(
                     path=self._path(page),
@@ -167,7 +167,7 @@ def _paged(given: Sequence[str], page: int, filled: int) -> list[int]:
     return pages
 
 
-def _told(item: object, at: object) -> str:
+def _item_text(item: object, at: object) -> str:
     """What somebody said in an item, as a session's page has it; empty for calls of tools and the like."""
     if not isinstance(item, Mapping):
         return ""

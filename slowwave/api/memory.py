@@ -74,7 +74,7 @@ class Memory:
         given = locals()
         from slowwave.recall.wake_request import WakeRequest, wake
 
-        return self._told(wake, _request(WakeRequest, given))
+        return self._answered(wake, _request(WakeRequest, given))
 
     def active(
         self,
@@ -94,7 +94,7 @@ class Memory:
         given = locals()
         from slowwave.recall.active_request import ActiveMemoryRequest, active_memory
 
-        return self._told(active_memory, _request(ActiveMemoryRequest, given))
+        return self._answered(active_memory, _request(ActiveMemoryRequest, given))
 
     def get(self, path: str, *, from_line: int = 1, lines: int | None = None, corpus: str | None = None) -> GetResponse:
         """A page of a corpus, or lines of it; see ``slowwave.corpus.page_lookup.GetRequest``. What is read on purpose counts as recalled
@@ -108,7 +108,7 @@ class Memory:
             shown = Lines(found.path, found.from_line, found.from_line + found.lines_returned - 1)
             return Answered(found, (Recalled(pages=(shown,), used=True),))
 
-        return self._told(read, _request(GetRequest, given))
+        return self._answered(read, _request(GetRequest, given))
 
     def link(
         self,
@@ -141,7 +141,7 @@ class Memory:
         given = locals()
         from slowwave.recall.research_request import ResearchRequest, research
 
-        told = self._told(research, _request(ResearchRequest, given))
+        told = self._answered(research, _request(ResearchRequest, given))
         if not save:
             return told
         from slowwave.corpus.research_page import keep_research
@@ -286,7 +286,7 @@ class Memory:
             settings = settings_of(connection, self.namespace)
             return purge(connection, self.namespace, request, settings, follow=True)
 
-    def _told(
+    def _answered(
         self, answer: Callable[[Connection, str, Request, Settings], Answered[Response]], request: Request
     ) -> Response:
         """An answer of this namespace; what it recalls is logged behind it."""

@@ -269,7 +269,7 @@ def plan(
     if night.plan is not None and night.state != "empty":
         return NightPlan(namespace, night.plan.plan_hash, store)
     with store.connect("reader") as connection:
-        return NightPlan(namespace, _standing(connection, namespace), store)
+        return NightPlan(namespace, _current_plan(connection, namespace), store)
 
 
 def _changes(item: Item, names: Mapping[str, str]) -> tuple[str, ...]:
@@ -278,7 +278,7 @@ def _changes(item: Item, names: Mapping[str, str]) -> tuple[str, ...]:
     return (*row_changes(item, names).lines, *(f"says then: {text}" for text in said))
 
 
-def _standing(connection: Connection, namespace: str) -> str:
+def _current_plan(connection: Connection, namespace: str) -> str:
     """The plan that stands where a night made none: the newest that waits, else the newest; one that was undone stands no longer."""
     if waiting := waiting_plans(connection, namespace):
         return waiting[0]

@@ -237,7 +237,7 @@ class _Run:
             self.done += len(batch)
             self.throttle.took(seconds)
             note_progress(self.connection, self.claim, "apply", self.done, total)
-            self._tell(batch, statuses, seconds)
+            self._report(batch, statuses, seconds)
             if self.progress:
                 self.progress(self.done, total)
         for follow in self.before_end:
@@ -343,7 +343,7 @@ class _Run:
                 statuses[item.id] = "failed"
         return statuses
 
-    def _tell(self, batch: Sequence[Item], statuses: Mapping[str, str], seconds: float) -> None:
+    def _report(self, batch: Sequence[Item], statuses: Mapping[str, str], seconds: float) -> None:
         if not self.stream.sinks:
             return
         share = seconds * 1000 / len(batch)

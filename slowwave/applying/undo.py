@@ -187,7 +187,7 @@ def undo_run(
                 if undone:
                     deliver(store)
                 phase.operations = len(undone)
-                _tell(connection, stream, source, undone, status, time.monotonic() - began)
+                _report(connection, stream, source, undone, status, time.monotonic() - began)
             stream.ended("undo", "completed", {status: len(undone)}, began, len(undone))
         except DreamCancelled as problem:
             end_claim(connection, claim, "cancelled", error=str(problem))
@@ -401,7 +401,7 @@ def _row_ids(mutation: object) -> list[str]:
     return sorted(str(r["id"]) for r in rows)
 
 
-def _tell(
+def _report(
     connection: Connection, stream: Stream, source: Run, items: Sequence[str], status: str, seconds: float
 ) -> None:
     """Tell the stream of every item: which, of what operation, and its share of the time."""

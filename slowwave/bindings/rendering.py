@@ -87,7 +87,7 @@ def select_vectors(binding: Binding, table: str, scope: Scope | Scopes, model: s
         row_id_sql(binding, rows, "t"),
         vector,
         _placed(rows, scope, holder),
-        _standing(rows, scope, holder),
+        _in_scope(rows, scope, holder),
     )  # OFFSET 0: else the length of each vector of the table is looked at, and a long one has to be fetched for that
     return sql.SQL("SELECT * FROM ({}) AS v WHERE vector_dims(v.vector) = {}").format(
         found_first, sql.Literal(dimensions)
@@ -102,7 +102,7 @@ def select_dimensions(binding: Binding, table: str, scope: Scope | Scopes) -> sq
         return None
     holder, column = found
     rows = binding.tables[VECTORS[table]]
-    source, standing = _placed(rows, scope, holder), _standing(rows, scope, holder)
+    source, standing = _placed(rows, scope, holder), _in_scope(rows, scope, holder)
     vector = _vector(holder, column, rows)
     if isinstance(scope, Scopes):
         return sql.SQL(
@@ -154,7 +154,7 @@ def _bound_rows(binding: Binding, bound: BoundTable, table: Table, scope: Scope 
         namespace=sql.SQL("k.namespace_id") if isinstance(scope, Scopes) else sql.Literal(scope.namespace_id),
         name=sql.Literal(bound.name),
         id=row_id_sql(binding, bound, "t"),
-        standing=_standing(bound, scope, bound),
+        standing=_in_scope(bound, scope, bound),
     )
 
 
@@ -170,7 +170,7 @@ def _versions(binding: Binding, bound: BoundTable, scope: Scope | Scopes) -> sql
         content=text_of(bound.columns["content"], "t"),
         recorded=_recorded(bound),
         source=_placed(bound, scope, bound),
-        standing=_standing(bound, scope, bound),
+        standing=_in_scope(bound, scope, bound),
     )
 
 
@@ -343,7 +343,7 @@ def _placed(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.
     )
 
 
-def _standing(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.Composable:
+def _in_scope(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.Composable:
     """``standing_sql``; which of several namespaces a row is in is for ``_placed`` to say."""
     return standing_sql(rows, Scope("", whole=True) if isinstance(scope, Scopes) else scope, holder)
 

@@ -208,7 +208,7 @@ class _Work:
             self.now,
             visibility=str(fields.get("visibility") or ""),
             sensitivity=str(fields.get("sensitivity") or ""),
-            own=_standing(text),
+            own=_prose_of(text),
         )
 
     def written(
@@ -315,7 +315,7 @@ class _Work:
         self.found.remarks.append(PageRemark(text, (*rows, *(page.id for page in pages))))
 
 
-def _standing(text: str) -> StandingWords:
+def _prose_of(text: str) -> StandingWords:
     try:
         return StandingWords.of(text[frontmatter(text).end :])
     except UnreadableFile:  # such a page is left alone

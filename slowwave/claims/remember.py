@@ -229,7 +229,7 @@ class _Call:
         page = evidence(self.request, title, self.screened.said, self.now)
         known = _Known() if subject is None or self.screened.hidden else self.known(subject)
         claim_id = None if self.request.dry_run else self._stored(found, known, page, vectors)
-        return self._told(found, known, page, claim_id, vectors.warning)
+        return self._response(found, known, page, claim_id, vectors.warning)
 
     def _locked(self, found: Resolution) -> Resolution:
         """The same subject, which nobody else writes now; one that somebody has just made is found."""
@@ -333,7 +333,7 @@ class _Call:
             raise refusal(problem) from None
         return row[0] if row else None
 
-    def _told(
+    def _response(
         self, found: Resolution, known: _Known, page: EvidencePage, claim_id: str | None, warning: str
     ) -> RememberResponse:
         request, hidden = self.request, self.screened.hidden

@@ -112,7 +112,7 @@ def resolve(connection: Connection, namespace_id: str, said: str, scope: Family 
         if len(found) == 1:
             return Resolution("known", found[0], matched_by=by, sureness="high")
         if found:
-            return Resolution("ambiguous", candidates=_told(found))
+            return Resolution("ambiguous", candidates=_as_candidates(found))
     if ref is None and not _ID.fullmatch(said.lower()):
         near, learnt = near_names(said, _of_family(_begin_alike(connection, namespace_id, said), family))
         if len(near) == 1 and near[0][1] != "low":
@@ -120,7 +120,7 @@ def resolve(connection: Connection, namespace_id: str, said: str, scope: Family 
                 "known", near[0][0], matched_by="matching", sureness=near[0][1], learnt=said if learnt else ""
             )
         if near:
-            return Resolution("ambiguous", candidates=_told([subject for subject, _ in near]))
+            return Resolution("ambiguous", candidates=_as_candidates([subject for subject, _ in near]))
     elif ref is None:
         return Resolution("unresolved")
     new = ref or (SubjectRef(scope, slug_of(said)) if scope is not None else None)
@@ -228,5 +228,5 @@ def _of_family(subjects: Sequence[Subject], family: Family | None) -> list[Subje
     return [subject for subject in subjects if family is None or subject.family == family]
 
 
-def _told(subjects: Sequence[Subject]) -> tuple[SubjectCandidate, ...]:
+def _as_candidates(subjects: Sequence[Subject]) -> tuple[SubjectCandidate, ...]:
     return tuple(subject.candidate() for subject in sorted(subjects, key=lambda s: (s.name, s.id))[:SHOWN])

@@ -97,9 +97,9 @@ class NightTotals:
             f"{counted(self.new, 'new item')}, {self.carried:,} carried over{late}: {decided:,} to approve, {counted(reviews, 'question')}."
         )
         if self.findings:
-            say(f"Found by audits: {_told(self.findings)}.")
+            say(f"Found by audits: {_counts_text(self.findings)}.")
         if self.operations:
-            say(f"Proposed: {_told({name: sum(n.values()) for name, n in self.operations.items()})}.")
+            say(f"Proposed: {_counts_text({name: sum(n.values()) for name, n in self.operations.items()})}.")
         for why, many in self.held_back.most_common(1):
             say(f"{counted(many, 'proposal is', 'proposals are')} not planned. {why}")
         if self.planned:
@@ -132,7 +132,7 @@ def show_failures(failures: Sequence[tuple[str, SlowwaveError]]) -> None:
         say(f"{', '.join(names[:LISTED])}{more}: {same[0][1]}", console=err)
 
 
-def _told(counts: Mapping[str, int]) -> str:
+def _counts_text(counts: Mapping[str, int]) -> str:
     """Counts by name, the most first, the tail as how many there are of it."""
     ordered = sorted(((n, name) for name, n in counts.items() if n), key=lambda pair: (-pair[0], pair[1]))
     rest = sum(n for n, _ in ordered[LISTED:])

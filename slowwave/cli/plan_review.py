@@ -155,7 +155,7 @@ def _plan(store: Store, namespace: str, prefix: str | None) -> StoredPlan:
 
 def _ask(desk: _Desk) -> None:
     """Question after question, until nothing is open, the reviewer leaves or the input ends."""
-    _tell_followed(desk)
+    _print_followed(desk)
     shown = ""
     while True:
         asked = desk.queue()
@@ -180,7 +180,7 @@ def _ask(desk: _Desk) -> None:
     _ending(desk)
 
 
-def _tell_followed(desk: _Desk) -> None:
+def _print_followed(desk: _Desk) -> None:
     """Which answers come from the plan before, and which of its answers no longer have a question."""
     from slowwave.review.following import gone_drafts
 

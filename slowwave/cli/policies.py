@@ -32,7 +32,7 @@ def list_(
     if not found:
         say("Nobody accepted a policy. `slowwave plans review NAMESPACE --by NAME` offers what answers teach, with r.")
     for one in found:
-        _tell(one)
+        _print_policy(one)
     if standing := [one for one in found if one.stands]:
         name = argument(standing[0].namespace)
         suggest("Revoke one", f'{program()} policies revoke {name} {standing[0].id[:8]} --by YOUR-NAME --reason "WHY"')
@@ -57,7 +57,7 @@ def revoke(
         say(f"Revoked the {done.name}. It {done.did} {counted(done.decided, 'item')}{again}.")
 
 
-def _tell(one: Policy) -> None:
+def _print_policy(one: Policy) -> None:
     say(f"{one.id[:8]} · {one.namespace} · {one.name} · {one.operation} · says {one.verdict}")
     say(short(one.says), indent=2)
     say(

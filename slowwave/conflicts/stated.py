@@ -135,7 +135,7 @@ def _find(snapshot: Snapshot) -> Replacements:
             about, since = (subject, relation), int(when[last.statement])
             earlier = not many and bool(when[other.statement] < since)
             noted = earlier and (not states.is_state(relation) or (replaces and states.is_named_state(relation)))
-            if noted and (told := _telling(read.rows, last.statement, about)):
+            if noted and (told := _source_of(read.rows, last.statement, about)):
                 value = OverValue(tuple(other.object.split()), *told)
                 if replaces:
                     values.append(value)
@@ -174,17 +174,17 @@ def _ended_before(snapshot: Snapshot, read: _StatedRelations) -> Iterator[OverVa
     gone = pc.and_(pc.is_valid(table["invalidated_at"]), pc.is_null(table["merged_into"]))
     table = table.filter(pc.and_(gone, pc.is_valid(table["valid_to"])))
     table = table.append_column("text", version_texts(snapshot, table["current_version_id"]))
-    table = _telling_of_relations(table)
+    table = _rows_of_relations(table)
     ends = pc.cast(table["valid_to"], pa.int64()).to_pylist()
     when = read.rows.last()
     for row, group, stated in _sayings(table):
         since = [s for s in read.every.get(group, ()) if when[s.statement] >= ends[row] and s.object != stated.object]
         first = min(since, key=lambda s: (when[s.statement], s.statement), default=None)
-        if first is not None and (told := _telling(read.rows, first.statement, (stated.subject, stated.relation))):
+        if first is not None and (told := _source_of(read.rows, first.statement, (stated.subject, stated.relation))):
             yield OverValue(tuple(stated.object.split()), *told)
 
 
-def _telling(rows: StatementRows, statement: int, about: tuple[str, str]) -> tuple[str, str] | None:
+def _source_of(rows: StatementRows, statement: int, about: tuple[str, str]) -> tuple[str, str] | None:
     """The memory that makes a statement, and its sentence about a relation of a subject."""
     row = int(rows.first[statement])
     sentence = _stating(str(rows.table["text"][row]), about)
@@ -204,7 +204,7 @@ def _stated(text: str) -> tuple[StatedRelation, ...]:
 
 
 def _read(snapshot: Snapshot) -> _StatedRelations:
-    memories = _telling_of_relations(active_memories(snapshot))
+    memories = _rows_of_relations(active_memories(snapshot))
     audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
     rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
     groups = _groups(rows)
@@ -217,7 +217,7 @@ def _read(snapshot: Snapshot) -> _StatedRelations:
     return _StatedRelations(rows, several, groups, sum(map(len, groups.values())))
 
 
-def _telling_of_relations(memories: pa.Table) -> pa.Table:
+def _rows_of_relations(memories: pa.Table) -> pa.Table:
     """The rows whose ``text`` is short and has a word of a relation or description."""
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
     telling = (matching(memories["text"], t.pattern) for t in _TRIGGERS)

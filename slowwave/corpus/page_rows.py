@@ -148,7 +148,7 @@ def store_page(
         PageLinks() if hidden or dry else page_links(writer.connection, writer.namespace_id, place.corpus, id_, file)
     )
     values = {**file.fields.values, "frontmatter": dict(file.written), "written": dict(note or {})}
-    told = _told(
+    told = _call_store(
         writer.connection,
         _WRITE,
         *(writer.namespace, writer.token, kind, place.corpus_id, id_, place.path, file.path, place.hash),
@@ -167,7 +167,7 @@ def forget_page(writer: Writer, place: PagePlace, file: PageFile, tombstone: Pag
     values = {**file.fields.values, "frontmatter": dict(file.written)}
     stone = {**tombstone.fields.values, "frontmatter": dict(tombstone.written)}
     stone.pop("problems", None)  # no profile has the type of tombstones
-    told = _told(
+    told = _call_store(
         writer.connection,
         _FORGET,
         *(writer.namespace, writer.token, place.corpus_id, place.path, place.hash, file.text, _json(values)),
@@ -188,7 +188,7 @@ def purge_page(
     dry: bool,
 ) -> Stored:
     """Delete the page at a place for good. Raises as ``store_page``; ``Refused`` where a journal could still restore a part of it."""
-    told = _told(
+    told = _call_store(
         writer.connection,
         _PURGE,
         *(
@@ -209,7 +209,7 @@ def purge_page(
     )
 
 
-def _told(connection: Connection, statement: str, *values: object) -> dict[str, Any]:
+def _call_store(connection: Connection, statement: str, *values: object) -> dict[str, Any]:
     try:
         row: Any = connection.execute(statement.encode(), values).fetchone()
     except psycopg.Error as problem:

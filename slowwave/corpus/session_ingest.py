@@ -109,7 +109,7 @@ def _file(request: SessionIngestRequest, updated: str) -> PageFile:
         said = cleaned(content[own.end :] if own.lines else content)
         if not said:
             raise Refused("Nothing is left of the session once calls of tools are taken out. Nothing was stored.")
-        text = session_page({**_own(own, said), **_told(request, updated)}, said)
+        text = session_page({**_own(own, said), **_session_fields(request, updated)}, said)
         return page_file(request.path, text.encode("utf-8", "replace"), profile(SESSIONS_PROFILE))
     except UnreadableFile as problem:
         raise Refused(f"The session cannot be taken: {problem}. Nothing was stored.") from None
@@ -123,7 +123,7 @@ def _own(own: Frontmatter, said: str) -> Mapping[str, Any]:
     return {"title": first[:_LONGEST_TITLE], **kept}
 
 
-def _told(request: SessionIngestRequest, updated: str) -> Mapping[str, str | None]:
+def _session_fields(request: SessionIngestRequest, updated: str) -> Mapping[str, str | None]:
     """What the request says of a session; whatever the content's frontmatter says of these does not count."""
     return {
         "type": "session",

@@ -35,7 +35,7 @@ from slowwave.store.namespaces import refuse_connected
 
 FIELDS: Final = ("subject", "predicate", "object", "id", "text", "confidence", "valid_from", "valid_to", "session")
 REQUIRED: Final = ("subject", "object", "predicate")
-_STANDING: Final = """
+_STORED: Final = """
 SELECT external_id, subject, predicate, object, fact_text FROM memory.memory_facts WHERE namespace_id = %s AND id = ANY(%s::uuid[])
 """
 
@@ -91,7 +91,7 @@ def import_facts(
     for batch in batches(facts, lambda fact: len(str(fact.values)), BATCH_CHARACTERS):
         with connection.transaction():
             within = claim(connection, slug, added, embedder.model)
-            standing = _standing(connection, within, batch)
+            standing = _stored_facts(connection, within, batch)
             fresh = [fact for fact in batch if fact.external_id not in standing]
             rows = (_row(within, fact) for fact in fresh)
             insert(connection, tables.memory_facts, rows, len(fresh), added)
@@ -151,10 +151,8 @@ def _row(namespace: str, fact: _Fact) -> dict[str, object]:
     }
 
 
-def _standing(
+def _stored_facts(
     connection: psycopg.Connection[Any], namespace: str, facts: Sequence[_Fact]
 ) -> dict[str, tuple[object, ...]]:
     ids = [stored.row_id(namespace, "memory_facts", fact.external_id) for fact in facts]
-    return {
-        str(external): tuple(said) for external, *said in connection.execute(_STANDING, (namespace, ids)).fetchall()
-    }
+    return {str(external): tuple(said) for external, *said in connection.execute(_STORED, (namespace, ids)).fetchall()}

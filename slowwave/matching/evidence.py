@@ -245,7 +245,7 @@ class Evidence:
             answers = self.score(i[at], j[at]).odds - weights.odds(compared.levels, compared.rarity)
             for p, k in enumerate(at.tolist()):
                 steps = self._steps(comparer, weights, compared, parts, p, int(i[k]), int(j[k]))
-                found[k] = (*steps, *_lost(losses[p].tolist()), *_told(float(answers[p])))
+                found[k] = (*steps, *_lost(losses[p].tolist()), *_answers_step(float(answers[p])))
         return found
 
     def _traits(self, kind: int, i: Ints, j: Ints, compared: ComparisonLevels, raw: Reals) -> Traits:
@@ -351,7 +351,7 @@ def _lost(losses: Sequence[float]) -> Iterable[dict[str, object]]:
             yield {"evidence": evidence, "weight": round(loss, 3), "detail": detail}
 
 
-def _told(weight: float) -> Iterable[dict[str, object]]:
+def _answers_step(weight: float) -> Iterable[dict[str, object]]:
     """A step for what answers say, of the pair or of others like it."""
     if abs(weight) >= _SAID:
         yield {"evidence": "answers", "weight": round(weight, 3), "detail": _ANSWERS}

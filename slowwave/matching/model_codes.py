@@ -49,7 +49,7 @@ class ModelCodes:
                 np.add.at(codes, column.rows, np.where(own, marks, np.uint64(0))[column.codes])
         lists = pc.utf8_split_whitespace(pa.array(population.names.folded, pa.string()))
         words, owner = pc.list_flatten(lists), pc.list_parent_indices(lists).to_numpy().astype(np.int64)
-        telling = _telling()
+        telling = _listed_words()
         place = pc.fill_null(pc.index_in(words, telling), -1).to_numpy().astype(np.int64)
         pairs = np.unique(np.stack([owner, place])[:, place >= 0], axis=1)
         np.add.at(offer, pairs[0], _marks(len(telling))[pairs[1]])
@@ -70,7 +70,7 @@ def _marks(n: int) -> Marks:
 
 
 @cache
-def _telling() -> pa.Array:
+def _listed_words() -> pa.Array:
     """The words of all lists."""
     lists = tomllib.loads(files("slowwave.matching").joinpath("accessories.toml").read_text("utf-8"))
     return pa.array(sorted({word for words in lists.values() for word in words}), pa.string())

@@ -129,7 +129,7 @@ def _read_all(names: Sequence[str]) -> list[Read | None]:
     named = Counter(
         read.core for read, parts in zip(found, parted, strict=True) if read and (read.legal or any(map(_head, parts)))
     )
-    return [read if read and read.core in named and _tells(read.core) else None for read in found]
+    return [read if read and read.core in named and _identifies(read.core) else None for read in found]
 
 
 def _read(parts: Sequence[tuple[str, ...]], places: Set[str]) -> Read | None:
@@ -172,7 +172,7 @@ def _ends_in_place(core: Sequence[str], places: Set[str]) -> bool:
     return any(" ".join(core[-words:]) in places for words in range(1, min(_PLACE, len(core) - 1) + 1))
 
 
-def _tells(core: tuple[str, ...]) -> bool:
+def _identifies(core: tuple[str, ...]) -> bool:
     """Whether a core says which organisation is meant: by a word that is none of the language, or by many words; there is many a "Central
     High School"."""
     return len(core) >= _LONG or any(len(w) > 1 and (w in known_names().places or not is_known(w)) for w in core)

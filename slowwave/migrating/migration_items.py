@@ -71,7 +71,7 @@ def _subject_items(found: Migration, snapshot: Snapshot, settings: Settings, emb
             "subject_ref": ref,
             "subject": plan.subject.name,
             "known": bool(plan.subject.entity),
-            "claims": [_told(claim) for claim in plan.claims],
+            "claims": [_claim_evidence(claim) for claim in plan.claims],
             "contradictions": [one._asdict() for one in plan.contradictions],
             "doubts": sorted(set(doubts.get(ref, ()))),
             "evidence": subject.evidence.place,
@@ -124,7 +124,7 @@ def _planned(claim: MigratedClaim) -> PlannedClaim:
     )
 
 
-def _told(claim: MigratedClaim) -> dict[str, object]:
+def _claim_evidence(claim: MigratedClaim) -> dict[str, object]:
     sources = [
         {"source": said.page.page.source, "line": said.atom.line, "sha256": said.page.page.sha256, "by": said.atom.by}
         for said in claim.sources[:_CITED]

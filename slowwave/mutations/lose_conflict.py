@@ -52,7 +52,7 @@ def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> lis
         guards = tuple(
             Guard.on(table, id_, rows[id_] | {TOLD: rows[id_].get(VERSION)}, stay)
             for id_, on in sorted(rests.items())
-            if (stay := [c for c in _told(on, id_ in loss.losers) if Cell(table, id_, c) not in written])
+            if (stay := [c for c in _rests_on(on, id_ in loss.losers) if Cell(table, id_, c) not in written])
         )
         named = tuple(_row(id_, rows[id_]) for id_ in sorted(loss.losers))
         mutation = Mutation("invalidate_rows", table, writes=tuple(writes), guards=guards, rows=named)
@@ -75,7 +75,7 @@ def _writes(
     return [*writes, *(Write(Cell(table, id_, c), "set", seen[c], after[c]) for c in more)]
 
 
-def _told(columns: Iterable[str], loses: bool) -> Iterable[str]:
+def _rests_on(columns: Iterable[str], loses: bool) -> Iterable[str]:
     """The columns that a decision rests on: of a memory that stands, what it tells."""
     return columns if loses else (TOLD if c == VERSION else c for c in columns)
 

@@ -97,7 +97,7 @@ def write_claims(snapshot: Snapshot, groups: Sequence[ClaimGroup]) -> list[Mutat
     named = {i for c in said for i in (*c.closes, *c.contradicts, *((c.supports,) if c.supports else ()))}
     named |= {c.ended_by for c in said if _ID.fullmatch(c.ended_by)}
     entities = rows_by_id(snapshot, "entities", subjects, ("name", "state", "invalidated_at", "merged_into"))
-    standing = _standing(snapshot, {g.subject for g in groups if isinstance(g.subject, str) and _says_anew(g)})
+    standing = _live_claims(snapshot, {g.subject for g in groups if isinstance(g.subject, str) and _says_anew(g)})
     for subject, ids in standing.items():
         entities[subject][CLAIMS] = ids
     named_documents = {d for g in groups for c in g.claims for d in c.documents}
@@ -117,7 +117,7 @@ def _says_anew(group: ClaimGroup) -> bool:
     return any(not claim.supports for claim in group.claims)
 
 
-def _standing(snapshot: Snapshot, subjects: Collection[str]) -> dict[str, tuple[str, ...]]:
+def _live_claims(snapshot: Snapshot, subjects: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The claims about each of the entities that stand, sorted."""
     found: dict[str, list[str]] = {subject: [] for subject in subjects}
     if subjects:

@@ -82,8 +82,8 @@ def plan_summary(
         "out_of_scope": made_of.out_of_scope,
         "budget_spent": sum(int(p.report.numbers.get(BUDGET_SPENT, 0)) for p in proposals.values()),
         "skipped": {name: report.skipped for name, report in said.items() if report.skipped},
-        "audits": {name: _told(report) for name, report in reports.items()},
-        "planners": {name: _told(p.report) for name, p in proposals.items()},
+        "audits": {name: _report_json(report) for name, report in reports.items()},
+        "planners": {name: _report_json(p.report) for name, p in proposals.items()},
         "sentences": [*probes.sentences, *lowered.sentences()],
         **({"left_out": dict(lowered.off)} if lowered.off else {}),
         "needs_force": list(probes.needs_force),
@@ -93,5 +93,5 @@ def plan_summary(
     }
 
 
-def _told(report: Report) -> dict[str, object]:
+def _report_json(report: Report) -> dict[str, object]:
     return {"headline": report.headline, "numbers": dict(report.numbers)}

@@ -85,10 +85,10 @@ def new_body(title: str, contents: Mapping[str, str], order: Sequence[str]) -> s
     """The body of a page that is not there yet: a title, all sections in their ``order``, and blocks where ``contents`` has something."""
     lines = [f"# {title}", ""]
     for heading in dict.fromkeys(h for h in (*order, *contents) if h not in LAST):
-        lines += [f"## {heading}", "", *_told(heading, contents)]
+        lines += [f"## {heading}", "", *_block_lines(heading, contents)]
     lines += ["---", "", TIMELINE_MARK, ""]
     for heading in LAST:
-        lines += [f"## {heading}", "", *_told(heading, contents)]
+        lines += [f"## {heading}", "", *_block_lines(heading, contents)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -147,7 +147,7 @@ def own_words(body: str) -> str:
     return "\n".join(line for line in lines if (bare := line.strip()).strip("-") or len(bare) in (1, 2)).strip()
 
 
-def _told(heading: str, contents: Mapping[str, str]) -> list[str]:
+def _block_lines(heading: str, contents: Mapping[str, str]) -> list[str]:
     return [section_block(heading, contents[heading]), ""] if contents.get(heading) else []
 
 

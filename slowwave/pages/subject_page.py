@@ -122,9 +122,9 @@ def subject_page(
     shown = {s.claim.id for s in standing}
     contents: dict[str, str] = {}
     if "Decision" not in sections:
-        contents["Summary"] = _told(fresh, _SUMMARY, shown, more=False)
+        contents["Summary"] = _section_text(fresh, _SUMMARY, shown, more=False)
     for heading, kinds in sections.items():
-        contents[heading] = _told([s for s in fresh if s.claim.kind in kinds], MOST, shown)
+        contents[heading] = _section_text([s for s in fresh if s.claim.kind in kinds], MOST, shown)
     contents[CONTRADICTIONS] = _contradictions(standing)
     claims = [s.claim for s in told]
     if fresh or contents[CONTRADICTIONS] or any(not s.claim.holds(now) for s in dated):
@@ -163,7 +163,7 @@ def _distinct(statements: Iterable[_Said]) -> list[list[_Said]]:
     return list(found.values())
 
 
-def _told(statements: Iterable[_Said], most: int, shown: Collection[str], *, more: bool = True) -> str:
+def _section_text(statements: Iterable[_Said], most: int, shown: Collection[str], *, more: bool = True) -> str:
     said = _distinct(statements)
     if not said:
         return ""

@@ -111,7 +111,7 @@ class ApplyEstimate:
         rows = sum(t.rows for t in self.tables)
         slow = [t for t in self.tables if t.hnsw]
         beside = f", {sum(t.rows for t in slow):,} of them beside a vector index (HNSW)" if slow else ""
-        said = f"An apply of all of it takes about {_told(self.seconds)}: it writes {counted(rows, 'row')}{beside}."
+        said = f"An apply of all of it takes about {_duration_text(self.seconds)}: it writes {counted(rows, 'row')}{beside}."
         return [said, *filter(None, (share.sentence() for share in self.retired))]
 
 
@@ -190,7 +190,7 @@ def _retired(connection: Connection, namespace_id: str, items: Sequence[Item]) -
     return tuple(shares)
 
 
-def _told(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds)):,} s"
     return f"{round(seconds / 60):,} minutes" if seconds < 5_400 else f"{seconds / 3_600:,.1f} hours"

@@ -65,18 +65,18 @@ def row_changes(item: Item, names: Mapping[str, str]) -> RowChanges:
     by_row: defaultdict[tuple[str, str], dict[str, Write]] = defaultdict(dict)
     for write in item.mutation.writes:
         by_row[write.cell.table, write.cell.row][write.cell.column] = write
-    told = _Told([], 0)
+    told = _ShownLines([], 0)
     moved: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for (table, row), cells in by_row.items():
         if to := next((str(cells[c].value) for c in cells if c in _MOVED), ""):
             moved[table, to].add(row)
         subject = "" if row == alone else _name(own, table, row)
-        _tell_row(told, table, subject, cells, own, kept=item.mutation.keep is not None)
+        _add_row(told, table, subject, cells, own, kept=item.mutation.keep is not None)
     for (table, to), rows in moved.items():
         told.lines.append(
             f"{_count(len(rows), table)} of it {'moves' if len(rows) == 1 else 'move'} to {_name(own, 'row', to)}"
         )
-    _tell_inserts(told, item.mutation.inserts, own)
+    _add_inserts(told, item.mutation.inserts, own)
     for delete in item.mutation.deletes:
         told.lines.append(f"deletes {_name(own, delete.table, delete.row)}")
     if not told.lines and told.hidden and not rewordings(item):
@@ -86,12 +86,12 @@ def row_changes(item: Item, names: Mapping[str, str]) -> RowChanges:
 
 
 @dataclass(slots=True)
-class _Told:
+class _ShownLines:
     lines: list[str]
     hidden: int
 
 
-def _tell_row(told: _Told, table: str, subject: str, cells: _Cells, own: Mapping[str, str], *, kept: bool) -> None:
+def _add_row(told: _ShownLines, table: str, subject: str, cells: _Cells, own: Mapping[str, str], *, kept: bool) -> None:
     """The lines of one row: what becomes of it, then each cell that says something."""
     end = cells.get("valid_to")
     when = f", true until {instant(end.value)}" if end and end.action == "set" and end.value else ""
@@ -117,7 +117,7 @@ def _tell_row(told: _Told, table: str, subject: str, cells: _Cells, own: Mapping
             told.lines.append(f"{_before(subject, ':')}{column} {_change(table, write.seen, write.value)}")
 
 
-def _tell_inserts(told: _Told, inserts: Sequence[Insert], own: Mapping[str, str]) -> None:
+def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str, str]) -> None:
     called: defaultdict[str, list[str]] = defaultdict(list)
     for insert in inserts:
         if insert.table == "entity_aliases":

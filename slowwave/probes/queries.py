@@ -189,7 +189,9 @@ class TargetResolver:
             rows = chain(id_, self._into)
             groups.setdefault(rows[-1], set()).update(rows)
         for id_ in self._live[0]["chunks"].intersection(ids) if len(groups) > 1 else ():
-            memory = next((i for i in ids if i in self._told_by().get(id_, ()) and i not in self._withheld), None)
+            memory = next(
+                (i for i in ids if i in self._citing_memories().get(id_, ()) and i not in self._withheld), None
+            )
             if memory is not None:
                 groups[chain(memory, self._into)[-1]] |= groups.pop(id_, set())
         found: list[Target] = []
@@ -216,7 +218,7 @@ class TargetResolver:
             self._sides[tables] = before, after
         return self._sides[tables]
 
-    def _told_by(self) -> Mapping[str, frozenset[str]]:
+    def _citing_memories(self) -> Mapping[str, frozenset[str]]:
         """Passage that a recall event names → the memories that cite it and are no summaries."""
         if self._memories_of is None:
             events = self._before.table("recall_events")

@@ -129,7 +129,7 @@ def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = 
     touched = _touched(before, after)
     if not touched:
         return StatementsProbe()
-    standing = _Standing(before, after, touched, won_against(items))
+    standing = _TextsAfter(before, after, touched, won_against(items))
     count, missing, replaced = 0, list[tuple[str, str]](), 0
     keys: dict[str, str] = {}
     for id_, text in touched.items():
@@ -167,7 +167,7 @@ def _keyed(text: str) -> list[tuple[str, str]]:
     return [(s, _spaced(words)) for s, words in told if sum(word not in GRAMMAR for word in words) >= _CONTENT]
 
 
-class _Standing:
+class _TextsAfter:
     """Which texts stand after the plan for rows that it retires or rewords."""
 
     def __init__(self, before: Snapshot, after: Snapshot, touched: Mapping[str, str], won: Mapping[str, str]) -> None:

@@ -70,15 +70,15 @@ class LineageSink:
         """Take one event; few of them are sent on."""
         match event:
             case RunStarted():
-                self._tell(event, event.mode, "START")
+                self._enqueue(event, event.mode, "START")
             case OperationEvent():
                 table = event.inputs.get("table")
                 if event.phase in ("apply", "undo") and event.status in ("applied", "undone") and table in _MEMORY:
                     self._written.add(f"memory.{table}")
             case RunCompleted():
-                self._tell(event, event.mode, "ABORT" if event.state in ("cancelled", "refused") else "COMPLETE")
+                self._enqueue(event, event.mode, "ABORT" if event.state in ("cancelled", "refused") else "COMPLETE")
             case RunFailed():
-                self._tell(event, event.mode, "FAIL")
+                self._enqueue(event, event.mode, "FAIL")
             case _:
                 pass
 
@@ -87,7 +87,7 @@ class LineageSink:
         if lost := self._outbox.close(_CLOSING_SECONDS):
             _LOG.warning("OpenLineage did not get %d events of this run. The run stands.", lost)
 
-    def _tell(self, event: Event, mode: str, state: str) -> None:
+    def _enqueue(self, event: Event, mode: str, state: str) -> None:
         from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 
         written: Iterable[str] = _PLAN if mode == "plan" else sorted(self._written)

@@ -66,7 +66,7 @@ ORDER BY d.n
 """  # noqa: S608 - a query of this module
 """A no that is said again, such as with another note, keeps the plan that came of the item."""
 
-_STANDING: Final = f"""
+_CURRENT: Final = f"""
 SELECT item, verdict, note, amended, reviewer, recorded_at, followed FROM (
   SELECT DISTINCT ON (item_id, reviewer) id, item_id::text AS item, verdict, note,
     coalesce(amended, '') AS amended, reviewer, recorded_at, followed
@@ -117,7 +117,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _ReviewerVerdict:
     """What one reviewer says of an item."""
 
     item: str
@@ -167,9 +167,9 @@ def read_drafts(store: Store, namespace: str, plan_hash: str) -> dict[str, Draft
 
 def standing_drafts(connection: Connection, plan_hash: str) -> dict[str, Draft]:
     """The same of a plan by its whole hash, on a connection of an approver. Cost: linear in the drafts of the plan."""
-    said: dict[str, list[_Standing]] = {}
-    with connection.cursor(row_factory=class_row(_Standing)) as cursor:
-        for row in cursor.execute(_STANDING.encode(), {"plan": plan_hash}):
+    said: dict[str, list[_ReviewerVerdict]] = {}
+    with connection.cursor(row_factory=class_row(_ReviewerVerdict)) as cursor:
+        for row in cursor.execute(_CURRENT.encode(), {"plan": plan_hash}):
             said.setdefault(row.item, []).append(row)
     return {item: _of_all(rows) for item, rows in said.items()}
 
@@ -190,7 +190,7 @@ def undo_last(store: Store, namespace: str, plan_hash: str, *, reviewer: str) ->
     return tuple(sorted(str(item) for item, _ in rows))
 
 
-def _of_all(rows: Sequence[_Standing]) -> Draft:
+def _of_all(rows: Sequence[_ReviewerVerdict]) -> Draft:
     """One draft of what several reviewers say of an item, the latest last."""
     decided = [row for row in rows if row.verdict != "skip"] or rows
     last = decided[-1]

@@ -143,7 +143,7 @@ def title_of(item: StoredItem, names: Mapping[str, str] | None = None) -> str:
 
 def title_from(evidence: Any, mutation: Any, names: Mapping[str, str] | None = None) -> str:
     """The same of an item's evidence and mutation, as JSON that is read."""
-    if told := _told(evidence):
+    if told := _names_line(evidence):
         return told
     rows = _rows(mutation)
     if names and (called := [names[str(row["id"])] for row in rows if str(row["id"]) in names]):
@@ -154,10 +154,15 @@ def title_from(evidence: Any, mutation: Any, names: Mapping[str, str] | None = N
 def unnamed(plan: StoredPlan) -> set[str]:
     """The rows by whose names the questions of a plan that wait are called, as their evidence gives none."""
     asked = (s for s in plan.items if s.status == "pending" and s.decision == "review")
-    return {str(row["id"]) for s in asked if not _told(json.loads(s.evidence)) for row in _rows(json.loads(s.mutation))}
+    return {
+        str(row["id"])
+        for s in asked
+        if not _names_line(json.loads(s.evidence))
+        for row in _rows(json.loads(s.mutation))
+    }
 
 
-def _told(evidence: Any) -> str:
+def _names_line(evidence: Any) -> str:
     """The names that the evidence gives, in a line."""
     if not isinstance(evidence, Mapping):
         return ""

@@ -56,20 +56,20 @@ def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Sta
 
 def _refused(request: Request, problem: Exception) -> Response:
     """A refusal is an answer; every other error of ours is the store's."""
-    return _told(request, str(problem), 409 if isinstance(problem, Refused) else 503)
+    return _message(request, str(problem), 409 if isinstance(problem, Refused) else 503)
 
 
 def _gone(request: Request, _: Exception) -> Response:
-    return _told(request, _GONE, 503)
+    return _message(request, _GONE, 503)
 
 
 def _wrong(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
     told = {404: "There is no such page.", 405: "This page is not asked like that."}
-    return _told(request, told.get(status, "That is no request of this page."), status)
+    return _message(request, told.get(status, "That is no request of this page."), status)
 
 
-def _told(request: Request, message: str, status: int) -> Response:
+def _message(request: Request, message: str, status: int) -> Response:
     """A sentence as JSON for the page's script, else as a page."""
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"message": message}, status)

@@ -33,13 +33,13 @@ def main(name: str, descriptor: int, port_of_ui: int | None = None) -> None:
         entrance = entrance_of(str(host), int(port), reviewer=name)
         app = review_app(open_store(), entrance)
         told = f"The review page, as {name}. This link lets you in, once:\n  {entrance.link()}"
-        Thread(target=_tell, args=(told, str(host), port_of_ui), daemon=True).start()
+        Thread(target=_print_link, args=(told, str(host), port_of_ui), daemon=True).start()
         Thread(target=_end_with, args=(parent,), daemon=True).start()
         with noted(server.default_home(), entrance):
             answer(app, bound)
 
 
-def _tell(link: str, host: str, port: int | None) -> None:
+def _print_link(link: str, host: str, port: int | None) -> None:
     """Print the link, after two minutes at most where the UI does not come up."""
     until = time.monotonic() + _PATIENCE_SECONDS
     while port is not None and time.monotonic() < until:

@@ -131,7 +131,9 @@ class PlanPages:
         """What was said of each question, the counts, and how many others look decided by it."""
         plan, drafts = self._read(request)
         found = queue(plan, drafts)
-        return JSONResponse({"drafts": _told(drafts), "counts": found.counts, "look_decided": looks_decided(found)})
+        return JSONResponse(
+            {"drafts": _drafts_json(drafts), "counts": found.counts, "look_decided": looks_decided(found)}
+        )
 
     def say(self, request: Request) -> Response:
         """Keep verdicts: JSON with ``drafts``, or one by a form, which goes on to the next question."""
@@ -154,7 +156,7 @@ class PlanPages:
             return RedirectResponse(f"/plans/{hash_}?{_back(said).query(**shown)}", 303)
         drafts = read_drafts(self._desk.store, namespace, hash_)
         none = {"verdict": "open", "note": "", "said": "open"}
-        told = _told(drafts)
+        told = _drafts_json(drafts)
         return JSONResponse({"drafts": {item: told.get(item, none) for item in items}})
 
     def alike(self, request: Request) -> Response:
@@ -253,7 +255,7 @@ def _back(said: Posted) -> Chosen:
     return Chosen.of(dict(parse_qsl(said.form.get("query", [""])[0])))
 
 
-def _told(drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
+def _drafts_json(drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
     return {item: {"verdict": d.verdict, "note": d.note, "said": said_of(d, d.verdict)} for item, d in drafts.items()}
 
 

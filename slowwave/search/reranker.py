@@ -46,7 +46,7 @@ class Order(NamedTuple):
 
 def reranked(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Order:
     """By the model's scores. Candidates are named by their places, so that no id of the store leaves it."""
-    shown = [{"chunk_id": str(n), **_told(one)} for n, one in enumerate(found[:RERANKED])]
+    shown = [{"chunk_id": str(n), **_candidate_json(one)} for n, one in enumerate(found[:RERANKED])]
     helped = searcher.ask("rerank", _RERANK, {"query": query, "candidates": shown}, _RANKING, 2_000)
     scores: dict[int, float] = {}
     listed = helped.answer["ranking"] if helped.answer else ()
@@ -60,7 +60,7 @@ def reranked(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Orde
 
 def selected(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Order:
     """The candidates at the paths that the model names, first."""
-    shown = [_told(one) for one in found[:SELECTED]]
+    shown = [_candidate_json(one) for one in found[:SELECTED]]
     answer = {"selected_paths": {"type": "array", "items": {"type": "string"}}}
     helped = searcher.ask("select", _SELECT, {"query": query, "candidates": shown}, answer)
     paths = texts_of(helped.answer, "selected_paths", SELECTED) if helped.answer else []
@@ -72,5 +72,5 @@ def _ordered(first: Sequence[int], count: int, warning: str) -> Order:
     return Order(list(dict.fromkeys([*first, *range(count)])), warning)
 
 
-def _told(one: Candidate) -> dict[str, str]:
+def _candidate_json(one: Candidate) -> dict[str, str]:
     return {"path": one.path, "text": str(quotable(one.text))[:SHOWN]}

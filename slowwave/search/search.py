@@ -248,14 +248,14 @@ def _ordered(
         _names_behind(shown, asked(request.query))
     shown.sort(key=lambda row: (-round(row.rank, 6), row.id))
     single = [row for row in shown if not (row.is_file and (row.path in files or files.add(row.path)))]
-    things = _told_once(single, grouped(len(single), _cited(single), lambda pair: _says_the_same(single, pair)))
+    things = _one_of_each(single, grouped(len(single), _cited(single), lambda pair: _says_the_same(single, pair)))
     first: dict[str, _Row] = {}
     kept: list[_Row] = []
     for row in things:  # a turn that cites nothing is a memory and a passage of the same words as well
         leader = first.setdefault(row.text, row)
         (kept if leader.kind == row.kind or row.also else leader.also).append(row)
     worth = [precedence(row.path, row.plane, row.metadata) for row in kept]
-    return _told_once(kept, collapsed([row.text for row in kept], worth, most))[:most]
+    return _one_of_each(kept, collapsed([row.text for row in kept], worth, most))[:most]
 
 
 def _well_worded(rows: Sequence[_Row], wanted: Sequence[str]) -> None:
@@ -301,7 +301,7 @@ def _says_the_same(rows: Sequence[_Row], pair: Cited) -> bool:
     return one_tells_the_other(rows[pair.memory].text, rows[pair.passage].text)
 
 
-def _told_once(rows: Sequence[_Row], things: Sequence[Sequence[int]]) -> list[_Row]:
+def _one_of_each(rows: Sequence[_Row], things: Sequence[Sequence[int]]) -> list[_Row]:
     """The first row of each thing; the others stand beside it."""
     for first, *others in things:
         rows[first].also += [row for n in others for row in (rows[n], *rows[n].also)]

@@ -89,7 +89,7 @@ class Answering:
             return invalid(problem)
         try:
             with self.store.connect("server") as connection:
-                found = _told(call, connection, caller, request)
+                found = _answer_or_failure(call, connection, caller, request)
         except (StoreError, psycopg.OperationalError) as problem:
             return _unreachable(problem)
         except Exception as problem:  # noqa: BLE001 - whatever it is, its message may hold memory text
@@ -108,7 +108,7 @@ def _unreachable(problem: Exception) -> Failure:
     return _UNREACHABLE
 
 
-def _told(
+def _answer_or_failure(
     call: Call, connection: Connection, caller: Caller, request: BaseModel
 ) -> BaseModel | Answered[Any] | Failure:
     """A refusal is an answer: the connection stands."""

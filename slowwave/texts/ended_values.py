@@ -105,7 +105,7 @@ def ended_values(text: str) -> tuple[EndedValue, ...]:
     if TRIGGER.search(text):
         changed = says_new(without_later(text))
         for sentence in sentences(without_later(text)):
-            if len(sentence) <= _LONGEST and _is_told(sentence):
+            if len(sentence) <= _LONGEST and _is_stated(sentence):
                 for words, sure in _read(sentence):
                     value = _value(words)
                     if value and (sure or (not _is_days(value) and (changed or _is_named(value, sentence)))):
@@ -152,7 +152,7 @@ def _is_one_of_several(sentence: str, words: Sequence[str]) -> bool:
     )
 
 
-def _is_told(sentence: str) -> bool:
+def _is_stated(sentence: str) -> bool:
     """Whether a sentence tells what is or is wished for, and neither of a while ("I gave up sugar for a month") nor of what a day brought
     ("Today's class is cancelled").
     """

@@ -97,11 +97,11 @@ def is_wish(sentence: str) -> bool:
 
 def is_present(sentence: str) -> bool:
     """Whether a sentence may be a plain statement of the present."""
-    was = says_later(sentence) or _PAST.search(sentence) is not None or _tells_what_was(sentence)
+    was = says_later(sentence) or _PAST.search(sentence) is not None or _is_past(sentence)
     return not was and not is_open(sentence)
 
 
-def _tells_what_was(sentence: str) -> bool:
+def _is_past(sentence: str) -> bool:
     """Whether a past form stands right behind who did it: "Mara rang from Oslo", "my sister phoned"; not "I prefer salted butter"."""
     for match in _DID.finditer(sentence):
         name = fold(match["name"] or "")

@@ -44,7 +44,7 @@ def is_small_talk(text: str, *, program: bool = False) -> bool:
 
     Time: some 10 µs for a text that tells something, 20 µs a sentence else.
     """
-    if not text or len(text) > LONGEST or _tells(text.replace("’", "'")) or _MARKS.search(text):
+    if not text or len(text) > LONGEST or _has_content(text.replace("’", "'")) or _MARKS.search(text):
         return False
     return all(tells_nothing(sentence, program=program) for sentence in sentences(text))
 
@@ -68,7 +68,7 @@ def _says_more(sentence: str) -> bool:
     return any(not word[0].isupper() and fold(word) not in _WORDS for word in words)
 
 
-def _tells(said: str) -> bool:
+def _has_content(said: str) -> bool:
     """Whether a word says that it tells something: most texts have one, and looking for formulas in them is ten times as dear."""
     if not said.isascii():
         return False
@@ -79,7 +79,7 @@ def _tells(said: str) -> bool:
 def tells_nothing(sentence: str, *, program: bool = False) -> bool:
     """Whether a sentence is small talk; see ``is_small_talk``."""
     said = sentence.replace("’", "'")
-    if _tells(said) or _MARKS.search(said):
+    if _has_content(said) or _MARKS.search(said):
         return False
     left = _FORMULAS.sub(" . ", said)
     words = [fold(word) for word in _WORD.findall(left)]

@@ -99,7 +99,7 @@ def are_other_cases(one: str, other: str) -> bool:
         return True
     words, others = (_TOKEN.findall(fold(s)) for s in (one, other))
     first, second = ({w for w in some if w in ORDINALS} for some in (words, others))
-    if first and second and first.isdisjoint(second) and all(map(_tells_what_was, (words, others))):
+    if first and second and first.isdisjoint(second) and all(map(_is_past, (words, others))):
         return True
     mine, theirs = _amounts(words), _amounts(others)
     if any(unit in theirs and theirs[unit] != what for unit, what in mine.items()):
@@ -108,7 +108,7 @@ def are_other_cases(one: str, other: str) -> bool:
     return len({unit for _, unit in apart}) > 1 and len({unit for _, unit in against}) > 1
 
 
-def _tells_what_was(words: Sequence[str]) -> bool:
+def _is_past(words: Sequence[str]) -> bool:
     return any(w in IRREGULAR or w in ("was", "were") or w.endswith("ed") for w in words)
 
 

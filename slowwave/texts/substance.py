@@ -27,12 +27,12 @@ _ADDRESSED: Final = re.compile(r"\b(?:you|your|yours|yourself|let['’]?s|please
 
 def substance(text: str) -> float:
     """The share of a text's words, from 0 to 1, in sentences that tell something; 0 for small talk alone. Time: some 50 µs a sentence."""
-    said = [(len(sentence.split()), _tells(sentence)) for sentence in sentences(text)]
+    said = [(len(sentence.split()), _content_share(sentence)) for sentence in sentences(text)]
     words = sum(length for length, _ in said)
     return sum(length * share for length, share in said) / words if words else 0.0
 
 
-def _tells(sentence: str) -> float:
+def _content_share(sentence: str) -> float:
     if sentence.rstrip("\"'”’) ").endswith("?") or (is_talk(sentence) and not _ORDERS.match(sentence)):
         return 0.0
     found = specifics(sentence)

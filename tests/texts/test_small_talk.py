@@ -105,6 +105,6 @@ def test_a_word_that_no_formula_has_decides_as_looking_for_formulas_does(
 ) -> None:
     sentence = ", ".join(pieces) + end
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(small_talk, "_tells", lambda said: False)
+        patch.setattr(small_talk, "_has_content", lambda said: False)
         slowly = tells_nothing(sentence, program=program)
     assert tells_nothing(sentence, program=program) is slowly

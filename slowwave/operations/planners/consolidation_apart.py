@@ -55,7 +55,7 @@ def contradicting(snapshot: Snapshot, settings: Settings) -> Contradicting:
             replaces |= pairs - others
         else:
             others |= pairs - replaces
-    replaces -= _left_standing(snapshot)
+    replaces -= _pairs_to_keep(snapshot)
     on_record = conflicting_pairs(snapshot, "memories")
     return Contradicting(frozenset(replaces), frozenset(others | on_record) - replaces)
 
@@ -78,7 +78,7 @@ def rejected(snapshot: Snapshot, operation: str) -> Pairs:
     return frozenset(pairs)
 
 
-def _left_standing(snapshot: Snapshot) -> Pairs:
+def _pairs_to_keep(snapshot: Snapshot) -> Pairs:
     table = snapshot.table("conflicts")
     mine = pc.equal(table["table_name"], "memories")
     rows = table.filter(pc.and_(mine, pc.is_in(table["resolution"], value_set=pa.array(_LEFT))))

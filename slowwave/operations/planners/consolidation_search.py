@@ -166,9 +166,9 @@ class Search:
 
     def _most_worth(self, members: Sequence[int]) -> float:
         """No summary of the members or some of them is worth more."""
-        return float(self._telling(members).sum())
+        return float(self._informative_tokens(members).sum())
 
-    def _telling(self, members: Sequence[int]) -> NDArray[np.floating]:
+    def _informative_tokens(self, members: Sequence[int]) -> NDArray[np.floating]:
         """Of each member the tokens that tell something."""
         return self.telling[np.searchsorted(self.near, np.array(members, np.int64))]
 
@@ -250,7 +250,7 @@ class Search:
                 self.numbers["clusters without a saving"] += 1
                 return None
             uncited = tuple(k for k in members if k not in cited)
-            share = float(self._telling(cited).sum()) / before
+            share = float(self._informative_tokens(cited).sum()) / before
             return FoundSummary(tuple(cited), uncited, written, before, after, substance=share)
         self.numbers["clusters that would lose a specific"] += 1
         return None

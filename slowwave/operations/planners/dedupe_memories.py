@@ -119,7 +119,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     numbers: dict[str, int] = {}
     merges: list[_Cluster] = []
     words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
-    memories = _telling(inputs, numbers)
+    memories = _with_content(inputs, numbers)
     for rule in rules(inputs.settings):
         merges += _clusters(snapshot, rule.of(memories), rule, inputs.settings, cannot_link, words, numbers)
     mutations = merge_memories(snapshot, [Alike(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges])
@@ -164,7 +164,7 @@ class _Cluster:
     cosines: tuple[float, ...]
 
 
-def _telling(inputs: Inputs, numbers: dict[str, int]) -> pa.Table:
+def _with_content(inputs: Inputs, numbers: dict[str, int]) -> pa.Table:
     """The active memories without those that are small talk alone, where a night archives these: a merge would be for nothing."""
     memories = active_memories(inputs.snapshot)
     if not inputs.runs(SMALL_TALK):
@@ -308,7 +308,7 @@ def _grown(
     A partner that may not join stays for those that come after. What forbids it holds for ever, as lineages only grow: so a second
     night finds nothing that the first one left.
     """
-    differ, tells = _reader(words, loose=rule.loose)
+    differ, covers = _reader(words, loose=rule.loose)
     partners: dict[int, list[tuple[float, int]]] = {}
     for a, b, c in zip(i.tolist(), j.tolist(), cosine.tolist(), strict=True):
         partners.setdefault(a, []).append((c, b))
@@ -337,7 +337,7 @@ def _grown(
                 left_out["pairs that a rejection or conflict forbids"] += 1
             elif any(differ(a, b) for b in records.lineage[other] for a in texts):
                 left_out["pairs differing in specifics"] += 1
-            elif not tells(records.rows[keep]["meant"], records.rows[other]["meant"]):
+            elif not covers(records.rows[keep]["meant"], records.rows[other]["meant"]):
                 left_out["pairs that do not tell the same"] += 1
             else:
                 taken[other] = True
@@ -368,13 +368,13 @@ def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], boo
         return (found is not None and found.degree == "conflict") or find([(a, b)])[0] is not None
 
     @lru_cache(_READ)
-    def tells(a: str, b: str) -> bool:
+    def covers(a: str, b: str) -> bool:
         found = sameness(a, b, known=words)
         return found.decision == "same" or (loose and found.more)
 
     return (
         lambda a, b: a != b and differ(min(a, b), max(a, b)),
-        lambda a, b: a == b or tells(min(a, b), max(a, b)),
+        lambda a, b: a == b or covers(min(a, b), max(a, b)),
     )
 
 

@@ -86,7 +86,7 @@ def statements(inputs: Inputs, judged: PassItems) -> None:
             judged.refuse("", why)
         else:
             quote = next((line.strip() for text in known for line in text.split("\n") if line.strip()), "")
-            since, session = _told(inputs, documents)
+            since, session = _recorded(inputs, documents)
             claim = PlannedClaim(
                 "fact",
                 new.says,
@@ -233,7 +233,7 @@ def _groups(
         yield NewSubject(ref, subject), claims
 
 
-def _told(inputs: Inputs, documents: Sequence[str]) -> tuple[datetime, str]:
+def _recorded(inputs: Inputs, documents: Sequence[str]) -> tuple[datetime, str]:
     """When the newest of some documents was told, and its session."""
     rows = inputs.snapshot.table("documents").select(["id", "valid_from", "recorded_at", "metadata"])
     mine = rows.filter(pc.is_in(rows["id"], value_set=pa.array(documents, pa.string()))).to_pylist()

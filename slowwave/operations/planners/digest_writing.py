@@ -166,9 +166,11 @@ class DigestWriting:
         if value is None:
             self._problems.setdefault(answer.problem or "bad answer", answer.failure)
             return None
-        return self._standing(value, sources)
+        return self._supported_lines(value, sources)
 
-    def _standing(self, value: Mapping[str, Any], sources: Sequence[_Source]) -> dict[Section, tuple[DigestLine, ...]]:
+    def _supported_lines(
+        self, value: Mapping[str, Any], sources: Sequence[_Source]
+    ) -> dict[Section, tuple[DigestLine, ...]]:
         found: dict[Section, tuple[DigestLine, ...]] = {}
         for section in SECTIONS:
             said: Any = value.get(section)

@@ -97,7 +97,7 @@ def _notes(
             break
         looked += 1
         page = pages.get(row["document_id"])
-        if page is None or not _may_be_told(page):
+        if page is None or not _may_be_promoted(page):
             counts["are not to be told of"] += 1
             continue
         path = f"{FOLDER}recall-{slug_of(page.title)[:_SLUG].strip('-')}-{page.id[:8]}.md"
@@ -126,7 +126,7 @@ def _notes(
     return items, findings
 
 
-def _may_be_told(page: ShelvedPage) -> bool:
+def _may_be_promoted(page: ShelvedPage) -> bool:
     generated = page.fields.get("source_kind") in ("generated", "recall-promotion", "semantic")
     told = page.fields.get("canonical") is True and bool(page.subject)
     return not (page.closed or page.guarded or generated or told or page.path.startswith(_CLOSED))

@@ -78,7 +78,7 @@ class TopicOptions(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _WrittenTopic:
     """A topic with its text, and the rows that it tells as history without retiring them, which they are."""
 
     topic: Topic
@@ -114,7 +114,7 @@ def topic_memories(inputs: Inputs) -> Proposal:
     most = _RIVALS * options.max_topics_per_run
     search = TopicSearch(pool, said, floor, options.min_statements, room, clash, apart, unfit, most)
     former = former_states(snapshot)
-    told = [_told(pool, said, t, clash, former, options) for t in search.topics()]
+    told = [_written_topic(pool, said, t, clash, former, options) for t in search.topics()]
     focus = in_focus(pool, inputs.focus)
     told = [t for t in told if focus is None or focus[list(t.topic.places)].any()]
     numbers["topics found"] = len(told)
@@ -205,14 +205,14 @@ def _lines_of(row: Fields) -> TopicText | None:
     return read_topic(row["text"], statements) if isinstance(statements, list) else None
 
 
-def _told(
+def _written_topic(
     pool: Pool,
     said: Sequence[TopicStatement],
     topic: Topic,
     clash: Contradicting,
     former: FormerStates,
     options: TopicOptions,
-) -> _Told:
+) -> _WrittenTopic:
     """The text of a topic, with as much history as there is room for."""
     rows = pool.rows(topic.places)
     days = [_instant(int(pool.when[k])).date().isoformat() for k in topic.places]
@@ -239,7 +239,7 @@ def _told(
         if count(str(longer)) <= options.max_tokens:
             lines, text = more, longer
             told.append(row)
-    return _Told(topic, text, tuple(told))
+    return _WrittenTopic(topic, text, tuple(told))
 
 
 def _subject(rows: Sequence[Fields], said: TopicStatement) -> str:
@@ -276,11 +276,16 @@ def _plain(word: str) -> str:
 
 
 def _within(
-    told: Sequence[_Told], pool: Pool, share: float, rows: int, options: TopicOptions, numbers: dict[str, int | float]
-) -> list[_Told]:
+    told: Sequence[_WrittenTopic],
+    pool: Pool,
+    share: float,
+    rows: int,
+    options: TopicOptions,
+    numbers: dict[str, int | float],
+) -> list[_WrittenTopic]:
     """As many as a plan may retire and the options say, those with most statements first."""
     left = int(_OF_CAP * max(share * numbers["live memories"], rows))
-    found: list[_Told] = []
+    found: list[_WrittenTopic] = []
     for one in sorted(told, key=lambda t: (-len(t.topic.places), t.topic.places)):
         if len(found) < options.max_topics_per_run and (len(one.topic.places) <= left or not found):
             found.append(one)
@@ -290,7 +295,7 @@ def _within(
 
 
 def _summary(
-    pool: Pool, said: Sequence[TopicStatement], told: _Told, numbers: dict[str, int | float]
+    pool: Pool, said: Sequence[TopicStatement], told: _WrittenTopic, numbers: dict[str, int | float]
 ) -> FoundSummary | None:
     """The summary of a topic; None where its text would leave out a specific, or is too long."""
     places, text = told.topic.places, str(told.text)
@@ -305,7 +310,7 @@ def _summary(
     return FoundSummary(places, (), written, int(pool.tokens[list(places)].sum()), count(text), mark)
 
 
-def _items(inputs: Inputs, pool: Pool, found: Sequence[tuple[_Told, FoundSummary]]) -> list[Item]:
+def _items(inputs: Inputs, pool: Pool, found: Sequence[tuple[_WrittenTopic, FoundSummary]]) -> list[Item]:
     """Items that rest on the former states being retired as well."""
     items = summary_items(inputs, OPERATION, pool, [s for _, s in found])
     rows = rows_by_id(inputs.snapshot, "memories", [r["id"] for told, _ in found for r in told.former], _STAYS)

@@ -73,7 +73,7 @@ def told_topic(subject: str, matter: Sequence[str], lines: Iterable[TopicLine]) 
     Time: the square of the lines, which are a few.
     """
     ordered = sorted(lines, key=lambda line: (line.day, line.ids))
-    told = _told_once(ordered)
+    told = _without_repeats(ordered)
     change = max((line.until for line in told), default="")
     lasting = [line for line in told if not line.until]
     now = [line for line in lasting if line.day >= change] or lasting
@@ -95,7 +95,7 @@ def read_topic(text: str, statements: Sequence[Sequence[str]]) -> TopicText | No
     return TopicText(heading, tuple(lines))
 
 
-def _told_once(ordered: Sequence[TopicLine]) -> list[TopicLine]:
+def _without_repeats(ordered: Sequence[TopicLine]) -> list[TopicLine]:
     """The lines but those all of whose sentences others say as well, over since the same day."""
     spoken = [(a, n, s, _clauses(s)) for a, line in enumerate(ordered) for n, s in enumerate(sentences(line.said))]
     ends = [line.until for line in ordered]
