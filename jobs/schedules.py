@@ -9,7 +9,7 @@ from jobs.status import status_job
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from resources.store import STORE_PROBLEMS, error_text
 from slowwave.folders.changes import look_at_stores
-from slowwave.night.standing import NIGHTLY_HOUR
+from slowwave.night.namespace_status import NIGHTLY_HOUR
 from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces

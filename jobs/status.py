@@ -9,16 +9,16 @@ from slowwave.store.connect import Store
 
 
 @dg.op(out=dg.Out(dg.Nothing))
-def tell_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
+def record_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
     """Look at all namespaces."""
     try:
-        page, standing = morning_page(store)
+        page, statuses = morning_page(store)
     except STORE_PROBLEMS as problem:
         raise dg.Failure(error_text(problem), allow_retries=False) from None
-    context.log_event(dg.AssetMaterialization(STATUS, metadata=status_metadata(page, standing)))
+    context.log_event(dg.AssetMaterialization(STATUS, metadata=status_metadata(page, statuses)))
 
 
-@dg.op(ins={"told": dg.In(dg.Nothing)})
+@dg.op(ins={"recorded": dg.In(dg.Nothing)})
 def send_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
     """A run of the schedule sends the page to the webhook, if one is set; one that a person starts does not."""
     if "dagster/schedule_name" not in context.run.tags:
@@ -36,4 +36,4 @@ def send_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) 
 )
 def status_job() -> None:
     """The page stands in the UI whatever becomes of the webhook."""
-    send_status(told=tell_status())
+    send_status(recorded=record_status())

@@ -7,7 +7,7 @@ from typing import Any, Final
 import dagster as dg
 
 from memory_assets.snapshot import PLAN
-from slowwave.night.standing import Standing, words
+from slowwave.night.namespace_status import NamespaceStatus, words
 
 STATUS: Final = dg.AssetKey(["night", "status"])
 
@@ -21,13 +21,13 @@ status = dg.AssetSpec(
 )
 
 
-def status_metadata(page: str, standing: list[Standing]) -> dict[str, Any]:
+def status_metadata(page: str, statuses: list[NamespaceStatus]) -> dict[str, Any]:
     """The page without its heading, since the UI says of when it is, and how many namespaces stand how, which the UI plots over time."""
     _, _, told = page.partition("\n\n")
     return {
         "status": dg.MetadataValue.md(told),
-        "namespaces": len(standing),
-        "to_approve": sum(one.to_approve for one in standing),
-        "questions": sum(one.questions for one in standing),
-        **{word.replace(" ", "_").replace(",", ""): many for word, many in words(standing).items()},
+        "namespaces": len(statuses),
+        "to_approve": sum(one.to_approve for one in statuses),
+        "questions": sum(one.questions for one in statuses),
+        **{word.replace(" ", "_").replace(",", ""): many for word, many in words(statuses).items()},
     }

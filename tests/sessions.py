@@ -9,7 +9,7 @@ from typing import Any
 
 from slowwave.corpus.session_page import session_page
 from slowwave.operations.planners.digest_pages import body_hash
-from slowwave.operations.planners.session_tellings import SessionPage
+from slowwave.operations.planners.session_statements import SessionPage
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import make_snapshot, uid
 from tests.working_week import WeekSession

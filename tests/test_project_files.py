@@ -99,6 +99,27 @@ def test_one_name_is_one_class() -> None:
     assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}
 
 
+RETIRED_WORDS = {
+    *("told", "tell", "tells", "telling", "untold", "retell", "standing"),
+    *("purse", "joints", "torn", "barred", "clearance", "footprint"),
+}
+
+
+def test_no_definition_has_a_word_that_the_decision_on_names_took_away() -> None:
+    """Modules, classes and functions, private ones too (0011); migrations keep the names they were published with."""
+    found: list[str] = []
+    for room in PROJECT["tool"]["importlinter"]["root_packages"]:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            if "migrations" in path.parts:
+                continue
+            definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+            names = [node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, definitions)]
+            for name in (path.stem, *names):
+                words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
+                found += [f"{path.relative_to(ROOT)}: {name}"] * (not RETIRED_WORDS.isdisjoint(words))
+    assert not found
+
+
 def test_every_decision_is_in_the_index_under_its_title() -> None:
     folder = ROOT / "docs" / "adr"
     pages = {p.name: p.read_text().splitlines()[0] for p in folder.glob("0*.md")}

@@ -201,7 +201,7 @@ class _Asked:
     callbacks: Sequence[Callback]
     reason: str = ""
 
-    def tell(self, progress: DreamProgress) -> None:
+    def report(self, progress: DreamProgress) -> None:
         """Tell whoever waits; what they raise is theirs."""
         if self.on_progress:
             try:
@@ -253,7 +253,7 @@ def _steps(asked: _Asked, run_id: str) -> Progress:
 
     def step(name: str) -> None:
         nonlocal begun
-        asked.tell(DreamProgress(run_id, "plan", begun, STEPS, name))
+        asked.report(DreamProgress(run_id, "plan", begun, STEPS, name))
         begun += 1
 
     return step
@@ -315,7 +315,7 @@ def _apply(asked: _Asked, approval_id: str, own: str = "") -> tuple[str, str]:
 
     def progress(done: int, total: int) -> None:
         run_id = claims[0].run_id if claims else own
-        asked.tell(DreamProgress(run_id, "apply", done, total, f"{done:,} of {total:,} items"))
+        asked.report(DreamProgress(run_id, "apply", done, total, f"{done:,} of {total:,} items"))
 
     result = apply_approval(
         asked.store,

@@ -17,7 +17,7 @@ from slowwave.config.settings import Settings
 from slowwave.corpus.corpora import corpora_of
 from slowwave.corpus.pending_files import follow_files, has_pending
 from slowwave.errors import Refused, SlowwaveError, UndoBlocked
-from slowwave.folders.following import Why, folder_of, follow_folder, places_of
+from slowwave.folders.following import CommitWords, folder_of, follow_folder, places_of
 from slowwave.mutations.mutation import Mutation
 from slowwave.pages.workspace import PageSync, sync_pages
 from slowwave.runs.writing import NamespaceClaim
@@ -77,7 +77,7 @@ def follow_bound_folder(store: Store, claim: NamespaceClaim, folder: ConnectedSt
     """
     subject = "slowwave: undo of what was applied" if undo else "slowwave: files follow what was applied"
     try:
-        problems = follow_folder(store, folder, why=Why(subject, f"Run: {claim.run_id}")).hindered()
+        problems = follow_folder(store, folder, why=CommitWords(subject, f"Run: {claim.run_id}")).hindered()
     except Refused as problem:
         problems = [str(problem)]
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run

@@ -15,7 +15,7 @@ from psycopg import sql
 from slowwave.bindings.binding import Binding, BoundTable, Derived
 from slowwave.bindings.connected import TABLE, ConnectedStore, connected_stores, reading
 from slowwave.bindings.fingerprint import differences, nearest, structure_of, there, version_of
-from slowwave.bindings.rendering import Scope, held_sql, joined_sql, row_conditions, standing_sql, text_of
+from slowwave.bindings.rendering import Scope, held_sql, in_scope_sql, joined_sql, row_conditions, text_of
 from slowwave.bindings.writing import why_unfit, writing_grants
 from slowwave.config.settings import Settings
 from slowwave.errors import EmbeddingError, SettingsError, SlowwaveError
@@ -308,7 +308,7 @@ def _copied(connection: Connection, of: ConnectedStore, bound: BoundTable, deriv
             column=column,
             expected=expected,
             table=sql.Identifier(bound.schema, bound.table),
-            standing=standing_sql(bound, Scope("", whole=True)),
+            standing=in_scope_sql(bound, Scope("", whole=True)),
         )
     ).fetchone()
     rows, others = (int(str(n)) for n in row) if row else (0, 0)
@@ -331,7 +331,7 @@ def _embedding(connection: Connection, of: ConnectedStore, bound: BoundTable) ->
             text=text_of(bound.columns["content"], "t"),
             vector=vector,
             source=joined_sql(bound, holder),
-            standing=standing_sql(bound, Scope("", whole=True), holder),
+            standing=in_scope_sql(bound, Scope("", whole=True), holder),
             n=sql.Literal(_SAMPLES),
         )
     ).fetchall()

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.bindings.binding import Binding, BoundTable
 from slowwave.bindings.files import built_in_text, read_binding
-from slowwave.bindings.rendering import Scope, standing_sql, text_of
+from slowwave.bindings.rendering import Scope, in_scope_sql, text_of
 from slowwave.errors import BindingError, StoreError
 from slowwave.store.connect import Connection, Store
 
@@ -202,7 +202,7 @@ def _unknown(of: ConnectedStore, bound: BoundTable) -> sql.Composed:
     ).format(
         native=native,
         table=sql.Identifier(bound.schema, bound.table),
-        standing=standing_sql(bound, Scope("", whole=True)),
+        standing=in_scope_sql(bound, Scope("", whole=True)),
         store=sql.Literal(of.name),
     )
 

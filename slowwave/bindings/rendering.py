@@ -228,7 +228,7 @@ def retired_sql(bound: BoundTable, alias: str) -> sql.Composable:
 def row_conditions(bound: BoundTable) -> tuple[sql.Composable, sql.Composable, sql.Composable]:
     """Of a row ``t``: whether it is retired, whether it is read at all, and the namespace that it is in."""
     native = text_of(bound.namespace, "t") if bound.namespace else sql.SQL("NULL::text")
-    return retired_sql(bound, "t"), standing_sql(bound, Scope("", whole=True)), native
+    return retired_sql(bound, "t"), in_scope_sql(bound, Scope("", whole=True)), native
 
 
 def _retired_at(bound: BoundTable) -> sql.Composable:
@@ -344,11 +344,11 @@ def _placed(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.
 
 
 def _in_scope(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.Composable:
-    """``standing_sql``; which of several namespaces a row is in is for ``_placed`` to say."""
-    return standing_sql(rows, Scope("", whole=True) if isinstance(scope, Scopes) else scope, holder)
+    """``in_scope_sql``; which of several namespaces a row is in is for ``_placed`` to say."""
+    return in_scope_sql(rows, Scope("", whole=True) if isinstance(scope, Scopes) else scope, holder)
 
 
-def standing_sql(bound: BoundTable, scope: Scope, child: BoundTable | None = None) -> sql.Composable:
+def in_scope_sql(bound: BoundTable, scope: Scope, child: BoundTable | None = None) -> sql.Composable:
     """That a row belongs to the namespace and is read at all."""
     parts: list[sql.Composable] = []
     if bound.namespace is not None and not scope.whole:

@@ -22,8 +22,8 @@ from slowwave.claims.subject_ref import CORE, SubjectRef, family_of, slug_of
 from slowwave.corpus.page_text import changed_head, fresh_page
 from slowwave.errors import Refused
 from slowwave.pages.lines import escape, flat
+from slowwave.pages.prose_words import ProseWords
 from slowwave.pages.section_blocks import RenderedBody, new_body, own_words, rendered_body
-from slowwave.pages.standing_words import StandingWords
 from slowwave.pages.subject_page import CONTRADICTIONS, EvidencePlace, SubjectPage, subject_page
 from slowwave.pages.subject_statements import SubjectStatement, SubjectStatements
 from slowwave.texts.frontmatter import UnreadableFile, frontmatter
@@ -165,7 +165,7 @@ class _Work:
             found.too_few += 1
             return
         text = texts[base.id] if base else ""
-        told = self.told(path, one.ref.family, one.statements, base, text)
+        told = self.page_of(path, one.ref.family, one.statements, base, text)
         found.left_out += len(told.left_out)
         standing = sum(s.holds(self.now) for s in one.statements) - len(told.left_out)
         if base is None and standing < min_claims:
@@ -188,7 +188,7 @@ class _Work:
         own = page.subject in one.subject.ids and not {"forgotten", "quarantined"} & page.fields.keys()
         return own and any(other.subject and other.subject not in one.subject.ids for other in by)
 
-    def told(
+    def page_of(
         self, path: str, family: str, statements: Sequence[SubjectStatement], base: ShelvedPage | None, text: str
     ) -> SubjectPage:
         fields = base.fields if base else {}
@@ -315,11 +315,11 @@ class _Work:
         self.found.remarks.append(PageRemark(text, (*rows, *(page.id for page in pages))))
 
 
-def _prose_of(text: str) -> StandingWords:
+def _prose_of(text: str) -> ProseWords:
     try:
-        return StandingWords.of(text[frontmatter(text).end :])
+        return ProseWords.of(text[frontmatter(text).end :])
     except UnreadableFile:  # such a page is left alone
-        return StandingWords.of("")
+        return ProseWords.of("")
 
 
 def _pages_of(subject: SubjectStatements) -> Iterable[_Wanted]:

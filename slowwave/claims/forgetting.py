@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import psycopg
 
+from slowwave.claims.answer_text import previewed, refusal
 from slowwave.claims.claim import Claim, to_forget
 from slowwave.claims.evidence import EvidencePage, evidence
 from slowwave.claims.remember_request import RememberRequest, RememberResponse, StillHeld
 from slowwave.claims.screened_request import ScreenedRequest
 from slowwave.claims.subjects import Resolution, Subject
-from slowwave.claims.telling import previewed, refusal
 from slowwave.errors import Refused
 from slowwave.search.words import words
 from slowwave.store.connect import Connection
@@ -95,7 +95,7 @@ def forget(
         plans=held.get("plans", 0),
     )
     ref = subject.ref
-    return RememberResponse.told(
+    return RememberResponse.of_fields(
         resolved=found.outcome,
         action="forget",
         kind=request.kind,

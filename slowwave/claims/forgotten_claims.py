@@ -11,12 +11,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.claims.answer_text import unresolved
 from slowwave.claims.claim import Claim
 from slowwave.claims.forgetting import NO_REASON, chosen_claims, nothing_said, said_elsewhere, tombstone
 from slowwave.claims.remember_request import RememberRequest, StillHeld
 from slowwave.claims.screened_request import screened_request
 from slowwave.claims.subjects import Subject, resolve
-from slowwave.claims.telling import unresolved
 from slowwave.config.settings import Settings
 from slowwave.corpus.corpora import EVIDENCE_ROOT
 from slowwave.corpus.planned_page import PlannedPage, page_texts

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import psycopg
 
+from slowwave.claims.answer_text import conclusion, previewed, refusal, unresolved
 from slowwave.claims.claim import Claim, named_periods, nearest, periods
 from slowwave.claims.claim_vectors import ClaimVectors, claim_vectors
 from slowwave.claims.evidence import EvidencePage, capture, evidence
@@ -31,7 +32,6 @@ from slowwave.claims.subject_choice import chosen
 from slowwave.claims.subject_naming import name_of, relations_of, target_of
 from slowwave.claims.subjects import Resolution, Subject, names_of, resolve
 from slowwave.claims.succession import Period, Succession, succession
-from slowwave.claims.telling import conclusion, previewed, refusal, unresolved
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.language.embedder import Embedder, embedder_for, entity_text
@@ -64,7 +64,7 @@ class _Known:
     place: Succession = _ALONE
     opposed: tuple[str, ...] = ()
 
-    def told(self) -> tuple[KnownStatement, ...]:
+    def as_statements(self) -> tuple[KnownStatement, ...]:
         """As an answer tells it: what says the same first, then what contradicts."""
         order: list[Relation] = ["same", "contradicts", "near"]
         found: list[tuple[Claim, Relation]] = [(c, r) for r in order for c, n in self.near if n.relation == r]
@@ -206,7 +206,7 @@ class _Call:
             if hidden
             else "It was kept in the inbox, about no subject."
         )
-        return RememberResponse.told(
+        return RememberResponse.of_fields(
             resolved="unresolved",
             action=request.action,
             kind=request.kind,
@@ -341,7 +341,7 @@ class _Call:
         target = target_of(request, found)
         replaced = known.place.closes
         done = "quarantined" if hidden else "replaced" if replaced or request.action == "replace" else "written"
-        return RememberResponse.told(
+        return RememberResponse.of_fields(
             resolved=found.outcome,
             action=request.action,
             kind=request.kind,
@@ -364,7 +364,7 @@ class _Call:
             evidence_path=page.path,
             matched_by=found.matched_by,
             claim_id=claim_id,
-            known=known.told(),
+            known=known.as_statements(),
             conflicts_with=known.opposed,
             replaced=replaced,
             warnings=(*self.screened.warnings, *((warning,) if warning else ())),

@@ -188,7 +188,7 @@ class RememberResponse(BaseModel):
     preview: RememberPreview | None = None
 
     @classmethod
-    def told(cls, **fields: Any) -> RememberResponse:
+    def of_fields(cls, **fields: Any) -> RememberResponse:
         """An answer with all of its plain fields said, and of the others those that say something."""
         bare = {"evidence_path": "", "matched_by": ""}
         return cls.model_validate(bare | {name: value for name, value in fields.items() if value not in (None, ())})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowwave.cli.listing import telling
+from slowwave.cli.listing import prefix_length
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json, show_table, suggest
 from slowwave.plans.commands import APPROVER, argument
 
@@ -48,7 +48,7 @@ def list_(
     if json:
         show_json([conflict.to_json() for conflict in found])
         return
-    digits = telling([c.id for c in found])
+    digits = prefix_length([c.id for c in found])
     show_table(
         "Conflicts",
         ("conflict", "reason", "resolution", "a", "b"),

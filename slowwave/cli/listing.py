@@ -34,7 +34,7 @@ def one_line(value: object, limit: int | None = None) -> str:
     return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
 
 
-def telling(ids: Collection[str]) -> int:
+def prefix_length(ids: Collection[str]) -> int:
     """How many first characters of ids tell them apart: eight, or whole groups of digits more where that is too few."""
     return next((n for n in (8, 13, 18, 23) if len({id_[:n] for id_ in ids}) == len(ids)), 36)
 

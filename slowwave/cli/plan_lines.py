@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from slowwave.cli.listing import CUT, one_line, telling, wrapped
+from slowwave.cli.listing import CUT, one_line, prefix_length, wrapped
 from slowwave.cli.session import out, say, width_of
 from slowwave.texts.losses import losses
 from slowwave.texts.quotation import quotable
@@ -29,7 +29,7 @@ _LONGEST: Final = 4_000
 
 def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[str], *, wide: bool = False) -> None:
     """The items of a page by heading: of a question its rows in full, of what is decided a line. ``ids`` are all of the plan's."""
-    digits = 36 if wide else telling(ids)
+    digits = 36 if wide else prefix_length(ids)
     for heading, items in chosen.groups():
         out.print()
         out.print(Text.assemble((one_line(heading), "bold"), f" · {len(items):,}{_asking(items)}"))

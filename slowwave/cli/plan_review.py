@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from slowwave.cli.listing import one_line, telling
+from slowwave.cli.listing import one_line, prefix_length
 from slowwave.cli.plan_rules import learnt, offer_rules
 from slowwave.cli.question_card import LONGEST, show_card
 from slowwave.cli.session import Json, Namespace, open_store, out, program, say, show_json, show_table, suggest
@@ -269,7 +269,7 @@ def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
         raise Refused(f"No open question of this kind is as likely as {percent(likely)}.")
     step = max(1, len(alike) // _SAMPLE)
     by_chance = sorted(alike, key=lambda w: (w.probability, w.id))[::step][:_SAMPLE]
-    digits = telling([w.id for w in alike])
+    digits = prefix_length([w.id for w in alike])
     show_table(
         f"{len(by_chance)} of {len(alike):,}, from the least likely to the likeliest",
         ("item", "probability", "rows"),
@@ -304,7 +304,7 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
                 LONGEST,
             )
         )
-        digits = telling([w.id for w in alike])
+        digits = prefix_length([w.id for w in alike])
         show_table(
             f"{min(_SAMPLE, len(alike))} of {len(alike):,}, the least sure first",
             ("item", "yes", "rows"),

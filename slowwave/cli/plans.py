@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 import typer
 from rich.text import Text
 
-from slowwave.cli.listing import one_line, telling, wrapped
+from slowwave.cli.listing import one_line, prefix_length, wrapped
 from slowwave.cli.plan_lines import print_chosen, print_every_cell, print_item, print_losses
 from slowwave.cli.plan_review import reconsider, review
 from slowwave.cli.session import (
@@ -209,7 +209,7 @@ def diff(
     if json:
         show_json([_diff_json(stored, item, names, texts) for stored, item in shown])
         return
-    digits = telling([s.id for s in found.items])
+    digits = prefix_length([s.id for s in found.items])
     hidden = 0
     for stored, item in shown:
         print_item(stored, item, names, 36 if every else digits)

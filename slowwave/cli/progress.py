@@ -22,12 +22,12 @@ def progress(label: str) -> Generator[Tell]:
     with Progress(*columns, console=console, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(plain(label), total=None)
 
-        def tell(done: int, total: int | None, step: str) -> None:
+        def report(done: int, total: int | None, step: str) -> None:
             bar.update(
                 task, completed=done, total=total, description=f"{plain(label)}: {plain(step)}" if step else None
             )
 
-        yield tell
+        yield report
 
 
 class _Share(ProgressColumn):

@@ -14,7 +14,7 @@ from slowwave.plans.commands import argument, countersign_command
 from slowwave.texts.counted import counted
 
 if TYPE_CHECKING:
-    from slowwave.night.standing import Standing
+    from slowwave.night.namespace_status import NamespaceStatus
 
 
 def status(
@@ -29,7 +29,7 @@ def status(
 ) -> None:
     """Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is."""
     from slowwave.night.digest import ago, ahead, digest
-    from slowwave.night.standing import read_standing
+    from slowwave.night.namespace_status import read_namespace_status
 
     store = open_store()
     if send:
@@ -41,7 +41,7 @@ def status(
         say(f"Sent to {send_page(page)}.")
         return
     with store.connect("reader") as connection:
-        found = read_standing(connection, namespace)
+        found = read_namespace_status(connection, namespace)
     if namespace is not None and not found:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
     now = datetime.now(UTC)
@@ -75,7 +75,7 @@ def status(
         suggest("Apply what is approved", f"{program()} apply {argument(signed[0].namespace)}")
 
 
-def _waits(one: Standing) -> str:
+def _waits(one: NamespaceStatus) -> str:
     """Items to approve and questions, as short as a line needs it."""
     asked = counted(one.questions, "question") if one.questions else ""
     items = counted(one.to_approve, "item") if one.to_approve else ""

@@ -46,7 +46,7 @@ def passage(text: str, claim: str) -> str:
     return "\n".join(kept)[:PASSAGE]
 
 
-def told_by(text: str, others: Iterable[str]) -> str:
+def covered_by(text: str, others: Iterable[str]) -> str:
     """The first of ``others`` that tells what a text does: all its specifics, and most of its words; empty where none does."""
     terms, words = specifics(text).terms(), _stems(text)
     for other in others:

@@ -139,14 +139,14 @@ class FolderSync:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class CommitWords:
     """For whom files are written: the words of a commit."""
 
     subject: str = "slowwave: files follow what was applied"
     body: str = ""
 
 
-APPLIED: Final = Why()
+APPLIED: Final = CommitWords()
 
 
 def folder_of(store: Store, namespace_id: str) -> ConnectedStore | None:
@@ -162,7 +162,7 @@ def follow_folder(
     *,
     embedder: Embedder | None = None,
     emptied: bool = False,
-    why: Why = APPLIED,
+    why: CommitWords = APPLIED,
     clock: Callable[[], float] = time.time,
     pause: Callable[[float], None] = time.sleep,
 ) -> FolderSync:
@@ -203,7 +203,7 @@ class _Following:
         connection: Connection,
         of: ConnectedStore,
         embedder: Embedder | None,
-        why: Why,
+        why: CommitWords,
         clock: Callable[[], float],
         pause: Callable[[float], None],
     ) -> None:

@@ -41,7 +41,7 @@ _KNOWN_RANK: Final = 1
 _LEVELS: Final[tuple[Level, ...]] = ("low", "medium", "high")
 
 
-class StandingClaim(NamedTuple):
+class RecordedClaim(NamedTuple):
     """A claim that is on record; ``stands`` says that it is active and has not ended. ``places`` are those of its evidence."""
 
     id: str
@@ -102,9 +102,9 @@ class SubjectPlan:
         return _LEVELS[min((_LEVELS.index(claim.level) for claim in self.claims), default=2)]
 
 
-def subject_plan(subject: MigratedSubject, known: Sequence[StandingClaim], names: Iterable[str] = ()) -> SubjectPlan:
+def subject_plan(subject: MigratedSubject, known: Sequence[RecordedClaim], names: Iterable[str] = ()) -> SubjectPlan:
     """The claims of one subject. ``known`` are its claims on record. Cost: ``COMPARED`` comparisons for each statement."""
-    of_key: dict[str, list[StandingClaim]] = defaultdict(list)
+    of_key: dict[str, list[RecordedClaim]] = defaultdict(list)
     for claim in known:
         of_key[statement_key(claim.statement)].append(claim)
     fresh: list[MigratedClaim] = []
@@ -170,7 +170,7 @@ def _at(said: Said) -> datetime:
     return said.atom.at or said.page.at
 
 
-def _succeeding(states: Sequence[MigratedClaim], known: Sequence[StandingClaim]) -> list[MigratedClaim]:
+def _succeeding(states: Sequence[MigratedClaim], known: Sequence[RecordedClaim]) -> list[MigratedClaim]:
     """Each update holds until the next one, new or on record, and ends those on record that hold when it begins."""
     begins = sorted({claim.since for claim in states} | {claim.since for claim in known})
     after = dict(zip(begins, [*begins[1:], None], strict=True)) if begins else {}
@@ -197,11 +197,11 @@ class _Side(NamedTuple):
     statement: str
     kind: str
     new: int
-    known: StandingClaim | None
+    known: RecordedClaim | None
 
 
 def _contradicted(
-    claims: Sequence[MigratedClaim], known: Sequence[StandingClaim], names: frozenset[str]
+    claims: Sequence[MigratedClaim], known: Sequence[RecordedClaim], names: frozenset[str]
 ) -> tuple[list[MigratedClaim], list[DecidedContradiction]]:
     decided = list(claims)
     found: list[DecidedContradiction] = []
@@ -239,7 +239,7 @@ def _contradicted(
 
 
 def _against_known(
-    claim: MigratedClaim, known: StandingClaim, *, ends: bool
+    claim: MigratedClaim, known: RecordedClaim, *, ends: bool
 ) -> tuple[MigratedClaim, DecidedContradiction]:
     wins = claim.rank < (_KNOWN_RANK, -known.since.timestamp(), -CONFIDENCE["high"])
     first, second = (claim.statement, known.statement) if wins else (known.statement, claim.statement)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pyarrow.compute as pc
 
 from slowwave.corpus.corpora import PAGES_ROOT
-from slowwave.migrating.claim_policy import StandingClaim
+from slowwave.migrating.claim_policy import RecordedClaim
 from slowwave.snapshots.snapshot import Snapshot
 
 _COLUMNS = (
@@ -18,9 +18,9 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def known_claims(snapshot: Snapshot | None) -> Mapping[str, list[StandingClaim]]:
+def known_claims(snapshot: Snapshot | None) -> Mapping[str, list[RecordedClaim]]:
     """The claims of each entity, by its id; those of what was merged into it are its own. Forgotten and ended ones are among them."""
-    found: dict[str, list[StandingClaim]] = defaultdict(list)
+    found: dict[str, list[RecordedClaim]] = defaultdict(list)
     if snapshot is None:
         return found
     memories = snapshot.table("memories")
@@ -48,7 +48,7 @@ def known_claims(snapshot: Snapshot | None) -> Mapping[str, list[StandingClaim]]
         cited = tuple(path for id_ in row["source_document_ids"] or () if (path := places.get(id_)))
         kind = str(attributes.get("claim_kind", ""))
         found[entity].append(
-            StandingClaim(row["id"], kind, text, row["valid_from"] or row["recorded_at"], stands, cited)
+            RecordedClaim(row["id"], kind, text, row["valid_from"] or row["recorded_at"], stands, cited)
         )
     return found
 

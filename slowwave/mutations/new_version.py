@@ -21,7 +21,7 @@ from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import Fields, rows_by_id, rows_where
 from slowwave.mutations.vectors import encode
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.beside import told
+from slowwave.texts.beside import own_text
 
 REDACTION: Final = "redact"
 """The reason of a version that leaves out what must not be read; nothing else may lose what a memory says."""
@@ -88,7 +88,7 @@ def new_versions(
             },
         )
         text = texts.get(str(seen[VERSION]))
-        writes, guard = _cells(change, seen, beside=text is not None and told(text) == told(change.content))
+        writes, guard = _cells(change, seen, beside=text is not None and own_text(text) == own_text(change.content))
         because = sorted({*change.because} - {change.memory})
         others = [Guard.on("memories", id_, rows[id_] | {TOLD: rows[id_][VERSION]}, _BECAUSE) for id_ in because]
         inserts = [version]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from slowwave.night.standing import Standing, words
+from slowwave.night.namespace_status import NamespaceStatus, words
 from slowwave.plans.commands import OTHER
 from slowwave.plans.states import items_text
 from slowwave.reports.model import escape
@@ -25,13 +25,13 @@ _OPERATIONS: Final = 4
 _HIDDEN: Final = "A probe failed; what it says is hidden."
 
 
-def digest(standing: Sequence[Standing], now: datetime | None = None) -> str:
+def digest(statuses: Sequence[NamespaceStatus], now: datetime | None = None) -> str:
     """The page; at most ``MOST`` namespaces a section, however many there are."""
     at = now or datetime.now(UTC)
-    lines = [f"# Slowwave, {at:%Y-%m-%d %H:%M} UTC", "", _head(standing)]
-    wrong = [s for s in standing if s.failed or s.last_failure or s.run.endswith("stuck")]
-    asks = [s for s in standing if s not in wrong and (s.to_approve or s.questions or s.half_signed or s.approvals)]
-    rest = [s for s in standing if s not in wrong and s not in asks]
+    lines = [f"# Slowwave, {at:%Y-%m-%d %H:%M} UTC", "", _head(statuses)]
+    wrong = [s for s in statuses if s.failed or s.last_failure or s.run.endswith("stuck")]
+    asks = [s for s in statuses if s not in wrong and (s.to_approve or s.questions or s.half_signed or s.approvals)]
+    rest = [s for s in statuses if s not in wrong and s not in asks]
     for title, chosen, told in (("Look at", wrong, _wrong), ("Decide", asks, _asks), ("Nothing to do", rest, _rest)):
         if chosen:
             lines += ["", f"## {title}", ""]
@@ -42,13 +42,13 @@ def digest(standing: Sequence[Standing], now: datetime | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def hidden(standing: Sequence[Standing], level: Level) -> list[Standing]:
+def hidden(statuses: Sequence[NamespaceStatus], level: Level) -> list[NamespaceStatus]:
     """The same without what probes quote of memory, as far as ``level`` wants: for a page that leaves the database."""
     if level == "none":
-        return list(standing)
+        return list(statuses)
     return [
         replace(one, failed=tuple(cut(said) if level == "summary" else _HIDDEN for said in one.failed))
-        for one in standing
+        for one in statuses
     ]
 
 
@@ -76,7 +76,7 @@ def ahead(then: datetime | str, now: datetime) -> str:
     return f"in {_span((then - now).total_seconds())}"
 
 
-def waits(one: Standing) -> str:
+def waits(one: NamespaceStatus) -> str:
     """What waits for a person, in words."""
     parts = [
         f"{one.to_approve:,} to approve" if one.to_approve else "",
@@ -87,23 +87,23 @@ def waits(one: Standing) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _head(standing: Sequence[Standing]) -> str:
-    told = ", ".join(f"{word} {n:,}" for word, n in sorted(words(standing).items(), key=lambda w: -w[1]))
-    items, asked = sum(s.to_approve for s in standing), sum(s.questions for s in standing)
+def _head(statuses: Sequence[NamespaceStatus]) -> str:
+    told = ", ".join(f"{word} {n:,}" for word, n in sorted(words(statuses).items(), key=lambda w: -w[1]))
+    items, asked = sum(s.to_approve for s in statuses), sum(s.questions for s in statuses)
     wait = (
         f" {counted(items, 'change waits', 'changes wait')} for approval, {counted(asked, 'question')} for an answer."
         if items or asked
         else ""
     )
-    return f"{counted(len(standing), 'namespace')}: {told}.{wait}" if standing else "There is no namespace yet."
+    return f"{counted(len(statuses), 'namespace')}: {told}.{wait}" if statuses else "There is no namespace yet."
 
 
-def _asks(one: Standing) -> Iterator[str]:
+def _asks(one: NamespaceStatus) -> Iterator[str]:
     yield f"- **{escape(one.namespace)}**: {waits(one)}, of plan `{one.plan_hash[:12]}`.{_what(one)}"
     yield f"  {_next_step(one)}"
 
 
-def _wrong(one: Standing) -> Iterator[str]:
+def _wrong(one: NamespaceStatus) -> Iterator[str]:
     why = [
         *(escape(sentence, 300) for sentence in one.failed),
         *(["Its last night failed."] if one.last_failure else []),
@@ -114,19 +114,19 @@ def _wrong(one: Standing) -> Iterator[str]:
     yield f"  {_next_step(one) if one.failed else _command('runs tail', one.namespace)}"
 
 
-def _rest(one: Standing) -> Iterator[str]:
+def _rest(one: NamespaceStatus) -> Iterator[str]:
     stale = f", {one.stale:,} of it stale" if one.stale else ""
     counts = f" ({items_text(one.counts)})" if one.counts else ""
     yield f"- **{escape(one.namespace)}**: {one.word}{counts if one.state else ''}{stale}"
 
 
-def _what(one: Standing) -> str:
+def _what(one: NamespaceStatus) -> str:
     most = sorted(one.operations.items(), key=lambda o: (-o[1], o[0]))
     told = ", ".join(f"{n:,} {escape(name.replace('_', ' '))}" for name, n in most[:_OPERATIONS])
     return f" Most: {told}." if told else ""
 
 
-def _next_step(one: Standing) -> str:
+def _next_step(one: NamespaceStatus) -> str:
     if one.to_approve or one.questions:
         return _command("plans show", one.namespace)
     if one.half_signed:

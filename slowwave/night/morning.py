@@ -13,7 +13,7 @@ from typing import Final
 
 from slowwave.errors import SettingsError, StoreError
 from slowwave.night.digest import digest, hidden, message_of
-from slowwave.night.standing import Standing, read_standing
+from slowwave.night.namespace_status import NamespaceStatus, read_namespace_status
 from slowwave.reports.redaction import levels_in, strictest
 from slowwave.reports.webhook import SECRET, URL, Address, WebhookSink, address
 from slowwave.store.connect import Store
@@ -21,12 +21,12 @@ from slowwave.store.connect import Store
 DIGEST_URL: Final = "SLOWWAVE_DIGEST_URL"
 
 
-def morning_page(store: Store, now: datetime | None = None) -> tuple[str, list[Standing]]:
+def morning_page(store: Store, now: datetime | None = None) -> tuple[str, list[NamespaceStatus]]:
     """The digest of all namespaces as the strictest ``redact_text`` of them lets it be, and what it tells."""
     with store.connect("reader") as connection:
-        standing = read_standing(connection)
-        level = strictest(levels_in(connection, [one.namespace for one in standing])) if standing else "none"
-    shown = hidden(standing, level)
+        statuses = read_namespace_status(connection)
+        level = strictest(levels_in(connection, [one.namespace for one in statuses])) if statuses else "none"
+    shown = hidden(statuses, level)
     return digest(shown, now), shown
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from slowwave.pages.lines import escape, flat, hook
-from slowwave.pages.standing_words import StandingWords
+from slowwave.pages.prose_words import ProseWords
 from slowwave.pages.subject_statements import KINDS, SubjectStatement
 
 MOST: Final = 60
@@ -103,7 +103,7 @@ def subject_page(
     *,
     visibility: str = "",
     sensitivity: str = "",
-    own: StandingWords | None = None,
+    own: ProseWords | None = None,
 ) -> SubjectPage:
     """What the page at ``path`` tells of claims, which come by when they began. ``places`` are documents by their ids; ``visibility`` and
     ``sensitivity`` are what the page says of itself; ``own`` is what stands on it outside of blocks, which is not told again. Where all
@@ -114,7 +114,7 @@ def subject_page(
     """
     admits = _admits(visibility, sensitivity)
     told = [_Said.of(s) for s in statements if admits(s)]
-    own = own or StandingWords.of("")
+    own = own or ProseWords.of("")
     standing = [s for s in reversed(told) if s.claim.holds(now)]
     fresh = [s for s in standing if not own.says(s.claim.text)]
     dated = [s for s in told if not own.dates(s.claim.text, "" if s.claim.holds(now) else _day(s.claim.until))]
@@ -220,9 +220,7 @@ def _timeline(told: Sequence[_Said], path: str, places: Mapping[str, EvidencePla
     return "\n".join(lines)
 
 
-def _evidence(
-    told: Sequence[SubjectStatement], path: str, places: Mapping[str, EvidencePlace], own: StandingWords
-) -> str:
+def _evidence(told: Sequence[SubjectStatement], path: str, places: Mapping[str, EvidencePlace], own: ProseWords) -> str:
     ids = dict.fromkeys(id_ for s in reversed(told) for id_ in reversed(s.documents) if id_ in places)
     ids = [id_ for id_ in ids if not own.names(places[id_].path)]
     found = list(dict.fromkeys(_place(places[id_], path) for id_ in ids))

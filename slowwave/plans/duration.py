@@ -18,7 +18,7 @@ from psycopg import sql
 from psycopg.rows import class_row
 
 from slowwave.bindings.connected import connected_store
-from slowwave.bindings.rendering import retired_sql, standing_sql
+from slowwave.bindings.rendering import in_scope_sql, retired_sql
 from slowwave.mutations.change_limits import name_of, retired_rows
 from slowwave.plans.items import Item
 from slowwave.store.connect import Connection
@@ -177,7 +177,7 @@ def _retired(connection: Connection, namespace_id: str, items: Sequence[Item]) -
         if bound.retired is None or not bound.retired.after_search:
             continue
         counted = sql.SQL("SELECT count(*), count(*) FILTER (WHERE {}) FROM {} AS t WHERE {}").format(
-            retired_sql(bound, "t"), sql.Identifier(bound.schema, bound.table), standing_sql(bound, scope)
+            retired_sql(bound, "t"), sql.Identifier(bound.schema, bound.table), in_scope_sql(bound, scope)
         )
         rows, retired = (int(str(n)) for n in connection.execute(counted).fetchone() or (0, 0))
         more = {

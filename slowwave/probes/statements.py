@@ -73,14 +73,14 @@ class StatementsProbe:
     lost: tuple[LostStatement, ...] = ()
 
     @property
-    def told(self) -> int:
-        """Those that are still told."""
+    def kept(self) -> int:
+        """Those that are still said somewhere."""
         return self.statements - self.replaced - len(self.forgotten) - len(self.lost)
 
     @property
     def share(self) -> float:
         """The share that is still told; before the plan all of them are."""
-        return self.told / self.statements if self.statements else 1.0
+        return self.kept / self.statements if self.statements else 1.0
 
     @property
     def passed(self) -> bool:
@@ -89,7 +89,7 @@ class StatementsProbe:
 
     def to_json(self) -> dict[str, object]:
         """As plans store and show it: the first 50 of each, cut."""
-        counts = {"rows": self.rows, "statements": self.statements, "told": self.told, "share": self.share}
+        counts = {"rows": self.rows, "statements": self.statements, "told": self.kept, "share": self.share}
         shown = {
             name: [{**one._asdict(), "text": quote(one.text, _QUOTED)} for one in of[:_SHOWN]]
             for name, of in (("lost", self.lost), ("forgotten", self.forgotten))
@@ -112,8 +112,8 @@ class StatementsProbe:
             if count
         ]
         told = (
-            f"{self.told:,} of {counted(self.statements, 'statement')} ({self.share:.1%}) of {rows} that the plan retires or rewords "
-            f"{'is' if self.told == 1 else 'are'} still told"
+            f"{self.kept:,} of {counted(self.statements, 'statement')} ({self.share:.1%}) of {rows} that the plan retires or rewords "
+            f"{'is' if self.kept == 1 else 'are'} still told"
         )
         return f"{'; '.join([told, ', '.join(apart)] if apart else [told])}."
 

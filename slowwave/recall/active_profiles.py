@@ -28,7 +28,7 @@ class PathWeight(_Data):
     add: float = Field(ge=-0.1, le=0.1)
 
 
-class NeverTold(_Data):
+class NeverShown(_Data):
     """What no profile tells: paths, and values of frontmatter."""
 
     paths: tuple[str, ...]
@@ -64,7 +64,7 @@ class ActiveProfiles(_Data):
 
     order: tuple[str, ...]
     weights: tuple[PathWeight, ...]
-    never: NeverTold
+    never: NeverShown
     profiles: Mapping[str, ActiveProfile]
     intent: Intent
 

@@ -203,14 +203,14 @@ def _searched(
 def _same(connection: Connection, answers: Sequence[SearchResponse]) -> dict[str, frozenset[str]]:
     """Result of one search → those of others that are one thing with it: one search tells a thing once."""
     from slowwave.search.candidates import cited_among  # as below
-    from slowwave.search.things import one_tells_the_other
+    from slowwave.search.things import either_covers
 
     results = {r.id: r for answer in answers for r in answer.results}
     if sum(bool(answer.results) for answer in answers) < 2:
         return {}
     found: dict[str, set[str]] = defaultdict(set)
     for memory, passage, sure in cited_among(connection, list(results)):
-        if sure or one_tells_the_other(results[memory].snippet, results[passage].snippet):
+        if sure or either_covers(results[memory].snippet, results[passage].snippet):
             found[memory].add(passage)
             found[passage].add(memory)
     return {id_: frozenset(own) for id_, own in found.items()}

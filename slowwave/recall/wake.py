@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from slowwave.search.things import tells
+from slowwave.search.things import covers
 from slowwave.texts.token_count import BYTES_A_TOKEN, count
 
 SECTION_WORTH: Final = 0.9
@@ -31,7 +31,7 @@ _ELLIPSIS: Final = "…"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SectionContent:
     """One section: its ``title``, passages in their order, where they come from, and the most tokens that it may take (None: all)."""
 
     title: str
@@ -72,7 +72,7 @@ def lines_with(text: str, pattern: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.splitlines() if wanted.search(line) and not _HEADING.match(line))
 
 
-def wake_block(sections: Sequence[Told], budget: int) -> WakeBlock:
+def wake_block(sections: Sequence[SectionContent], budget: int) -> WakeBlock:
     """Fill ``budget`` tokens (counted as ``slowwave.texts.token_count`` does). Raises ``ValueError`` for a budget under 1."""
     if budget < 1:
         raise ValueError("A budget has at least one token.")
@@ -109,16 +109,16 @@ def wake_block(sections: Sequence[Told], budget: int) -> WakeBlock:
 
 
 def without_repeats(
-    sections: Sequence[Told], made_of: Mapping[str, frozenset[str]], block: WakeBlock
-) -> tuple[Told, ...]:
+    sections: Sequence[SectionContent], made_of: Mapping[str, frozenset[str]], block: WakeBlock
+) -> tuple[SectionContent, ...]:
     """The sections without the memories that a paragraph in ``block`` tells: of a page that they were made of (``made_of``, by id)."""
 
     def repeated(memory: str, text: str) -> bool:
         pages = made_of.get(memory, frozenset())
         of = (section for section in sections if not pages.isdisjoint(section.sources))
-        return any(p in block.text and tells(p, text) for section in of for p in section.passages)
+        return any(p in block.text and covers(p, text) for section in of for p in section.passages)
 
-    kept: list[Told] = []
+    kept: list[SectionContent] = []
     for section in sections:
         if made_of.keys().isdisjoint(section.sources):
             kept.append(section)
@@ -137,7 +137,7 @@ def cut(text: str, size: int) -> str:
     return f"{(words or head).rstrip()}{_ELLIPSIS}"
 
 
-def _by_worth(sections: Sequence[Told]) -> Iterable[tuple[int, int]]:
+def _by_worth(sections: Sequence[SectionContent]) -> Iterable[tuple[int, int]]:
     """(section, passage), the worthiest first; equal worth in the order of the sections."""
     places = [(n, k) for n, section in enumerate(sections) for k in range(len(section.passages))]
     return sorted(places, key=lambda at: (-(SECTION_WORTH ** at[0]) * FADING ** at[1], at))

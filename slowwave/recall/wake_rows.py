@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from psycopg.rows import class_row
 
-from slowwave.recall.wake import Told, lines_with, passages
+from slowwave.recall.wake import SectionContent, lines_with, passages
 from slowwave.recall.wake_profiles import PROJECT, WakeProfile, WakeProfiles, WakeSection
 from slowwave.store.connect import Connection
 from slowwave.texts.frontmatter import body
@@ -100,7 +100,7 @@ class WakeRows:
     instant of the newest row among them (None where nothing was read).
     """
 
-    sections: tuple[Told, ...]
+    sections: tuple[SectionContent, ...]
     memories: Mapping[str, frozenset[str]]
     newest: datetime | None
 
@@ -126,12 +126,12 @@ def wake_rows(
         memories: dict[str, frozenset[str]] = {}
         paths = [_like(path) for _, section in chosen for path in section.paths]
         documents = rows(_DOCUMENTS, paths=paths) if paths else []
-        told: list[Told] = []
+        told: list[SectionContent] = []
         for name, section in chosen:
             of = [row for row in documents if any(_fits(row.path, path) for path in section.paths)]
             found = [(row, p) for row in of for p in _passages(row, section)]
             told.append(
-                Told(
+                SectionContent(
                     section.title,
                     tuple(p for _, p in found),
                     tuple(dict.fromkeys(row.path for row, _ in found)),
@@ -151,7 +151,9 @@ def wake_rows(
                 memories = {row.path: frozenset(row.made_of) for row in of}
             if statement == _PAGES and of:
                 title = f"{title} ({of[0].every:,} in all)"
-            told.append(Told(title, tuple(f"- {text}" for _, text in lines), tuple(row.path for row, _ in lines)))
+            told.append(
+                SectionContent(title, tuple(f"- {text}" for _, text in lines), tuple(row.path for row, _ in lines))
+            )
             read += [row for row, _ in lines]
     return WakeRows(tuple(told), memories, max((row.recorded_at for row in read), default=None))
 

@@ -162,10 +162,10 @@ def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[N
 def read_drafts(store: Store, namespace: str, plan_hash: str) -> dict[str, Draft]:
     """Item → what stands of it, over all reviewers."""
     with store.connect("approver") as connection:
-        return standing_drafts(connection, find_plan(connection, namespace, plan_hash.strip()))
+        return current_drafts(connection, find_plan(connection, namespace, plan_hash.strip()))
 
 
-def standing_drafts(connection: Connection, plan_hash: str) -> dict[str, Draft]:
+def current_drafts(connection: Connection, plan_hash: str) -> dict[str, Draft]:
     """The same of a plan by its whole hash, on a connection of an approver. Cost: linear in the drafts of the plan."""
     said: dict[str, list[_ReviewerVerdict]] = {}
     with connection.cursor(row_factory=class_row(_ReviewerVerdict)) as cursor:

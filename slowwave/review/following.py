@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slowwave.plans.latest import find_plan
-from slowwave.review.drafts import standing_drafts
+from slowwave.review.drafts import current_drafts
 from slowwave.review.queue import title_from
 from slowwave.store.connect import Store
 from slowwave.texts.quotation import quotable_all
@@ -50,7 +50,7 @@ def gone_drafts(store: Store, namespace: str, plan_hash: str) -> list[GoneDraft]
         plan = find_plan(connection, namespace, plan_hash.strip())
         row = connection.execute(_BEFORE, (plan,)).fetchone()
         before = str(row[0]) if row else ""
-        said = {i: d for i, d in standing_drafts(connection, before).items() if d.verdict != "skip"} if before else {}
+        said = {i: d for i, d in current_drafts(connection, before).items() if d.verdict != "skip"} if before else {}
         found: list[Any] = (
             connection.execute(_GONE, {"before": before, "plan": plan, "items": sorted(said)}).fetchall()
             if said

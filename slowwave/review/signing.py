@@ -12,7 +12,7 @@ from typing import Final
 from slowwave.errors import Refused
 from slowwave.plans.gate import check_approver, lock_plan, refuse_state, reject_items, sign_items
 from slowwave.plans.ledger import StoredPlan, verify_sealed
-from slowwave.review.drafts import Draft, standing_drafts
+from slowwave.review.drafts import Draft, current_drafts
 from slowwave.review.superseding import parts_rejected
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Store
@@ -66,7 +66,7 @@ def sign(
         plan = lock_plan(connection, namespace, plan_hash)
         refuse_state(connection, plan)
         verify_sealed(plan, "approved")
-        drafts = standing_drafts(connection, plan.plan_hash)
+        drafts = current_drafts(connection, plan.plan_hash)
         _refuse_contradictions(plan, drafts)
         waiting = [s for s in plan.items if s.status == "pending"]
         said = {s.id: draft.verdict if (draft := drafts.get(s.id)) else "" for s in waiting}

@@ -43,13 +43,13 @@ def _found(memories: pa.Table) -> Mask:
     return mask
 
 
-def told_texts(memories: pa.Table, column: str) -> pa.Array:
+def texts_without_small_talk(memories: pa.Table, column: str) -> pa.Array:
     """(n,) the texts of a ``column`` without their sentences of small talk, ``large_string``; those of other kinds as they are."""
     columns = (memories[name].to_pylist() for name in (column, "kind", "author"))
-    return pa.array((told_text(*row) for row in zip(*columns, strict=True)), pa.large_string())
+    return pa.array((text_without_small_talk(*row) for row in zip(*columns, strict=True)), pa.large_string())
 
 
-def told_text(text: str, kind: object, author: object) -> str:
+def text_without_small_talk(text: str, kind: object, author: object) -> str:
     """What a memory of a kind and an author says, without its sentences of small talk."""
     return without_small_talk(text, program=is_program(author)) if kind in KINDS else text
 

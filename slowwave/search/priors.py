@@ -63,7 +63,7 @@ def prior(path: str, day: str, metadata: Mapping[str, Any], today: date) -> floa
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class QueryHints:
     """What a query's words ask for: paths with what they get, and days with what a row of them gets."""
 
     paths: tuple[tuple[str, float], ...] = ()
@@ -71,7 +71,7 @@ class Wishes:
     dated: float = 0.0
 
     @classmethod
-    def of(cls, query: str, today: date) -> Wishes:
+    def of(cls, query: str, today: date) -> QueryHints:
         """Those of a query that is asked today."""
         said, days = set(words(query)), days_of(query, today)
         paths: list[tuple[str, float]] = []

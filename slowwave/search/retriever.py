@@ -22,7 +22,7 @@ from slowwave.search.cited_rows import CitedRows
 from slowwave.search.fusion import LEADERS, calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
 from slowwave.search.ranking import ScoredRows, best, ranked
 from slowwave.search.rows import SEARCHED, SearchedRows, searched_rows
-from slowwave.search.things import Cited, one_tells_the_other
+from slowwave.search.things import Cited, either_covers
 from slowwave.search.words import asked
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
@@ -115,7 +115,7 @@ class Retriever:
 
     def _says_the_same(self, row: np.ndarray, pair: Cited) -> bool:
         memory, passage = (self.rows.content(int(row[place])) for place in pair[:2])
-        return one_tells_the_other(memory, passage)
+        return either_covers(memory, passage)
 
     def _fused(self, queries: Sequence[str], vectors: np.ndarray | None, depth: int, k: int) -> ScoredRows:
         """The best by both scores among the ``depth`` best of each; a row that words found has its cosine, whatever its place."""

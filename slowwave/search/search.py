@@ -25,12 +25,12 @@ from slowwave.search.matches import ScoredIds, matches
 from slowwave.search.model_help import helper
 from slowwave.search.namespace_settings import known_namespace
 from slowwave.search.planner import WEAK, QueryPlan, expanded, planned
-from slowwave.search.priors import Wishes, bound, is_quarantined, prior, recall_weight, recency
+from slowwave.search.priors import QueryHints, bound, is_quarantined, prior, recall_weight, recency
 from slowwave.search.recall_log import Recalled, log_behind
 from slowwave.search.request import Mode, OtherWording, SearchRequest, SearchResponse, SearchResult
 from slowwave.search.reranker import RERANKED, SHOWN, Candidate, Order, reranked, selected
 from slowwave.search.snippets import coverage, snippet
-from slowwave.search.things import Cited, better_worded, grouped, one_tells_the_other, tells
+from slowwave.search.things import Cited, better_worded, covers, either_covers, grouped
 from slowwave.search.words import asked, words
 from slowwave.store.connect import Connection, Store
 from slowwave.texts.frontmatter import body
@@ -132,7 +132,7 @@ def search_on(
     known = known_namespace(connection, namespace)
     domain = Domain(known.id, _planes(request), request.scope, request.as_of, request.include_retired)
     depth = max(_SHALLOWEST, _DEEPER * request.k)
-    wishes = Wishes.of(request.query, today)
+    wishes = QueryHints.of(request.query, today)
     if request.mode != "exact" and wishes.days:
         depth *= _DEEPER  # what was said on those days may match less than much that was said on others
     searcher, warning = (None, "") if plain or request.mode == "exact" else helper(connection, known)
@@ -220,7 +220,7 @@ def _rows(connection: Connection, scores: Mapping[str, float], at: datetime) -> 
 
 
 def _ordered(
-    rows: Sequence[_Row], request: SearchRequest, wishes: Wishes, today: date, *, sessions: bool, most: int
+    rows: Sequence[_Row], request: SearchRequest, wishes: QueryHints, today: date, *, sessions: bool, most: int
 ) -> list[_Row]:
     """What may be shown, best first: at most ``most`` things, one a file, one of several copies. ``sessions`` says that they are
     wanted.
@@ -298,7 +298,7 @@ def _cited(rows: Sequence[_Row]) -> list[Cited]:
 
 
 def _says_the_same(rows: Sequence[_Row], pair: Cited) -> bool:
-    return one_tells_the_other(rows[pair.memory].text, rows[pair.passage].text)
+    return either_covers(rows[pair.memory].text, rows[pair.passage].text)
 
 
 def _one_of_each(rows: Sequence[_Row], things: Sequence[Sequence[int]]) -> list[_Row]:
@@ -326,7 +326,7 @@ def _is_retired(row: _Row, *, as_of: bool) -> bool:
     if row.over:
         return True
     gone = row.status in _RETIRED or bool(row.metadata.get("superseded_by"))
-    return (gone and not as_of) or is_quarantined(row.path) or any(tells(text, row.text) for text in row.ended)
+    return (gone and not as_of) or is_quarantined(row.path) or any(covers(text, row.text) for text in row.ended)
 
 
 def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:

@@ -28,17 +28,17 @@ class Cited(NamedTuple):
     sure: bool
 
 
-def tells(text: str, said: str) -> bool:
+def covers(text: str, said: str) -> bool:
     """Whether what one text says stands in another: all its figures, and 7 in 10 of its other words of content."""
     words = set(asked(said))
     missing = words.difference(asked(text))
     return len(missing) <= (1 - _TOLD) * len(words) and not any(c.isdigit() for word in missing for c in word)
 
 
-def one_tells_the_other(one: str, other: str) -> bool:
+def either_covers(one: str, other: str) -> bool:
     """Whether what the shorter of two texts says stands in the longer."""
     short, long = sorted((one, other), key=len)
-    return tells(long, short)
+    return covers(long, short)
 
 
 def better_worded(

@@ -63,14 +63,14 @@ def http_app(answering: Answering, door: Door) -> Starlette:
         except WouldBlock:
             return _refused(request, Failure(503, f"{MOST} streams are open already. Try again later.", retry_after=30))
 
-        async def told() -> AsyncGenerator[str]:
+        async def body() -> AsyncGenerator[str]:
             try:
                 async for event in events(answering, caller, asked):
                     yield event
             finally:
                 streams.release_on_behalf_of(key)
 
-        return StreamingResponse(told(), media_type="text/event-stream")
+        return StreamingResponse(body(), media_type="text/event-stream")
 
     async def wrong(request: Request, problem: Exception) -> Response:
         found = cast("HTTPException", problem)

@@ -21,6 +21,6 @@ WRITTEN: Final = f"(?:{BESIDE}|{LATER})"
 _WRITTEN: Final = re.compile(WRITTEN)
 
 
-def told(text: str) -> str:
+def own_text(text: str) -> str:
     """What a text tells, without what nights wrote beside it."""
     return _WRITTEN.sub("", text)

@@ -97,7 +97,7 @@ def extract(sources: Sequence[Source], max_tokens: int, *, dated: bool = False) 
     owed: dict[str, bool] = {s.id: bool(text) and terms[s.id].isdisjoint(missing) for s in ordered}
     kept = {s.at for s in chosen}
     for s in found:
-        if s.at not in kept and (s.says - said or _untold(s, chosen, words, days)):
+        if s.at not in kept and (s.says - said or _adds(s, chosen, words, days)):
             owed.update(dict.fromkeys(s.sources, False))
     cited = tuple(id_ for id_, whole in owed.items() if whole)
     return Extract(text, cited, tuple(s.text for s in chosen), tuple(sorted(missing)), statements)
@@ -288,7 +288,7 @@ class _Choice:
                 heapq.heappush(heap, (-float(len(self.found[k].words - words)), k))
 
 
-def _untold(sentence: _Found, chosen: Sequence[_Found], words: frozenset[str], days: Mapping[int, str]) -> bool:
+def _adds(sentence: _Found, chosen: Sequence[_Found], words: frozenset[str], days: Mapping[int, str]) -> bool:
     """Whether a sentence tells something that the chosen ones do not. Where nothing in it is specific its words have to stand in one of
     them, as words of several may be about anything; a question is told by a question alone, and "today" by what is said of that day."""
     if (relative := _RELATIVE.search(sentence.text)) and days:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
-from slowwave.texts.small_talk import tells_nothing
+from slowwave.texts.small_talk import has_no_content
 
 Idleness = Literal["", "asked", "idle"]
 
@@ -58,9 +58,9 @@ def idleness(text: str, start: int, end: int) -> Idleness:
         return "idle"
     if _TODAY.fullmatch(phrase) and (_WISH_AFTER.match(after) or _WISH_BEFORE.search(before)):
         return "idle"
-    if tells_nothing(said + ("?" if asks else "")) and (_ADDRESSED.search(said) or not _TODAY.fullmatch(phrase)):
+    if has_no_content(said + ("?" if asks else "")) and (_ADDRESSED.search(said) or not _TODAY.fullmatch(phrase)):
         return "idle"  # "Today is a beautiful day." may set the scene for what comes next
     left = max((m.end() for m in _CLAUSE.finditer(before)), default=0)
     right = _CLAUSE.search(after)
     clause = before[left:] + phrase + (after[: right.start()] if right else after)
-    return "idle" if _ADDRESSED.search(clause) and tells_nothing(clause) else ""
+    return "idle" if _ADDRESSED.search(clause) and has_no_content(clause) else ""

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
+from slowwave.texts.informative_sentences import NAME, is_open, without_lead_in
 from slowwave.texts.known_names import is_given
 from slowwave.texts.stated_relations import SELF, TRIGGER, is_profession, stated_relations
 from slowwave.texts.third_person import third_person
 from slowwave.texts.tokens import fold, normalise_name
-from slowwave.texts.told_sentences import NAME, is_open, without_lead_in
 from slowwave.texts.vocabulary import words_of
 
 Kind = Literal["preference", "decision", "state", "fact"]

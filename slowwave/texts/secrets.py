@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from slowwave.texts import prefilter, told_secrets
+from slowwave.texts import prefilter, stated_secrets
 from slowwave.texts.findings import Detection, Severity, outermost
 
 
@@ -120,7 +120,7 @@ MAY_HOLD: Final = (
     r"[A-Za-z0-9/+]{40}",  # Amazon's
     prefilter.relaxed(_DIGITS.pattern),
     rf"(?i:(?:{'|'.join(_HINTS)})[\w\-]*(?:{_GIVEN}))",
-    *told_secrets.MAY_HOLD,
+    *stated_secrets.MAY_HOLD,
 )
 """Patterns of RE2, for ``prefilter.found``: where none of them is found there is no secret."""
 
@@ -140,7 +140,7 @@ def secrets(text: str) -> list[Detection]:
         found += (*_cards(text), *_ibans(text))
     if named:
         found += _apart(_assigned(text), found)
-    found += _apart(told_secrets.told(text, small, _LIKENESS), found)
+    found += _apart(stated_secrets.stated_secrets(text, small, _LIKENESS), found)
     return outermost(found) if found else found
 
 
@@ -280,7 +280,7 @@ def _is_slug(value: str) -> bool:
     return len(parts) > 2 and all(re.fullmatch(r"[A-Za-z]{2,}\d{0,2}|\d{1,4}|[A-Za-z]|", p) for p in parts)
 
 
-_LIKENESS: Final = told_secrets.Likeness(_is_harmless, _is_slug)
+_LIKENESS: Final = stated_secrets.Likeness(_is_harmless, _is_slug)
 
 
 def _is_jwt(value: str) -> bool:

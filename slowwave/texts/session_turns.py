@@ -2,7 +2,7 @@
 
 Pages of imported sessions, and the common ways in which agents write a transcript: a role or a given name in bold, as a heading, or before
 a colon, with or without a time. What stands before the first of them is said by nobody. Code, quotations, tables and headings are not
-what somebody said. Which sentences are worth telling belongs to ``slowwave.texts.told_sentences``. Linear in the text.
+what somebody said. Which sentences are worth telling belongs to ``slowwave.texts.informative_sentences``. Linear in the text.
 """
 
 from __future__ import annotations

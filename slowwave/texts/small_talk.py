@@ -46,7 +46,7 @@ def is_small_talk(text: str, *, program: bool = False) -> bool:
     """
     if not text or len(text) > LONGEST or _has_content(text.replace("’", "'")) or _MARKS.search(text):
         return False
-    return all(tells_nothing(sentence, program=program) for sentence in sentences(text))
+    return all(has_no_content(sentence, program=program) for sentence in sentences(text))
 
 
 @lru_cache(maxsize=8_192)
@@ -56,10 +56,10 @@ def without_small_talk(text: str, *, program: bool = False) -> str:
     """
     if len(text) > 2 * LONGEST or "\n" in text.strip():
         return text
-    if not any(tells_nothing(part, program=program) for part in _ROUGHLY.split(text)):
+    if not any(has_no_content(part, program=program) for part in _ROUGHLY.split(text)):
         return text  # most texts: where sentences end exactly is ten times as dear
     parts = sentences(text)
-    left = [s for s in parts if not tells_nothing(s, program=program)] if len(parts) > 1 else parts
+    left = [s for s in parts if not has_no_content(s, program=program)] if len(parts) > 1 else parts
     return " ".join(left) if len(left) < len(parts) and any(map(_says_more, left)) else text
 
 
@@ -76,7 +76,7 @@ def _has_content(said: str) -> bool:
     return any(not w.endswith("ly") and not _IN_FORMULAS.issuperset(w.split("'")) for w in others)
 
 
-def tells_nothing(sentence: str, *, program: bool = False) -> bool:
+def has_no_content(sentence: str, *, program: bool = False) -> bool:
     """Whether a sentence is small talk; see ``is_small_talk``."""
     said = sentence.replace("’", "'")
     if _has_content(said) or _MARKS.search(said):

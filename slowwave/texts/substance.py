@@ -1,7 +1,7 @@
 """Substance: how much of a text tells something that somebody may want to know later.
 
 A question, a greeting, thanks and an offer are small talk and tell nothing. What a sentence tells by itself
-(``slowwave.texts.told_sentences``), and what has a figure, a date, a name or an identifier in it, counts whole; of others a quarter
+(``slowwave.texts.informative_sentences``), and what has a figure, a date, a name or an identifier in it, counts whole; of others a quarter
 counts, as nobody knows: what to do may be a rule or mere advice. So does what is said to somebody and has no more than a name in it, mostly
 theirs ("I will always support you, Ida"). English; elsewhere figures, dates and identifiers count. Linear.
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from slowwave.texts.informative_sentences import LEAST, informative
 from slowwave.texts.sentences import sentences
 from slowwave.texts.specifics import specifics
-from slowwave.texts.told_sentences import LEAST, told
 from slowwave.texts.topic_statements import is_talk
 
 _UNKNOWN: Final = 0.25
@@ -41,4 +41,4 @@ def _content_share(sentence: str) -> float:
     if len(sentence.split()) < LEAST and sentence.isascii():  # "Well said."; some scripts have no spaces
         return 0.0
     named = bool(found.names) and _ADDRESSED.search(sentence) is None
-    return 1.0 if named or told(sentence) else _UNKNOWN
+    return 1.0 if named or informative(sentence) else _UNKNOWN

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from slowwave.cli.listing import CUT, listing, one_line, telling, wrapped
+from slowwave.cli.listing import CUT, listing, one_line, prefix_length, wrapped
 
 HASH = "5d8be3b8af05"
 NAME = "customer-success-and-renewals-emea-production"
@@ -84,6 +84,6 @@ def test_a_command_in_a_sentence_is_not_broken() -> None:
 def test_an_id_is_as_long_as_it_takes_to_tell_it_from_the_others() -> None:
     """Eight characters, which are enough for `why`; more where two ids begin alike."""
     ids = ["89a9f23e-20e6-506d-9cf7-5749075e88c3", "89a9f23e-20e7-506d-9cf7-5749075e88c3"]
-    assert telling(ids[:1]) == telling([]) == 8
-    assert telling(ids) == 13
-    assert telling(["89a9f23e-20e6-506d-9cf7-5749075e88c3", "89a9f23e-20e6-506d-9cf7-5749075e88c4"]) == 36
+    assert prefix_length(ids[:1]) == prefix_length([]) == 8
+    assert prefix_length(ids) == 13
+    assert prefix_length(["89a9f23e-20e6-506d-9cf7-5749075e88c3", "89a9f23e-20e6-506d-9cf7-5749075e88c4"]) == 36

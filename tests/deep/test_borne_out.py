@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.deep.borne_out import PASSAGE, lost, passage, told_by, unborne
+from slowwave.deep.borne_out import PASSAGE, covered_by, lost, passage, unborne
 
 SAID = "The harbor crane lifts 12 tons. Ilse Brandt tested it on 4 May 2026."
 
@@ -41,8 +41,8 @@ def test_deep_a_source_is_read_where_it_has_to_do_with_the_statement() -> None:
 
 def test_deep_what_is_told_elsewhere_and_what_is_lost() -> None:
     """All specifics, and most words."""
-    assert told_by("The crane lifts 12 tons.", ["Nothing.", SAID]) == SAID
-    assert told_by("The crane lifts 13 tons.", [SAID]) == ""
-    assert told_by("The crane is painted blue.", [SAID]) == ""
+    assert covered_by("The crane lifts 12 tons.", ["Nothing.", SAID]) == SAID
+    assert covered_by("The crane lifts 13 tons.", [SAID]) == ""
+    assert covered_by("The crane is painted blue.", [SAID]) == ""
     assert lost(SAID, ["The harbor crane lifts 12 tons."]) != ()
     assert lost(SAID, [SAID]) == ()

@@ -12,7 +12,7 @@ from slowwave.migrating.claim_policy import MigratedClaim, SubjectPlan, subject_
 from slowwave.migrating.classified_page import classified_page
 from slowwave.migrating.statements import Level
 from slowwave.migrating.subjects import MigratedSubjects, Said, migrated_subjects
-from slowwave.pages.standing_words import StandingWords
+from slowwave.pages.prose_words import ProseWords
 from tests.migrating.folders import NOW, migrated, page, staged
 
 BODY = "Mara sails boats.\n\n## Goals\n\n- Learn [French](https://example.org).\n\n## Timeline\n\n- 2026-02-03: Mara bought the *Heron*."
@@ -36,7 +36,7 @@ def test_what_stands_in_its_source_passes_and_gets_its_pages(tmp_path: Path) -> 
     assert {"canonical": True, "type": "person", "status": "active"}.items() <= read.fields.values.items()
     assert "missing_sections" not in read.fields.values
     assert "- 2026-02-03: Mara bought the Heron. (`sources/imported/old/claims/person-mara-" in subject.canonical.text
-    words = StandingWords.of(read.text.partition("---\n")[2].partition("---\n")[2])
+    words = ProseWords.of(read.text.partition("---\n")[2].partition("---\n")[2])
     assert all(words.says(c.statement) and words.dates(c.statement) for c in subject.plan.claims)
     assert words.names(subject.evidence.place)  # a night has nothing to add to it
     sha = plan.claims[0].sources[0].page.page.sha256[:12]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from slowwave.migrating.claim_policy import MigratedClaim, StandingClaim, SubjectPlan, subject_plan
+from slowwave.migrating.claim_policy import MigratedClaim, RecordedClaim, SubjectPlan, subject_plan
 from slowwave.migrating.classified_page import classified_page
 from slowwave.migrating.subjects import MigratedSubjects, migrated_subjects
 from tests.migrating.folders import page, staged
@@ -13,7 +13,7 @@ from tests.migrating.folders import page, staged
 JANUARY, MARCH, MAY = (datetime(2026, month, 1, tzinfo=UTC) for month in (1, 3, 5))
 
 
-def planned(root: Path, files: dict[str, str], *known: StandingClaim) -> SubjectPlan:
+def planned(root: Path, files: dict[str, str], *known: RecordedClaim) -> SubjectPlan:
     pages = [classified_page(found) for found in staged(root, files).pages]
     (subject,) = migrated_subjects(pages, MigratedSubjects())
     return subject_plan(subject, known)
@@ -48,7 +48,7 @@ def test_dory_an_update_replaces_the_state_before_it_and_what_comes_back_is_anot
 
 def test_a_state_on_record_is_ended_by_a_newer_one_and_ends_an_older_one(tmp_path: Path) -> None:
     """Whenever they were said."""
-    known = StandingClaim("k", "state", "The yard is half open.", MARCH, stands=True)
+    known = RecordedClaim("k", "state", "The yard is half open.", MARCH, stands=True)
     files = {
         "a/projects/rowan.md": rowan(1, "The yard is open."),
         "b/projects/rowan.md": rowan(5, "The yard is closed."),
@@ -72,11 +72,11 @@ def test_what_is_said_twice_is_one_claim_with_two_sources(tmp_path: Path) -> Non
 def test_dory_what_is_on_record_is_not_said_again(tmp_path: Path) -> None:
     """Not what was migrated, not what was forgotten; of what stands from elsewhere it is evidence, once."""
     files = {"people/mara.md": page("person", "Mara", "Mara sails boats.", updated="2026-03-01")}
-    plan = planned(tmp_path, files, StandingClaim("k", "fact", "mara sails boats", JANUARY, stands=True))
+    plan = planned(tmp_path, files, RecordedClaim("k", "fact", "mara sails boats", JANUARY, stands=True))
     assert [(claim.supports, claim.closes) for claim in plan.claims] == [("k", ())]
     for known in (
-        StandingClaim("k", "fact", "Mara sails boats", JANUARY, True, ("sources/imported/x/claims/y.md",)),
-        StandingClaim("k", "fact", "Mara sails boats", JANUARY, stands=False),
+        RecordedClaim("k", "fact", "Mara sails boats", JANUARY, True, ("sources/imported/x/claims/y.md",)),
+        RecordedClaim("k", "fact", "Mara sails boats", JANUARY, stands=False),
     ):
         plan = planned(tmp_path, files, known)
         assert (plan.claims, plan.known) == ((), 1)
@@ -100,7 +100,7 @@ def test_dory_of_two_that_contradict_each_other_the_better_placed_is_believed(tm
 
 def test_a_claim_on_record_is_ended_by_a_newer_one_that_contradicts_it(tmp_path: Path) -> None:
     """And an older one takes its place in history before it."""
-    known = StandingClaim("k", "fact", "Mara lives in Lisbon.", MARCH, stands=True)
+    known = RecordedClaim("k", "fact", "Mara lives in Lisbon.", MARCH, stands=True)
     (claim,) = planned(
         tmp_path, {"people/mara.md": page("person", "Mara", "Mara lives in Oslo.", updated="2026-05-01")}, known
     ).claims

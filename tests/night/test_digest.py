@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slowwave.night.digest import MOST, ago, ahead, digest
-from slowwave.night.standing import Standing
+from slowwave.night.namespace_status import NamespaceStatus
 
 NOW = datetime(2026, 11, 23, 7, tzinfo=UTC)
 
 
-def one(namespace: str, **more: object) -> Standing:
+def one(namespace: str, **more: object) -> NamespaceStatus:
     quiet = {
         "plan_hash": "",
         "state": "",
@@ -28,7 +28,7 @@ def one(namespace: str, **more: object) -> Standing:
         "last_apply": None,
         "next_night": "unchanged",
     }
-    return Standing(
+    return NamespaceStatus(
         namespace, **{**quiet, "approvals": 0, "half_signed": 0, "conflicts": 0, "run": "", **times, **more}
     )  # type: ignore[arg-type]
 

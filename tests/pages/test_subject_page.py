@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowwave.corpus.profile import profile
-from slowwave.pages.standing_words import StandingWords
+from slowwave.pages.prose_words import ProseWords
 from slowwave.pages.subject_page import CONTRADICTIONS, MOST, SECTIONS, EvidencePlace, claim_link, subject_page
 from slowwave.pages.subject_statements import KINDS, SubjectStatement
 
@@ -93,14 +93,14 @@ def test_what_stands_on_the_page_is_left_out_and_so_is_evidence_that_it_names() 
     claims = [said("a", "Tea.", documents=("one",)), said("b", "Cake.", month=2, documents=("two",))]
     places = {"one": EvidencePlace("notes/tea.md"), "two": EvidencePlace("notes/cake.md")}
     body = "Tea.\n\n## Timeline\n\n- 2026-01-01: Tea. (`notes/tea.md`)\n"
-    page = subject_page(PROJECT, "project", claims, places, NOW, own=StandingWords.of(body))
+    page = subject_page(PROJECT, "project", claims, places, NOW, own=ProseWords.of(body))
     assert set(page.contents) == {"Summary", "Current State", "Timeline", "Evidence"}
     assert not any("Tea." in content or "tea.md" in content for content in page.contents.values())
-    assert subject_page(PROJECT, "project", claims[:1], places, NOW, own=StandingWords.of(body)).contents == {}
-    undated = subject_page(PROJECT, "project", claims, places, NOW, own=StandingWords.of("Tea."))
+    assert subject_page(PROJECT, "project", claims[:1], places, NOW, own=ProseWords.of(body)).contents == {}
+    undated = subject_page(PROJECT, "project", claims, places, NOW, own=ProseWords.of("Tea."))
     assert "Tea." in undated.contents["Timeline"]
     sides = [replace(claims[0], against=(claims[1].id,)), replace(claims[1], against=(claims[0].id,))]
-    both = subject_page(PROJECT, "project", sides, places, NOW, own=StandingWords.of("Tea. Cake."))
+    both = subject_page(PROJECT, "project", sides, places, NOW, own=ProseWords.of("Tea. Cake."))
     assert set(both.contents) == {CONTRADICTIONS, "Timeline", "Evidence"}
 
 

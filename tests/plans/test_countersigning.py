@@ -12,7 +12,7 @@ from slowwave.applying.executor import apply_approval
 from slowwave.applying.waiting import waiting_approvals
 from slowwave.errors import ApprovalWithdrawn, Refused
 from slowwave.night.digest import digest
-from slowwave.night.standing import read_standing
+from slowwave.night.namespace_status import read_namespace_status
 from slowwave.plans.countersigning import countersign, set_rule
 from slowwave.plans.gate import approve
 from slowwave.plans.revocation import revoke
@@ -34,7 +34,7 @@ def test_two_people_sign_before_anything_is_applied(store: Store) -> None:
         apply_approval(store, approval.id)
     assert "Signed by mara, one more signature needed" in str(told.value)
     with store.connect("reader") as connection:
-        (stands,) = read_standing(connection, world.slug)
+        (stands,) = read_namespace_status(connection, world.slug)
         (lacking,) = half_signed(connection, world.slug)
     assert (stands.approvals, stands.half_signed) == (0, 1)
     assert "to sign by somebody else" in digest([stands], datetime.now(UTC))

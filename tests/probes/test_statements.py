@@ -64,7 +64,7 @@ def test_what_a_merge_leaves_unsaid_is_lost_and_named():
         other="I asked around; the bakery opens early, they say.",
     )
     found, (merge,) = probe(before, *merge_memories(before, [Alike(uid("keep"), (uid("gone"),))]))
-    assert (found.rows, found.statements, found.told) == (1, 3, 2)
+    assert (found.rows, found.statements, found.kept) == (1, 3, 2)
     assert found.lost == (LostStatement(merge.id, uid("gone"), "The boat was sold to Rosa."),)
     assert not found.passed
     assert found.to_json()["lost"] == [{"item": merge.id, "row": uid("gone"), "text": "The boat was sold to Rosa."}]
@@ -86,7 +86,7 @@ def test_a_summary_tells_what_it_says_with_all_specifics():
 def test_what_is_archived_is_told_by_its_passage_or_forgotten(cites: tuple[str, ...], told: bool):
     before = remembered({"talk": "We met. It is bees that Mara keeps."}, a=("Mara keeps bees.", *cites))
     found, _ = probe(before, *set_columns(before, "set_state", "memories", {uid("a"): {"state": "archived"}}))
-    assert (found.told, len(found.forgotten), found.passed) == (int(told), int(not told), True)
+    assert (found.kept, len(found.forgotten), found.passed) == (int(told), int(not told), True)
 
 
 def test_a_new_version_tells_what_it_keeps():

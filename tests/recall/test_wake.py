@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.recall.wake import Told, cut, lines_with, passages, wake_block
+from slowwave.recall.wake import SectionContent, cut, lines_with, passages, wake_block
 from slowwave.texts.token_count import count
 
 WORDS = st.text(alphabet="aé漢 .\n#-", min_size=1, max_size=400)
 SECTIONS = st.lists(
     st.builds(
-        Told,
+        SectionContent,
         st.sampled_from(["User", "Soul", "Gedächtnis"]),
         st.lists(WORDS, max_size=6).map(tuple),
         st.just(("core/user.md",)),
@@ -23,7 +23,7 @@ SECTIONS = st.lists(
 
 
 @given(SECTIONS, st.integers(1, 400))
-def test_a_budget_is_never_exceeded(sections: list[Told], budget: int) -> None:
+def test_a_budget_is_never_exceeded(sections: list[SectionContent], budget: int) -> None:
     """Neither that of the block nor the cap of a section, titles and blank lines included."""
     block = wake_block(sections, budget)
     assert block.tokens == count(block.text) <= budget
@@ -34,9 +34,9 @@ def test_a_budget_is_never_exceeded(sections: list[Told], budget: int) -> None:
 
 
 @given(SECTIONS)
-def test_with_room_for_all_all_is_told_in_order(sections: list[Told]) -> None:
+def test_with_room_for_all_all_is_told_in_order(sections: list[SectionContent]) -> None:
     """Without caps, a large budget leaves nothing out."""
-    whole = [Told(s.title, s.passages, s.sources) for s in sections]
+    whole = [SectionContent(s.title, s.passages, s.sources) for s in sections]
     block = wake_block(whole, 100_000)
     assert block.left_out == 0
     rest = block.text
@@ -48,8 +48,8 @@ def test_with_room_for_all_all_is_told_in_order(sections: list[Told]) -> None:
 
 def test_a_long_first_section_leaves_room_for_the_others() -> None:
     """Where assembly ended at the first section that overflowed, the others went untold."""
-    long = Told("User", tuple(f"Line {n}. " + "word " * 60 for n in range(20)), ("core/user.md",))
-    block = wake_block([long, Told("Soul", ("Be kind.",), ("core/soul.md",))], 300)
+    long = SectionContent("User", tuple(f"Line {n}. " + "word " * 60 for n in range(20)), ("core/user.md",))
+    block = wake_block([long, SectionContent("Soul", ("Be kind.",), ("core/soul.md",))], 300)
     assert "Line 0." in block.text
     assert block.text.endswith("## Soul\n\nBe kind.")
     assert "Line 19." not in block.text
@@ -58,7 +58,7 @@ def test_a_long_first_section_leaves_room_for_the_others() -> None:
 
 def test_a_section_is_told_from_its_beginning_without_gaps() -> None:
     """A short passage behind one that found no room would be read as if it followed."""
-    section = Told("User", ("First.", "word " * 400, "Last."), ("core/user.md",))
+    section = SectionContent("User", ("First.", "word " * 400, "Last."), ("core/user.md",))
     block = wake_block([section], 100)
     assert block.text == "## User\n\nFirst."
     assert block.left_out == 2
@@ -66,7 +66,7 @@ def test_a_section_is_told_from_its_beginning_without_gaps() -> None:
 
 def test_a_first_passage_that_is_too_long_is_cut_in_whole_words() -> None:
     """A page of one paragraph is told by its beginning; under forty tokens of room it is left out."""
-    section = Told("User", ("word " * 400,), ("core/user.md",))
+    section = SectionContent("User", ("word " * 400,), ("core/user.md",))
     assert wake_block([section], 100).text.endswith("word…")
     assert wake_block([section], 20).text == ""
     assert cut("漢" * 400, 200).encode()[-3:] == "…".encode()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.search.things import STEP, Cited, better_worded, grouped, one_tells_the_other
+from slowwave.search.things import STEP, Cited, better_worded, either_covers, grouped
 
 PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.booleans()), max_size=30)
 
@@ -56,4 +56,4 @@ def test_the_better_worded_is_not_behind(
     ],
 )
 def test_one_of_two_texts_tells_what_the_other_says(one: str, other: str, same: bool):
-    assert one_tells_the_other(one, other) is one_tells_the_other(other, one) is same
+    assert either_covers(one, other) is either_covers(other, one) is same

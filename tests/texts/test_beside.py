@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.store.connect import Store
-from slowwave.texts.beside import WRITTEN, told
+from slowwave.texts.beside import WRITTEN, own_text
 from tests.memories import ask
 
 
@@ -29,5 +29,5 @@ from tests.memories import ask
     ],
 )
 def test_dates_and_marks_are_no_words_of_it(store: Store, text: str, tells: str) -> None:
-    assert told(text) == tells
+    assert own_text(text) == tells
     assert ask(store, "SELECT regexp_replace(%s, %s, '', 'g')", text, WRITTEN) == [(tells,)]

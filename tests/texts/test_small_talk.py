@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.texts import small_talk
-from slowwave.texts.small_talk import is_small_talk, tells_nothing, without_small_talk
+from slowwave.texts.small_talk import has_no_content, is_small_talk, without_small_talk
 
 _PIECES = (
     "Good morning",
@@ -106,5 +106,5 @@ def test_a_word_that_no_formula_has_decides_as_looking_for_formulas_does(
     sentence = ", ".join(pieces) + end
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(small_talk, "_has_content", lambda said: False)
-        slowly = tells_nothing(sentence, program=program)
-    assert tells_nothing(sentence, program=program) is slowly
+        slowly = has_no_content(sentence, program=program)
+    assert has_no_content(sentence, program=program) is slowly

@@ -16,7 +16,7 @@ from slowwave.claims.subject_ref import Family, SubjectRef, slug_of
 from slowwave.claims.subjects import Subject
 from slowwave.operations.planners.claim_subjects import KnownSubjects
 from slowwave.operations.planners.named_things import NamedThings
-from slowwave.operations.planners.session_tellings import ReadSession
+from slowwave.operations.planners.session_statements import ReadSession
 from slowwave.texts.dates import absolutize
 from slowwave.texts.plain_claims import PlainClaim, plain_claim
 from slowwave.texts.session_turns import ASSISTANT, USER

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from slowwave.claims.subject_ref import SubjectRef, family_of, slug_of
 from slowwave.claims.subjects import Subject
 from slowwave.operations.planners.claim_candidates import ClaimCandidate, Naming, NewName
-from slowwave.operations.planners.session_tellings import fields_in, is_private
+from slowwave.operations.planners.session_statements import fields_in, is_private
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.dates import absolutize
 from slowwave.texts.frontmatter import UnreadableFile, frontmatter

@@ -21,7 +21,7 @@ from slowwave.language.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW
 from slowwave.matching.judge import fenced, visible
 from slowwave.operations.planners.claim_candidates import THE_USER, ClaimCandidate, Naming, NewName
 from slowwave.operations.planners.model_turns import ShownTurn, batches, shown_turns
-from slowwave.operations.planners.session_tellings import ReadSession
+from slowwave.operations.planners.session_statements import ReadSession
 from slowwave.reports.model import Finding
 from slowwave.texts.grounding import ungrounded
 from slowwave.texts.plain_claims import LONGEST, slot_of

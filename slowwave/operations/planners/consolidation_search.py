@@ -27,7 +27,7 @@ from slowwave.operations.planners.consolidation_pairs import NearPairs, near_pai
 from slowwave.operations.planners.consolidation_pool import Fields, Floats, Ints, Mask, Pool
 from slowwave.operations.planners.summary_text import Writing
 from slowwave.rows.screening_exemptions import is_held_back
-from slowwave.rows.small_talk import told_text
+from slowwave.rows.small_talk import text_without_small_talk
 from slowwave.texts.extractive import Source
 from slowwave.texts.substance import substance
 from slowwave.texts.token_count import count
@@ -309,4 +309,4 @@ _LEFT_OUT: Final = (
 
 
 def _source(row: Fields) -> Source:
-    return Source(row["id"], told_text(row["text"], row["kind"], row["author"]), row["valid_from"])
+    return Source(row["id"], text_without_small_talk(row["text"], row["kind"], row["author"]), row["valid_from"])

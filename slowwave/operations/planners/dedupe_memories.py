@@ -40,7 +40,7 @@ from slowwave.probes.merges import chain, merged_into
 from slowwave.reports.model import Report
 from slowwave.rows.memories import active_memories, version_texts
 from slowwave.rows.relative_dates import as_meant
-from slowwave.rows.small_talk import small_talk, told_texts
+from slowwave.rows.small_talk import small_talk, texts_without_small_talk
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.contradictions import find
 from slowwave.texts.differences import difference
@@ -196,7 +196,7 @@ def _clusters(
     live, places = live.filter(pa.array(usable)), places[usable]
     copied = _is_copied(live["text"])
     live = live.append_column("meant", as_meant(live, copied, settings))
-    told = told_texts(live, "meant")
+    told = texts_without_small_talk(live, "meant")
     chatty = pc.not_equal(live["meant"], told)
     live = live.set_column(live.column_names.index("meant"), "meant", told).append_column("chatty", chatty)
     rank = _rank(live, settings)
@@ -289,7 +289,7 @@ def _absorbed(snapshot: Snapshot, survivors: Mapping[str, int]) -> list[tuple[st
     own = gone.filter(pa.array([end in survivors for end in ends]))
     starts = own["valid_from"].cast(pa.int64()).to_pylist()
     texts = version_texts(snapshot, own["current_version_id"])
-    told = told_texts(own.append_column("text", texts), "text").to_pylist()
+    told = texts_without_small_talk(own.append_column("text", texts), "text").to_pylist()
     return list(zip((e for e in ends if e in survivors), told, starts, strict=True))
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from slowwave.deep.borne_out import lost, told_by, unborne
+from slowwave.deep.borne_out import covered_by, lost, unborne
 from slowwave.deep.changes import Dropped, Reworded, changes
 from slowwave.deep.topics import entries_of
 from slowwave.mutations.invalidate_rows import invalidate_each
@@ -118,7 +118,7 @@ def _dropped(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> No
     columns = ("current_version_id", "state")
     ends = invalidate_each(inputs.snapshot, "memories", {c.memory: None for c in taken}, columns) if taken else {}
     for change in taken:
-        told = told_by(change.was, _elsewhere(judged, change.memory, change.file))
+        told = covered_by(change.was, _elsewhere(judged, change.memory, change.file))
         evidence = {
             **{"file": change.file, "was": change.was[:QUOTED], "model": judged.worked.model},
             **({"told_by": told[:QUOTED]} if told else {}),

@@ -1,6 +1,6 @@
 """Digests as a night makes them: of a session, of a day, of a week; each where its sources are not those of the page that stands there.
 
-How a page is laid out belongs to ``digest_pages``, what sessions tell to ``session_tellings``, the planner to ``digest_sessions``.
+How a page is laid out belongs to ``digest_pages``, what sessions tell to ``session_statements``, the planner to ``digest_sessions``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from slowwave.operations.planners.digest_pages import (
 )
 from slowwave.operations.planners.digest_writing import DigestWriting
 from slowwave.operations.planners.named_things import NamedThings
-from slowwave.operations.planners.session_tellings import ReadSession, SessionStatement
+from slowwave.operations.planners.session_statements import ReadSession, SessionStatement
 from slowwave.texts.dates import absolutize
 from slowwave.texts.session_turns import USER
 
@@ -141,7 +141,9 @@ class Digests:
                 )
         kept, out = within(sections, self.max_tokens)
         self.left_out += out
-        names = Counter(name for lines in kept.values() for line in lines for name in self.things.told(line.text))
+        names = Counter(
+            name for lines in kept.values() for line in lines for name in self.things.certain_names(line.text)
+        )
         sessions = {source.partition("#")[0] for lines in kept.values() for line in lines for source in line.sources}
         self._add(
             path,
@@ -201,10 +203,12 @@ class Digests:
         return kept
 
     def _names(self, told: Iterable[SessionStatement]) -> Counter[str]:
-        return _often(Counter(name for one in told for name in self.things.told(one.text)))
+        return _often(Counter(name for one in told for name in self.things.certain_names(one.text)))
 
     def _projects(self, told: Iterable[SessionStatement]) -> list[str]:
-        return sorted({name for one in told for name in self.things.told(one.text) if self.things.new_project(name)})
+        return sorted(
+            {name for one in told for name in self.things.certain_names(one.text) if self.things.new_project(name)}
+        )
 
 
 def line_text(told: SessionStatement) -> str:

@@ -65,7 +65,7 @@ class DigestLine:
     sources: tuple[str, ...]
     day: str = ""
 
-    def told(self, numbers: Mapping[str, int]) -> str:
+    def as_line(self, numbers: Mapping[str, int]) -> str:
         """The line as it stands on a page, whose sessions have ``numbers``."""
         day = f"{self.day}: " if self.day else ""
         places = (source.partition("#") for source in self.sources)
@@ -98,7 +98,7 @@ class Digest:
         parts = [self.summary]
         for section, heading in SECTIONS.items():
             if lines := self.sections.get(section):
-                parts.append(f"## {heading}\n\n" + "\n".join(line.told(numbers) for line in lines))
+                parts.append(f"## {heading}\n\n" + "\n".join(line.as_line(numbers) for line in lines))
         parts.append(f"## {_SOURCES}\n\n" + "\n".join(f"- s{n}: `{path}`" for path, n in numbers.items()))
         return "\n\n".join(parts) + "\n"
 
@@ -178,7 +178,7 @@ def read_sections(body: str) -> dict[Section, tuple[DigestLine, ...]]:
     return {name: tuple(lines) for name, lines in found.items()}
 
 
-def told_once(lines: Iterable[DigestLine]) -> tuple[DigestLine, ...]:
+def merge_repeated(lines: Iterable[DigestLine]) -> tuple[DigestLine, ...]:
     """Lines in their order, what several say the same once, with the sources of all."""
     kept: dict[str, DigestLine] = {}
     for line in lines:
@@ -198,7 +198,7 @@ def within(
     """Sections that have ``max_tokens`` together, each its share, and how many lines found no room: what says most that is specific stays,
     chosen as the texts of consolidations are (``slowwave.texts.extractive``)."""
     once: dict[Section, tuple[DigestLine, ...]] = {
-        section: told_once(lines) for section, lines in sections.items() if lines
+        section: merge_repeated(lines) for section, lines in sections.items() if lines
     }
     sizes = {section: sum(count(line.text) for line in lines) for section, lines in once.items()}
     whole = sum(sizes.values())

@@ -1,6 +1,6 @@
 """``digest_sessions``: what sessions told becomes a note of each, a digest of each day, and one of each week that is over (Dory 4.8).
 
-What a sentence tells is read by ``slowwave.texts.told_sentences``, how a digest is told belongs to ``digest_pages``, what a model
+What a sentence tells is read by ``slowwave.texts.informative_sentences``, how a digest is told belongs to ``digest_pages``, what a model
 makes of it to ``digest_writing``. Every sentence leads to its session and line. A digest is made anew when its sessions have changed, as a
 new version of its page; one that a person has written in is left alone. Cost: that of reading the sessions; linear.
 """
@@ -25,7 +25,7 @@ from slowwave.operations.planners.digest_pages import (
     stored_digest,
 )
 from slowwave.operations.planners.digest_writing import DigestWriting
-from slowwave.operations.planners.session_tellings import (
+from slowwave.operations.planners.session_statements import (
     FoundSessions,
     ReadSession,
     finished_sessions,

@@ -22,7 +22,7 @@ from slowwave.operations.planners.claim_pages import of_pages
 from slowwave.operations.planners.claim_rejections import without_rejected
 from slowwave.operations.planners.claim_subjects import KnownSubjects
 from slowwave.operations.planners.claim_writing import ClaimWriting
-from slowwave.operations.planners.session_tellings import finished_sessions, read_session, things_named
+from slowwave.operations.planners.session_statements import finished_sessions, read_session, things_named
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_CLAIMS, Permit
 from slowwave.reports.model import Finding, Report

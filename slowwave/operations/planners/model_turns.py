@@ -12,7 +12,7 @@ from datetime import UTC, datetime, time
 from typing import Final, Protocol, TypeVar
 
 from slowwave.matching.judge import visible
-from slowwave.operations.planners.session_tellings import ReadSession
+from slowwave.operations.planners.session_statements import ReadSession
 from slowwave.texts.dates import Write, absolutize
 from slowwave.texts.screening import counting, redact, screen
 from slowwave.texts.sensitivity import privacy_class

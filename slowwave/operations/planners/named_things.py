@@ -12,10 +12,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from slowwave.texts.informative_sentences import NAME
 from slowwave.texts.known_names import is_given, known_names
 from slowwave.texts.plain_claims import PlainClaim
 from slowwave.texts.tokens import fold
-from slowwave.texts.told_sentences import NAME
 
 TWICE: Final = 2
 """Sentences that name a new thing until it is one."""
@@ -101,7 +101,7 @@ class NamedThings:
         if bare and not is_given_name(bare) and fold(bare) not in known_names().places and not bare.isupper():
             self.projects.add(bare)
 
-    def told(self, sentence: str) -> list[str]:
+    def certain_names(self, sentence: str) -> list[str]:
         """The names of a sentence that are names for sure."""
         return [name for name in self.names_in(sentence) if name in self.inside or self.is_project(name)]
 

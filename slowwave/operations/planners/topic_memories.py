@@ -30,7 +30,7 @@ from slowwave.operations.planners.consolidation_pool import TOPIC, Fields, Pool,
 from slowwave.operations.planners.summary_text import SummaryText
 from slowwave.operations.planners.topic_groups import Topic, TopicSearch
 from slowwave.operations.planners.topic_history import FormerStates, former_states
-from slowwave.operations.planners.topic_text import TopicLine, TopicText, read_topic, told_topic
+from slowwave.operations.planners.topic_text import TopicLine, TopicText, read_topic, render_topic
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
@@ -229,13 +229,13 @@ def _written_topic(
         lines.append(TopicLine(days[n], " ".join(row["text"].split()), (row["id"],), until=min(ends, default="")))
     subject, matter = _subject(rows, said[topic.places[0]]), _matter(topic.stems, rows)
     known = {id_ for line in lines for id_ in line.ids}
-    text, told = told_topic(subject, matter, lines), list[Fields]()
+    text, told = render_topic(subject, matter, lines), list[Fields]()
     for row in former.of(rows, said[topic.places[0]], frozenset(topic.stems)):
         if row["id"] in known:
             continue
         day, end = (row[c].astimezone(UTC).date().isoformat() for c in ("began", "valid_to"))
         more = [*lines, TopicLine(day, " ".join(row["text"].split()), (row["id"],), until=end)]
-        longer = told_topic(subject, matter, more)
+        longer = render_topic(subject, matter, more)
         if count(str(longer)) <= options.max_tokens:
             lines, text = more, longer
             told.append(row)

@@ -66,7 +66,7 @@ class TopicText:
         return "\n".join([self.heading, *map(str, self.lines)])
 
 
-def told_topic(subject: str, matter: Sequence[str], lines: Iterable[TopicLine]) -> TopicText:
+def render_topic(subject: str, matter: Sequence[str], lines: Iterable[TopicLine]) -> TopicText:
     """Lines as they were said, in any order → the text. What another line says is not said twice: its day stands with that line.
 
     Lines since the last change come first, then those before it, each in the order of time; without a change there is one order.

@@ -9,9 +9,9 @@ from slowwave.operations.planners.digest_pages import (
     SECTIONS,
     Digest,
     DigestLine,
+    merge_repeated,
     note_path,
     stored_digest,
-    told_once,
     weekly_path,
     within,
 )
@@ -44,7 +44,7 @@ def test_what_several_say_is_told_once_with_the_sources_of_all() -> None:
         DigestLine("kestrel is live", ("b#L2",)),
         DigestLine("No.", ("a#L3",)),
     ]
-    assert told_once(lines) == (DigestLine("Kestrel is live.", ("a#L1", "b#L2")), DigestLine("No.", ("a#L3",)))
+    assert merge_repeated(lines) == (DigestLine("Kestrel is live.", ("a#L1", "b#L2")), DigestLine("No.", ("a#L3",)))
 
 
 def test_a_digest_has_room_for_what_says_most() -> None:

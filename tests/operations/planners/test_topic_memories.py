@@ -20,7 +20,7 @@ from slowwave.night.night import run_night
 from slowwave.operations import Proposal
 from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
 from slowwave.operations.planners.topic_memories import topic_memories
-from slowwave.operations.planners.topic_text import TopicLine, told_topic
+from slowwave.operations.planners.topic_text import TopicLine, render_topic
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
@@ -265,8 +265,8 @@ def test_only_topics_of_the_focus_are_proposed() -> None:
 
 def test_a_text_that_leaves_out_a_specific_is_not_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever happened to it on the way."""
-    short = told_topic("Mara", ["hens"], [TopicLine("2025-12-01", "Mara has them.", (uid("a"),))])
-    monkeypatch.setattr("slowwave.operations.planners.topic_memories.told_topic", lambda *_: short)
+    short = render_topic("Mara", ["hens"], [TopicLine("2025-12-01", "Mara has them.", (uid("a"),))])
+    monkeypatch.setattr("slowwave.operations.planners.topic_memories.render_topic", lambda *_: short)
     found = plan(world(*rows(*HENS)))
     assert (found.items, found.report.numbers["topics that would lose a specific"]) == ((), 1)
 

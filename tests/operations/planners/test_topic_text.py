@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.operations.planners.topic_text import TopicLine, read_topic, told_topic
+from slowwave.operations.planners.topic_text import TopicLine, read_topic, render_topic
 from slowwave.texts.sentences import sentences
 from slowwave.texts.tokens import normalise_name
 
@@ -48,7 +48,7 @@ def clauses(text: str) -> list[str]:
 @given(_LINES)
 def test_every_sentence_of_every_source_is_told_with_its_day_its_end_and_its_source(lines: list[TopicLine]) -> None:
     """By a line that cites it, of its day or that names its day besides."""
-    text = told_topic("Mara", ["home"], lines)
+    text = render_topic("Mara", ["home"], lines)
     for line in lines:
         telling = [t for t in text.lines if line.ids[0] in t.ids and t.until == line.until]
         assert telling
@@ -61,7 +61,7 @@ def test_every_sentence_of_every_source_is_told_with_its_day_its_end_and_its_sou
 @given(_LINES)
 def test_a_text_is_read_as_it_was_written(lines: list[TopicLine]) -> None:
     """So that what comes later is put into it; one that says something else by now is not read."""
-    text = told_topic("Mara", ["home", "ferry"], lines)
+    text = render_topic("Mara", ["home", "ferry"], lines)
     ids = [line.ids for line in text.lines]
     assert read_topic(str(text), ids) == text
     assert read_topic(str(text) + "\nBy the way.", ids) is None
@@ -71,8 +71,8 @@ def test_a_text_is_read_as_it_was_written(lines: list[TopicLine]) -> None:
 @given(_LINES)
 def test_what_is_written_again_stays_as_it_is(lines: list[TopicLine]) -> None:
     """Order and repetitions are settled the first time."""
-    text = told_topic("Mara", ["home"], lines)
-    assert told_topic("Mara", ["home"], text.lines) == text
+    text = render_topic("Mara", ["home"], lines)
+    assert render_topic("Mara", ["home"], text.lines) == text
 
 
 def test_what_holds_now_comes_first_and_what_is_over_says_until_when() -> None:
@@ -84,7 +84,7 @@ def test_what_holds_now_comes_first_and_what_is_over_says_until_when() -> None:
         TopicLine("2026-04-01", "I moved to Bergen.", ("d",)),
         TopicLine("2026-04-02", "It rains in Bergen.", ("e",)),
     ]
-    assert str(told_topic("rita", ["home", "rains"], lines)).split("\n") == [
+    assert str(render_topic("rita", ["home", "rains"], lines)).split("\n") == [
         "About rita: home, rains.",
         "2026-03-01: I moved to Bergen. (also 2026-04-01)",
         "2026-04-02: It rains in Bergen.",
@@ -99,7 +99,7 @@ def test_where_nothing_was_told_since_the_last_end_what_lasts_comes_first() -> N
         TopicLine("2026-01-05", "I rent a boat.", ("a",), until="2026-03-01"),
         TopicLine("2026-02-01", "My boat is red.", ("b",)),
     ]
-    assert [line.ids for line in told_topic("rita", ["boat"], lines).lines] == [("b",), ("a",)]
+    assert [line.ids for line in render_topic("rita", ["boat"], lines).lines] == [("b",), ("a",)]
 
 
 def test_what_is_said_with_a_condition_is_not_told_by_what_is_said_without() -> None:
@@ -110,9 +110,9 @@ def test_what_is_said_with_a_condition_is_not_told_by_what_is_said_without() -> 
         TopicLine("2026-01-03", "I take the ferry. It is cheap.", ("c",)),
         TopicLine("2026-01-04", "I take the ferry, so I sleep less.", ("d",)),
     ]
-    told = [line.said for line in told_topic("rita", ["ferry"], lines[:2]).lines]
+    told = [line.said for line in render_topic("rita", ["ferry"], lines[:2]).lines]
     assert told == [line.said for line in lines[:2]]
-    told = [line.said for line in told_topic("rita", ["ferry"], lines).lines]
+    told = [line.said for line in render_topic("rita", ["ferry"], lines).lines]
     assert told == [
         "I take the ferry, if it runs.",
         "I take the ferry. It is cheap.",

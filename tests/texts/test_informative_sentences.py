@@ -1,14 +1,14 @@
-"""Told sentences: what of a conversation is worth telling, and what is not."""
+"""Informative sentences: what of a conversation is worth telling, and what is not."""
 
 from __future__ import annotations
 
 import pytest
 
-from slowwave.texts.told_sentences import told
+from slowwave.texts.informative_sentences import informative
 
 
 @pytest.mark.parametrize(
-    ("sentence", "telling"),
+    ("sentence", "kind"),
     [
         ("We decided to drop offline mode from Kestrel 2.0.", "decision"),
         ("Right, we agreed to move the beta to 12 May.", "decision"),
@@ -25,11 +25,11 @@ from slowwave.texts.told_sentences import told
         ("Kestrel uses Postgres 16 for the sync store.", "fact"),
     ],
 )
-def test_what_is_told(sentence: str, telling: str) -> None:
+def test_what_is_told(sentence: str, kind: str) -> None:
     """Decisions, outcomes, followups, states, preferences and facts."""
-    found = told(sentence)
+    found = informative(sentence)
     assert found is not None
-    assert found.telling == telling
+    assert found.kind == kind
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_what_is_told(sentence: str, telling: str) -> None:
 )
 def test_what_is_not(sentence: str) -> None:
     """Questions, suppositions, quotations, talk, and what hangs on another sentence."""
-    assert told(sentence) is None
+    assert informative(sentence) is None
 
 
 def test_a_lead_in_is_taken_off_and_nothing_else() -> None:
     """The sentence keeps its words."""
-    found = told("Ok, quick update: we merged the sync fix for Kestrel.")
+    found = informative("Ok, quick update: we merged the sync fix for Kestrel.")
     assert found is not None
     assert found.text == "We merged the sync fix for Kestrel."

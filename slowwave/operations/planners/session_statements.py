@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 
 from slowwave.operations.planners.named_things import NamedThings
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.informative_sentences import SentenceKind, informative
 from slowwave.texts.plain_claims import PlainClaim, introduced, plain_claim
 from slowwave.texts.screening import counting, screen, unsafe
 from slowwave.texts.sensitivity import privacy_class
 from slowwave.texts.session_turns import ASSISTANT, USER, SessionTurn, session_turns, spoken
-from slowwave.texts.told_sentences import Telling, told
 
 IDLE: Final = timedelta(minutes=30)
 """For how long nothing has to be said until a session is over."""
@@ -62,7 +62,7 @@ class SessionStatement:
     """A sentence that tells something. ``said`` is as it was said, ``text`` without its lead-in; ``speaker`` is a name, ``user`` or
     ``assistant``, or empty; ``at`` is None where only the day is known; ``claim`` is what it claims, told of "Somebody"."""
 
-    telling: Telling
+    telling: SentenceKind
     text: str
     said: str
     speaker: str
@@ -159,7 +159,7 @@ def read_session(page: SessionPage, leave: Collection[str] = ()) -> ReadSession:
         speakers.add(turn.speaker)
         if turn.speaker == "system":
             continue
-        telling, own = _tellings(turn, page, day)
+        telling, own = _statements(turn, page, day)
         name = name or own
         if not telling:
             continue
@@ -178,15 +178,15 @@ def read_session(page: SessionPage, leave: Collection[str] = ()) -> ReadSession:
     return ReadSession(page, tuple(found), frozenset(days), frozenset(speakers), tuple(turns), name, bad, private)
 
 
-def _tellings(turn: SessionTurn, page: SessionPage, day: date) -> tuple[list[SessionStatement], str]:
+def _statements(turn: SessionTurn, page: SessionPage, day: date) -> tuple[list[SessionStatement], str]:
     """What a turn tells before it is screened, and the name by which its speaker introduces himself."""
     found: list[SessionStatement] = []
     name = ""
     for sentence in spoken(turn):
         if turn.speaker == USER and not name:
             name = introduced(sentence.text)
-        tells = told(sentence.text)
-        telling, text = (tells.telling, tells.text) if tells else (None, sentence.text)
+        informed = informative(sentence.text)
+        telling, text = (informed.kind, informed.text) if informed else (None, sentence.text)
         claim = None if turn.speaker == ASSISTANT else plain_claim(sentence.text, "Somebody")
         telling = telling or (claim.kind if claim else None)
         if telling is None or (turn.speaker == ASSISTANT and telling not in _OF_ASSISTANTS):

@@ -1,4 +1,4 @@
-"""Told sentences: what of a conversation is worth telling somebody who was not there, and as what: a decision, an outcome, and so on.
+"""Informative sentences: what of a conversation is worth telling somebody who was not there, and as what: a decision, an outcome and so on.
 
 Read are plain English sentences. Questions, greetings, offers, suppositions and what leans on the sentence before it tell nothing here:
 a sentence that is left out can be looked up, one that stands alone and means something else cannot. Nothing is reworded but a lead-in
@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 from slowwave.texts.anaphora import lean
 from slowwave.texts.topic_statements import is_talk
 
-Telling = Literal["decision", "outcome", "followup", "state", "preference", "fact"]
+SentenceKind = Literal["decision", "outcome", "followup", "state", "preference", "fact"]
 """What a sentence tells; ``state`` is what may be otherwise next month, ``fact`` what somebody is or a thing is made of."""
 
 LEAST: Final = 3
@@ -119,18 +119,18 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 _LEANS: Final = frozenset(("he", "she", "it", "they", "this", "that", "these", "those", "which", "so"))
 
 
-class ToldSentence(NamedTuple):
+class InformativeSentence(NamedTuple):
     """What a sentence tells, and the sentence without its lead-in."""
 
-    telling: Telling
+    kind: SentenceKind
     text: str
 
 
 @lru_cache(maxsize=8_192)
-def told(sentence: str) -> ToldSentence | None:
+def informative(sentence: str) -> InformativeSentence | None:
     """What a sentence of a conversation tells; None where it tells nothing by itself."""
     text = without_lead_in(sentence)
-    label: Telling | None = None
+    label: SentenceKind | None = None
     for kind, pattern in _LABELS:
         if match := pattern.match(text):
             label, text = kind, text[match.end() :]  # type: ignore[assignment]
@@ -138,11 +138,11 @@ def told(sentence: str) -> ToldSentence | None:
     if len(_WORD.findall(text)) < LEAST or _OPEN.search(text) or _QUOTED.search(text):
         return None
     if label is not None:
-        return None if _leans(text) else ToldSentence(label, text)
-    telling = _telling(text)
-    if telling is None or _leans(text) or (telling != "decision" and is_talk(text)):
+        return None if _leans(text) else InformativeSentence(label, text)
+    kind = _kind_of(text)
+    if kind is None or _leans(text) or (kind != "decision" and is_talk(text)):
         return None
-    return ToldSentence(telling, text)
+    return InformativeSentence(kind, text)
 
 
 def without_lead_in(sentence: str) -> str:
@@ -157,17 +157,17 @@ def is_open(sentence: str) -> bool:
     return bool(_OPEN.search(sentence) or _QUOTED.search(sentence))
 
 
-def _telling(text: str) -> Telling | None:
+def _kind_of(text: str) -> SentenceKind | None:
     if _DECIDED.search(text):
         return None if _NOT_YET.search(text) or _vague(text) else "decision"
     if _FOLLOWUP.match(text) and _BY_WHEN.search(text):
         return None if _vague(text) or _CHAT.search(text) else "followup"
     if _ADDRESSED.search(text):
         return None
-    for telling, pattern in (("preference", _PREFERENCE), ("state", _STATE), ("outcome", _OUTCOME), ("fact", _FACT)):
+    for kind, pattern in (("preference", _PREFERENCE), ("state", _STATE), ("outcome", _OUTCOME), ("fact", _FACT)):
         if pattern.search(text):
-            denied = telling == "outcome" and _NOT_YET.search(text)
-            return None if denied or _vague(text) else telling  # type: ignore[return-value]
+            denied = kind == "outcome" and _NOT_YET.search(text)
+            return None if denied or _vague(text) else kind  # type: ignore[return-value]
     return None
 
 

@@ -15,7 +15,7 @@ from slowwave.texts.counted import counted
 
 def unresolved(request: RememberRequest, found: Resolution, warnings: tuple[str, ...] = ()) -> RememberResponse:
     """The answer where nobody can tell whom or what a statement is about: nothing is stored, and all who may be meant are named."""
-    return RememberResponse.told(
+    return RememberResponse.of_fields(
         resolved=found.outcome,
         action=request.action,
         kind=request.kind,

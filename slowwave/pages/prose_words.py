@@ -61,7 +61,7 @@ class _Runs:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingWords:
+class ProseWords:
     """What a body says outside of blocks: anywhere, in its timeline, and the words of which it is made as they are written."""
 
     _anywhere: _Runs
@@ -69,7 +69,7 @@ class StandingWords:
     _names: frozenset[str]
 
     @classmethod
-    def of(cls, body: str) -> StandingWords:
+    def of(cls, body: str) -> ProseWords:
         """Read a body without its head. One with damaged marks of blocks says nothing, as no block of it is written."""
         try:
             outside = outside_blocks(body)

@@ -9,7 +9,7 @@ from psycopg import Cursor
 
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
-from slowwave.night.standing import Standing, read_standing, words
+from slowwave.night.namespace_status import NamespaceStatus, read_namespace_status, words
 from slowwave.plans.gate import approve
 from slowwave.plans.latest import latest_plan
 from slowwave.plans.run_states import run_states
@@ -21,9 +21,9 @@ from tests.nights import new_world, write_a_plan
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
-def standing(store: Store, slug: str) -> Standing:
+def standing(store: Store, slug: str) -> NamespaceStatus:
     with store.connect("reader") as connection:
-        (one,) = read_standing(connection, slug, NOW)
+        (one,) = read_namespace_status(connection, slug, NOW)
         assert one.plan_hash == (latest_plan(connection, slug) or "")
     return one
 
@@ -114,7 +114,7 @@ def test_many_namespaces_are_one_query(store: Store) -> None:
                 return super().execute(query, *rest, **more)
 
         connection.cursor_factory = Counting
-        found = read_standing(connection)
+        found = read_namespace_status(connection)
         assert len(sent) == 1
     close_idle()
     assert [one.namespace for one in found] == [f"space-{n:02}" for n in range(12)]

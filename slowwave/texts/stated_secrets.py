@@ -1,4 +1,4 @@
-"""Told secrets: passwords, PINs, door codes, recovery codes and keys as people write them down, where no sign and no form sets them apart.
+"""Stated secrets: passwords, PINs, door codes, recovery codes, keys as people write them down, where no sign and no form sets them apart.
 
 "The wifi password at the cabin is …", "login: bob / …", "use … as the password", "the gate code is …", "my datadog key …". What stands
 where a secret would is judged by its looks: a word, a date, a version or a length is none. The words are English, with the commonest
@@ -28,7 +28,7 @@ class Likeness(NamedTuple):
     slug: Callable[[str], bool]
 
 
-def told(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
+def stated_secrets(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
     """Secrets of a text, ``small`` in small letters, in no order. Cost: linear, and next to nothing where no word names one."""
     if _SIGN.search(text):
         present = {word for word in _PASSWORD_HINTS if word in small}
@@ -136,7 +136,7 @@ def _bits(value: str) -> float:
     return -sum(k / len(value) * math.log2(k / len(value)) for k in Counter(value).values())
 
 
-_FILE: Final = tomllib.loads(Path(__file__).with_name("told_secrets.toml").read_text(encoding="utf-8"))
+_FILE: Final = tomllib.loads(Path(__file__).with_name("stated_secrets.toml").read_text(encoding="utf-8"))
 
 
 def _pattern(written: str) -> re.Pattern[str]:
@@ -145,7 +145,7 @@ def _pattern(written: str) -> re.Pattern[str]:
     return re.compile(written, re.IGNORECASE)
 
 
-class _Told(NamedTuple):
+class _StatedPattern(NamedTuple):
     """Words of which a text must hold one, the pattern, and whether it says so little that the value has to say more."""
 
     hints: frozenset[str]
@@ -153,16 +153,16 @@ class _Told(NamedTuple):
     strict: bool
 
 
-def _told(row: Mapping[str, Any]) -> _Told:
+def _stated_pattern(row: Mapping[str, Any]) -> _StatedPattern:
     hints = row["hints"]
-    return _Told(
+    return _StatedPattern(
         frozenset(_FILE["hints"][hints] if isinstance(hints, str) else hints),
         _pattern(row["pattern"]),
         row.get("strict", False),
     )
 
 
-_PASSWORDS: Final = tuple(map(_told, _FILE["passwords"]))
+_PASSWORDS: Final = tuple(map(_stated_pattern, _FILE["passwords"]))
 _CODES: Final = tuple((str(row["rule"]), _pattern(row["pattern"])) for row in _FILE["codes"])
 _SEED, _PASSPHRASE, _JOINED, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART, _KNOWN_AFTER, _ORDINARY = (
     _pattern(_FILE["others"][name])

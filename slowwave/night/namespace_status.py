@@ -20,7 +20,7 @@ from slowwave.store.connect import Connection
 NIGHTLY_HOUR: Final = 3
 """The hour, in UTC, at which the schedule of Dagster (``jobs.schedules``) asks whether nights are due."""
 
-_STANDING: Final = f"""
+_STATUS: Final = f"""
 SELECT n.slug AS namespace, n.read_only, n.settings,
   {ENABLED} AS enabled,
   coalesce(p.plan_hash, '') AS plan_hash, coalesce(p.state, '') AS state, p.recorded_at, p.expires_at,
@@ -62,7 +62,7 @@ WHERE %(namespace)s::text IS NULL OR n.slug = %(namespace)s ORDER BY n.slug
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class NamespaceStatus:
     """One namespace. ``plan_hash`` is its latest plan that asked somebody, ``state`` what that is called now, empty where there is none.
 
     ``to_approve`` and ``questions`` are its items that wait for a person, ``operations`` operation and decision → how many of those;
@@ -116,15 +116,17 @@ class Standing:
         return {**asdict(self), "word": self.word, "stale": self.stale}
 
 
-def read_standing(connection: Connection, namespace: str | None = None, now: datetime | None = None) -> list[Standing]:
+def read_namespace_status(
+    connection: Connection, namespace: str | None = None, now: datetime | None = None
+) -> list[NamespaceStatus]:
     """All namespaces by name, or one; ``now`` is what the next night is counted from.
 
     One query, linear in the runs and in the items of the latest plans.
     """
     at = now or datetime.now(UTC)
     with connection.cursor(row_factory=class_row(_Row)) as cursor:
-        rows = cursor.execute(_STANDING.encode(), {"namespace": namespace}).fetchall()
-    return [_standing(row, at) for row in rows]
+        rows = cursor.execute(_STATUS.encode(), {"namespace": namespace}).fetchall()
+    return [_status(row, at) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +157,9 @@ class _Row:
     changed: bool
 
 
-def _standing(row: _Row, now: datetime) -> Standing:
+def _status(row: _Row, now: datetime) -> NamespaceStatus:
     failed_since = row.last_failure and (row.last_success is None or row.last_failure > row.last_success)
-    return Standing(
+    return NamespaceStatus(
         namespace=row.namespace,
         plan_hash=row.plan_hash,
         state=shown_state(row.state, row.counts, row.expires_at) if row.state else "",
@@ -198,9 +200,9 @@ def _next(row: _Row, now: datetime) -> datetime | str:
     return today if today > now else today + timedelta(days=1)
 
 
-def words(standing: Sequence[Standing]) -> dict[str, int]:
+def words(statuses: Sequence[NamespaceStatus]) -> dict[str, int]:
     """How many namespaces stand how."""
     found: dict[str, int] = {}
-    for one in standing:
+    for one in statuses:
         found[one.word] = found.get(one.word, 0) + 1
     return found
