@@ -11,6 +11,7 @@ import dagster as dg
 from memory_assets.applied import APPLIED, applied_metadata
 from resources.store import STORE_PROBLEMS, error_text
 from slowwave.applying.executor import ApplyResult, apply_approval
+from slowwave.plans.commands import argument
 from slowwave.store.connect import Store
 
 APPROVAL_TAG: Final = "slowwave/approval"
@@ -36,7 +37,7 @@ def apply_approved_plan(context: dg.OpExecutionContext, store: dg.ResourceParam[
         raise dg.Failure(error_text(refusal), allow_retries=False) from None
     if result.state != "completed":
         raise dg.Failure(
-            f"Run {result.run_id} was {result.state}; what it committed stands. `slowwave apply {result.namespace}` goes on.",
+            f"Run {result.run_id} was {result.state}; what it committed stands. `slowwave apply {argument(result.namespace)}` goes on.",
             metadata=_metadata(result),
             allow_retries=False,
         )

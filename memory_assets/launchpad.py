@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import dagster as dg
 
+from slowwave.plans.commands import argument
 from slowwave.plans.signatures import ApprovalRule
 
 LOCATION: Final = "slowwave"
@@ -88,7 +89,7 @@ def review_text(namespace: str, plan_hash: str) -> str:
         return f"[Review it question by question]({place.scheme}://{quote(place.netloc, safe=':[]')}{path}/plans/{plan_hash})"
     if not _SHELL_WORD.fullmatch(namespace):
         return "Question by question: `slowwave review --by YOUR-NAME`"
-    return f"Question by question: `slowwave review {namespace} --by YOUR-NAME`"
+    return f"Question by question: `slowwave review {argument(namespace)} --by YOUR-NAME`"
 
 
 def _hash(plan_hash: str) -> str:

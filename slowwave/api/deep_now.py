@@ -23,7 +23,7 @@ from slowwave.errors import (
 from slowwave.night.deep_run import DeepPass, run_deep
 from slowwave.night.outcome import Night
 from slowwave.night.runs import plain_reason
-from slowwave.plans.commands import undecided
+from slowwave.plans.commands import argument, undecided
 from slowwave.reports.redaction import in_words, level_of_run
 from slowwave.reports.sinks import Callback
 from slowwave.store.connect import Store
@@ -98,7 +98,7 @@ def _outcome(store: Store, slug: str, why: str, done: DeepPass) -> DreamOutcome:
         return made
     with store.connect("reader") as connection:
         left = undecided(connection, plan_hash)
-    show = f"slowwave plans show {slug}"
+    show = f"slowwave plans show {argument(slug)}"
     failed = " ".join(night.probes.needs_force) if night.probes else ""
     if failed:
         message = (

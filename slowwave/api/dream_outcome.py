@@ -160,7 +160,7 @@ def _outcome(result: DreamResult, why: str, watch: _Watch, left: Undecided | Non
 def _verdict(result: DreamResult, watch: _Watch, left: Undecided | None) -> tuple[Outcome, str]:
     waiting = sum(op.pending for op in result.ops)
     if result.state == "cancelled":
-        go_on = f"Go on with it: `slowwave dream {result.run.namespace} --resume-from {result.run.run_id}`."
+        go_on = f"Go on with it: `slowwave dream {argument(result.run.namespace)} --resume-from {result.run.run_id}`."
         if watch.fired:
             return "timed_out", f"The run was cancelled after {watch.seconds:g} s. What it applied stands. {go_on}"
         return "errored", f"A person cancelled the run. What it applied stands. {go_on}"
@@ -177,7 +177,10 @@ def _verdict(result: DreamResult, watch: _Watch, left: Undecided | None) -> tupl
             f"`{left.approve() if left else show}`."
         )
     if result.state == "approved":
-        return "completed", f"A policy approved plan {result.plan_hash[:12]}: `slowwave apply {result.run.namespace}`."
+        return (
+            "completed",
+            f"A policy approved plan {result.plan_hash[:12]}: `slowwave apply {argument(result.run.namespace)}`.",
+        )
     return "awaiting_approval", f"{counted(waiting, 'item waits', 'items wait')}: `{left.approve() if left else show}`."
 
 

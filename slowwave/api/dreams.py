@@ -32,6 +32,7 @@ from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
 from slowwave.night.night import OPERATIONS, STEPS, Progress, run_night
 from slowwave.night.runs import begin, parameters
 from slowwave.operations import khora_kinds, named
+from slowwave.plans.commands import argument
 from slowwave.plans.gate import approve
 from slowwave.plans.latest import find_plan
 from slowwave.plans.scope import DreamScope
@@ -352,7 +353,7 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
     if run.mode == "deep" and not run.plan_hash:
         raise Refused(
             f"Run {run.run_id} is a deep pass, whose scratch copy is gone: begin another one with "
-            f"`slowwave dream-now {run.namespace} --deep --reason again` instead of resuming."
+            f"`slowwave dream-now {argument(run.namespace)} --deep --reason again` instead of resuming."
         )
     if run.mode == "apply":
         if run.state != "completed":

@@ -11,6 +11,7 @@ from psycopg.rows import class_row
 
 from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, Refused
+from slowwave.plans.commands import argument
 from slowwave.plans.gate import APPROVER, POLICY
 from slowwave.plans.judgement import beyond_ordinary_caps
 from slowwave.plans.latest import latest_plan
@@ -79,7 +80,7 @@ def refuse_expired(approval: Approved) -> None:
     if approval.expires_at <= datetime.now(UTC):
         raise Refused(
             f"The approval of plan {approval.plan_hash[:12]} expired on {approval.expires_at:%Y-%m-%d %H:%M} UTC. "
-            f"Run `slowwave night {approval.namespace}` and approve the new plan."
+            f"Run `slowwave night {argument(approval.namespace)}` and approve the new plan."
         )
 
 
@@ -132,8 +133,8 @@ def refuse_unsigned(
     if beyond_ordinary_caps(plan.probes):
         raise Refused(
             f"Plan {short} retires or rewords so much that no policy may approve any of it, as approval {approval.id} does. Nothing was "
-            f"applied. Revoke it: `slowwave plans revoke {approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`, and look at "
-            f"the plan: `slowwave plans show {approval.namespace}`."
+            f"applied. Revoke it: `slowwave plans revoke {argument(approval.namespace)} {approval.id[:8]} --by YOUR-NAME --reason WHY`, "
+            f"and look at the plan: `slowwave plans show {argument(approval.namespace)}`."
         )
     if approval.policy_id:
         if why := not_of_policy(connection, approval.policy_id, plan, items):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from slowwave.plans.commands import argument
 from slowwave.store.connect import Store
 
 _FINDING: Final = """
@@ -18,7 +19,7 @@ def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bo
     """Write the finding that an approval could not be applied; False when it is written already."""
     message = (
         f"Approval {approval_id} was not applied in {attempts} attempts. Look at the failed runs, remove the cause, and run "
-        f"`slowwave apply {namespace}`."
+        f"`slowwave apply {argument(namespace)}`."
     )
     with store.connect("planner") as connection:
         written = connection.execute(_FINDING, {"message": message, "id": approval_id, "slug": namespace})

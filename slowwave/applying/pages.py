@@ -20,6 +20,7 @@ from slowwave.errors import Refused, SlowwaveError, UndoBlocked
 from slowwave.folders.following import CommitWords, folder_of, follow_folder, places_of
 from slowwave.mutations.mutation import Mutation
 from slowwave.pages.workspace import PageSync, sync_pages
+from slowwave.plans.commands import argument
 from slowwave.runs.writing import NamespaceClaim
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
@@ -55,7 +56,7 @@ def follow_folders(store: Store, claim: NamespaceClaim) -> None:
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
         problems.append(f"Files of folders could not follow ({type(problem).__name__}).")
     if problems:
-        told = f"{problems[0]} `slowwave corpus sync {claim.namespace}` tries again."
+        told = f"{problems[0]} `slowwave corpus sync {argument(claim.namespace)}` tries again."
         more = f" So it is with {len(problems) - 1:,} more." if problems[1:] else ""
         _warn(store, claim, "corpus", (f"{told}{more}",))
 
@@ -108,7 +109,8 @@ def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, und
     try:
         outcome = sync_pages(store, claim.namespace, settings, run_id=claim.run_id, undo=undo)
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
-        message = f"Files of pages could not follow ({type(problem).__name__}). `slowwave pages sync {claim.namespace}` tries again."
+        again = f"`slowwave pages sync {argument(claim.namespace)}` tries again."
+        message = f"Files of pages could not follow ({type(problem).__name__}). {again}"
         outcome = PageSync(problems=(message,))
     if outcome.problems:
         _warn(store, claim, "compile_pages", outcome.problems)

@@ -25,6 +25,7 @@ from slowwave.cli.session import (
 from slowwave.corpus.corpora import Corpus, add_corpus, chosen_corpus, corpora_of
 from slowwave.corpus.status import corpus_status
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
 
@@ -139,7 +140,7 @@ def export(
     with open_store().connect("reader") as connection:
         found = chosen_corpus(connection, namespace_id(connection, namespace), corpus)
         if not found:
-            raise Refused(f"{namespace} follows no folder. `slowwave corpus add {namespace} FOLDER` does.")
+            raise Refused(f"{namespace} follows no folder. `slowwave corpus add {argument(namespace)} FOLDER` does.")
         done = export_corpora(connection, found, folder, git=git)
     if json:
         show_json([asdict(one) for one in done])

@@ -14,6 +14,7 @@ import typer
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, err, open_store, program, say, show_json, suggest
 from slowwave.errors import ImportRefused
+from slowwave.plans.commands import argument
 from slowwave.store.namespaces import namespace_settings
 from slowwave.texts.counted import counted
 
@@ -169,7 +170,9 @@ def session(
     for warning in done.warnings:
         say(warning, console=err)
     kept = "; screening keeps it from recall" if done.quarantined else ""
-    say(f"{done.path}: {done.result}{kept}. `slowwave search {namespace} … --corpus sessions` finds sessions.")
+    say(
+        f"{done.path}: {done.result}{kept}. `slowwave search {argument(namespace)} … --corpus sessions` finds sessions."
+    )
 
 
 def _run(

@@ -10,6 +10,7 @@ import typer
 
 from slowwave.cli.session import Json, Namespace, chosen_namespaces, open_store, say, show_json, show_table
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument
 from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id, namespace_settings
 
@@ -30,7 +31,9 @@ def show(
 ) -> None:
     """List the pages of a namespace, or print one."""
     if path is not None and not path.isprintable():  # nor could the database be asked for what is no UTF-8
-        raise Refused(f"{path[:64]!r} is no name of a page. `slowwave pages show {namespace}` lists those there are.")
+        raise Refused(
+            f"{path[:64]!r} is no name of a page. `slowwave pages show {argument(namespace)}` lists those there are."
+        )
     with open_store().connect("reader") as connection:
         rows = connection.execute(
             "SELECT path, title, body, input_hash, updated_at FROM memory.pages WHERE namespace_id = %s AND invalidated_at IS NULL "
@@ -41,7 +44,7 @@ def show(
     pages = [dict(zip(names, row, strict=True)) for row in rows]
     if path is not None and not pages:
         raise Refused(
-            f"{path[:64]!r} is no page of {namespace}. `slowwave pages show {namespace}` lists those there are."
+            f"{path[:64]!r} is no page of {namespace}. `slowwave pages show {argument(namespace)}` lists those there are."
         )
     if json:
         show_json(pages if path is None else pages[0])

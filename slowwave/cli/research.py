@@ -9,6 +9,7 @@ import typer
 
 from slowwave.cli.session import Json, Namespace, err, open_store, out, say, show_json
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument
 
 
 def research(
@@ -35,7 +36,7 @@ def research(
     if written is None:
         out.print(told.research.body, markup=False, highlight=False, soft_wrap=True, end="")
     else:
-        say(f"Written: {written}. `slowwave corpus sync {namespace}` takes it into memory.")
+        say(f"Written: {written}. `slowwave corpus sync {argument(namespace)}` takes it into memory.")
 
 
 def _written(folder: Path, target: str, text: str) -> Path:

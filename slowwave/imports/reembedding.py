@@ -7,6 +7,7 @@ no night ever sees half of them, and none compares vectors of two models.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -77,7 +78,8 @@ def reembed_namespace(
     row = connection.execute(_WAITING, (slug,)).fetchone()
     if row and row[0]:
         raise Refused(
-            f"A plan of {slug} waits whose vectors are of the model before. Apply or reject it first: `slowwave plans list {slug}`."
+            f"A plan of {slug} waits whose vectors are of the model before. Apply or reject it first: "
+            f"`slowwave plans list {shlex.quote(slug)}`."
         )
     work = _Reembedding(connection, namespace, embedder, progress)
     formerly = namespace_settings(connection, slug).embedding_model

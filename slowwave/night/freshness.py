@@ -11,6 +11,7 @@ from typing import Final
 
 from slowwave.config.settings import Settings
 from slowwave.night.gates import holds_back_audits
+from slowwave.plans.commands import argument
 from slowwave.store.connect import Connection
 
 _NIGHTS: Final = """
@@ -59,7 +60,7 @@ def audited(connection: Connection, namespaces: Sequence[str]) -> Freshness:
                 else "was never audited"
             )
             late.append(
-                f"{slug} {since} (limit {limit} days). Look at the nightly schedule, or run `slowwave night {slug}`."
+                f"{slug} {since} (limit {limit} days). Look at the nightly schedule, or run `slowwave night {argument(str(slug))}`."
             )
     return Freshness(len(namespaces), tuple(late))
 
@@ -76,7 +77,7 @@ def decided(connection: Connection, namespaces: Sequence[str]) -> Freshness:
         if float(str(days)) > limit:
             late.append(
                 f"Plan {short} of {slug} has waited {float(str(days)):.0f} days (limit {limit}) and expires on {expires:%Y-%m-%d}. "
-                f"Read it with `slowwave plans show {slug}`; approve or reject it."
+                f"Read it with `slowwave plans show {argument(str(slug))}`; approve or reject it."
             )
     return Freshness(len(namespaces), tuple(late))
 
@@ -94,7 +95,8 @@ def effective(connection: Connection, namespaces: Sequence[str]) -> Freshness:
         if len(last) == limit and not any(last):
             late.append(
                 f"The last {limit} applies in {slug} changed nothing: all of their items were stale or failed. "
-                f"Memory changes faster than plans are approved, or something refuses the writes: `slowwave runs tail {slug}`."
+                f"Memory changes faster than plans are approved, or something refuses the writes: "
+                f"`slowwave runs tail {argument(str(slug))}`."
             )
     return Freshness(len(namespaces), tuple(late))
 

@@ -6,6 +6,7 @@ only ever touches blocks of its own: what a person wrote around one stays, and a
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +50,7 @@ def sync_pages(store: Store, namespace: str, settings: Settings, *, run_id: str 
     except (RuntimeError, OSError):  # the user after ~ is not known, or the folder that we are in is gone
         return PageSync(
             problems=(
-                f"The workspace cannot be found: correct SLOWWAVE_WORKSPACE_PATH and run `slowwave pages sync {namespace}`.",
+                f"The workspace cannot be found: correct SLOWWAVE_WORKSPACE_PATH and run `slowwave pages sync {shlex.quote(namespace)}`.",
             )
         )
     wanted = any(_bodies(store, namespace).values())

@@ -20,6 +20,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.conflicts.conflict import SAID
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument
 from slowwave.plans.gate import APPROVER
 from slowwave.reports.model import Report
 from slowwave.snapshots.snapshot import Snapshot
@@ -228,12 +229,15 @@ def resolve_conflict(
         )
     if verdict not in ("a", "b", "both"):
         raise Refused(
-            f"A verdict is a, b or both, not {str(verdict)[:32]!r}. `slowwave conflicts list {namespace}` shows which row is which."
+            f"A verdict is a, b or both, not {str(verdict)[:32]!r}. "
+            f"`slowwave conflicts list {argument(namespace)}` shows which row is which."
         )
     found = list_conflicts(store, namespace, prefix=conflict_id, limit=2) if _PREFIX.fullmatch(conflict_id) else []
     if len(found) != 1:
         what = "names more than one conflict" if found else "is no conflict"
-        raise Refused(f"{conflict_id[:64]!r} {what} of {namespace}. `slowwave conflicts list {namespace}` shows them.")
+        raise Refused(
+            f"{conflict_id[:64]!r} {what} of {namespace}. `slowwave conflicts list {argument(namespace)}` shows them."
+        )
     one = found[0]
     winner, loser = {"a": (one.row_a_id, one.row_b_id), "b": (one.row_b_id, one.row_a_id), "both": (None, None)}[
         verdict

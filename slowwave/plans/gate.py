@@ -19,6 +19,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.config.settings import Settings
 from slowwave.errors import ProbesFailed, Refused
+from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.judgement import Judgement, beyond_ordinary_caps, judge
 from slowwave.plans.latest import find_plan, latest_plan
@@ -292,15 +293,15 @@ def refuse_state(connection: Connection, plan: StoredPlan) -> None:
     if plan.state == "superseded":
         newest = latest_plan(connection, namespace) or ""
         raise Refused(
-            f"Plan {short} was superseded by {newest[:12]}. Look at that one: `slowwave plans show {namespace}`."
+            f"Plan {short} was superseded by {newest[:12]}. Look at that one: `slowwave plans show {argument(namespace)}`."
         )
     if plan.state == "rejected":
-        raise Refused(f"Plan {short} was rejected. Run `slowwave night {namespace}` for a new one.")
+        raise Refused(f"Plan {short} was rejected. Run `slowwave night {argument(namespace)}` for a new one.")
     if plan.state == "empty":
         raise Refused(f"Plan {short} is empty: there is nothing to decide.")
     if plan.state == "expired" or plan.expires_at <= datetime.now(UTC):
         raise Refused(
-            f"Plan {short} expired on {plan.expires_at:%Y-%m-%d %H:%M} UTC. Run `slowwave night {namespace}` for a new one."
+            f"Plan {short} expired on {plan.expires_at:%Y-%m-%d %H:%M} UTC. Run `slowwave night {argument(namespace)}` for a new one."
         )
 
 

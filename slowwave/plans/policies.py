@@ -16,6 +16,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from slowwave.errors import ProbesFailed, Refused
+from slowwave.plans.commands import argument
 from slowwave.plans.gate import POLICY, Approval, check_name, lock_plan, refuse_state, reject_items, sign_items
 from slowwave.plans.judgement import beyond_ordinary_caps, disclosed_losses
 from slowwave.plans.latest import waiting_plans
@@ -180,7 +181,9 @@ def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, r
         found = [p for p in read_policies(connection, namespace) if len(begin) >= 4 and p.id.startswith(begin)]
         if len(found) != 1:
             what = "names several policies" if found else "is no policy"
-            raise Refused(f"{name[:64]!r} {what} of {namespace}. `slowwave policies list {namespace}` lists them.")
+            raise Refused(
+                f"{name[:64]!r} {what} of {namespace}. `slowwave policies list {argument(namespace)}` lists them."
+            )
         if found[0].revoked_by is not None:
             raise Refused(f"The {found[0].name} was revoked by {found[0].revoked_by} already.")
         try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument
 from slowwave.plans.gate import check_approver, lock_plan, refuse_state, reject_items, sign_items
 from slowwave.plans.ledger import StoredPlan, verify_sealed
 from slowwave.review.drafts import Draft, current_drafts
@@ -77,7 +78,7 @@ def sign(
         if not yes and not no:
             raise Refused(
                 f"There is nothing to sign: nobody said yes or no of an item of plan {plan.plan_hash[:12]} that waits, and it has none "
-                f"that needs no person. `slowwave plans review {namespace}` asks about them."
+                f"that needs no person. `slowwave plans review {argument(namespace)}` asks about them."
             )
         approval = sign_items(store, connection, plan, yes, reviewer, CHANNEL, force=force, note=note) if yes else None
         if no:

@@ -7,6 +7,7 @@ heartbeat has expired holds nothing: it is marked as crashed by whoever comes ne
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def _stuck_sentence(namespace: str, gone: Holder) -> str:
     resume = (
         ""
         if gone.mode in ("undo", "deep")
-        else f"Go on with it: `slowwave dream {namespace} --resume-from {gone.run_id}`. "
+        else f"Go on with it: `slowwave dream {shlex.quote(namespace)} --resume-from {gone.run_id}`. "
     )
     return (
         f"Run {gone.run_id} ({gone.mode}) holds {namespace}, and its heartbeat is {gone.age} s old: the process is gone. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Final
 
 from slowwave.errors import Refused
@@ -95,7 +96,7 @@ def _nothing_under_way(run: Run, *, pause: bool) -> str:
     state = f"{run.state}, and its process is gone" if run.stuck else run.state
     return (
         f"Run {run.run_id} is {state}: there is nothing under way to {'pause' if pause else 'resume'}. "
-        f"What was not finished goes on with `slowwave dream {run.namespace} --resume-from {run.run_id}`."
+        f"What was not finished goes on with `slowwave dream {shlex.quote(run.namespace)} --resume-from {run.run_id}`."
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +72,11 @@ def test_a_shell_reads_names_as_they_are() -> None:
             assert shlex.split(line)[3] == name
     assert argument("acme") == "acme"
     assert shlex.split(approve_command("acme", HASH, force=True))[-3:] == ["--force", "--note", "WHY"]
+
+
+def test_no_sentence_names_a_namespace_in_a_command_without_quoting_it() -> None:
+    """Imports and connected stores name namespaces; what is copied from a sentence into a shell must not run a name."""
+    root = Path(__file__).parents[2]
+    unquoted = re.compile(r"`slowwave [^`\n]*\{(?:[a-z_]+\.)*(?:namespace|slug)\}")
+    rooms = ("slowwave", "memory_assets", "jobs", "sensors", "resources")
+    assert [str(f) for room in rooms for f in (root / room).rglob("*.py") if unquoted.search(f.read_text())] == []

@@ -33,6 +33,7 @@ from slowwave.mutations.mutation import Mutation
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.coverage import MEMORIES
 from slowwave.operations.planners.rejections import rejected_subjects
+from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
@@ -328,8 +329,8 @@ def _remembered(conflict: Conflict, verdict: ConflictVerdict, by: str) -> dict[s
 
 def _left_alone(count: int, namespace: str) -> tuple[Finding, ...]:
     said = (
-        f"{count:,} conflicts are between two pinned memories: unpin one, or rule on them; `slowwave conflicts list {namespace}` shows "
-        "how."
+        f"{count:,} conflicts are between two pinned memories: unpin one, or rule on them; "
+        f"`slowwave conflicts list {argument(namespace)}` shows how."
     )
     return (Finding(said, severity="warning"),) if count else ()
 
@@ -339,8 +340,9 @@ def _silent(inputs: Inputs, open_: Sequence[Conflict]) -> tuple[Finding, ...]:
     policy = inputs.settings.operations.resolve_conflicts.policy
     if not open_ or (policy != "manual" and (policy != "two_judges" or inputs.judges)):
         return ()
+    shown = f"`slowwave conflicts list {argument(inputs.snapshot.namespace)}`"
     what = (
-        f"The policy manual leaves every conflict to people: `slowwave conflicts list {inputs.snapshot.namespace}` shows how to rule."
+        f"The policy manual leaves every conflict to people: {shown} shows how to rule."
         if policy == "manual"
         else "The policy two_judges has no judges: set SLOWWAVE_JUDGE_MODELS and SLOWWAVE_JUDGE_ENDPOINT, or another policy."
     )
