@@ -1,4 +1,7 @@
-"""``slowwave connect``: stores that are not ours, to be read where they lie."""
+"""``slowwave connect``: stores that are not ours, to be read where they lie.
+
+Over 400 lines: a command a kind of store, each a list of its options.
+"""
 
 from __future__ import annotations
 

@@ -13,8 +13,9 @@ vectors, rows worded alike: which of them are shown belongs to ``slowwave.matchi
 nowhere, but for one kind: one identifier in conflict while another is equal.
 
 Where people have answered, their answers come first (``slowwave.matching.learning``): names and attributes that do not agree are then
-weighed by what was answered of such pairs, instead of being a bar. It is one module because the steps of a decision share one
-table of judged pairs: split, each would carry the others' columns.
+weighed by what was answered of such pairs, instead of being a bar.
+
+Over 400 lines: the steps of a decision share one table of judged pairs; split, each would carry the others' columns.
 """
 
 from __future__ import annotations
