@@ -283,7 +283,7 @@ def _named(table: str, values: Mapping[str, Value]) -> set[Cell]:
 
 
 def value_json(value: Value) -> str:
-    """The canonical JSON of a cell's value: ``canonical_json`` of it, made without looking for what a cell cannot hold."""
+    """The canonical JSON of a cell's value, as ``canonical_json`` has it. Raises ``TypeError`` for what a cell cannot hold."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -292,7 +292,11 @@ def value_json(value: Value) -> str:
         return f"[{','.join(map(quoted, value))}]"
     if isinstance(value, float):
         return float.__repr__(value) if isfinite(value) else canonical_json(value)
-    return "true" if value is True else "false" if value is False else int.__repr__(value)
+    try:
+        return "true" if value is True else "false" if value is False else int.__repr__(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"A cell holds no {kind}. Give an array as a tuple, and a value of JSON as its text.") from None
 
 
 def write_json(write: Write) -> str:

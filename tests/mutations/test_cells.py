@@ -66,3 +66,10 @@ def test_the_canonical_json_of_a_mutation_is_that_of_any_value() -> None:
         assert Mutation.as_stored(mutation.to_json()) == mutation
     with pytest.raises(ValueError, match="Out of range"):
         value_json(float("nan"))
+
+
+@pytest.mark.parametrize("value", [["a"], {"a": 1}])
+def test_what_a_cell_cannot_hold_is_named(value: object) -> None:
+    """Whoever writes a planner is told what to give instead: an array is a tuple, JSON is text."""
+    with pytest.raises(TypeError, match="as a tuple"):
+        value_json(value)  # type: ignore[arg-type]
