@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from slowwave.errors import DreamCancelled
 from slowwave.folders.changes import look_at_store
 from slowwave.night.filtered import filtered, plan_summary
 from slowwave.night.inputs import read_inputs
 from slowwave.night.outcome import Night
 from slowwave.night.proof import prove
-from slowwave.night.runs import begin, crash, expiry, parameters, unchanged
+from slowwave.night.runs import begin, ending, expiry, parameters, unchanged
 from slowwave.night.snapshot import snapshot_of_night
 from slowwave.night.stream import completed, open_stream, report_done
 from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
@@ -117,7 +116,7 @@ def run_night(
     say = _steps(store, run_id, progress, every=0.0 if shared.snapshot is None else _SELDOM)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
     stream.started("plan", trigger)
-    try:
+    with ending(store, run_id, stream, began):
         with beating(store, "planner", run_id, _expiry(store, namespace, shared.snapshot)):
             say("snapshot")
             with stream.phase("snapshot"):
@@ -147,16 +146,6 @@ def run_night(
         if done:
             done(night, inputs, proposals)
         return night
-    except DreamCancelled as problem:
-        crash(store, run_id, problem)
-        stream.ended("plan", "cancelled", {}, began)
-        raise
-    except BaseException as problem:
-        crash(store, run_id, problem)
-        stream.failed("plan", problem, began)
-        raise
-    finally:
-        stream.close()
 
 
 def _expiry(store: Store, namespace: str, exported: Snapshot | None) -> int:

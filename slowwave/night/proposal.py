@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from slowwave.errors import DreamCancelled
 from slowwave.night.inputs import read_inputs
 from slowwave.night.night import make_plan
 from slowwave.night.outcome import Night
-from slowwave.night.runs import begin, crash, expiry
+from slowwave.night.runs import begin, ending, expiry
 from slowwave.night.snapshot import snapshot_of_night
 from slowwave.night.stream import completed, open_stream, report_done
 from slowwave.operations import Inputs, Proposal
@@ -47,7 +46,7 @@ def seal_proposal(
     asked = {"proposal": {"operation": operation, "of": of}}
     run_id = begin(store, namespace, trigger=trigger, parameters=asked, wait=wait)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
-    try:
+    with ending(store, run_id, stream, began):
         stream.started("plan", trigger)
         with beating(store, "planner", run_id, expiry(store, namespace)):
             with stream.phase("snapshot"):
@@ -61,13 +60,3 @@ def seal_proposal(
                 night = make_plan(store, run_id, inputs, {}, {operation: made}, ops=(), by=by)
         completed(stream, night, inputs, began)
         return night
-    except DreamCancelled as problem:
-        crash(store, run_id, problem)
-        stream.ended("plan", "cancelled", {}, began)
-        raise
-    except BaseException as problem:
-        crash(store, run_id, problem)
-        stream.failed("plan", problem, began)
-        raise
-    finally:
-        stream.close()

@@ -20,6 +20,7 @@ from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavail
 from slowwave.night.stream import open_stream
 from slowwave.plans.scope import DreamScope
 from slowwave.reports.redaction import cut, in_words, level_of_run
+from slowwave.reports.stream import Stream
 from slowwave.runs.claims import Stuck, patiently
 from slowwave.runs.heartbeat import beating, heartbeat_expiry
 from slowwave.runs.planning import adopt, check_cancelled, crash_plan_run, open_plan_run, refuse_cancelled, under_way
@@ -195,6 +196,23 @@ def crash(store: Store, run_id: str, problem: BaseException) -> None:
     with store.connect("planner") as connection:
         error = in_words(problem, level_of_run(connection, run_id))
         crash_plan_run(connection, run_id, error, cancelled=isinstance(problem, DreamCancelled))
+
+
+@contextmanager
+def ending(store: Store, run_id: str, stream: Stream, began: float) -> Generator[None]:
+    """Whatever is raised in the block ends the run and is told to its stream, which is closed behind it."""
+    try:
+        yield
+    except DreamCancelled as problem:
+        crash(store, run_id, problem)
+        stream.ended("plan", "cancelled", {}, began)
+        raise
+    except BaseException as problem:
+        crash(store, run_id, problem)
+        stream.failed("plan", problem, began)
+        raise
+    finally:
+        stream.close()
 
 
 def resume(
