@@ -32,12 +32,13 @@ _TAKEN: Final = """
 SELECT 1 FROM memory.namespaces n WHERE n.slug = %s
 AND NOT EXISTS (SELECT 1 FROM night.store_namespaces k WHERE k.namespace_id = n.id AND k.store = %s)
 """
+_WRITTEN: Final = "SELECT 1 FROM night.stores WHERE name = %s AND writing AND disconnected_at IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
     """A store as it was found. ``version`` is the known one whose tables it has, empty where it is none. ``grants`` are statements without
-    which nothing can be read; then there are no ``rows`` yet, and no namespaces."""
+    which nothing can be read; then there are no ``rows`` yet, and no namespaces. ``was_written``: plans could be applied to it before."""
 
     store: ConnectedStore
     version: str
@@ -46,6 +47,7 @@ class Connected:
     namespaces: int
     new_namespaces: int
     found: tuple[Diagnosis, ...]
+    was_written: bool = False
 
 
 def connect_store(
@@ -79,6 +81,7 @@ def connect_store(
             name, TABLE if own_text else kind, binding, given, structure, embedding_model, own_text=own_text
         )
         with connection.transaction():
+            was_written = connection.execute(_WRITTEN, (name,)).fetchone() is not None
             register(connection, of)
             grants = missing_grants(connection, binding)
             if grant:
@@ -88,14 +91,15 @@ def connect_store(
                 grants = missing_grants(connection, binding)
         version = version_of(structure, binding)
         if grants:
-            return Connected(of, version, tuple(grants), None, namespaces_of(connection, name), 0, ())
+            known = namespaces_of(connection, name)
+            return Connected(of, version, tuple(grants), None, known, 0, (), was_written)
     added = enter_namespaces(store, of)
     note_changes_of(store, of)
     with store.connect("reader") as reader:
         rows, known = passed(reader, of), namespaces_of(reader, name)
     with store.connect("owner") as connection:
         found = diagnose_store(store, connection, of)
-    return Connected(of, version, (), rows, known, added, tuple(found))
+    return Connected(of, version, (), rows, known, added, tuple(found), was_written)
 
 
 def disconnect_store(store: Store, name: str) -> None:

@@ -383,6 +383,9 @@ def _show(found: Connected, *, given_address: bool) -> None:
     if not of.binding.known:
         known = "its tables are noted as they are now"
     say(f"{of.binding.title} is connected as {of.name}, to be read; {known}.")
+    if found.was_written:
+        say("Plans could be applied to it before, and can no more: a store that is connected anew is only read.")
+        suggest("Let plans be applied again", f"slowwave connect write {of.name}")
     if found.grants:
         suggest("It cannot be read yet. Let the tables' owner run", *(f"{statement};" for statement in found.grants))
         say("Or connect it again with --grant, by a login that may.")

@@ -32,3 +32,15 @@ def test_writing_is_a_step_of_its_own(store: Store, run: Run) -> None:
     assert run("connect", "write", "mem0", "--off")[0] == 0
     assert not writing()
     assert run("connect", "write", "nobody")[0] != 0
+
+
+def test_a_store_that_is_connected_anew_says_that_it_is_only_read_again(store: Store, run: Run) -> None:
+    """Whoever names its embedding model afterwards ends the permission, and is told how to give it again."""
+    peer = make_peer(store, "mem0", Random(1))
+    anew = ("connect", "mem0", "--schema", peer.schema, "--grant")
+    again = "slowwave connect write mem0"
+    assert again not in run(*anew)[1]
+    assert run("connect", "write", "mem0", "--grant")[0] == 0
+    code, out, _ = run(*anew, "--embedding-model", "mine")
+    assert (code, again in out) == (0, True)
+    assert again not in run(*anew)[1]
