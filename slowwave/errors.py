@@ -134,11 +134,12 @@ class ApprovalWithdrawn(Refused):
 
 
 class UndoBlocked(Refused):
-    """Later changes stand on what would be undone; ``rows`` are the ids of some of those on which they do."""
+    """Later changes stand on what would be undone; ``rows`` are the ids of some of those on which they do, ``items`` all items that wrote
+    them, where the others can be undone."""
 
-    def __init__(self, message: str, rows: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, rows: tuple[str, ...] = (), items: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.rows = rows
+        self.rows, self.items = rows, items
 
 
 class JournalDamaged(Refused):

@@ -158,6 +158,7 @@ def dream_undo(
     operation: str | None = None,
     *,
     namespace: str | None = None,
+    leave_changed: bool = False,
     announce: Callable[[Undoing], None] | None = None,
     store: Store | None = None,
     wait: float = 0.0,
@@ -166,8 +167,9 @@ def dream_undo(
     """Take an apply run back exactly, or a part of it.
 
     ``target`` is a run's id or its first characters, an item's id, or ``last``: the newest apply run of ``namespace``, finished or not,
-    and a store with several namespaces must be given one. ``items`` and ``operation`` name a part of a run. ``announce`` is called with the
-    run and its items by operation before anything is undone.
+    and a store with several namespaces must be given one. ``items`` and ``operation`` name a part of a run. ``leave_changed`` leaves items
+    on which later changes stand and takes the others back. ``announce`` is called with the run and its items by operation before anything
+    is undone.
 
     What is undone is not proposed again until its rows change. A second undo changes nothing, and its ``items`` are empty (khora: True).
     An unknown target is refused (khora: False). Raises ``JournalDamaged`` naming the entries that are not what was written when they
@@ -180,6 +182,7 @@ def dream_undo(
         items=items,
         operation=name,
         namespace=namespace,
+        leave_changed=leave_changed,
         announce=announce,
         wait=wait,
         callbacks=callbacks,

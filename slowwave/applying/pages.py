@@ -101,7 +101,7 @@ def named_in_files(store: Store, problem: UndoBlocked) -> UndoBlocked:
     """The same refusal, with the files and lines of the blocks that a person changed since."""
     places = places_of(store, problem.rows)
     said = f" In the files: {'; '.join(places)}." if places else ""
-    return UndoBlocked(f"{problem}{said}", problem.rows)
+    return UndoBlocked(f"{problem}{said}", problem.rows, problem.items)
 
 
 def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, undo: bool = False) -> PageSync:

@@ -116,7 +116,8 @@ class Undoing:
 class UndoResult:
     """What an undo run did: the items it took back (or, undoing an undo, applied again), and how many of each operation.
 
-    Empty when nothing was left to take back. ``cancelled`` says that the run was unfinished, and is not gone on with by itself.
+    Empty when nothing was left to take back. ``cancelled`` says that the run was unfinished, and is not gone on with by itself; ``left``
+    are the items that were left as they are, as later changes stand on them.
     """
 
     run_id: str
@@ -125,6 +126,7 @@ class UndoResult:
     items: tuple[str, ...]
     operations: Mapping[str, int] = field(default_factory=dict)
     cancelled: bool = False
+    left: tuple[str, ...] = ()
 
 
 @few_collections()
@@ -135,6 +137,7 @@ def undo_run(
     items: Sequence[str] | None = None,
     operation: str | None = None,
     namespace: str | None = None,
+    leave_changed: bool = False,
     settings: Settings | None = None,
     dagster_run_id: str = "",
     callbacks: Sequence[Callback] = (),
@@ -145,12 +148,13 @@ def undo_run(
 
     ``last`` is the newest apply run of ``namespace``, finished or not; without a namespace only in a store that has no other. A run
     or item of another namespace than the one named is refused. ``items`` (ids or their first characters) and ``operation`` name a
-    part of the run. ``announce`` is called with what will be undone before anything is.
+    part of the run. ``leave_changed`` leaves the items on which later changes stand as they are and takes the others back, where otherwise
+    one of those keeps all. ``announce`` is called with what will be undone before anything is.
 
     An undone item counts as rejected: it is not proposed again until its rows change. An unfinished run that is undone whole is
     cancelled, so that nothing goes on with it by itself. Undoing twice changes nothing, and the result is empty. Raises
     ``JournalDamaged`` naming the entries that are not what was written when the run applied them, ``UndoBlocked`` naming the rows on
-    which later changes stand, ``DreamLockUnavailable`` as ``claim_namespace`` does.
+    which later changes stand (with ``leave_changed`` where no item is without), ``DreamLockUnavailable`` as ``claim_namespace`` does.
     """
     with store.connect("applier") as connection:
         source, chosen = _source(connection, target, items, operation, namespace)
@@ -177,7 +181,7 @@ def undo_run(
                 stream.phase("undo") as phase,
             ):
                 status = "undone" if _is_applied(connection, source.run_id) else "applied"
-                undone, cancelled = _undo(connection, claim, source, chosen, status)
+                undone, left, cancelled = _undo(connection, claim, source, chosen, status, leave_changed=leave_changed)
                 if wrote_pages(connection, source.run_id):
                     follow_pages(store, claim, settings, undo=True)
                 if wrote_pages(connection, source.run_id, "documents"):
@@ -206,24 +210,26 @@ def undo_run(
         finally:
             stream.close()
         counted = _by_operation(connection, source, undone)
-    return UndoResult(claim.run_id, source.run_id, source.namespace, undone, counted, cancelled)
+    return UndoResult(claim.run_id, source.run_id, source.namespace, undone, counted, cancelled, left)
 
 
 def _undo(
-    connection: Connection, claim: NamespaceClaim, source: Run, items: Sequence[str] | None, status: str
-) -> tuple[tuple[str, ...], bool]:
-    """The items undone, and whether the run was unfinished and is cancelled now."""
+    connection: Connection,
+    claim: NamespaceClaim,
+    source: Run,
+    items: Sequence[str] | None,
+    status: str,
+    *,
+    leave_changed: bool,
+) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """The items undone, those that were left, and whether the run was unfinished and is cancelled now."""
     tells = notifier_of(connection, claim.namespace_id)
     event = "undone" if status == "undone" else "reapplied"
     note_progress(connection, claim, "undo", 0, 1)
     with connection.transaction():
         if not lock_batch(connection, claim):
             raise DreamCancelled(f"Run {claim.run_id} was cancelled, and nothing was undone.")
-        catalogue = catalogue_of(connection, claim.namespace_id, undoing=True)
-        verify = partial(journal_faults, connection, claim.namespace_id, source, items, catalogue)
-        undone = undo_entries(
-            connection, claim.namespace_id, claim.run_id, source.run_id, items, verify=verify, catalogue=catalogue
-        )
+        undone, left = _taken_back(connection, claim, source, items, leave_changed=leave_changed)
         append_events(connection, claim.namespace_id, claim.run_id, event, undone)
         if tells is not None:
             note(connection, tells, claim.namespace_id, claim.run_id, undone, undo=True)
@@ -231,7 +237,38 @@ def _undo(
         note_progress(connection, claim, "undo", 1, 1)
         cancelled = items is None and cancel_rest(connection, source.run_id)
         end_claim(connection, claim, "completed", counts={event: len(undone)})
-    return undone, cancelled
+    return undone, left, cancelled
+
+
+def _taken_back(
+    connection: Connection, claim: NamespaceClaim, source: Run, items: Sequence[str] | None, *, leave_changed: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The items undone and those that were left. Items of a run commute, so any part of them can be taken back; what leaving some shows to
+    stand on others is left in turn."""
+    catalogue = catalogue_of(connection, claim.namespace_id, undoing=True)
+    left: set[str] = set()
+    while True:
+        verify = partial(journal_faults, connection, claim.namespace_id, source, items, catalogue)
+        try:
+            with connection.transaction():
+                undone = undo_entries(
+                    connection,
+                    claim.namespace_id,
+                    claim.run_id,
+                    source.run_id,
+                    items,
+                    verify=verify,
+                    catalogue=catalogue,
+                )
+            return undone, tuple(sorted(left))
+        except UndoBlocked as problem:
+            if not (leave_changed and problem.items):
+                raise
+            standing = connection.execute(_STANDING, (source.run_id, items, items)).fetchall()
+            items = sorted({str(item) for (item,) in standing}.difference(problem.items))
+            if not items:
+                raise
+            left.update(problem.items)
 
 
 def _undoing(connection: Connection, source: Run, items: Sequence[str] | None) -> Undoing:

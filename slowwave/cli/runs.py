@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Runs of plans, applies and undos.", no_args_is_help=True)
 
 RunName = Annotated[str, typer.Argument(help="Run id, its first characters, or `last`.")]
+_NAMED: Final = 10
+"""Items that are named one by one."""
+
 InNamespace = Annotated[
     str | None, typer.Option("--namespace", help="Which namespace's `last`; a run of another one is refused.")
 ]
@@ -70,6 +73,9 @@ def undo(
     ] = None,
     items: Annotated[str | None, typer.Option("--items", help="Only these items, separated by commas.")] = None,
     operation: Annotated[str | None, typer.Option(help="Only what this operation did.")] = None,
+    leave_changed: Annotated[
+        bool, typer.Option("--leave-changed", help="Leave items on which later changes stand; take back all others.")
+    ] = False,
     namespace: InNamespace = None,
     wait: Wait = 0.0,
     json: Json = False,
@@ -92,6 +98,7 @@ def undo(
         chosen,
         operation,
         namespace=namespace,
+        leave_changed=leave_changed,
         announce=None if json else _announce,
         store=open_store(),
         wait=wait,
@@ -105,6 +112,7 @@ def undo(
                 "items": list(result.items),
                 "operations": dict(result.operations),
                 "cancelled": result.cancelled,
+                "left": list(result.left),
             }
         )
     elif result.items:
@@ -114,6 +122,12 @@ def undo(
     else:
         say(f"Nothing of run {result.undo_of} was left to take back; nothing was changed in {result.namespace}.")
         suggest("What was done before it", f"{program()} runs tail {argument(result.namespace)}")
+    if result.left and not json:
+        many, more = len(result.left), f" and {len(result.left) - _NAMED:,} more" if len(result.left) > _NAMED else ""
+        ids = ", ".join(item[:8] for item in result.left[:_NAMED])
+        say(
+            f"{counted(many, 'item')} {'stays' if many == 1 else 'stay'}, as later changes stand on what was written: {ids}{more}."
+        )
     if result.cancelled and not json:
         say(
             f"Run {result.undo_of} had not ended and is cancelled now: what it has not applied is not applied by itself."

@@ -46,6 +46,7 @@ from slowwave.mutations.statements import (
 )
 from slowwave.mutations.taken_rows import ends_gone
 from slowwave.store.connect import Connection
+from slowwave.texts.counted import counted
 
 _READ_TABLE: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS undo_entries (
@@ -265,10 +266,12 @@ def _refuse_blocked(
     if blocked:
         shown = "; ".join(_blocker(connection, str(parameters["source"]), *b) for b in sorted(blocked)[:10])
         more = f"; and {len(blocked) - 10} more" if len(blocked) > 10 else ""
+        items = tuple(sorted({item for _, _, _, item in blocked}))
         raise UndoBlocked(
-            f"Later changes stand on {len(blocked)} cells or rows of this run, so nothing was undone: {shown}{more}. "
-            "Undo the later run first, or name the other items with --items.",
+            f"Later changes stand on {len(blocked)} cells or rows of {counted(len(items), 'item')} of this run, so nothing was undone: "
+            f"{shown}{more}. Undo the later run first, or take back all the others with --leave-changed.",
             tuple(dict.fromkeys(row for _, row, _, _ in sorted(blocked)))[:10],
+            items,
         )
 
 
@@ -280,7 +283,9 @@ def _refuse_spared(connection: Connection, relation: Relation, parameters: Mappi
         shown = ", ".join(sorted(str(row) for _, row in spared)[:10])
         raise UndoBlocked(
             f"{len(spared)} rows of {relation.name} cannot be put back, as other rows hold their names now (an external id, a path, an "
-            f"ordinal): {shown}. Nothing was undone. Remove or rename the newer rows first, or name the other items with --items."
+            f"ordinal): {shown}. Nothing was undone. Remove or rename the newer rows first, or take back all the others with "
+            "--leave-changed.",
+            items=tuple(sorted({str(item) for item, _ in spared})),
         )
 
 

@@ -533,6 +533,36 @@ def test_undo_names_the_later_run_that_stands_on_it(store: Store) -> None:
     assert digest(store, world.slug) == start
 
 
+def test_undo_leaves_the_items_on_which_later_changes_stand_and_takes_back_all_others(store: Store) -> None:
+    """An agent wrote to one of the rows: its item stays to the letter, nobody has to name the others, and they can be applied again."""
+    world, snapshot, plan, approval = approved(store)
+    items = signed(plan, approval)
+    result = apply_approval(store, approval.id)
+    applied = digest(store, world.slug)
+    kept, cell = next((i, w.cell) for i in items for w in i.mutation.writes if w.cell.column == "invalidated_at")
+
+    def write(instant: object) -> object:
+        """Write an instant into the cell; returns the one before."""
+        one = f"FROM memory.{cell.table} WHERE id = %s"
+        ((before,),) = ask(store, f"SELECT invalidated_at {one}", cell.row)
+        ask(store, f"UPDATE memory.{cell.table} SET invalidated_at = %s WHERE id = %s", instant, cell.row)
+        return before
+
+    written = write("2031-01-01Z")
+    with pytest.raises(UndoBlocked, match=r"rows of 1 item of this run.*--leave-changed") as refused:
+        undo_run(store, result.run_id)
+    assert refused.value.items == (kept.id,)
+    with pytest.raises(UndoBlocked):
+        undo_run(store, result.run_id, items=[kept.id], leave_changed=True)
+    undone = undo_run(store, result.run_id, leave_changed=True)
+    assert (undone.left, set(undone.items)) == ((kept.id,), {i.id for i in items} - {kept.id})
+    assert statuses(store, plan)[kept.id] == "applied"
+    write(written)
+    assert_same(export_snapshot(store, world.slug), simulate(snapshot, [kept]), items)
+    undo_run(store, undone.run_id)
+    assert digest(store, world.slug) == applied
+
+
 def test_undo_of_an_erased_run_refuses_and_says_so(store: Store) -> None:
     """Erasure empties before-images; the journal keeps their hashes."""
     world, _, _, approval = approved(store)

@@ -10,6 +10,7 @@ import pytest
 
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
+from tests.memories import ask
 from tests.nights import new_world, write_a_plan
 from tests.review.reviews import asking
 
@@ -184,6 +185,20 @@ def test_an_unreachable_database_is_a_sentence(run: Run, monkeypatch: pytest.Mon
     assert (code, out.count("SLOWWAVE_DATABASE_URL"), "slowwave doctor" in out) == (1, 1, False), (
         "one remedy, not itself"
     )
+
+
+def test_what_an_undo_leaves_is_named(store: Store, run: Run) -> None:
+    """An operator takes back a night of which an agent has rewritten one row, in one command that the refusal names."""
+    world = new_world(store)
+    slug, (_, plan) = world.slug, write_a_plan(store, world)
+    run("plans", "approve", slug, plan.plan_hash, "--approver", "mara")
+    run("apply", slug)
+    kept, cell = next((i, w.cell) for i in plan.items for w in i.mutation.writes if w.cell.column == "invalidated_at")
+    ask(store, f"UPDATE memory.{cell.table} SET invalidated_at = '2031-01-01Z' WHERE id = %s", cell.row)
+    code, _, err = run("undo", slug, "last")
+    assert (code, "--leave-changed" in err) == (2, True)
+    code, out, _ = run("undo", slug, "last", "--leave-changed")
+    assert (code, f"1 item stays, as later changes stand on what was written: {kept.id[:8]}." in out) == (0, True)
 
 
 def test_what_is_done_is_not_said_to_wait(store: Store, run: Run, tmp_path: Path) -> None:
