@@ -28,6 +28,14 @@ SESSIONS_PROFILE: Final = "dory"
 DEFAULT_PROFILE: Final = "plain"
 
 _COLUMNS: Final = "id::text, namespace_id::text, root, profile, standing, synced_at"
+_LIVE_CORPORA: Final = f"""
+SELECT {_COLUMNS} FROM memory.corpora WHERE namespace_id = %s AND invalidated_at IS NULL ORDER BY recorded_at, id
+"""  # noqa: S608 - columns of this module
+_SAVE_STATE: Final = "UPDATE memory.corpora SET sync_state = %s::jsonb WHERE id = %s"
+_MARK_SYNCED: Final = "UPDATE memory.corpora SET synced_at = now() WHERE id = %s"
+_INSERT_CORPUS: Final = """
+INSERT INTO memory.corpora (id, namespace_id, root, profile, standing) VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,7 @@ class Corpus:
 
 def corpora_of(connection: Connection, namespace_id: str) -> list[Corpus]:
     """The corpora of a namespace, in the order in which they were added."""
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM memory.corpora WHERE namespace_id = %s AND invalidated_at IS NULL ORDER BY recorded_at, id",  # noqa: S608
-        (namespace_id,),
-    ).fetchall()
+    rows = connection.execute(_LIVE_CORPORA, (namespace_id,)).fetchall()
     return [Corpus(*row) for row in rows]  # type: ignore[arg-type]
 
 
@@ -84,12 +89,12 @@ def chosen_corpus(connection: Connection, namespace_id: str, name: str | None) -
 
 def save_state(connection: Connection, corpus: Corpus, state: Mapping[str, Any]) -> None:
     """Note what a sync saw."""
-    connection.execute("UPDATE memory.corpora SET sync_state = %s::jsonb WHERE id = %s", (json.dumps(state), corpus.id))
+    connection.execute(_SAVE_STATE, (json.dumps(state), corpus.id))
 
 
 def mark_synced(connection: Connection, corpus: Corpus) -> None:
     """A sync came to its end now."""
-    connection.execute("UPDATE memory.corpora SET synced_at = now() WHERE id = %s", (corpus.id,))
+    connection.execute(_MARK_SYNCED, (corpus.id,))
 
 
 def _added(connection: Connection, slug: str, root: str, profile_name: str | None, standing: float) -> Corpus:
@@ -103,7 +108,7 @@ def _added(connection: Connection, slug: str, root: str, profile_name: str | Non
     with connection.transaction():
         namespace = claim(connection, slug, Counter(), Settings.for_namespace({}).embedding_model)
         connection.execute(
-            "INSERT INTO memory.corpora (id, namespace_id, root, profile, standing) VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            _INSERT_CORPUS,
             (row_id(namespace, "corpora", root), namespace, root, profile_name or DEFAULT_PROFILE, standing),
         )
         found = next(corpus for corpus in corpora_of(connection, namespace) if corpus.root == root)

@@ -30,6 +30,27 @@ SELECT e.id::text, array_agg(DISTINCT n.name) FROM memory.entities e
 CROSS JOIN LATERAL (SELECT e.name UNION SELECT a.alias FROM memory.entity_aliases a WHERE a.entity_id = e.id) n (name)
 WHERE e.namespace_id = %s AND e.invalidated_at IS NULL AND e.state = 'active' AND (e.valid_to IS NULL OR e.valid_to > now()) GROUP BY e.id
 """
+_WRITTEN_LINKS: Final = """
+SELECT l.id::text, d.path, l.kind, l.target, l.target_document_id::text FROM memory.links l
+JOIN memory.documents d ON d.id = l.document_id WHERE d.corpus_id = %s AND l.invalidated_at IS NULL AND l.kind <> 'mention'
+"""
+_POINT_LINKS: Final = """
+UPDATE memory.links l SET target_document_id = n.target FROM unnest(%s::uuid[], %s::uuid[]) AS n (id, target) WHERE l.id = n.id
+"""
+_LIVE_DOCUMENTS: Final = "SELECT id::text FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL"
+_SAYING: Final = """
+SELECT id::text FROM memory.documents d WHERE corpus_id = %s AND invalidated_at IS NULL
+  AND EXISTS (SELECT 1 FROM unnest(%s::text[]) AS w (word) WHERE strpos(lower(d.content), w.word) > 0)
+"""
+_TEXTS: Final = """
+SELECT id::text, CASE WHEN jsonb_exists_any(metadata, '{quarantined,forgotten}') THEN '' ELSE content END FROM memory.documents
+WHERE id = ANY(%s::uuid[]) AND invalidated_at IS NULL
+"""
+_LIVE_LINKS: Final = """
+SELECT id::text, document_id::text, kind, target_document_id::text, entity_id::text, line FROM memory.links
+WHERE document_id = ANY(%s::uuid[]) AND invalidated_at IS NULL
+"""
+_END_LINKS: Final = "UPDATE memory.links SET invalidated_at = now() WHERE id = ANY(%s::uuid[])"
 
 
 def resolve_links(connection: Connection, corpus: Corpus) -> int:
@@ -39,18 +60,11 @@ def resolve_links(connection: Connection, corpus: Corpus) -> int:
         for id_, path, title, _, aliases, *_ in connection.execute(_PAGES.encode(), (corpus.id,))
     )
     changed: list[tuple[str, str | None]] = []
-    rows: Any = connection.execute(
-        "SELECT l.id::text, d.path, l.kind, l.target, l.target_document_id::text FROM memory.links l JOIN memory.documents d "
-        "ON d.id = l.document_id WHERE d.corpus_id = %s AND l.invalidated_at IS NULL AND l.kind <> 'mention'",
-        (corpus.id,),
-    )
+    rows: Any = connection.execute(_WRITTEN_LINKS, (corpus.id,))
     for id_, path, kind, target, before in rows:
         if (found := targets.resolve(path, kind, target)) != before:
             changed.append((id_, found))
-    connection.execute(
-        "UPDATE memory.links l SET target_document_id = n.target FROM unnest(%s::uuid[], %s::uuid[]) AS n (id, target) WHERE l.id = n.id",
-        ([id_ for id_, _ in changed], [target for _, target in changed]),
-    )
+    connection.execute(_POINT_LINKS, ([id_ for id_, _ in changed], [target for _, target in changed]))
     return len(changed)
 
 
@@ -87,31 +101,17 @@ def _saying(connection: Connection, corpus: Corpus, names: set[str]) -> list[str
     if not names:
         return []
     if len(names) > _MANY:
-        every = connection.execute(
-            "SELECT id::text FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL", (corpus.id,)
-        )
+        every = connection.execute(_LIVE_DOCUMENTS, (corpus.id,))
         return [str(id_) for (id_,) in every]
-    rows = connection.execute(
-        "SELECT id::text FROM memory.documents d WHERE corpus_id = %s AND invalidated_at IS NULL AND EXISTS (SELECT 1 FROM "
-        "unnest(%s::text[]) AS w (word) WHERE strpos(lower(d.content), w.word) > 0)",
-        (corpus.id, sorted({max(name.split(), key=len) for name in names})),
-    )
+    rows = connection.execute(_SAYING, (corpus.id, sorted({max(name.split(), key=len) for name in names})))
     return [str(id_) for (id_,) in rows]
 
 
 def _renew(connection: Connection, corpus: Corpus, names: KnownNames, ids: Sequence[str], tally: PageTally) -> None:
-    documents: Any = connection.execute(
-        "SELECT id::text, CASE WHEN jsonb_exists_any(metadata, '{quarantined,forgotten}') THEN '' ELSE content END FROM memory.documents "
-        "WHERE id = ANY(%s::uuid[]) AND invalidated_at IS NULL",
-        (ids,),
-    ).fetchall()
+    documents: Any = connection.execute(_TEXTS, (ids,)).fetchall()
     linked: dict[str, set[str]] = {id_: {id_} for id_, _ in documents}
     held: dict[tuple[str, str, int], str] = {}
-    for id_, document, kind, document_target, entity, line in connection.execute(
-        "SELECT id::text, document_id::text, kind, target_document_id::text, entity_id::text, line FROM memory.links "
-        "WHERE document_id = ANY(%s::uuid[]) AND invalidated_at IS NULL",
-        (ids,),
-    ):
+    for id_, document, kind, document_target, entity, line in connection.execute(_LIVE_LINKS, (ids,)):
         if kind == "mention":
             held[str(document), str(document_target or entity), int(str(line))] = str(id_)
         elif document_target:
@@ -133,9 +133,7 @@ def _renew(connection: Connection, corpus: Corpus, names: KnownNames, ids: Seque
                     "line": mention.line,
                 }
             )
-    connection.execute(
-        "UPDATE memory.links SET invalidated_at = now() WHERE id = ANY(%s::uuid[])", (list(held.values()),)
-    )
+    connection.execute(_END_LINKS, (list(held.values()),))
     insert(connection, tables.links, rows, len(rows), tally.added)
 
 

@@ -33,6 +33,7 @@ FROM memory.documents WHERE namespace_id = %(namespace)s AND corpus_id = ANY(%(c
 ORDER BY rank, path LIMIT 20
 """  # noqa: S608 - columns of this module
 """Pages that a vault's wikilink of this name may mean: by the end of their path, else by their title, else by an alias."""
+_PAGE: Final = "SELECT path, content, content_hash, metadata FROM memory.documents WHERE id = %s"
 _NAMED: Final = 5  # pages of a name that a refusal lists
 
 
@@ -69,9 +70,7 @@ class GetResponse(BaseModel):
 def get_page(connection: Connection, namespace: str, request: GetRequest) -> GetResponse:
     """Lines of a page as its file has them. Raises ``NotInCorpus``; ``Refused`` for a line after the last."""
     id_ = page_id(connection, namespace_id(connection, namespace), request.path, request.corpus)
-    row = connection.execute(
-        "SELECT path, content, content_hash, metadata FROM memory.documents WHERE id = %s", (id_,)
-    ).fetchone()
+    row = connection.execute(_PAGE, (id_,)).fetchone()
     if row is None:
         raise NotInCorpus(f"{request.path!r} was removed while it was looked for. Ask again.")
     path, content, hash_, metadata = row

@@ -20,6 +20,8 @@ _KNOWN: Final = """
 SELECT DISTINCT c.content_hash FROM memory.chunks c JOIN memory.chunk_vectors v ON v.id = c.id AND v.model = %s
  WHERE c.namespace_id = %s AND c.content_hash = ANY(%s)"""
 
+_REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s::text, %s::integer)"
+
 
 class PassageVectors(NamedTuple):
     """Vectors (n, d) float32 of passages by the hashes of these; a ``warning`` where there are none."""
@@ -56,5 +58,5 @@ def passage_vectors(
     except EmbeddingError as problem:
         return nothing._replace(warning=f"Words find the {what}, and a night adds its vectors. {problem}")
     if new and dimensions is None:
-        connection.execute("SELECT memory.register_vector_model(%s::text, %s::integer)", (model, matrix.shape[1]))
+        connection.execute(_REGISTER_MODEL, (model, matrix.shape[1]))
     return PassageVectors(new, matrix)

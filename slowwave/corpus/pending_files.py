@@ -34,6 +34,7 @@ SELECT p.path, p.was_hash, d.content, d.content_hash FROM memory.pending_files p
   LEFT JOIN memory.documents d ON d.corpus_id = p.corpus_id AND d.path = p.path AND d.invalidated_at IS NULL
  WHERE p.corpus_id = %s AND p.path = ANY(%s) ORDER BY p.path"""
 _SETTLED: Final = "DELETE FROM memory.pending_files WHERE corpus_id = %s AND path = ANY(%s)"
+_WAITING_CORPORA: Final = "SELECT DISTINCT corpus_id::text FROM memory.pending_files WHERE corpus_id = ANY(%s::uuid[])"
 
 
 class Unwritable(Exception):  # noqa: N818 - a finding of this module, always caught
@@ -61,9 +62,7 @@ def follow_files(connection: Connection, corpus: Corpus, paths: Collection[str] 
 
 def has_pending(connection: Connection, corpora: Sequence[str]) -> list[str]:
     """Those of the corpora (ids) that have files which have yet to follow."""
-    rows = connection.execute(
-        "SELECT DISTINCT corpus_id::text FROM memory.pending_files WHERE corpus_id = ANY(%s::uuid[])", (list(corpora),)
-    )
+    rows = connection.execute(_WAITING_CORPORA, (list(corpora),))
     return [str(id_) for (id_,) in rows]
 
 

@@ -31,6 +31,10 @@ IDLE: Final = 30 * 60
 
 _UNSAFE: Final = re.compile(r"[^a-z0-9._-]+")
 
+_LIVE_SESSIONS: Final = """
+SELECT id::text, path, content_hash FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionImport:
@@ -77,11 +81,7 @@ def import_sessions(
     tally = PageTally()
     with one_sync(connection, corpus.namespace_id, slug):
         held = {
-            str(path): (str(id_), str(hash_))
-            for id_, path, hash_ in connection.execute(
-                "SELECT id::text, path, content_hash FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL",
-                (corpus.id,),
-            )
+            str(path): (str(id_), str(hash_)) for id_, path, hash_ in connection.execute(_LIVE_SESSIONS, (corpus.id,))
         }
         work: list[PageWrite] = []
         for path, transcript in pages.items():

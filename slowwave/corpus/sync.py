@@ -40,6 +40,10 @@ SELECT d.id::text, coalesce(d.path, p.path), d.content_hash, p.path IS NOT NULL
 FROM (SELECT * FROM memory.documents WHERE corpus_id = %(corpus)s AND invalidated_at IS NULL) d
 FULL JOIN (SELECT path FROM memory.pending_files WHERE corpus_id = %(corpus)s) p ON p.path = d.path
 """
+_LOCK_SYNC: Final = "SELECT pg_try_advisory_lock(hashtextextended(%s, 2))"
+_UNLOCK_SYNC: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 2))"
+_STATE: Final = "SELECT sync_state FROM memory.corpora WHERE id = %s"
+_DOCUMENT_IDS: Final = "SELECT id::text FROM memory.documents WHERE corpus_id = %s"
 
 Clock = Callable[[], float]
 """Seconds since 1970, as files' times are."""
@@ -98,7 +102,7 @@ class _Work:
 def one_sync(connection: Connection, namespace_id: str, slug: str) -> Generator[None]:
     """Hold the right to sync a namespace. Raises ``Refused`` where somebody else has it."""
     key = (namespace_id,)
-    row = connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 2))", key).fetchone()
+    row = connection.execute(_LOCK_SYNC, key).fetchone()
     if row is None or not row[0]:
         raise Refused(
             f"Another sync of {slug} is at work, so this one did nothing. Wait until it is done, or let it go on alone."
@@ -107,7 +111,7 @@ def one_sync(connection: Connection, namespace_id: str, slug: str) -> Generator[
         yield
     finally:
         if not connection.closed:
-            connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 2))", key)
+            connection.execute(_UNLOCK_SYNC, key)
 
 
 def sync_corpus(
@@ -166,9 +170,7 @@ class _Sync:
     def run(self, *, emptied: bool) -> CorpusSync:
         begun = self._clock()
         connection = self._connection
-        state: Any = connection.execute(
-            "SELECT sync_state FROM memory.corpora WHERE id = %s", (self._corpus.id,)
-        ).fetchone()
+        state: Any = connection.execute(_STATE, (self._corpus.id,)).fetchone()
         self._state = dict(state[0]) if state else {}
         following = follow_files(connection, self._corpus)
         for id_, path, hash_, pending in connection.execute(_DOCUMENTS, {"corpus": self._corpus.id}):
@@ -294,12 +296,7 @@ class _Sync:
         left: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(gone):
             left[self._documents[path][1]].append(path)
-        taken = {
-            str(id_)
-            for (id_,) in self._connection.execute(
-                "SELECT id::text FROM memory.documents WHERE corpus_id = %s", (self._corpus.id,)
-            )
-        }
+        taken = {str(id_) for (id_,) in self._connection.execute(_DOCUMENT_IDS, (self._corpus.id,))}
         work: list[_Work] = []
         for path, (mark, hash_) in fresh.items():
             if path in self._documents:

@@ -42,6 +42,47 @@ _WITHOUT_FILE: Final = """
 SELECT d.id::text FROM memory.documents d WHERE d.id = ANY(%s::uuid[]) AND d.invalidated_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM memory.pending_files p WHERE p.corpus_id = d.corpus_id AND p.path = d.path)
 """
+_KEEP_VERSIONS: Final = """
+INSERT INTO memory.documents (id, namespace_id, source, title, content, metadata, valid_from, recorded_at, invalidated_at,
+  corpus_id, path, content_hash, plane, version_of)
+SELECT gen_random_uuid(), d.namespace_id, d.source, d.title, d.content, d.metadata, d.valid_from,
+  coalesce((SELECT max(v.invalidated_at) FROM memory.documents v WHERE v.version_of = d.id), d.recorded_at), now(), d.corpus_id,
+  d.path, d.content_hash, d.plane, d.id
+FROM memory.documents d WHERE d.id = ANY(%s::uuid[])
+"""
+_UPDATE_DOCUMENTS: Final = """
+UPDATE memory.documents d SET title = n.title, content = n.content, path = n.path, content_hash = n.hash, plane = n.plane,
+  metadata = n.metadata::jsonb, valid_from = n.valid_from
+FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])
+  AS n (id, title, content, path, hash, plane, metadata, valid_from)
+WHERE d.id = n.id
+"""
+_CHUNKS: Final = """
+SELECT document_id::text, id::text, content_hash, invalidated_at IS NULL FROM memory.chunks
+WHERE document_id = ANY(%s::uuid[]) ORDER BY ordinal, id
+"""
+_KNOWN: Final = """
+SELECT DISTINCT c.content_hash FROM memory.chunks c JOIN memory.chunk_vectors v ON v.id = c.id AND v.model = %s
+WHERE c.namespace_id = %s AND c.content_hash = ANY(%s)
+"""
+_END_CHUNKS: Final = "UPDATE memory.chunks SET invalidated_at = now() WHERE id = ANY(%s::uuid[])"
+_MOVE_CHUNKS: Final = """
+UPDATE memory.chunks c SET ordinal = n.ordinal, start_line = n.first, end_line = n.last
+FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::int[]) AS n (id, ordinal, first, last)
+WHERE c.id = n.id AND (c.ordinal, c.start_line, c.end_line) IS DISTINCT FROM (n.ordinal, n.first, n.last)
+"""
+_REUSE_VECTORS: Final = """
+INSERT INTO memory.chunk_vectors (id, model, namespace_id, vector)
+SELECT n.id, v.model, %(namespace)s, v.vector FROM unnest(%(ids)s::uuid[], %(hashes)s::text[]) AS n (id, hash)
+CROSS JOIN LATERAL (
+  SELECT v.model, v.vector FROM memory.chunks c JOIN memory.chunk_vectors v ON v.id = c.id AND v.model = %(model)s
+  WHERE c.namespace_id = %(namespace)s AND c.content_hash = n.hash ORDER BY c.id LIMIT 1) v
+"""
+_WRITTEN_LINKS: Final = """
+SELECT id::text, document_id::text, kind, target, anchor, line FROM memory.links
+WHERE document_id = ANY(%s::uuid[]) AND kind <> 'mention' AND invalidated_at IS NULL
+"""
+_END_LINKS: Final = "UPDATE memory.links SET invalidated_at = now() WHERE id = ANY(%s::uuid[])"
 _EMBEDDED: Final = 512  # chunks that one transaction of a change of the model takes
 _FIRST: Final = "00000000-0000-0000-0000-000000000000"
 
@@ -166,17 +207,7 @@ class PageWriter:
 
     def _keep_versions(self, document_ids: Sequence[str]) -> None:
         """Rows as they are, set down as versions that end now."""
-        self._connection.execute(
-            """
-            INSERT INTO memory.documents (id, namespace_id, source, title, content, metadata, valid_from, recorded_at, invalidated_at,
-              corpus_id, path, content_hash, plane, version_of)
-            SELECT gen_random_uuid(), d.namespace_id, d.source, d.title, d.content, d.metadata, d.valid_from,
-              coalesce((SELECT max(v.invalidated_at) FROM memory.documents v WHERE v.version_of = d.id), d.recorded_at), now(), d.corpus_id,
-              d.path, d.content_hash, d.plane, d.id
-            FROM memory.documents d WHERE d.id = ANY(%s::uuid[])
-            """,
-            (list(document_ids),),
-        )
+        self._connection.execute(_KEEP_VERSIONS, (list(document_ids),))
 
     def _documents(self, batch: Sequence[PageWrite]) -> None:
         rows = {page.document_id: self._document(page) for page in batch}
@@ -187,13 +218,7 @@ class PageWriter:
             return
         texts = ("id", "title", "content", "path", "content_hash", "plane")
         self._connection.execute(
-            """
-            UPDATE memory.documents d SET title = n.title, content = n.content, path = n.path, content_hash = n.hash, plane = n.plane,
-              metadata = n.metadata::jsonb, valid_from = n.valid_from
-            FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])
-              AS n (id, title, content, path, hash, plane, metadata, valid_from)
-            WHERE d.id = n.id
-            """,
+            _UPDATE_DOCUMENTS,
             [
                 *([row[name] for row in changed] for name in texts),
                 [json.dumps(row["metadata"]) for row in changed],
@@ -223,9 +248,7 @@ class PageWriter:
         """What becomes of the chunks of these pages. Reads only."""
         held: defaultdict[str, list[tuple[str, str, bool]]] = defaultdict(list)
         for document, id_, hash_, live in self._connection.execute(
-            "SELECT document_id::text, id::text, content_hash, invalidated_at IS NULL FROM memory.chunks "
-            "WHERE document_id = ANY(%s::uuid[]) ORDER BY ordinal, id",
-            ([page.document_id for page in batch if page.formerly],),
+            _CHUNKS, ([page.document_id for page in batch if page.formerly],)
         ):
             held[str(document)].append((str(id_), str(hash_), bool(live)))
         plan = _Plan()
@@ -260,22 +283,13 @@ class PageWriter:
 
     def _known(self, hashes: Iterable[str]) -> set[str]:
         """Those of the hashes whose text has a vector of this model."""
-        rows = self._connection.execute(
-            "SELECT DISTINCT c.content_hash FROM memory.chunks c JOIN memory.chunk_vectors v ON v.id = c.id AND v.model = %s "
-            "WHERE c.namespace_id = %s AND c.content_hash = ANY(%s)",
-            (self._vectors.model, self._corpus.namespace_id, list(hashes)),
-        )
+        rows = self._connection.execute(_KNOWN, (self._vectors.model, self._corpus.namespace_id, list(hashes)))
         return {str(hash_) for (hash_,) in rows}
 
     def _write_chunks(self, plan: _Plan, step: Callable[[float], None]) -> None:
         connection = self._connection
-        connection.execute("UPDATE memory.chunks SET invalidated_at = now() WHERE id = ANY(%s::uuid[])", (plan.ended,))
-        connection.execute(
-            "UPDATE memory.chunks c SET ordinal = n.ordinal, start_line = n.first, end_line = n.last "
-            "FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::int[]) AS n (id, ordinal, first, last) WHERE c.id = n.id "
-            "AND (c.ordinal, c.start_line, c.end_line) IS DISTINCT FROM (n.ordinal, n.first, n.last)",
-            [[row[k] for row in plan.kept] for k in range(4)],
-        )
+        connection.execute(_END_CHUNKS, (plan.ended,))
+        connection.execute(_MOVE_CHUNKS, [[row[k] for row in plan.kept] for k in range(4)])
         insert(connection, tables.chunks, (chunk.row for chunk in plan.new), len(plan.new), self._tally.added)
         self._tally.chunks_kept += len(plan.kept)
         self._embed(plan.new, step)
@@ -285,13 +299,7 @@ class PageWriter:
         known = self._known({chunk.hash for chunk in chunks})
         again = [chunk for chunk in chunks if chunk.hash in known]
         reused = self._connection.execute(
-            """
-            INSERT INTO memory.chunk_vectors (id, model, namespace_id, vector)
-            SELECT n.id, v.model, %(namespace)s, v.vector FROM unnest(%(ids)s::uuid[], %(hashes)s::text[]) AS n (id, hash)
-            CROSS JOIN LATERAL (
-              SELECT v.model, v.vector FROM memory.chunks c JOIN memory.chunk_vectors v ON v.id = c.id AND v.model = %(model)s
-              WHERE c.namespace_id = %(namespace)s AND c.content_hash = n.hash ORDER BY c.id LIMIT 1) v
-            """,
+            _REUSE_VECTORS,
             {
                 "namespace": self._corpus.namespace_id,
                 "ids": [chunk.row["id"] for chunk in again],
@@ -310,9 +318,7 @@ class PageWriter:
         """The links that people wrote; what they mean is found out when all pages stand (``slowwave.corpus.linking``)."""
         held: dict[tuple[str, str, str, str, int], str] = {}
         for id_, *key in self._connection.execute(
-            "SELECT id::text, document_id::text, kind, target, anchor, line FROM memory.links "
-            "WHERE document_id = ANY(%s::uuid[]) AND kind <> 'mention' AND invalidated_at IS NULL",
-            ([page.document_id for page in batch if page.formerly],),
+            _WRITTEN_LINKS, ([page.document_id for page in batch if page.formerly],)
         ):
             held[tuple(key)] = str(id_)  # type: ignore[index]
         rows: list[dict[str, object]] = []
@@ -322,9 +328,7 @@ class PageWriter:
                 key = (page.document_id, link.kind, link.target, link.anchor, link.line)
                 if held.pop(key, None) is None:
                     rows.append(self._link(page.document_id, link))
-        self._connection.execute(
-            "UPDATE memory.links SET invalidated_at = now() WHERE id = ANY(%s::uuid[])", (list(held.values()),)
-        )
+        self._connection.execute(_END_LINKS, (list(held.values()),))
         insert(self._connection, tables.links, rows, len(rows), self._tally.added)
 
     def _link(self, document_id: str, link: PageLink) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from slowwave.bindings.connected import connected_stores
 from slowwave.bindings.connecting import Connected, connect_store, disconnect_store
@@ -14,6 +15,9 @@ from slowwave.folders.letta_source import LettaBlocks, checked_address
 from slowwave.folders.sources import LETTA, TREE, is_folder
 from slowwave.language.embedder import Embedder
 from slowwave.store.connect import Store
+
+_DELETE_BLOCKS: Final = "DELETE FROM memory.folder_blocks WHERE folder = %s"
+_DELETE_FILES: Final = "DELETE FROM memory.folder_files WHERE folder = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,8 @@ def disconnect(store: Store, name: str) -> None:
     disconnect_store(store, name)
     if folder:
         with store.connect("owner") as connection, connection.transaction():
-            connection.execute("DELETE FROM memory.folder_blocks WHERE folder = %s", (name,))
-            connection.execute("DELETE FROM memory.folder_files WHERE folder = %s", (name,))
+            connection.execute(_DELETE_BLOCKS, (name,))
+            connection.execute(_DELETE_FILES, (name,))
 
 
 def _named(root: Path) -> str:

@@ -95,6 +95,11 @@ DELETE FROM memory.folder_blocks b WHERE b.folder = %s AND b.said = '' AND (b.go
   AND NOT EXISTS (SELECT 1 FROM night.journal j JOIN night.before_images i ON i.journal_id = j.id WHERE j.row_id = b.id)
 """
 """Blocks that no file says any more, and that no undo can bring back: what they said was erased from the journal."""
+_LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', %s, false)"
+_LOCK_FOLDER: Final = "SELECT pg_advisory_lock(hashtextextended(%s, 38))"
+_UNLOCK_FOLDER: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 38))"
+_CLEAR_VECTORS: Final = "UPDATE memory.folder_blocks SET vector = NULL WHERE folder = %s"
+_CHANGE_MODEL: Final = "UPDATE night.stores SET embedding_model = %s WHERE name = %s"
 
 
 @dataclass(slots=True)
@@ -185,16 +190,16 @@ def places_of(store: Store, rows: Sequence[str]) -> list[str]:
 @contextmanager
 def _alone(connection: Connection, name: str) -> Generator[None]:
     """One at a time looks at a folder; another waits."""
-    connection.execute("SELECT set_config('lock_timeout', %s, false)", (_PATIENCE,))
+    connection.execute(_LOCK_TIMEOUT, (_PATIENCE,))
     try:
-        connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 38))", (name,))
+        connection.execute(_LOCK_FOLDER, (name,))
     except psycopg.errors.LockNotAvailable:
         raise Refused(f"Somebody else has been reading the folder {name} for a minute. Try again later.") from None
     try:
         yield
     finally:
         if not connection.closed:
-            connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 38))", (name,))
+            connection.execute(_UNLOCK_FOLDER, (name,))
 
 
 class _Following:
@@ -395,10 +400,8 @@ class _Following:
         connection = self._connection
         if embedder.model != self._model:
             with connection.transaction():
-                connection.execute("UPDATE memory.folder_blocks SET vector = NULL WHERE folder = %s", (self._name,))
-                connection.execute(
-                    "UPDATE night.stores SET embedding_model = %s WHERE name = %s", (embedder.model, self._name)
-                )
+                connection.execute(_CLEAR_VECTORS, (self._name,))
+                connection.execute(_CHANGE_MODEL, (embedder.model, self._name))
         while rows := connection.execute(_BARE, (self._name, _EMBEDDED)).fetchall():
             texts: list[Any] = [body for _, body in rows]
             vectors = [f"[{','.join(map(repr, row))}]" for row in embedder.embed(texts).tolist()]
