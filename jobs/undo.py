@@ -18,10 +18,13 @@ _NAME: Final = re.compile(r"last|[0-9a-fA-F-]{4,36}")
         "run": dg.Field(str, description="Id of the apply run or its first characters, or `last`."),
         "namespace": dg.Field(str, default_value="", description="Which namespace's `last`, where there are several."),
         "items": dg.Field([str], default_value=[], description="Ids of the items to take back; by default all."),
+        "leave_changed": dg.Field(
+            bool, default_value=False, description="Leave items on which later changes stand; take back all others."
+        ),
     }
 )
 def undo_applied_run(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
-    """Restore what the run changed. Where later changes stand on it, nothing is undone and the rows are named."""
+    """Restore what the run changed. Where later changes stand on it, nothing is undone and the rows are named, unless they may be left."""
     run, items = context.op_config["run"].strip(), [item.strip() for item in context.op_config["items"]]
     if not all(_NAME.fullmatch(name) for name in (run, *items)):
         raise dg.Failure(
@@ -34,12 +37,14 @@ def undo_applied_run(context: dg.OpExecutionContext, store: dg.ResourceParam[Sto
             run,
             items=items or None,
             namespace=context.op_config["namespace"].strip() or None,
+            leave_changed=context.op_config["leave_changed"],
             dagster_run_id=context.run_id,
             announce=lambda about: _log(context, about),
         )
     except STORE_PROBLEMS as refusal:
         raise dg.Failure(error_text(refusal), allow_retries=False) from None
     metadata = {"run_id": result.run_id, "undo_of": result.undo_of, "undone_items": len(result.items)}
+    metadata |= {"left_items": len(result.left)} if result.left else {}
     context.log_event(dg.AssetObservation(APPLIED, metadata=metadata, partition=result.namespace))
 
 

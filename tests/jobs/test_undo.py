@@ -9,6 +9,7 @@ import dagster as dg
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from tests.memories import ask
 from tests.memory_assets.project import Project, failure, project
 from tests.nights import new_world, write_a_plan
 
@@ -34,6 +35,22 @@ def test_undo_restores_the_namespace_and_tells_the_lineage(store: Store) -> None
     (event,) = [e for e in result.all_events if e.event_type == dg.DagsterEventType.ASSET_OBSERVATION]
     seen = event.asset_observation_data.asset_observation.metadata
     assert seen["undone_items"].value == len(approval.item_ids)
+
+
+def test_items_on_which_later_changes_stand_are_left_where_that_is_asked_for(store: Store) -> None:
+    """The observation says how many."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    approval = approve(store, world.slug, plan.plan_hash, approver="mara")
+    with project(store, world.slug) as jobs:
+        assert jobs.apply(approval.id).success
+        cells = [w.cell for i in plan.items for w in i.mutation.writes if w.cell.column == "invalidated_at"]
+        ask(store, f"UPDATE memory.{cells[0].table} SET invalidated_at = '2031-01-01Z' WHERE id = %s", cells[0].row)
+        assert "--leave-changed" in failure(undo(jobs, run="last"))
+        result = undo(jobs, run="last", leave_changed=True)
+    (event,) = [e for e in result.all_events if e.event_type == dg.DagsterEventType.ASSET_OBSERVATION]
+    seen = event.asset_observation_data.asset_observation.metadata
+    assert (seen["undone_items"].value, seen["left_items"].value) == (len(approval.item_ids) - 1, 1)
 
 
 def test_one_item_can_be_taken_back(store: Store) -> None:
