@@ -17,6 +17,8 @@ from resources.redaction import level_now
 from slowwave.reports.redaction import Level, redact
 from slowwave.store.connect import Store
 
+_NAMESPACE_IDS: Final = "SELECT id FROM memory.namespaces WHERE slug = ANY(%s)"
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:
@@ -137,7 +139,7 @@ def validate(store: Store, namespaces: list[str], promises: Mapping[str, Promise
     from sqlalchemy import make_url
 
     with store.connect("reader") as connection:  # says in a sentence what is wrong with the database, if anything is
-        rows = connection.execute("SELECT id FROM memory.namespaces WHERE slug = ANY(%s)", (namespaces,)).fetchall()
+        rows = connection.execute(_NAMESPACE_IDS, (namespaces,)).fetchall()
     ids = ", ".join(f"'{uuid.UUID(str(id_))}'" for (id_,) in rows) or "NULL"
     reader = Store(store.logins.get("reader", store.owner)).sqlalchemy_url()
     url = make_url(reader).update_query_dict({"options": "-c role=slowwave_reader"})

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from slowwave.errors import Refused
 from slowwave.plans.gate import check_name
 from slowwave.store.connect import Connection
 
 Mode = Literal["dry-run", "apply"]
+
+_SLUG: Final = """
+SELECT slug FROM memory.namespaces WHERE slug = %s OR id::text = lower(%s) ORDER BY slug = %s DESC LIMIT 1
+"""
 
 
 def mode_of(text: str | None) -> Mode | None:
@@ -26,10 +30,7 @@ def check_approver(name: str | None) -> None:
 
 def slug_of(connection: Connection, namespace: str) -> str:
     """The name of a namespace that is given by its name or its id. Raises ``Refused`` for an unknown one."""
-    row = connection.execute(
-        "SELECT slug FROM memory.namespaces WHERE slug = %s OR id::text = lower(%s) ORDER BY slug = %s DESC LIMIT 1",
-        (namespace, namespace, namespace),
-    ).fetchone()
+    row = connection.execute(_SLUG, (namespace, namespace, namespace)).fetchone()
     if row is None:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
     return str(row[0])

@@ -15,6 +15,19 @@ from slowwave.texts.counted import counted
 
 _DEEP: Final = ("sessions_reviewing", "files_touched", "turns", "escapes")
 
+_PLAN: Final = "SELECT summary, probes, snapshot_id FROM night.plans WHERE plan_hash = %s"
+_USAGE: Final = """
+SELECT model, count(*), sum(input_tokens), sum(output_tokens) FROM night.llm_usage WHERE run_id = %s GROUP BY model ORDER BY model
+"""
+_ITEMS: Final = """
+SELECT operation, status, count(*) FROM night.plan_items WHERE plan_hash = %s GROUP BY operation, status
+"""
+_APPROVED_ITEMS: Final = """
+SELECT i.status, count(*) FROM night.approvals a JOIN night.plan_items i ON i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids)
+WHERE a.id = %s GROUP BY i.status
+"""
+_TOKENS: Final = "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM night.llm_usage WHERE run_id = %s"
+
 
 @dataclass(frozen=True, slots=True)
 class DreamRun:
@@ -175,20 +188,14 @@ def result_of(store: Store, plan_run: str, apply_runs: tuple[str, ...]) -> Dream
     with store.connect("reader") as connection:
         planned = find_run(connection, plan_run)
         last = find_run(connection, apply_runs[-1]) if apply_runs else planned
-        row = connection.execute(
-            "SELECT summary, probes, snapshot_id FROM night.plans WHERE plan_hash = %s", (planned.plan_hash,)
-        ).fetchone()
+        row = connection.execute(_PLAN, (planned.plan_hash,)).fetchone()
         summary = mapping(row[0] if row else None)
         ops = _summaries(connection, planned.plan_hash, summary)
         journal = _JOURNALLED if apply_runs else _PLANNED
         changes = connection.execute(
             journal.encode(), {"plan": planned.plan_hash, "runs": list(apply_runs), "namespace": planned.namespace}
         ).fetchall()
-        usage = connection.execute(
-            "SELECT model, count(*), sum(input_tokens), sum(output_tokens) FROM night.llm_usage WHERE run_id = %s "
-            "GROUP BY model ORDER BY model",
-            (planned.run_id,),
-        ).fetchall()
+        usage = connection.execute(_USAGE, (planned.run_id,)).fetchall()
     return DreamResult(
         run=dream_run(last),
         state=last.state,
@@ -211,10 +218,7 @@ def result_of(store: Store, plan_run: str, apply_runs: tuple[str, ...]) -> Dream
 def _summaries(connection: Connection, plan_hash: str, summary: Mapping[str, object]) -> tuple[OpSummary, ...]:
     """Every operation that ran, in order, with its items by what became of them."""
     counts: dict[str, dict[str, int]] = {}
-    for operation, status, n in connection.execute(
-        "SELECT operation, status, count(*) FROM night.plan_items WHERE plan_hash = %s GROUP BY operation, status",
-        (plan_hash,),
-    ):
+    for operation, status, n in connection.execute(_ITEMS, (plan_hash,)):
         counts.setdefault(str(operation), {})[str(status)] = int(str(n))
     left_out = mapping(summary.get("skipped"))
     ran = [n for n in operations() if summary and n not in left_out]
@@ -301,18 +305,12 @@ def status_of(connection: Connection, run: Run) -> DreamStatus:
     """A run as it stands, with its checkpoint and its tokens."""
     counts, done, left = dict(run.counts), 0, 0
     if run.mode == "apply" and run.approval_id:
-        rows = connection.execute(
-            "SELECT i.status, count(*) FROM night.approvals a JOIN night.plan_items i ON i.plan_hash = a.plan_hash "
-            "AND i.item_id = ANY(a.item_ids) WHERE a.id = %s GROUP BY i.status",
-            (run.approval_id,),
-        )
+        rows = connection.execute(_APPROVED_ITEMS, (run.approval_id,))
         found = {str(status): int(str(n)) for status, n in rows}
         left = found.get("approved", 0)
         done = sum(found.values()) - left
         counts = counts or found
-    tokens = connection.execute(
-        "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM night.llm_usage WHERE run_id = %s", (run.run_id,)
-    ).fetchone()
+    tokens = connection.execute(_TOKENS, (run.run_id,)).fetchone()
     return DreamStatus(
         run_id=run.run_id,
         namespace=run.namespace,

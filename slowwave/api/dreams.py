@@ -48,6 +48,12 @@ from slowwave.store.opening import open_store
 
 _LOG: Final = logging.getLogger(__name__)
 
+_PLAN_RUN: Final = "SELECT run_id::text FROM night.plans WHERE plan_hash = %s"
+_UNAPPLIED: Final = "SELECT a.id::text FROM night.open_approvals a WHERE a.plan_hash = %s ORDER BY a.recorded_at"
+_SIGNABLE: Final = """
+SELECT count(*) FROM night.plan_items WHERE plan_hash = %s AND status = 'pending' AND decision <> 'review'
+"""
+
 
 def dream(
     namespace: str,
@@ -267,7 +273,7 @@ def _apply_plan(asked: _Asked, prefix: str) -> DreamResult:
     """Sign and apply a plan of the ledger; one of which nothing is left to sign or to apply is refused in the gate's words."""
     with asked.store.connect("reader") as connection:
         plan_hash = find_plan(connection, asked.namespace, prefix.strip())
-        row = connection.execute("SELECT run_id::text FROM night.plans WHERE plan_hash = %s", (plan_hash,)).fetchone()
+        row = connection.execute(_PLAN_RUN, (plan_hash,)).fetchone()
         waiting = _unapplied(connection, plan_hash)
     if row is None or (not asked.approver and not waiting):
         raise Refused(
@@ -278,9 +284,7 @@ def _apply_plan(asked: _Asked, prefix: str) -> DreamResult:
 
 def _unapplied(connection: Connection, plan_hash: str) -> list[str]:
     """Approvals of a plan that hold and are not applied yet, the oldest first."""
-    rows = connection.execute(
-        "SELECT a.id::text FROM night.open_approvals a WHERE a.plan_hash = %s ORDER BY a.recorded_at", (plan_hash,)
-    )
+    rows = connection.execute(_UNAPPLIED, (plan_hash,))
     return [str(id_) for (id_,) in rows]
 
 
@@ -288,10 +292,7 @@ def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str, *, must_sign: 
     """Sign what the call's approver may sign, and apply every approval of the plan that is not applied yet."""
     store = asked.store
     with store.connect("reader") as connection:
-        row = connection.execute(
-            "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s AND status = 'pending' AND decision <> 'review'",
-            (plan_hash,),
-        ).fetchone()
+        row = connection.execute(_SIGNABLE, (plan_hash,)).fetchone()
     if asked.approver and (must_sign or (row and row[0])):
         approve(
             store,
@@ -377,5 +378,5 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
 
 def _plan_run(store: Store, plan_hash: str) -> str:
     with store.connect("reader") as connection:
-        row = connection.execute("SELECT run_id::text FROM night.plans WHERE plan_hash = %s", (plan_hash,)).fetchone()
+        row = connection.execute(_PLAN_RUN, (plan_hash,)).fetchone()
     return str(row[0]) if row else ""

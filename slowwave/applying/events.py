@@ -35,6 +35,14 @@ FIRST_PAYLOAD: Final = (
 )
 """The same as events of version 0.1.0 have it: it passes over what is null, so that it cannot tell which of two hashes is missing."""
 
+_PAYLOADS: Final = f"""
+SELECT i.item_id::text, p.payload FROM unnest(%s::uuid[]) i(item_id) CROSS JOIN LATERAL (SELECT {PAYLOAD} AS payload
+  FROM night.journal j WHERE j.run_id = %s AND j.item_id = i.item_id) p ORDER BY i.item_id
+"""
+_COPY_EVENTS: Final = """
+COPY night.memory_events (id, namespace_id, sequence, run_id, item_id, event, payload_hash, previous_hash, hash) FROM STDIN
+"""
+
 
 def append_events(connection: Connection, namespace_id: str, run_id: str, event: str, item_ids: Sequence[str]) -> None:
     """Append one event for each item that this run applied or undid, in item order, in bulk."""
@@ -43,13 +51,8 @@ def append_events(connection: Connection, namespace_id: str, run_id: str, event:
         (namespace_id,),
     ).fetchone()
     sequence, previous = (int(str(last[0])), str(last[1])) if last else (0, GENESIS)
-    payloads = connection.execute(
-        f"SELECT i.item_id::text, p.payload FROM unnest(%s::uuid[]) i(item_id) CROSS JOIN LATERAL (SELECT {PAYLOAD} AS payload "
-        "FROM night.journal j WHERE j.run_id = %s AND j.item_id = i.item_id) p ORDER BY i.item_id".encode(),
-        (list(item_ids), run_id),
-    ).fetchall()
-    columns = "id, namespace_id, sequence, run_id, item_id, event, payload_hash, previous_hash, hash"
-    with connection.cursor() as cursor, cursor.copy(f"COPY night.memory_events ({columns}) FROM STDIN") as copy:
+    payloads = connection.execute(_PAYLOADS, (list(item_ids), run_id)).fetchall()
+    with connection.cursor() as cursor, cursor.copy(_COPY_EVENTS) as copy:
         for item_id, payload in payloads:
             sequence += 1
             linked = link(previous, sequence, run_id, str(item_id), event, str(payload))

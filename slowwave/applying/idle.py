@@ -7,12 +7,16 @@ a stamp, a delta, a new row or a deletion leaves its mark.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from slowwave.mutations.apply import text_of
 from slowwave.mutations.catalogue import OWN, Catalogue
 from slowwave.mutations.mutation import Identified, Mutation
 from slowwave.mutations.statements import BATCH_TABLES, stale_cells
 from slowwave.store.connect import Connection
+
+_EMPTY_CELLS: Final = "DELETE FROM batch_cells"
+_COPY_CELLS: Final = "COPY batch_cells (item_id, tbl, row_id, key, col, action, seen) FROM STDIN"
 
 
 def only_sets(mutation: Mutation) -> bool:
@@ -34,10 +38,9 @@ def already_so(
     if not asked:
         return frozenset()
     connection.execute(BATCH_TABLES.encode())
-    connection.execute("DELETE FROM batch_cells")
+    connection.execute(_EMPTY_CELLS)
     columns: dict[str, set[str]] = {}
-    statement = "COPY batch_cells (item_id, tbl, row_id, key, col, action, seen) FROM STDIN"
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+    with connection.cursor() as cursor, cursor.copy(_COPY_CELLS) as copy:
         for item in asked:
             for w in item.mutation.change.writes:
                 c = w.cell

@@ -6,11 +6,14 @@ Nothing here sleeps: the executor asks before every batch and waits as long as t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import psycopg
 
 from slowwave.config.settings import Settings
 from slowwave.store.connect import Connection
+
+_REPLAY_LAG: Final = "SELECT extract(epoch FROM max(replay_lag))::float FROM pg_stat_replication"
 
 
 @dataclass(slots=True)
@@ -64,9 +67,7 @@ def replication_lag(connection: Connection) -> float | None:
     A role without ``pg_read_all_stats`` sees that there are replicas, not how far they are.
     """
     try:
-        row = connection.execute(
-            "SELECT extract(epoch FROM max(replay_lag))::float FROM pg_stat_replication"
-        ).fetchone()
+        row = connection.execute(_REPLAY_LAG).fetchone()
     except psycopg.errors.InsufficientPrivilege:
         return None
     return None if row is None or row[0] is None else float(str(row[0]))

@@ -95,6 +95,15 @@ _OF_RUN: Final = (
 )
 """The items of a run, those of which the journal lost every entry included."""
 
+_RUN_BY_OPERATION: Final = f"""
+SELECT i.operation, array_agg(DISTINCT j.item_id::text) FROM ({_OF_RUN}) j JOIN (SELECT DISTINCT item_id, operation
+  FROM night.plan_items WHERE namespace_id = (SELECT namespace_id FROM night.runs WHERE id = %(run)s)) i USING (item_id)
+GROUP BY i.operation ORDER BY i.operation
+"""
+_ITEM_OF_RUN: Final = f"""
+SELECT item_id::text FROM ({_OF_RUN}) j WHERE item_id BETWEEN %(first)s::uuid AND %(last)s::uuid LIMIT 2
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
@@ -390,12 +399,7 @@ def _is_applied(connection: Connection, run_id: str) -> bool:
 
 
 def _of_operation(connection: Connection, run: Run, operation: str) -> list[str]:
-    rows = connection.execute(
-        f"SELECT i.operation, array_agg(DISTINCT j.item_id::text) FROM ({_OF_RUN}) j JOIN (SELECT DISTINCT item_id, operation "
-        "FROM night.plan_items WHERE namespace_id = (SELECT namespace_id FROM night.runs WHERE id = %(run)s)) i USING (item_id) "
-        "GROUP BY i.operation ORDER BY i.operation".encode(),
-        {"run": run.run_id},
-    ).fetchall()
+    rows = connection.execute(_RUN_BY_OPERATION, {"run": run.run_id}).fetchall()
     found = {str(name): ids for name, ids in rows}
     ids = found.get(operation)
     if not isinstance(ids, list):
@@ -407,10 +411,7 @@ def _of_operation(connection: Connection, run: Run, operation: str) -> list[str]
 def _find_item(connection: Connection, run_id: str, prefix: str) -> str:
     bounds = id_range(prefix)
     rows = (
-        connection.execute(
-            f"SELECT item_id::text FROM ({_OF_RUN}) j WHERE item_id BETWEEN %(first)s::uuid AND %(last)s::uuid LIMIT 2".encode(),
-            {"run": run_id, "first": bounds[0], "last": bounds[1]},
-        ).fetchall()
+        connection.execute(_ITEM_OF_RUN, {"run": run_id, "first": bounds[0], "last": bounds[1]}).fetchall()
         if bounds
         else []
     )

@@ -40,6 +40,7 @@ SELECT n.slug, k.store, coalesce(substring(k.sign FROM '=(\\d{1,15})[.]')::bigin
 FROM night.store_namespaces k JOIN memory.namespaces n ON n.id = k.namespace_id JOIN night.stores s ON s.name = k.store
 WHERE k.native IS NOT NULL AND s.disconnected_at IS NULL AND n.slug = ANY(%s) ORDER BY k.store, n.slug
 """
+_NOTE_SIGNS: Final = "SELECT night.note_signs(%s, %s::uuid[], %s)"
 
 
 def noted_rows(store: Store, namespaces: Sequence[str]) -> list[tuple[str, str, int]]:
@@ -88,7 +89,7 @@ def _note(store: Store, of: ConnectedStore, scope: Scope | None) -> int:
     by_id = {known[native]: sign for native, sign in signs.items() if native in known}
     with store.connect("planner") as connection:
         noted = connection.execute(
-            "SELECT night.note_signs(%s, %s::uuid[], %s)", (of.name, wanted, [by_id.get(id_, "none") for id_ in wanted])
+            _NOTE_SIGNS, (of.name, wanted, [by_id.get(id_, "none") for id_ in wanted])
         ).fetchone()
     return int(str(noted[0])) if noted else 0
 

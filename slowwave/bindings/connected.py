@@ -47,6 +47,7 @@ _DISCONNECT: Final = (
     "UPDATE night.stores SET disconnected_at = now(), writing = false WHERE name = %s AND disconnected_at IS NULL"
 )
 _COUNTED: Final = "SELECT count(*) FROM night.store_namespaces WHERE store = %s"
+_ADD_NAMESPACES: Final = "SELECT night.add_store_namespaces(%s, %s, %s, %s)"
 _LONGEST_SLUG: Final = 60
 
 
@@ -149,7 +150,7 @@ def enter_namespaces(store: Store, of: ConnectedStore) -> int:
     settings = {"operations": {operation: {"enabled": False} for operation in of.binding.off}}
     with store.connect("planner") as connection:
         added = connection.execute(
-            "SELECT night.add_store_namespaces(%s, %s, %s, %s)",
+            _ADD_NAMESPACES,
             (of.name, natives, [slug_of(of.name, native) for native in natives], Jsonb(settings)),
         ).fetchone()
     return int(str(added[0])) if added else 0

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import psycopg
 import typer
@@ -33,6 +33,8 @@ _PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
 _REVIEW_PACKAGES = ("starlette", "uvicorn", "jinja2")
 _HOST = "127.0.0.1"
 REVIEW_URL = "SLOWWAVE_REVIEW_URL"
+
+_DAGSTER_DATABASE: Final = "SELECT 1 FROM pg_database WHERE datname = 'dagster'"
 
 
 def account() -> str:
@@ -222,7 +224,7 @@ def _beside(store: URL) -> URL:
     try:
         address = store.set(drivername="postgresql").render_as_string(hide_password=False)
         with psycopg.connect(address, autocommit=True, connect_timeout=10) as connection:
-            if connection.execute("SELECT 1 FROM pg_database WHERE datname = 'dagster'").fetchone() is None:
+            if connection.execute(_DAGSTER_DATABASE).fetchone() is None:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier("dagster")))
     except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
         pass  # another process was quicker

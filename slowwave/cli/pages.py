@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -22,6 +22,22 @@ app = typer.Typer(help="Pages: MEMORY.md and DREAMS.md.", no_args_is_help=True, 
 
 _TEXT = 100_000
 
+_PAGES: Final = """
+SELECT path, title, body, input_hash, updated_at FROM memory.pages WHERE namespace_id = %s AND invalidated_at IS NULL
+AND (%s::text IS NULL OR path = %s) ORDER BY path
+"""
+_MEMORY: Final = """
+SELECT m.id::text, m.kind, m.subject, m.ring, m.state, m.stage, m.recorded_at, m.invalidated_at, m.merged_into::text, left(v.content, %s)
+FROM memory.memories m LEFT JOIN memory.memory_versions v ON v.id = m.current_version_id
+WHERE m.namespace_id = %s AND m.id BETWEEN %s::uuid AND %s::uuid ORDER BY m.id LIMIT 2
+"""
+_VERSIONS: Final = """
+SELECT ordinal, reason, recorded_at FROM memory.memory_versions WHERE memory_id = %s ORDER BY ordinal
+"""
+_PROMOTIONS: Final = """
+SELECT from_ring, to_ring, scores, recorded_at, invalidated_at FROM memory.promotions WHERE memory_id = %s ORDER BY recorded_at, id
+"""
+
 
 @app.command()
 def show(
@@ -35,11 +51,7 @@ def show(
             f"{path[:64]!r} is no name of a page. `slowwave pages show {argument(namespace)}` lists those there are."
         )
     with open_store().connect("reader") as connection:
-        rows = connection.execute(
-            "SELECT path, title, body, input_hash, updated_at FROM memory.pages WHERE namespace_id = %s AND invalidated_at IS NULL "
-            "AND (%s::text IS NULL OR path = %s) ORDER BY path",
-            (namespace_id(connection, namespace), path, path),
-        ).fetchall()
+        rows = connection.execute(_PAGES, (namespace_id(connection, namespace), path, path)).fetchall()
     names = ("path", "title", "body", "input_hash", "rendered_at")
     pages = [dict(zip(names, row, strict=True)) for row in rows]
     if path is not None and not pages:
@@ -115,32 +127,17 @@ def _memory(connection: Connection, within: str, namespace: str, prefix: str) ->
 
     bounds = id_range(prefix.removeprefix("mem:"))
     names = ("id", "kind", "subject", "ring", "state", "stage", "recorded_at", "invalidated_at", "merged_into", "text")
-    rows = (
-        connection.execute(
-            "SELECT m.id::text, m.kind, m.subject, m.ring, m.state, m.stage, m.recorded_at, m.invalidated_at, m.merged_into::text, "
-            "left(v.content, %s) FROM memory.memories m LEFT JOIN memory.memory_versions v ON v.id = m.current_version_id "
-            "WHERE m.namespace_id = %s AND m.id BETWEEN %s::uuid AND %s::uuid ORDER BY m.id LIMIT 2",
-            (_TEXT, within, *bounds),
-        ).fetchall()
-        if bounds
-        else []
-    )
+    rows = connection.execute(_MEMORY, (_TEXT, within, *bounds)).fetchall() if bounds else []
     if len(rows) != 1:
         message = "begins several memories" if rows else "is no memory"
         raise Refused(f"{prefix[:64]!r} {message} of {namespace}. A line of a page ends with the id of its memory.")
     found = dict(zip(names, rows[0], strict=True))
     return found | {
-        "versions": _rows(
-            connection,
-            ("version", "reason", "recorded_at"),
-            "SELECT ordinal, reason, recorded_at FROM memory.memory_versions WHERE memory_id = %s ORDER BY ordinal",
-            str(found["id"]),
-        ),
+        "versions": _rows(connection, ("version", "reason", "recorded_at"), _VERSIONS, str(found["id"])),
         "promotions": _rows(
             connection,
             ("from", "to", "scores", "recorded_at", "revoked_at"),
-            "SELECT from_ring, to_ring, scores, recorded_at, invalidated_at FROM memory.promotions WHERE memory_id = %s "
-            "ORDER BY recorded_at, id",
+            _PROMOTIONS,
             str(found["id"]),
         ),
     }

@@ -55,6 +55,16 @@ _SHOWN = 25
 _LONGEST_LINE: Final = 4_000  # characters
 _STYLES: Final = {"- ": "red", "+ ": "green", "  ": "dim", "@@": "cyan"}
 
+_PLANS: Final = """
+SELECT n.slug, p.plan_hash, p.state, p.recorded_at, p.expires_at, night.item_counts(p.plan_hash)
+FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE %s::text IS NULL OR n.slug = %s
+ORDER BY p.recorded_at DESC LIMIT 100
+"""
+_TEXTS: Final = """
+SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
+"""
+
 Hash = Annotated[str | None, typer.Argument(help="The plan's hash, or its first characters.", show_default=False)]
 Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the night's latest by default.")]
 Items = Annotated[str | None, typer.Option("--items", help="Item ids, or their first characters, separated by commas.")]
@@ -69,12 +79,7 @@ def list_(
     if namespace is not None:
         chosen_namespaces(store, namespace)
     with store.connect("reader") as connection:
-        rows = connection.execute(
-            "SELECT n.slug, p.plan_hash, p.state, p.recorded_at, p.expires_at, night.item_counts(p.plan_hash) "
-            "FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE %s::text IS NULL OR n.slug = %s "
-            "ORDER BY p.recorded_at DESC LIMIT 100",
-            (namespace, namespace),
-        ).fetchall()
+        rows = connection.execute(_PLANS, (namespace, namespace)).fetchall()
     rows = [(n, h, shown_state(s, counts, e), r, e, counts) for n, h, s, r, e, counts in rows]
     columns = ("namespace", "plan_hash", "state", "recorded_at", "expires_at", "items")
     if json:
@@ -353,11 +358,7 @@ def stored_texts(store: Store, ids: Iterable[str]) -> dict[str, str]:
     if not wanted:
         return {}
     with store.connect("reader") as connection:
-        rows = connection.execute(
-            "SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[]) UNION ALL "
-            "SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])",
-            {"ids": wanted},
-        )
+        rows = connection.execute(_TEXTS, {"ids": wanted})
         return {str(id_): str(content) for id_, content in rows}
 
 

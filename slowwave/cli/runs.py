@@ -35,6 +35,10 @@ InNamespace = Annotated[
 ]
 Wait = Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.")]
 
+_PLAN_STATE: Final = """
+SELECT p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p WHERE p.plan_hash = %s
+"""
+
 
 def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
     """Apply what is approved in a namespace, in this process."""
@@ -272,10 +276,7 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
         newest = latest_plan(connection, namespace)
         if newest is None:
             return no_plan(connection, namespace)
-        row = connection.execute(
-            "SELECT p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p WHERE p.plan_hash = %s",
-            (newest,),
-        ).fetchone()
+        row = connection.execute(_PLAN_STATE, (newest,)).fetchone()
         left = undecided(connection, newest)
         lacking = half_signed(connection, namespace)
     if lacking:

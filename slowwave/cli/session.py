@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -30,6 +30,8 @@ Namespace = Annotated[str, typer.Argument(help="Name of a namespace.")]
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
+_ANY_LATE: Final = "SELECT 1 FROM night.plans WHERE state = 'awaiting_approval' AND expires_at <= now() LIMIT 1"
+
 
 def program() -> str:
     """How to call this program again: its bare name when that is on PATH, else the path by which it was called."""
@@ -43,9 +45,7 @@ def open_store() -> Store:
     """The store of the environment, with plans past their time marked as expired."""
     store = open_environment()
     with store.connect("reader") as connection:
-        late = connection.execute(
-            "SELECT 1 FROM night.plans WHERE state = 'awaiting_approval' AND expires_at <= now() LIMIT 1"
-        ).fetchone()
+        late = connection.execute(_ANY_LATE).fetchone()
     if late:
         from slowwave.plans.ledger import expire_plans  # it imports all that a plan is made of
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from json import dumps
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from slowwave.cli.listing import one_line
 from slowwave.cli.session import Json, Namespace, open_store, say, show_json
 from slowwave.errors import Refused
+
+_NAMESPACE: Final = "SELECT slug, id::text, read_only, settings FROM memory.namespaces WHERE slug = %s"
 
 
 def switch(
@@ -54,9 +56,7 @@ def namespace(
     if read_only is not None:
         set_read_only(store, namespace, read_only=read_only)
     with store.connect("reader") as connection:
-        row = connection.execute(
-            "SELECT slug, id::text, read_only, settings FROM memory.namespaces WHERE slug = %s", (namespace,)
-        ).fetchone()
+        row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
     if row is None:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
     shown = dict(zip(("namespace", "id", "read_only", "settings"), row, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 
 _QUOTED = 5
 _UNBOUNDED = 10_000
+
+_SOURCE_TEXTS: Final = """
+SELECT id::text, left(content, 300) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, left(content, 300) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT m.id::text, left(v.content, 300) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+  WHERE m.id = ANY(%(ids)s::uuid[])
+"""
 
 ItemId = Annotated[str, typer.Argument(help="The id of an item or of a claim, or its first characters.")]
 
@@ -130,12 +137,6 @@ def _quotes(store: Store, sources: Sequence[str]) -> list[tuple[str, str]]:
     if not wanted:
         return []
     with store.connect("reader") as connection:
-        rows = connection.execute(
-            "SELECT id::text, left(content, 300) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[]) UNION ALL "
-            "SELECT id::text, left(content, 300) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) UNION ALL "
-            "SELECT m.id::text, left(v.content, 300) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id "
-            "WHERE m.id = ANY(%(ids)s::uuid[])",
-            {"ids": wanted},
-        ).fetchall()
+        rows = connection.execute(_SOURCE_TEXTS, {"ids": wanted}).fetchall()
     texts = {str(id_): str(text) for id_, text in rows}
     return [(id_, texts.get(id_, "(no longer stored)")) for id_ in wanted]

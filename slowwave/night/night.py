@@ -51,6 +51,8 @@ OPERATIONS: Final = (*AUDITS, *PLANNERS)
 Finished = Callable[[Night, Inputs, Mapping[str, Proposal]], None]
 """Called with a night that is done, what it read, and what its planners proposed. It raises nothing: the night stands."""
 
+_IS_DRY_RUN: Final = "SELECT parameters ? 'dry_run' FROM night.runs WHERE id = %s"
+
 
 @dataclass(frozen=True, slots=True)
 class ReadTogether:
@@ -244,7 +246,7 @@ def make_plan(
 def _only_looks(store: Store, run_id: str) -> bool:
     """Whether the run is a dry-run: what it plans is for people to read, and no policy signs it."""
     with store.connect("reader") as connection:
-        row = connection.execute("SELECT parameters ? 'dry_run' FROM night.runs WHERE id = %s", (run_id,)).fetchone()
+        row = connection.execute(_IS_DRY_RUN, (run_id,)).fetchone()
     return bool(row and row[0])
 
 

@@ -26,6 +26,7 @@ _WEEK_DAYS: Final = 8
 """Those of runs, of which deep passes have a budget of seven days."""
 
 _PROPOSALS: Final = "SELECT memory.forget_proposals(%s::uuid, %s::timestamptz)"
+_RUNS: Final = "SELECT id::text FROM night.runs WHERE namespace_id = %(namespace)s"
 
 _SCOPE: Final = """
     WITH newest AS (
@@ -118,7 +119,7 @@ def retain(store: Store, namespace: str, settings: Settings) -> dict[str, int]:
 
 def _runs(connection: Connection, parameters: dict[str, object]) -> frozenset[str]:
     """The names of this ledger's runs in their files."""
-    rows = connection.execute("SELECT id::text FROM night.runs WHERE namespace_id = %(namespace)s", parameters)
+    rows = connection.execute(_RUNS, parameters)
     return frozenset(path_part(str(run)) for (run,) in rows)
 
 

@@ -23,6 +23,11 @@ from slowwave.store.paths import path_part
 
 _ATTEMPTS: Final = 3  # at a file that somebody writes at the same moment
 
+_BODIES: Final = """
+SELECT p.path, p.body FROM memory.pages p JOIN memory.namespaces n ON n.id = p.namespace_id
+WHERE n.slug = %s AND p.invalidated_at IS NULL ORDER BY p.path
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class PageSync:
@@ -72,11 +77,7 @@ def sync_pages(store: Store, namespace: str, settings: Settings, *, run_id: str 
 def _bodies(store: Store, namespace: str) -> dict[str, str]:
     """Path → body of the live pages."""
     with store.connect("reader") as connection:
-        rows = connection.execute(
-            "SELECT p.path, p.body FROM memory.pages p JOIN memory.namespaces n ON n.id = p.namespace_id "
-            "WHERE n.slug = %s AND p.invalidated_at IS NULL ORDER BY p.path",
-            (namespace,),
-        ).fetchall()
+        rows = connection.execute(_BODIES, (namespace,)).fetchall()
     return {str(path): str(body) for path, body in rows}
 
 
