@@ -32,6 +32,8 @@ _CANDIDATES: Final = 20
 _SESSIONS_OF_A_WAKE: Final = 5
 _LONGEST_QUERY: Final = 8_000
 
+_SET_TIMEOUT: Final = "SELECT set_config('statement_timeout', %s, true)"
+
 
 class ActiveMemoryRequest(BaseModel):
     """What an agent is about to do, for what it should be reminded of."""
@@ -195,7 +197,7 @@ def _searched(
         left = int((deadline - time.monotonic()) * 1000)
         if left > 0:
             with suppress(psycopg.errors.QueryCanceled), connection.transaction():
-                connection.execute("SELECT set_config('statement_timeout', %s, true)", (str(left),))
+                connection.execute(_SET_TIMEOUT, (str(left),))
                 done.append((one, search_on(connection, namespace, one.request, plain=True)))
     return done
 

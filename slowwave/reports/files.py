@@ -44,6 +44,15 @@ _CELL: Final = ("table", "row", "key", "column", "action", "before")
 _BLOCK: Final = 1 << 20
 _AT_WORK: Final = timedelta(days=1)  # an unfinished file that was written to since belongs to a run that goes on
 
+_RUN: Final = "SELECT namespace_id::text, started_at FROM night.runs WHERE id = %s"
+_JOURNAL: Final = """
+SELECT j.item_id::text, i.operation, j.table_name, j.row_id::text, j.row_key, j.column_name, j.action, b.before, j.recorded_at
+FROM night.journal j JOIN night.runs r ON r.id = j.run_id
+LEFT JOIN night.before_images b ON b.journal_id = j.id
+LEFT JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id
+WHERE j.run_id = %s ORDER BY j.item_id, j.id
+"""
+
 
 def reports_path(settings: Settings) -> Path:
     """The folder of report files: ``report_base_path``, else ``reports`` in ``SLOWWAVE_HOME``."""
@@ -146,9 +155,7 @@ def undo_record(store: Store, run_id: str, level: Level) -> Iterator[bytes]:
     One pass over the run's entries, one item in memory.
     """
     with store.connect("reader") as connection, connection.transaction():
-        head = connection.execute(
-            "SELECT namespace_id::text, started_at FROM night.runs WHERE id = %s", (run_id,)
-        ).fetchone()
+        head = connection.execute(_RUN, (run_id,)).fetchone()
         if head is None:
             raise ReportError(f"Run {run_id} is not in the ledger, so there is nothing to record of its changes.")
         about = {
@@ -162,14 +169,7 @@ def undo_record(store: Store, run_id: str, level: Level) -> Iterator[bytes]:
         yield (json.dumps(about)[:-1] + ', "ops": [').encode()
         with connection.cursor(name="undo_record") as cursor:
             cursor.itersize = 10_000
-            cursor.execute(
-                "SELECT j.item_id::text, i.operation, j.table_name, j.row_id::text, j.row_key, j.column_name, j.action, b.before, "
-                "j.recorded_at FROM night.journal j JOIN night.runs r ON r.id = j.run_id "
-                "LEFT JOIN night.before_images b ON b.journal_id = j.id "
-                "LEFT JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id "
-                "WHERE j.run_id = %s ORDER BY j.item_id, j.id",
-                (run_id,),
-            )
+            cursor.execute(_JOURNAL, (run_id,))
             comma = ""
             for item, cells in groupby(cursor, key=lambda row: row[0]):
                 yield (comma + json.dumps(_operation(str(item), list(cells), level), ensure_ascii=False)).encode(

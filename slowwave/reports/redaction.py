@@ -73,6 +73,11 @@ _OURS: Final = (Refused, StoreError, SettingsError, SnapshotError, DreamCancelle
 _QUOTED: Final = re.compile(r'".*"', re.DOTALL)
 _DATA_EXCEPTION: Final = "22"  # class of SQLSTATE: the message quotes the value
 
+_RUN_SETTINGS: Final = """
+SELECT n.settings FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.id = %s
+"""
+_NAMESPACE_SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = ANY(%s)"
+
 
 def level_of(overlay: Mapping[str, object]) -> Level:
     """The level in a namespace with the ``settings`` of ``overlay``; ``all`` where nothing valid says another."""
@@ -85,16 +90,13 @@ def level_of(overlay: Mapping[str, object]) -> Level:
 
 def level_of_run(connection: Connection, run_id: str) -> Level:
     """The level in the namespace of a run; ``all`` for a run that is not there."""
-    row = connection.execute(
-        "SELECT n.settings FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.id = %s",
-        (run_id,),
-    ).fetchone()
+    row = connection.execute(_RUN_SETTINGS, (run_id,)).fetchone()
     return level_of(row[0]) if row and isinstance(row[0], dict) else "all"
 
 
 def levels_in(connection: Connection, namespaces: Sequence[str]) -> list[Level]:
     """The level in each of the namespaces that are there."""
-    rows = connection.execute("SELECT settings FROM memory.namespaces WHERE slug = ANY(%s)", (list(namespaces),))
+    rows = connection.execute(_NAMESPACE_SETTINGS, (list(namespaces),))
     return [level_of(overlay) if isinstance(overlay, dict) else "all" for (overlay,) in rows]
 
 

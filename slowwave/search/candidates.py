@@ -28,6 +28,10 @@ VECTORS: Final = {"entity_vectors": "entities", "chunk_vectors": "chunks", "memo
 
 _LIVE: Final = sql.SQL("s.live")
 
+_INDEX_SCAN: Final = """
+SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Domain:
@@ -131,10 +135,7 @@ def by_vector(connection: Connection, domain: Domain, model: str, vector: np.nda
         for name, (condition, _) in conditions.items()
     ]
     with connection.pipeline(), connection.transaction():  # one way there and back
-        connection.execute(
-            "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)",
-            (str(max(40, limit)),),
-        )
+        connection.execute(_INDEX_SCAN, (str(max(40, limit)),))
         cursor = connection.execute(sql.SQL(" UNION ALL ").join(parts), values)
     rows = cursor.fetchall()
     best = sorted(((float(str(r[1])), str(r[0])) for r in rows), key=lambda pair: (-pair[0], pair[1]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from typing import Final
 from uuid import UUID
 
 import psycopg
@@ -14,6 +15,10 @@ import psycopg
 from slowwave.errors import Refused, StoreError
 from slowwave.store.connect import Connection, Store
 from slowwave.store.opening import open_store
+
+_LOG_RECALL: Final = """
+SELECT memory.log_recall(%s, %s, %s::uuid[], %s::float8[], %s::uuid[], coalesce(%s::timestamptz, now()), %s)
+"""
 
 
 def log_recall(
@@ -49,10 +54,7 @@ def log_recall(
     at = occurred_at and (occurred_at if occurred_at.tzinfo else occurred_at.replace(tzinfo=UTC))
     with nullcontext(connection) if connection else (store or open_store()).connect("owner") as session:
         try:
-            row = session.execute(
-                "SELECT memory.log_recall(%s, %s, %s::uuid[], %s::float8[], %s::uuid[], coalesce(%s::timestamptz, now()), %s)",
-                (namespace, query, found, numbers, used, at, external_id),
-            ).fetchone()
+            row = session.execute(_LOG_RECALL, (namespace, query, found, numbers, used, at, external_id)).fetchone()
         except psycopg.errors.InvalidParameterValue as problem:
             raise Refused(problem.diag.message_primary or "The recall was refused.") from None
         except psycopg.DataError:

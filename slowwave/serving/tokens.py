@@ -47,6 +47,8 @@ SELECT t.id, n.slug AS namespace, t.name, t.scopes, t.recorded_at, t.expires_at,
 _ADD: Final = """
 INSERT INTO memory.tokens (id, namespace_id, name, hash, scopes, expires_at) VALUES (%s, %s, %s, %s, %s, now() + %s)"""
 
+_REVOKE: Final = "UPDATE memory.tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = %s"
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -98,7 +100,7 @@ def listed(connection: Connection, namespace: str | None = None) -> list[TokenRo
 
 def revoke(connection: Connection, key: str) -> TokenRow:
     """End a token now; one that is revoked stays so. Raises ``Refused`` where none has that id."""
-    connection.execute("UPDATE memory.tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = %s", (key,))
+    connection.execute(_REVOKE, (key,))
     for row in listed(connection):
         if row.id == key:
             return row

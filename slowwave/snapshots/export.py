@@ -37,6 +37,11 @@ _COPY_HEADER = 19
 NAMESPACE = "namespace_id"
 """The first column of what is read for several namespaces."""
 
+_NAMESPACE_ROW: Final = """
+SELECT id::text, read_only, settings, now(), (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id)
+FROM memory.namespaces n WHERE slug = %s
+"""
+
 _DECISIONS = """
 SELECT whose.namespace_id, made.* FROM unnest({ids}::uuid[]) AS whose (namespace_id), LATERAL (
 SELECT id, operation, decision, status, mutation -> 'keep' ->> 'id' AS keep_id, recorded_at,
@@ -80,11 +85,7 @@ def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapsho
 
 def read_snapshot(connection: Connection, namespace: str, *, model: str = "") -> Snapshot:
     """The same, on a connection whose transaction the caller holds."""
-    found = connection.execute(
-        "SELECT id::text, read_only, settings, now(), (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) "
-        "FROM memory.namespaces n WHERE slug = %s",
-        (namespace,),
-    ).fetchone()
+    found = connection.execute(_NAMESPACE_ROW, (namespace,)).fetchone()
     if found is None:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
     id_, read_only, settings, taken_at, counter = found

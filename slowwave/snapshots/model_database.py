@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # which takes a while to load
 SOURCE_SCHEMA: Final = "snapshot"
 """The schema in which models find a snapshot's tables."""
 
+_CREATE_SOURCE_SCHEMA: Final = f"create schema {SOURCE_SCHEMA}"
+
 
 @dataclass(slots=True)
 class ModelDatabase:
@@ -88,7 +90,7 @@ def model_database() -> Generator[ModelDatabase]:
 
 def _opened() -> ModelDatabase:
     database = ModelDatabase(_connection())
-    database.connection.execute(f"create schema {SOURCE_SCHEMA}")
+    database.connection.execute(_CREATE_SOURCE_SCHEMA)
     return database
 
 

@@ -23,6 +23,10 @@ _DATABASES: Final = (("slowwave", OWNER, ("memory", "night")), ("dagster", DAGST
 _PLAIN: Final = "LOGIN NOSUPERUSER NOCREATEROLE NOCREATEDB NOREPLICATION NOBYPASSRLS"
 _WAIT: Final = "10s"  # handing over waits no longer than this for whoever works on a table
 
+_DATABASE_OWNERS: Final = "SELECT datname, pg_get_userbyid(datdba) FROM pg_database"
+_ROLE_NAMES: Final = "SELECT rolname FROM pg_roles"
+_PGVECTOR: Final = "SELECT current_database(), count(*) FROM pg_available_extensions WHERE name = 'vector'"
+_CREATE_PGVECTOR: Final = "CREATE EXTENSION IF NOT EXISTS vector"
 _HAND_OVER: Final = """
 DO $do$
 DECLARE
@@ -64,10 +68,7 @@ def prepare(url: Callable[[str], str], passwords: Mapping[str, str]) -> None:
     """
     with psycopg.connect(url("postgres"), autocommit=True, connect_timeout=10) as admin:
         _provide_roles(admin, passwords)
-        owners = {
-            str(name): str(owner)
-            for name, owner in admin.execute("SELECT datname, pg_get_userbyid(datdba) FROM pg_database")
-        }
+        owners = {str(name): str(owner) for name, owner in admin.execute(_DATABASE_OWNERS)}
         for name, owner, schemas in _DATABASES:
             if name not in owners:
                 admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -114,10 +115,10 @@ def hand_over(address: str, owner: str, schemas: tuple[str, ...]) -> None:
     """
     with psycopg.connect(address, autocommit=True, connect_timeout=10) as admin, admin.transaction():
         admin.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(sql.Literal(_WAIT)))
-        found = admin.execute("SELECT current_database(), count(*) FROM pg_available_extensions WHERE name = 'vector'")
+        found = admin.execute(_PGVECTOR)
         database, available = found.fetchone() or ("", 0)
         if owner == OWNER and available:
-            admin.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            admin.execute(_CREATE_PGVECTOR)
         admin.execute(sql.SQL(_HAND_OVER).format(schemas=sql.Literal(list(schemas)), owner=sql.Literal(owner)))
         name = sql.Identifier(str(database))
         if owner == DAGSTER:
@@ -126,7 +127,7 @@ def hand_over(address: str, owner: str, schemas: tuple[str, ...]) -> None:
 
 
 def _provide_roles(admin: Connection, passwords: Mapping[str, str]) -> None:
-    present = {str(name) for (name,) in admin.execute("SELECT rolname FROM pg_roles")}
+    present = {str(name) for (name,) in admin.execute(_ROLE_NAMES)}
     statements: list[sql.Composed] = []
     for key, login in LOGINS.items():
         verb = sql.SQL("ALTER" if login in present else "CREATE")

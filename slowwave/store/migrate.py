@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 _SCRIPTS: Final = Path(__file__).with_name("migrations")
 
+_ADVISORY_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('slowwave migrate'))"
+_CREATE_SCHEMA: Final = "CREATE SCHEMA IF NOT EXISTS night"
+_INDEX_VECTOR_MODELS: Final = "SELECT memory.index_vector_model(model, dimensions) FROM memory.vector_models"
+_VERSION_TABLE: Final = "SELECT to_regclass('night.alembic_version')"
+_VERSION: Final = "SELECT version_num FROM night.alembic_version"
+
 
 def _config() -> Config:
     from alembic.config import Config
@@ -41,14 +47,14 @@ def migrate(store: Store) -> None:
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
     try:
         with engine.begin() as connection:
-            connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('slowwave migrate'))"))
+            connection.execute(text(_ADVISORY_LOCK))
             session = cast("psycopg.Connection[Any]", connection.connection.driver_connection)
             provide(session)
-            connection.execute(text("CREATE SCHEMA IF NOT EXISTS night"))
+            connection.execute(text(_CREATE_SCHEMA))
             config = _config()
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
-            connection.execute(text("SELECT memory.index_vector_model(model, dimensions) FROM memory.vector_models"))
+            connection.execute(text(_INDEX_VECTOR_MODELS))
             narrow(session)
     except (psycopg.Error, DBAPIError) as problem:
         cause = problem.orig if isinstance(problem, DBAPIError) else problem
@@ -65,12 +71,8 @@ def pending_migrations(store: Store) -> list[str]:
     Raises ``StoreError`` for a database at a revision that this version does not know: a newer one has migrated it.
     """
     with store.connect("owner") as connection:
-        known = connection.execute("SELECT to_regclass('night.alembic_version')").fetchone()
-        row = (
-            connection.execute("SELECT version_num FROM night.alembic_version").fetchone()
-            if known and known[0]
-            else None
-        )
+        known = connection.execute(_VERSION_TABLE).fetchone()
+        row = connection.execute(_VERSION).fetchone() if known and known[0] else None
     current = str(row[0]) if row else "base"
     if current == newest_revision():
         return []

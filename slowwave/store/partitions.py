@@ -10,6 +10,8 @@ from slowwave.store.connect import Store
 
 _MONTHS_AHEAD: Final = 3
 
+_ENSURE_PARTITIONS: Final = "SELECT memory.ensure_recall_partitions(now(), now() + make_interval(months => %s))"
+
 
 def make_partitions_ahead(store: Store) -> None:
     """As the owner, make the partitions of this month and the next three that are missing; events that came before move into theirs.
@@ -20,9 +22,6 @@ def make_partitions_ahead(store: Store) -> None:
         try:
             with connection.transaction():
                 connection.execute("SET LOCAL lock_timeout = '1s'")
-                connection.execute(
-                    "SELECT memory.ensure_recall_partitions(now(), now() + make_interval(months => %s))",
-                    (_MONTHS_AHEAD,),
-                )
+                connection.execute(_ENSURE_PARTITIONS, (_MONTHS_AHEAD,))
         except (psycopg.errors.LockNotAvailable, psycopg.errors.InsufficientPrivilege):
             return

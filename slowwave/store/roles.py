@@ -21,6 +21,34 @@ SET_IS_GRANTED: Final = (
     160000  # since then whoever creates a role may hand it out, and take it only when that is granted
 )
 
+_HELD_ROLES: Final = """
+SELECT g.name, r.rolname IS NOT NULL, quote_ident(u.name), coalesce(pg_has_role(u.name, r.oid, %(take)s), u.super),
+  coalesce(pg_has_role(u.name, r.oid, 'USAGE'), u.super) OR g.name <> %(recorder)s
+FROM unnest(%(groups)s::text[]) WITH ORDINALITY AS g (name, n)
+CROSS JOIN LATERAL (SELECT rolname AS name, rolsuper AS super FROM pg_roles
+  WHERE rolname = CASE WHEN g.name = %(recorder)s THEN current_user ELSE session_user END) u
+LEFT JOIN pg_roles r ON r.rolname = g.name ORDER BY g.n
+"""
+"""SET ROLE asks who logged in, ALTER OWNER asks as whom he acts."""
+
+_PUBLIC_RIGHTS: Final = """
+SELECT quote_ident(current_database()), quote_ident(current_user), has_database_privilege('public', current_database(), 'TEMPORARY'),
+  has_database_privilege('public', current_database(), 'CREATE'),
+  coalesce((SELECT has_schema_privilege('public', oid, 'CREATE') FROM pg_namespace WHERE nspname = 'public'), false)
+"""
+_OWNS_DATABASE: Final = "SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_database()"
+_DEFINERS: Final = """
+SELECT format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)),
+  o.rolcanlogin OR o.rolsuper OR o.rolcreaterole OR o.rolcreatedb OR o.rolreplication OR o.rolbypassrls,
+  EXISTS (SELECT 1 FROM pg_class c WHERE c.relowner = p.proowner AND c.relkind IN ('r', 'p', 'v', 'm', 'f')),
+  EXISTS (SELECT 1 FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee = 0),
+  (SELECT substr(c, 13) FROM unnest(p.proconfig) AS c WHERE starts_with(c, 'search_path='))
+FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_roles o ON o.oid = p.proowner
+WHERE p.prosecdef AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+ORDER BY 1
+"""
+
 
 def lacking(connection: psycopg.Connection[Any]) -> list[str]:
     """Statements without which this login cannot take the roles that there should be; empty when it can.
@@ -29,16 +57,7 @@ def lacking(connection: psycopg.Connection[Any]) -> list[str]:
     """
     modern = connection.info.server_version >= SET_IS_GRANTED
     take = "SET" if modern else "MEMBER"
-    rows = connection.execute(
-        # SET ROLE asks who logged in, ALTER OWNER asks as whom he acts.
-        "SELECT g.name, r.rolname IS NOT NULL, quote_ident(u.name), coalesce(pg_has_role(u.name, r.oid, %(take)s), u.super), "
-        "coalesce(pg_has_role(u.name, r.oid, 'USAGE'), u.super) OR g.name <> %(recorder)s "
-        "FROM unnest(%(groups)s::text[]) WITH ORDINALITY AS g (name, n) "
-        "CROSS JOIN LATERAL (SELECT rolname AS name, rolsuper AS super FROM pg_roles "
-        "WHERE rolname = CASE WHEN g.name = %(recorder)s THEN current_user ELSE session_user END) u "
-        "LEFT JOIN pg_roles r ON r.rolname = g.name ORDER BY g.n",
-        {"take": take, "recorder": RECORDER, "groups": list(GROUPS)},
-    ).fetchall()
+    rows = connection.execute(_HELD_ROLES, {"take": take, "recorder": RECORDER, "groups": list(GROUPS)}).fetchall()
     made = [f"CREATE ROLE {role} NOLOGIN" for role, exists, *_ in rows if not exists]
     granted: list[str] = []
     for role, _, login, taken, inherited in rows:
@@ -75,12 +94,7 @@ def excess(connection: psycopg.Connection[Any]) -> list[str]:
 
     Whoever may make types and functions of his own can try to have them run by others. Apply and imports do need temporary tables.
     """
-    row = connection.execute(
-        "SELECT quote_ident(current_database()), quote_ident(current_user), "
-        "has_database_privilege('public', current_database(), 'TEMPORARY'), "
-        "has_database_privilege('public', current_database(), 'CREATE'), "
-        "coalesce((SELECT has_schema_privilege('public', oid, 'CREATE') FROM pg_namespace WHERE nspname = 'public'), false)"
-    ).fetchone()
+    row = connection.execute(_PUBLIC_RIGHTS).fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM
     database, login, temporary, create, public = row
     found: list[str] = []
@@ -96,9 +110,7 @@ def excess(connection: psycopg.Connection[Any]) -> list[str]:
 
 def narrow(connection: psycopg.Connection[Any]) -> None:
     """Run what ``excess`` found where this login owns the database; where it does not, `slowwave doctor` prints it."""
-    row = connection.execute(
-        "SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_database()"
-    ).fetchone()
+    row = connection.execute(_OWNS_DATABASE).fetchone()
     for statement in excess(connection) if row and row[0] else ():
         try:
             with connection.transaction():
@@ -113,19 +125,7 @@ def unsafe_definers(connection: psycopg.Connection[Any]) -> dict[str, list[str]]
     Right is: an owner without login and without attributes that is no owner of tables, no EXECUTE for PUBLIC, and a search_path of its
     own that ends with pg_temp and holds no schema that others may write to. Functions of extensions are their extension's matter.
     """
-    rows = connection.execute(
-        """
-        SELECT format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)),
-          o.rolcanlogin OR o.rolsuper OR o.rolcreaterole OR o.rolcreatedb OR o.rolreplication OR o.rolbypassrls,
-          EXISTS (SELECT 1 FROM pg_class c WHERE c.relowner = p.proowner AND c.relkind IN ('r', 'p', 'v', 'm', 'f')),
-          EXISTS (SELECT 1 FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee = 0),
-          (SELECT substr(c, 13) FROM unnest(p.proconfig) AS c WHERE starts_with(c, 'search_path='))
-        FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_roles o ON o.oid = p.proowner
-        WHERE p.prosecdef AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-          AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
-        ORDER BY 1
-        """
-    ).fetchall()
+    rows = connection.execute(_DEFINERS).fetchall()
     found: dict[str, list[str]] = {}
     for signature, powerful, owns, public, path in rows:
         wrong = {
