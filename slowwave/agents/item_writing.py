@@ -64,6 +64,8 @@ FROM jsonb_to_recordset(%s::jsonb) AS r (id uuid, attributes jsonb, version uuid
 
 _FORGET_VECTORS: Final = "DELETE FROM memory.memory_vectors WHERE namespace_id = %s AND id = ANY (%s::uuid[])"
 
+_REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s::text, %s::integer)"
+
 _VECTORS: Final = """
 INSERT INTO memory.memory_vectors (id, model, namespace_id, vector)
 SELECT id, %s, %s, vector::vector FROM unnest(%s::uuid[], %s::text[]) AS r (id, vector)"""
@@ -189,9 +191,7 @@ class ItemWriter:
 
     def _insert_vectors(self, connection: Connection, namespace: str, embedded: Sequence[tuple[str, str]]) -> None:
         vectors = [self._vectors.of(text) for _, text in embedded]
-        connection.execute(
-            "SELECT memory.register_vector_model(%s::text, %s::integer)", (self._vectors.model, len(vectors[0]))
-        )
+        connection.execute(_REGISTER_MODEL, (self._vectors.model, len(vectors[0])))
         written = [f"[{','.join(map(repr, vector.tolist()))}]" for vector in vectors]
         connection.execute(_VECTORS, (self._vectors.model, namespace, [id_ for id_, _ in embedded], written))
 

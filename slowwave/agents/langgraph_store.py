@@ -59,6 +59,8 @@ except ModuleNotFoundError as missing:
 _UNTRIED: Final = 1.0
 """Seconds after which the writer's connection is tried before it is used."""
 
+_TRY: Final = "SELECT 1"
+
 
 class SlowwaveStore(BaseStore):
     """A store of LangGraph in one namespace of Slowwave (its name); the namespace is made when the first item is put.
@@ -165,7 +167,7 @@ class SlowwaveStore(BaseStore):
     def _opened(self) -> Connection:
         if self._writer is not None and time.monotonic() - self._tried > _UNTRIED:
             try:
-                self._writer.execute("SELECT 1")
+                self._writer.execute(_TRY)
             except psycopg.OperationalError:
                 self._forget()
         if self._writer is None or self._writer.closed:

@@ -13,6 +13,7 @@ from slowwave.store.connect import Connection
 _MODEL: Final = """
 SELECT (SELECT v.dimensions FROM memory.vector_models v WHERE v.model = %s),
   pg_has_role((SELECT relowner FROM pg_class WHERE oid = 'memory.vector_models'::regclass), 'USAGE')"""
+_REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s::text, %s::integer)"
 
 
 class ClaimVectors(NamedTuple):
@@ -42,5 +43,5 @@ def claim_vectors(
     except EmbeddingError as problem:
         return ClaimVectors(warning=f"Words find it, and a night adds its vector. {problem}")
     if dimensions is None:
-        connection.execute("SELECT memory.register_vector_model(%s::text, %s::integer)", (model, matrix.shape[1]))
+        connection.execute(_REGISTER_MODEL, (model, matrix.shape[1]))
     return ClaimVectors(matrix.tolist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import psycopg
@@ -18,6 +18,10 @@ from slowwave.store.load import analyse, load_rows
 
 Texts = Mapping[str, tuple[list[str], list[str]]]
 """Vectors table → (ids, texts), row by row."""
+
+_NAMESPACE: Final = "SELECT 1 FROM memory.namespaces WHERE slug = %s"
+_REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s, %s)"
+_ENSURE_PARTITIONS: Final = "SELECT memory.ensure_recall_partitions(%s, %s)"
 
 
 def load_demo(
@@ -37,7 +41,7 @@ def load_demo(
     say = progress or (lambda _: None)
     added: Counter[str] = Counter()
     for slug in NAMESPACES:
-        if connection.execute("SELECT 1 FROM memory.namespaces WHERE slug = %s", (slug,)).fetchone():
+        if connection.execute(_NAMESPACE, (slug,)).fetchone():
             say(f"{slug}: already there, left as it is")
             continue
         demo = generate(slug, now)
@@ -75,9 +79,9 @@ def _load(
     """All rows of one namespace in one transaction."""
     added: Counter[str] = Counter()
     with connection.transaction():
-        connection.execute("SELECT memory.register_vector_model(%s, %s)", (embedder.model, embedder.dimensions))
+        connection.execute(_REGISTER_MODEL, (embedder.model, embedder.dimensions))
         recalled = [row["occurred_at"] for row in demo.rows["recall_events"]]
-        connection.execute("SELECT memory.ensure_recall_partitions(%s, %s)", (min(recalled), max(recalled)))
+        connection.execute(_ENSURE_PARTITIONS, (min(recalled), max(recalled)))
         for name, rows in demo.rows.items():
             added[name] += load_rows(connection, tables.metadata.tables[f"memory.{name}"], rows)
         namespace = demo.rows["namespaces"][0]["id"]

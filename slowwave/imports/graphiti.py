@@ -50,6 +50,8 @@ SOURCE: Final = "graphiti"
 _BASE_LABEL: Final = "Entity"
 _EMBEDDINGS: Final = frozenset({"name_embedding", "fact_embedding"})
 _PARTS: Final = ("nodes", "episodes", "edges")
+_ENTITY_NAMES: Final = "SELECT id::text, name FROM memory.entities WHERE namespace_id = %s AND id = ANY(%s::uuid[])"
+_FOUND_CHUNKS: Final = "SELECT id::text FROM memory.chunks WHERE namespace_id = %s AND id = ANY(%s::uuid[])"
 _STANDING: Final = (
     "SELECT external_id, fact_text FROM memory.memory_facts WHERE namespace_id = %s AND id = ANY(%s::uuid[])"
 )
@@ -297,15 +299,13 @@ def _entity(namespace: str, node: str) -> str:
 def _names(connection: psycopg.Connection[Any], namespace: str, edges: Sequence[_Edge]) -> dict[str, str]:
     """Entity → its name, of the ends of some edges."""
     ids = [_entity(namespace, end) for edge in edges for end in (edge.source, edge.target)]
-    query = "SELECT id::text, name FROM memory.entities WHERE namespace_id = %s AND id = ANY(%s::uuid[])"
-    return {str(i): str(name) for i, name in connection.execute(query, (namespace, ids)).fetchall()}
+    return {str(i): str(name) for i, name in connection.execute(_ENTITY_NAMES, (namespace, ids)).fetchall()}
 
 
 def _chunks(connection: psycopg.Connection[Any], namespace: str, edges: Sequence[_Edge]) -> frozenset[str]:
     """The passages of the edges' episodes that there are: what is quarantined has none."""
     ids = [stored.chunk_id(namespace, episode) for edge in edges for episode in edge.episodes]
-    query = "SELECT id::text FROM memory.chunks WHERE namespace_id = %s AND id = ANY(%s::uuid[])"
-    return frozenset(str(i) for (i,) in connection.execute(query, (namespace, ids)).fetchall())
+    return frozenset(str(i) for (i,) in connection.execute(_FOUND_CHUNKS, (namespace, ids)).fetchall())
 
 
 def _fact(namespace: str, edge: _Edge, names: Mapping[str, str], chunks: frozenset[str]) -> dict[str, object]:

@@ -18,6 +18,8 @@ from slowwave.store.load import load_rows
 _BLOCK: Final = 256
 """Texts embedded, and vectors inserted, between two steps of a progress bar; both take about as long."""
 
+_REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s::text, %s::integer)"
+
 
 def insert(
     connection: psycopg.Connection[Any],
@@ -87,7 +89,7 @@ def insert_vectors(
     if not total:
         return
     dimensions = len(next(vectors.of(text) for _, texts in described.values() for text in texts))
-    connection.execute("SELECT memory.register_vector_model(%s::text, %s::integer)", [vectors.model, dimensions])
+    connection.execute(_REGISTER_MODEL, [vectors.model, dimensions])
 
     done = 0
     for name, (ids, texts) in described.items():

@@ -23,6 +23,28 @@ from slowwave.texts.extraction import LONGEST_NAME, extract
 from slowwave.texts.tokens import normalise_name
 
 _LIVE: Final = "invalidated_at IS NULL AND (valid_to IS NULL OR valid_to > now())"
+_TAKE_LIVE: Final = """
+SELECT count(*) FROM (
+  SELECT invalidated_at FROM memory.entities WHERE id = ANY(%s::uuid[]) ORDER BY id FOR NO KEY UPDATE
+) AS taken WHERE invalidated_at IS NULL
+"""
+_SURVIVORS: Final = f"""
+WITH RECURSIVE chain AS (
+  SELECT id AS start, id, merged_into FROM memory.entities
+  WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s::uuid[])
+  UNION
+  SELECT c.start, e.id, e.merged_into FROM chain AS c JOIN memory.entities AS e ON e.id = c.merged_into
+  WHERE e.namespace_id = %(namespace)s
+)
+SELECT s.start::text, e.id::text, e.entity_type
+FROM (SELECT DISTINCT start FROM chain) AS s
+LEFT JOIN (chain AS c JOIN memory.entities AS e ON e.id = c.id AND c.merged_into IS NULL AND {_LIVE}) ON c.start = s.start
+"""  # noqa: S608 - constants of this module
+_ALIASES: Final = "SELECT alias, entity_id::text FROM memory.entity_aliases WHERE namespace_id = %s"
+_RELATIONSHIPS: Final = f"""
+SELECT id::text, source_entity_id::text, target_entity_id::text, {_LIVE} FROM memory.relationships
+WHERE namespace_id = %s AND id = ANY(%s::uuid[])
+"""  # noqa: S608 - constants of this module
 
 Key = tuple[str, str]
 """(entity type, normalised name)"""
@@ -221,14 +243,7 @@ def grow(connection: psycopg.Connection[Any], graph: MentionGraph) -> None:
     Takes the entities' rows in id order, as a merge does. Raises ``StoreError`` when one was retired since it was matched.
     """
     ids = sorted(graph.grown_entities)
-    live = connection.execute(
-        """
-        SELECT count(*) FROM (
-            SELECT invalidated_at FROM memory.entities WHERE id = ANY(%s::uuid[]) ORDER BY id FOR NO KEY UPDATE
-        ) AS taken WHERE invalidated_at IS NULL
-        """,
-        [ids],
-    ).fetchone()
+    live = connection.execute(_TAKE_LIVE, [ids]).fetchone()
     if live is None or live[0] != len(ids):
         raise StoreError(
             "Entities that this import mentions were retired while it ran, so its last batch was not imported. Run it again."
@@ -307,21 +322,7 @@ def _survivors(
 
     Ids that do not exist are absent. UNION, not UNION ALL: a ring of merges ends instead of going round.
     """
-    rows = connection.execute(
-        f"""
-        WITH RECURSIVE chain AS (
-            SELECT id AS start, id, merged_into FROM memory.entities
-            WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s::uuid[])
-            UNION
-            SELECT c.start, e.id, e.merged_into FROM chain AS c JOIN memory.entities AS e ON e.id = c.merged_into
-            WHERE e.namespace_id = %(namespace)s
-        )
-        SELECT s.start::text, e.id::text, e.entity_type
-        FROM (SELECT DISTINCT start FROM chain) AS s
-        LEFT JOIN (chain AS c JOIN memory.entities AS e ON e.id = c.id AND c.merged_into IS NULL AND {_LIVE}) ON c.start = s.start
-        """,  # noqa: S608 - constants of this module
-        {"namespace": namespace_id, "ids": list(ids)},
-    ).fetchall()
+    rows = connection.execute(_SURVIVORS, {"namespace": namespace_id, "ids": list(ids)}).fetchall()
     return {start: (found, kind) if found else None for start, found, kind in rows}
 
 
@@ -347,9 +348,7 @@ def _aliased(connection: psycopg.Connection[Any], namespace_id: str, keys: Seque
     wanted = {name for _, name in keys}
     if not wanted:
         return {}
-    rows = connection.execute(
-        "SELECT alias, entity_id::text FROM memory.entity_aliases WHERE namespace_id = %s", [namespace_id]
-    ).fetchall()
+    rows = connection.execute(_ALIASES, [namespace_id]).fetchall()
     holders: defaultdict[str, set[str]] = defaultdict(set)
     for alias, holder in rows:
         if (name := normalise_name(alias)) in wanted:
@@ -372,13 +371,7 @@ def _relationships(
     generation = 0
     while pending:
         ids = {pair: _id(namespace_id, "relationships", COOCCURRENCE, *pair, generation) for pair in pending}
-        rows = connection.execute(
-            f"""
-            SELECT id::text, source_entity_id::text, target_entity_id::text, {_LIVE} FROM memory.relationships
-            WHERE namespace_id = %s AND id = ANY(%s::uuid[])
-            """,  # noqa: S608 - constants of this module
-            [namespace_id, list(ids.values())],
-        ).fetchall()
+        rows = connection.execute(_RELATIONSHIPS, [namespace_id, list(ids.values())]).fetchall()
         stored = {row_id: (source, target, live) for row_id, source, target, live in rows}
         for pair, row_id in ids.items():
             if row_id not in stored:

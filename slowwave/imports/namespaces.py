@@ -19,6 +19,11 @@ from slowwave.store.load import load_rows
 NAMESPACES: Final = uuid5(NAMESPACE_URL, "slowwave:namespace")
 """A namespace's id is ``uuid5(NAMESPACES, slug)``."""
 
+_READ_ONLY: Final = "SELECT slug FROM memory.namespaces WHERE slug = ANY(%s) AND read_only ORDER BY slug"
+_LOCK_NAMESPACE: Final = "SELECT id::text, read_only FROM memory.namespaces WHERE slug = %s FOR NO KEY UPDATE"
+_NAMESPACE_SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
+_NAMESPACE_ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
+
 
 def namespace_id(slug: str) -> str:
     """The id that a namespace gets when an import creates it."""
@@ -28,9 +33,7 @@ def namespace_id(slug: str) -> str:
 def refuse_read_only(connection: psycopg.Connection[Any], slugs: Iterable[str]) -> None:
     """Refuse before anything is written to any of them."""
     with connection.transaction():
-        rows = connection.execute(
-            "SELECT slug FROM memory.namespaces WHERE slug = ANY(%s) AND read_only ORDER BY slug", [list(slugs)]
-        ).fetchall()
+        rows = connection.execute(_READ_ONLY, [list(slugs)]).fetchall()
     if rows:
         raise ImportRefused(
             f"Read-only: {', '.join(slug for (slug,) in rows)}. Nothing was imported. "
@@ -47,9 +50,7 @@ def claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str], m
     row = {"id": namespace_id(slug), "slug": slug, "settings": settings}
     if made := load_rows(connection, tables.namespaces, [row]):
         added["namespaces"] += made
-    found = connection.execute(
-        "SELECT id::text, read_only FROM memory.namespaces WHERE slug = %s FOR NO KEY UPDATE", [slug]
-    ).fetchone()
+    found = connection.execute(_LOCK_NAMESPACE, [slug]).fetchone()
     if found is None:
         raise StoreError(f"The namespace {slug} was removed while it was being imported. Run the import again.")
     if found[1]:
@@ -60,12 +61,12 @@ def claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str], m
 def namespace_embedder(connection: psycopg.Connection[Any], slug: str, usual: Embedder) -> Embedder:
     """The embedder of a namespace's own model; ``usual`` where that is its model, or none is said, or there is no such namespace."""
     with connection.transaction():
-        row = connection.execute("SELECT settings FROM memory.namespaces WHERE slug = %s", [slug]).fetchone()
+        row = connection.execute(_NAMESPACE_SETTINGS, [slug]).fetchone()
     own = row[0].get("embedding_model") if row else None
     return usual if row is None or own in (None, usual.model) else embedder_for(Settings.for_namespace(row[0]))
 
 
 def found_id(connection: psycopg.Connection[Any], slug: str) -> str:
     """The namespace's id, or the one that it will get."""
-    found = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", [slug]).fetchone()
+    found = connection.execute(_NAMESPACE_ID, [slug]).fetchone()
     return str(found[0]) if found else namespace_id(slug)

@@ -43,6 +43,8 @@ _WAITING: Final = """
 SELECT count(*) FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
 WHERE n.slug = %s AND p.state IN ('awaiting_approval', 'approved')
 """
+_LOCK_NAMESPACE: Final = "SELECT FROM memory.namespaces WHERE slug = %s FOR UPDATE"
+_REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s::text, %s::integer)"
 _NAME_MODEL: Final = """
 UPDATE memory.namespaces SET settings = settings || jsonb_build_object('embedding_model', %s::text) WHERE slug = %s
 """
@@ -85,7 +87,7 @@ def reembed_namespace(
     formerly = namespace_settings(connection, slug).embedding_model
     work.embed_all()
     with connection.transaction():
-        connection.execute("SELECT FROM memory.namespaces WHERE slug = %s FOR UPDATE", (slug,))
+        connection.execute(_LOCK_NAMESPACE, (slug,))
         work.embed_all()  # what came in between; writers of this namespace wait now
         connection.execute(_NAME_MODEL, (embedder.model, slug))
     return Reembedding(slug, formerly, embedder.model, dict(work.made))
@@ -132,9 +134,7 @@ class _Reembedding:
                 self._progress(self.made.total(), self._total)
 
     def _register(self, dimensions: int) -> None:
-        self._connection.execute(
-            "SELECT memory.register_vector_model(%s::text, %s::integer)", (self._embedder.model, dimensions)
-        )
+        self._connection.execute(_REGISTER_MODEL, (self._embedder.model, dimensions))
 
     def _bare(self, name: str, after: str) -> sql.Composed:
         return sql.SQL(_BARE).format(

@@ -20,6 +20,7 @@ Policy = Literal["block", "quarantine", "warn"]
 State = Literal["active", "quarantined"]
 
 _KINDS: Final = ("secret", "injection", "hidden", "lookalike")
+_OWN_SETTINGS: Final = "SELECT slug, settings FROM memory.namespaces WHERE jsonb_exists(settings, %s)"
 
 
 class BadRow(ValueError):  # noqa: N818 - a finding of this package, always caught in it
@@ -70,9 +71,7 @@ def own_settings(connection: psycopg.Connection[Any], name: str) -> dict[str, Se
     """The settings of the namespaces that set ``name`` themselves, by slug; those that cannot be read are left out."""
     own: dict[str, Settings] = {}
     with connection.transaction():
-        rows = connection.execute(
-            "SELECT slug, settings FROM memory.namespaces WHERE jsonb_exists(settings, %s)", [name]
-        ).fetchall()
+        rows = connection.execute(_OWN_SETTINGS, [name]).fetchall()
     for slug, overlay in rows:
         try:
             own[slug] = Settings.for_namespace(overlay)

@@ -19,6 +19,28 @@ import psycopg
 FIELDS: Final = ("name", "entity_type", "attributes")
 """What an entities file says of an entity."""
 
+_MEMORIES: Final = """
+SELECT external_id, id::text, state = 'active' AND invalidated_at IS NULL AND (valid_to IS NULL OR valid_to > now()),
+  current_version_id::text, source_chunk_ids::text[]
+FROM memory.memories WHERE namespace_id = %s AND external_id = ANY(%s) ORDER BY id
+"""
+_LOCK_MEMORIES: Final = f"{_MEMORIES} FOR NO KEY UPDATE"
+_VERSIONS: Final = """
+SELECT memory_id::text, id::text, ordinal, encode(sha256(convert_to(content, 'UTF8')), 'hex')
+FROM memory.memory_versions WHERE namespace_id = %s AND memory_id = ANY(%s::uuid[])
+"""
+_CHUNKS: Final = "SELECT external_id FROM memory.chunks WHERE namespace_id = %s AND external_id = ANY(%s)"
+_ENTITIES: Final = """
+SELECT e.source, e.external_id, e.id::text, e.name, e.entity_type, e.attributes FROM memory.entities e
+JOIN unnest(%s::text[], %s::text[]) AS k (source, external_id) USING (source, external_id) WHERE e.namespace_id = %s
+"""
+_BEFORE_NIGHTS: Final = """
+SELECT DISTINCT ON (j.row_id, j.column_name) j.row_id::text, j.column_name, b.before
+FROM night.journal j JOIN night.before_images b ON b.journal_id = j.id
+WHERE j.row_id = ANY(%s::uuid[]) AND j.namespace_id = %s AND j.table_name = 'entities' AND j.action = 'set'
+  AND j.column_name = ANY(%s) ORDER BY j.row_id, j.column_name, j.id
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -78,23 +100,12 @@ def memories(
     connection: psycopg.Connection[Any], namespace: str, external_ids: Sequence[str], *, lock: bool = False
 ) -> dict[str, StoredMemory]:
     """External id → the memory that has it. ``lock`` keeps them as they are until the transaction ends."""
-    rows = connection.execute(
-        f"""
-        SELECT external_id, id::text, state = 'active' AND invalidated_at IS NULL AND (valid_to IS NULL OR valid_to > now()),
-          current_version_id::text, source_chunk_ids::text[]
-        FROM memory.memories WHERE namespace_id = %s AND external_id = ANY(%s) ORDER BY id {"FOR NO KEY UPDATE" if lock else ""}
-        """,  # noqa: S608 - a constant
-        [namespace, list(external_ids)],
-    ).fetchall()
+    rows = connection.execute(_LOCK_MEMORIES if lock else _MEMORIES, [namespace, list(external_ids)]).fetchall()
     found = {
         external: StoredMemory(id_, open_, current, tuple(chunks)) for external, id_, open_, current, chunks in rows
     }
     by_id = {stored.id: stored for stored in found.values()}
-    versions = connection.execute(
-        "SELECT memory_id::text, id::text, ordinal, encode(sha256(convert_to(content, 'UTF8')), 'hex') "
-        "FROM memory.memory_versions WHERE namespace_id = %s AND memory_id = ANY(%s::uuid[])",
-        [namespace, list(by_id)],
-    ).fetchall()
+    versions = connection.execute(_VERSIONS, [namespace, list(by_id)]).fetchall()
     for memory, id_, ordinal, known in versions:
         by_id[memory].versions.append(Version(id_, ordinal, known))
     return found
@@ -102,10 +113,7 @@ def memories(
 
 def chunks(connection: psycopg.Connection[Any], namespace: str, external_ids: Sequence[str]) -> frozenset[str]:
     """Those of the ids that a chunk has."""
-    rows = connection.execute(
-        "SELECT external_id FROM memory.chunks WHERE namespace_id = %s AND external_id = ANY(%s)",
-        [namespace, list(external_ids)],
-    ).fetchall()
+    rows = connection.execute(_CHUNKS, [namespace, list(external_ids)]).fetchall()
     return frozenset(external for (external,) in rows)
 
 
@@ -114,9 +122,7 @@ def entities(
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """(source, external id) → what an import said of the entity that has them: its fields as they were before any night."""
     rows = connection.execute(
-        "SELECT e.source, e.external_id, e.id::text, e.name, e.entity_type, e.attributes FROM memory.entities e "
-        "JOIN unnest(%s::text[], %s::text[]) AS k (source, external_id) USING (source, external_id) WHERE e.namespace_id = %s",
-        [[source for source, _ in keys], [external for _, external in keys], namespace],
+        _ENTITIES, [[source for source, _ in keys], [external for _, external in keys], namespace]
     ).fetchall()
     found: dict[tuple[str, str], dict[str, Any]] = {
         (source, external): dict(zip(FIELDS, said, strict=True)) for source, external, _, *said in rows
@@ -131,15 +137,7 @@ def _before_nights(
     connection: psycopg.Connection[Any], namespace: str, ids: Sequence[str]
 ) -> Mapping[str, dict[str, Any]]:
     """Entity → the fields that nights changed, as the first change found them."""
-    rows = connection.execute(
-        """
-        SELECT DISTINCT ON (j.row_id, j.column_name) j.row_id::text, j.column_name, b.before
-        FROM night.journal j JOIN night.before_images b ON b.journal_id = j.id
-        WHERE j.row_id = ANY(%s::uuid[]) AND j.namespace_id = %s AND j.table_name = 'entities' AND j.action = 'set'
-          AND j.column_name = ANY(%s) ORDER BY j.row_id, j.column_name, j.id
-        """,
-        [list(ids), namespace, list(FIELDS)],
-    ).fetchall()
+    rows = connection.execute(_BEFORE_NIGHTS, [list(ids), namespace, list(FIELDS)]).fetchall()
     before: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for id_, column, value in rows:
         if value is not None:

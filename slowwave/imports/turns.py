@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 
@@ -19,6 +19,24 @@ from slowwave.imports.screening import State
 from slowwave.imports.stored import StoredMemory
 from slowwave.language.embedder import entity_text
 from slowwave.store import tables
+
+_RETIRE_CHUNKS: Final = """
+UPDATE memory.chunks SET invalidated_at = now() WHERE namespace_id = %s AND id = ANY(%s::uuid[]) AND invalidated_at IS NULL
+"""
+_POINT_AT_VERSIONS: Final = """
+UPDATE memory.memories AS m SET current_version_id = n.version, stage = 'full', source_chunk_ids = ARRAY(
+  SELECT c FROM unnest(m.source_chunk_ids) WITH ORDINALITY AS s (c, place)
+  WHERE c::text NOT IN (SELECT jsonb_array_elements_text(n.retired::jsonb)) ORDER BY place) || n.chunk
+FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[]) AS n (id, version, chunk, retired)
+WHERE m.id = n.id AND m.namespace_id = %s
+"""
+_FORGET_VECTORS: Final = "DELETE FROM memory.memory_vectors WHERE namespace_id = %s AND id = ANY(%s::uuid[])"
+_DOCUMENTS: Final = (
+    "SELECT external_id, id::text FROM memory.documents WHERE namespace_id = %s AND external_id = ANY(%s)"
+)
+_LAST_ORDINALS: Final = """
+SELECT document_id::text, max(ordinal) FROM memory.chunks WHERE document_id = ANY(%s::uuid[]) GROUP BY 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +172,7 @@ class ImportTarget:
         connection, added = self._connection, self._tally.added
         insert(connection, tables.documents, work.new_documents, len(work.new_documents), added)
         retired = [chunk for turn, memory in work.reworded for chunk in _own_chunks(namespace, turn, memory)]
-        connection.execute(
-            "UPDATE memory.chunks SET invalidated_at = now() WHERE namespace_id = %s AND id = ANY(%s::uuid[]) AND invalidated_at IS NULL",
-            [namespace, retired],
-        )
+        connection.execute(_RETIRE_CHUNKS, [namespace, retired])
         ordinals = _ordinals(connection, list(work.sessions.values()))
         versions = {turn.external_id: memory.next_ordinal for turn, memory in work.reworded}
         chunks: list[dict[str, object]] = []
@@ -244,20 +259,8 @@ def _point_at_versions(
         )
         for turn, memory in reworded
     ]
-    connection.execute(
-        """
-        UPDATE memory.memories AS m SET current_version_id = n.version, stage = 'full', source_chunk_ids = ARRAY(
-          SELECT c FROM unnest(m.source_chunk_ids) WITH ORDINALITY AS s (c, place)
-          WHERE c::text NOT IN (SELECT jsonb_array_elements_text(n.retired::jsonb)) ORDER BY place) || n.chunk
-        FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[]) AS n (id, version, chunk, retired)
-        WHERE m.id = n.id AND m.namespace_id = %s
-        """,
-        [*([row[k] for row in columns] for k in range(4)), namespace],
-    )
-    connection.execute(
-        "DELETE FROM memory.memory_vectors WHERE namespace_id = %s AND id = ANY(%s::uuid[])",
-        [namespace, [memory.id for _, memory in reworded]],
-    )
+    connection.execute(_POINT_AT_VERSIONS, [*([row[k] for row in columns] for k in range(4)), namespace])
+    connection.execute(_FORGET_VECTORS, [namespace, [memory.id for _, memory in reworded]])
 
 
 def _documents(
@@ -265,12 +268,7 @@ def _documents(
 ) -> tuple[dict[str, str], list[dict[str, object]]]:
     """(session → document id, rows of the documents that are not there yet). Their text stays in the chunks alone."""
     sessions = {f"{source}:{turn.session}": turn for turn in reversed(turns)}
-    held = dict(
-        connection.execute(
-            "SELECT external_id, id::text FROM memory.documents WHERE namespace_id = %s AND external_id = ANY(%s)",
-            [namespace, list(sessions)],
-        ).fetchall()
-    )
+    held = dict(connection.execute(_DOCUMENTS, [namespace, list(sessions)]).fetchall())
     ids = {turn.session: held.get(key, stored.row_id(namespace, "documents", key)) for key, turn in sessions.items()}
     rows: list[dict[str, object]] = [
         {
@@ -289,10 +287,7 @@ def _documents(
 
 def _ordinals(connection: psycopg.Connection[Any], documents: Sequence[str]) -> defaultdict[str, int]:
     """Document → the last ordinal of its chunks, -1 for none."""
-    rows = connection.execute(
-        "SELECT document_id::text, max(ordinal) FROM memory.chunks WHERE document_id = ANY(%s::uuid[]) GROUP BY 1",
-        [list(documents)],
-    ).fetchall()
+    rows = connection.execute(_LAST_ORDINALS, [list(documents)]).fetchall()
     return defaultdict(lambda: -1, rows)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from slowwave.store.connect import Store
 
+_KEPT: Final = "SELECT key, answer FROM night.model_answers WHERE namespace_id = %s AND model = %s"
 _KEEP = """
 INSERT INTO night.model_answers (namespace_id, key, model, answer) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"""
 
@@ -11,9 +14,7 @@ INSERT INTO night.model_answers (namespace_id, key, model, answer) VALUES (%s, %
 def kept_answers(store: Store, namespace_id: str, model: str) -> dict[str, str]:
     """The answers of a model, by their key."""
     with store.connect("reader") as connection:
-        rows = connection.execute(
-            "SELECT key, answer FROM night.model_answers WHERE namespace_id = %s AND model = %s", (namespace_id, model)
-        ).fetchall()
+        rows = connection.execute(_KEPT, (namespace_id, model)).fetchall()
     return {str(key): str(answer) for key, answer in rows}
 
 

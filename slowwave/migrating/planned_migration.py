@@ -46,6 +46,7 @@ _MIGRATED: Final = """
 SELECT r.parameters #>> '{proposal,of}' FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
 WHERE n.slug = %s AND r.parameters #>> '{proposal,operation}' = %s ORDER BY r.started_at DESC
 """
+_NAMESPACE_SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
 _NAMED: Final = 10
 """Bad files that a refusal names."""
 
@@ -190,7 +191,7 @@ def _refuse_without_model(store: Store, namespace: str, *, there: bool) -> None:
 
 def _own_settings(store: Store, namespace: str) -> Mapping[str, object]:
     with store.connect("reader") as connection:
-        row = connection.execute("SELECT settings FROM memory.namespaces WHERE slug = %s", (namespace,)).fetchone()
+        row = connection.execute(_NAMESPACE_SETTINGS, (namespace,)).fetchone()
     found: Any = row[0] if row else {}
     return found if isinstance(found, dict) else {}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -55,6 +56,14 @@ from slowwave.mutations.vectors import decode
 from slowwave.mutations.vectors import literal as vector_literal
 from slowwave.store.connect import Connection
 from slowwave.store.tables import VECTORS
+
+_COPY_CELLS: Final = "COPY batch_cells (item_id, tbl, row_id, key, col, action, seen, value) FROM STDIN"
+_COPY_ROWS: Final = "COPY batch_rows (item_id, tbl, row_id, key, named, action, body) FROM STDIN"
+_NOW: Final = "SELECT now()::text"
+_ENTER_MODELS: Final = """
+INSERT INTO memory.vector_models (model, dimensions) SELECT * FROM unnest(%s::text[], %s::int[]) ON CONFLICT DO NOTHING
+"""
+_MODEL_DIMENSIONS: Final = "SELECT model, dimensions FROM memory.vector_models WHERE model = ANY(%s)"
 
 
 def apply_items(
@@ -135,8 +144,7 @@ def load_items(
     columns: dict[str, set[str]] = defaultdict(set)
     rows: list[tuple[str, str, str, str, bool, dict[str, object]]] = []
     gone: list[tuple[str, str, str, str, dict[str, object]]] = []
-    copy_cells = "COPY batch_cells (item_id, tbl, row_id, key, col, action, seen, value) FROM STDIN"
-    with connection.cursor() as cursor, cursor.copy(copy_cells) as copy:
+    with connection.cursor() as cursor, cursor.copy(_COPY_CELLS) as copy:
         for item in items:
             for w in item.mutation.change.writes:
                 c = w.cell
@@ -161,8 +169,7 @@ def load_items(
             for d in item.mutation.change.deletes:
                 gone.append((item.id, d.table, d.row, d.key, _seen_row(d)))
     if rows or gone:
-        copy_rows = "COPY batch_rows (item_id, tbl, row_id, key, named, action, body) FROM STDIN"
-        with connection.cursor() as cursor, cursor.copy(copy_rows) as copy:
+        with connection.cursor() as cursor, cursor.copy(_COPY_ROWS) as copy:
             for item_id, table, row_id, key, named, body in rows:
                 copy.write_row((item_id, table, row_id, key, named, "insert", json.dumps(body)))
             for item_id, table, row_id, key, seen in gone:
@@ -176,7 +183,7 @@ def load_items(
 
 def _now(connection: Connection) -> str:
     """The instant that the database stamps in this transaction."""
-    row = connection.execute("SELECT now()::text").fetchone()
+    row = connection.execute(_NOW).fetchone()
     return str(row[0]) if row else ""
 
 
@@ -262,13 +269,8 @@ def _register_models(connection: Connection, items: Iterable[Identified]) -> dic
     }
     if not (wanted := dict(pair for pairs in lengths.values() for pair in pairs)):
         return {}
-    connection.execute(
-        "INSERT INTO memory.vector_models (model, dimensions) SELECT * FROM unnest(%s::text[], %s::int[]) ON CONFLICT DO NOTHING",
-        (list(wanted), list(wanted.values())),
-    )
-    found = connection.execute(
-        "SELECT model, dimensions FROM memory.vector_models WHERE model = ANY(%s)", (list(wanted),)
-    )
+    connection.execute(_ENTER_MODELS, (list(wanted), list(wanted.values())))
+    found = connection.execute(_MODEL_DIMENSIONS, (list(wanted),))
     known = {str(model): int(str(dimensions)) for model, dimensions in found}
     return {
         item: f"The model {model} has vectors of {known[model]} numbers, and the plan's have {length}."

@@ -7,6 +7,7 @@ from typing import Final
 from slowwave.mutations.pointers import EVENT_POINTERS, lists_of
 from slowwave.store.connect import Connection
 
+_LOCK_NAMESPACE: Final = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 4))"
 _NAMES: Final = """
 SELECT pg_advisory_xact_lock(hashtextextended(k.name, k.seed)) FROM (
   SELECT DISTINCT %(namespace)s::text || (b.body ->> 'path') AS name, 3 AS seed, 1 AS rank FROM batch_rows b WHERE b.tbl = 'documents'
@@ -114,5 +115,5 @@ def built_on(table: str) -> str:
 
 def lock_names(connection: Connection, namespace_id: str) -> None:
     """Wait for syncs and for agents that write the same pages or subjects, and keep them away until the transaction ends."""
-    connection.execute("SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 4))", (namespace_id,))
+    connection.execute(_LOCK_NAMESPACE, (namespace_id,))
     connection.execute(_NAMES.encode(), {"namespace": namespace_id})

@@ -66,6 +66,28 @@ WHERE j.run_id = %(source)s AND j.namespace_id = %(namespace)s AND (%(items)s::u
 """
 
 _ENTRIES: Final = "FROM undo_entries j WHERE j.undone_by IS NULL"
+_COUNT_ERASED: Final = f"SELECT count(*) {_ENTRIES} AND NOT j.imaged"
+_CELLS_BACK: Final = f"""
+INSERT INTO batch_cells (undoes, item_id, tbl, row_id, key, col, action, seen, value)
+SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, j.column_name, j.action, j.after,
+  CASE WHEN j.action = 'add' THEN (-j.after::bigint)::text ELSE j.before END
+{_ENTRIES} AND j.action IN ('set', 'add') ORDER BY j.id
+"""
+_ROWS_BACK: Final = f"""
+INSERT INTO batch_rows (undoes, item_id, tbl, row_id, key, named, action, body)
+SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, true,
+  CASE j.action WHEN 'insert' THEN 'delete' ELSE 'insert' END, coalesce(j.after, j.before)::jsonb
+{_ENTRIES} AND j.action IN ('insert', 'delete') ORDER BY j.id
+"""
+_BATCH_COLUMNS: Final = "SELECT DISTINCT tbl, col FROM batch_cells"
+_BATCH_KEYS: Final = """
+SELECT tbl, action, array_agg(DISTINCT k ORDER BY k) FROM batch_rows, jsonb_object_keys(body) k GROUP BY tbl, action
+"""
+_BATCH_ITEMS: Final = "SELECT item_id FROM batch_cells UNION SELECT item_id FROM batch_rows"
+_LAST_CHANGE: Final = """
+SELECT run_id, action FROM night.journal WHERE row_id = %s AND table_name = %s AND (%s = '' OR column_name IN (%s, ''))
+AND id > (SELECT coalesce(max(id), 0) FROM night.journal WHERE run_id = %s) ORDER BY id DESC LIMIT 1
+"""
 
 KEYS_NOW: Final = "SET CONSTRAINTS ALL IMMEDIATE"
 """What a row that comes back names has to be there now, whatever a store defers to the end of a transaction."""
@@ -111,35 +133,23 @@ def undo_entries(
     connection.execute(_READ.encode(), parameters)
     connection.execute("ANALYZE undo_entries")
     _refuse_damaged(source_run_id, [*_forged_images(connection), *verify()])
-    erased = connection.execute(f"SELECT count(*) {_ENTRIES} AND NOT j.imaged".encode()).fetchone()
+    erased = connection.execute(_COUNT_ERASED.encode()).fetchone()
     if erased and erased[0]:
         raise UndoBlocked(
             f"{erased[0]} before-images of run {source_run_id} were erased by retention or erasure, so its old values are gone. "
             "Items with their images whole can be undone with --items."
         )
     connection.execute(BATCH_TABLES.encode())
-    connection.execute(
-        f"""INSERT INTO batch_cells (undoes, item_id, tbl, row_id, key, col, action, seen, value)
-        SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, j.column_name, j.action, j.after,
-          CASE WHEN j.action = 'add' THEN (-j.after::bigint)::text ELSE j.before END
-        {_ENTRIES} AND j.action IN ('set', 'add') ORDER BY j.id""".encode()
-    )
-    connection.execute(
-        f"""INSERT INTO batch_rows (undoes, item_id, tbl, row_id, key, named, action, body)
-        SELECT j.id, j.item_id, j.table_name, j.row_id, j.row_key, true,
-          CASE j.action WHEN 'insert' THEN 'delete' ELSE 'insert' END, coalesce(j.after, j.before)::jsonb
-        {_ENTRIES} AND j.action IN ('insert', 'delete') ORDER BY j.id""".encode()
-    )
+    connection.execute(_CELLS_BACK.encode())
+    connection.execute(_ROWS_BACK.encode())
     connection.execute(AWAIT_AGAIN)
     connection.execute("ANALYZE batch_cells, batch_rows")
     columns: dict[str, set[str]] = defaultdict(set)
-    for table, column in connection.execute("SELECT DISTINCT tbl, col FROM batch_cells"):
+    for table, column in connection.execute(_BATCH_COLUMNS):
         columns[str(table)].add(str(column))
     rows: dict[tuple[str, str], list[str]] = {
         (str(table), str(action)): [str(k) for k in keys] if isinstance(keys, list) else []
-        for table, action, keys in connection.execute(
-            "SELECT tbl, action, array_agg(DISTINCT k ORDER BY k) FROM batch_rows, jsonb_object_keys(body) k GROUP BY tbl, action"
-        )
+        for table, action, keys in connection.execute(_BATCH_KEYS)
     }
     tables = sorted(columns.keys() | {t for t, _ in rows})
     if {"documents", "entities"} & {*tables}:
@@ -153,9 +163,7 @@ def undo_entries(
     for table in tables:
         connection.execute(lock_rows(relation(table), exclusive=(table, "delete") in rows).encode(), parameters)
     _refuse_blocked(connection, columns, rows, parameters, catalogue)
-    undone = [
-        str(i) for (i,) in connection.execute("SELECT item_id FROM batch_cells UNION SELECT item_id FROM batch_rows")
-    ]
+    undone = [str(i) for (i,) in connection.execute(_BATCH_ITEMS)]
     connection.execute("SET LOCAL slowwave.undo = 'on'")
     try:
         _restore(connection, columns, rows, parameters, catalogue)
@@ -291,10 +299,6 @@ def _refuse_spared(connection: Connection, relation: Relation, parameters: Mappi
 
 def _blocker(connection: Connection, source: str, table: str, row: str, column: str, item: str) -> str:
     """One blocking cell or row, and the run that wrote or deleted it last, when it was one of ours after ``source``."""
-    found = connection.execute(
-        "SELECT run_id, action FROM night.journal WHERE row_id = %s AND table_name = %s AND (%s = '' OR column_name IN (%s, '')) "
-        "AND id > (SELECT coalesce(max(id), 0) FROM night.journal WHERE run_id = %s) ORDER BY id DESC LIMIT 1",
-        (row, table, column, column, source),
-    ).fetchone()
+    found = connection.execute(_LAST_CHANGE, (row, table, column, column, source)).fetchone()
     by = f", last {'deleted' if found[1] == 'delete' else 'written'} by run {found[0]}" if found else ""
     return f"{table}{'.' if column else ''}{column} of row {row} (item {item}{by})"
