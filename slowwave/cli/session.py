@@ -60,7 +60,8 @@ def chosen_namespaces(store: Store, name: str) -> list[str]:
     if name == "ALL":
         if not known:
             raise Refused(
-                "There is no namespace yet. `slowwave connect`, `slowwave import messages FILE` or `slowwave demo` makes one."
+                "There is no namespace yet. `slowwave connect mem0`, or another store, `slowwave import messages FILE` and `slowwave demo` "
+                "make some."
             )
         return known
     if name not in known:
