@@ -15,6 +15,8 @@ from typing import Any
 import psycopg
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from slowwave.store.connect import ROLES, Store
 from slowwave.store.doctor import diagnose
@@ -28,6 +30,7 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 OURS: dict[str, Any] = {name: told for name, told in COMPOSE["services"].items() if "build" in told}
+STATEMENTS = {"SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "COPY", "CREATE", "DROP", "ALTER"}
 MODERN = [major for major in majors() if major >= 16]  # GRANT … WITH SET
 
 
@@ -82,6 +85,37 @@ def test_hooks_format_with_the_version_that_the_checks_use() -> None:
 def test_type_checkers_read_the_annotations() -> None:
     assert (files("slowwave") / "py.typed").is_file()
     assert "Typing :: Typed" in CLASSIFIERS
+
+
+def test_every_dependency_is_a_range_with_an_end_and_its_reason_beside_it() -> None:
+    """The version that ``constraints.txt`` pins lies in it."""
+    lists = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
+    wanted = [Requirement(line) for lines in (*lists, PROJECT["dependency-groups"]["dev"]) for line in lines]
+    locked = dict(re.findall(r"^([A-Za-z0-9._-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+    text = (ROOT / "pyproject.toml").read_text()
+    for one in wanted:
+        operators = {part.operator for part in one.specifier}
+        assert operators in ({"=="}, {">=", "<"}), one
+        assert one.specifier.contains(locked[canonicalize_name(one.name)]), one
+        assert re.search(rf'^  "{re.escape(one.name)}\b[^"]*", +# \S', text, re.MULTILINE), one
+
+
+def test_no_statement_of_sql_stands_inside_a_call() -> None:
+    """It is a constant with a name, or a file, unless it is made of names as the program runs. Session commands (SET, ANALYZE) name
+    themselves."""
+    found: list[str] = []
+    for room in PROJECT["tool"]["importlinter"]["root_packages"]:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for call in ast.walk(ast.parse(path.read_text())):
+                if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
+                    continue
+                match call.args[0]:
+                    case ast.Constant(value=str(text)) if call.func.attr in ("execute", "executemany", "copy"):
+                        if text.split(maxsplit=1)[0].upper() in STATEMENTS:
+                            found.append(f"{path.relative_to(ROOT)}:{call.lineno}")
+                    case _:
+                        pass
+    assert not found
 
 
 def test_the_changelog_has_this_version_below_what_is_unreleased() -> None:
