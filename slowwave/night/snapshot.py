@@ -39,17 +39,9 @@ FROM memory.namespaces n WHERE n.id = %(namespace)s
 """Whether nothing that Slowwave itself did since a snapshot was read makes it another."""
 
 
-def take_snapshot(
-    store: Store,
-    namespace: str,
-    base: str = "",
-    *,
-    now: datetime | None = None,
-    exported: Snapshot | None = None,
-    run_id: str = "",
-) -> str:
-    """Export a namespace to files, note it in the ledger, and let go of old ones; returns the location. See ``snapshot_of_night``."""
-    return _taken(store, namespace, base, now=now, exported=exported, run_id=run_id)[0]
+def take_snapshot(store: Store, namespace: str, base: str = "") -> str:
+    """Where the snapshot of a namespace as it is now lies, as ``snapshot_of_night`` takes it."""
+    return _taken(store, namespace, base)[0]
 
 
 def snapshot_of_night(
@@ -70,12 +62,17 @@ def snapshot_of_night(
 
     With ``now`` the snapshot says that it was taken at that instant; the ledger keeps the real one.
     """
-    location, taken = _taken(store, namespace, base, now=now, exported=exported, run_id=run_id)
+    location, taken = _taken(store, namespace, base, now, exported, run_id)
     return load_snapshot(location) if taken is None else taken
 
 
 def _taken(
-    store: Store, namespace: str, base: str, *, now: datetime | None, exported: Snapshot | None, run_id: str
+    store: Store,
+    namespace: str,
+    base: str,
+    now: datetime | None = None,
+    exported: Snapshot | None = None,
+    run_id: str = "",
 ) -> tuple[str, Snapshot | None]:
     """Where the snapshot lies, and itself where it was read with others."""
     base = base or database_base(store)

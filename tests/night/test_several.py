@@ -22,7 +22,7 @@ from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
 from slowwave.night.processes import in_processes
 from slowwave.night.several import run_nights
-from slowwave.night.snapshot import take_snapshot
+from slowwave.night.snapshot import snapshot_of_night
 from slowwave.plans import lowering
 from slowwave.plans.ledger import read_plan
 from slowwave.runs.control import request_cancel
@@ -137,9 +137,9 @@ def test_what_was_read_with_others_is_read_again_when_something_happened_since(s
     """A change of the store, a setting, or another run: an old picture is not planned on."""
     (name, *_) = collection(store)
     old = export_snapshot(store, name)
-    assert load_snapshot(take_snapshot(store, name, exported=old)).snapshot_id == old.snapshot_id
+    assert snapshot_of_night(store, name, exported=old).snapshot_id == old.snapshot_id
     again = replace(export_snapshot(store, name), change_counter=old.change_counter - 1)
-    assert load_snapshot(take_snapshot(store, name, exported=again)).snapshot_id != again.snapshot_id
+    assert snapshot_of_night(store, name, exported=again).snapshot_id != again.snapshot_id
     for statement in (
         f"""UPDATE memory.namespaces SET settings = settings || '{{"enabled": true}}' WHERE slug = '{name}'""",
         f"INSERT INTO night.rejections (id, namespace_id, operation, subject, reason, rejected_by) "
@@ -148,10 +148,10 @@ def test_what_was_read_with_others_is_read_again_when_something_happened_since(s
     ):
         fresh = export_snapshot(store, name)
         behind_triggers(store, statement)
-        assert load_snapshot(take_snapshot(store, name, exported=fresh)).snapshot_id != fresh.snapshot_id
+        assert snapshot_of_night(store, name, exported=fresh).snapshot_id != fresh.snapshot_id
     fresh = export_snapshot(store, name)
     run_night(store, name, force=True)
-    assert load_snapshot(take_snapshot(store, name, exported=fresh)).snapshot_id != fresh.snapshot_id
+    assert snapshot_of_night(store, name, exported=fresh).snapshot_id != fresh.snapshot_id
 
 
 def test_what_was_read_with_others_is_not_read_again_from_its_files(
