@@ -1,6 +1,6 @@
 """Dagster's storage in PostgreSQL, with connections that are used again.
 
-dagster-postgres opens a connection for every statement, and a night asks its storage ten thousand times: to let those in, and to learn
+dagster-postgres opens a connection for every statement, and a night asks its storage thousands of times: to let those in, and to learn
 the catalogue anew for each, was more work for the server than all that was asked.
 """
 
