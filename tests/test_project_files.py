@@ -133,12 +133,12 @@ def test_one_name_is_one_class() -> None:
     assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}
 
 
-def test_a_long_module_says_why_it_is_one() -> None:
+def test_module_over_900_lines_states_its_reason() -> None:
     long: list[str] = []
     for room in PROJECT["tool"]["importlinter"]["root_packages"]:
         for path in sorted((ROOT / room).rglob("*.py")):
             text = path.read_text()
-            if text.count("\n") > 400 and "Over 400 lines" not in (ast.get_docstring(ast.parse(text)) or ""):
+            if text.count("\n") > 900 and "Over 900 lines" not in (ast.get_docstring(ast.parse(text)) or ""):
                 long.append(str(path.relative_to(ROOT)))
     assert not long
 

@@ -3,8 +3,6 @@
 The database decides what is left to do: an item is applied when its status says so, and status, journal and change are
 committed together. So resuming is applying what is still pending, and there is no cursor to get wrong. Between batches a run looks
 whether it was cancelled or paused, whether a kill switch is set, and whether the database keeps up.
-
-Over 400 lines: batches, items tried singly and the end of a run share the state of one run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Undoing a run, some of its items, one of its operations or a single item: all of what is asked in one transaction, or nothing.
-
-Over 400 lines: what may be undone, what is put back and what follows it are one transaction's and share its state.
-"""
+"""Undoing a run, some of its items, one of its operations or a single item: all of what is asked in one transaction, or nothing."""
 
 from __future__ import annotations
 

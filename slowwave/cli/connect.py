@@ -1,7 +1,4 @@
-"""``slowwave connect``: stores that are not ours, to be read where they lie.
-
-Over 400 lines: a command a kind of store, each a list of its options.
-"""
+"""``slowwave connect``: stores that are not ours, to be read where they lie."""
 
 from __future__ import annotations
 

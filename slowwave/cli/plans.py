@@ -1,7 +1,4 @@
-"""``slowwave plans``: look at plans, approve them, reject them, revoke approvals.
-
-Over 400 lines: each command imports what it needs itself, so that ``--help`` waits for none of it.
-"""
+"""``slowwave plans``: look at plans, approve them, reject them, revoke approvals."""
 
 from __future__ import annotations
 

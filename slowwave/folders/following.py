@@ -3,8 +3,6 @@
 A file that somebody wrote since it was looked at becomes rows; a file whose rows a plan changed, or an undo changed back, follows them.
 Where both happened, what a person wrote stands, and the plan's changes of other blocks are made beside it. Doing it again does nothing, and
 a process that ended in between loses nothing: what a row says the file has is noted only once the file has it.
-
-Over 400 lines, as its statements stand beside what runs them.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ nowhere, but for one kind: one identifier in conflict while another is equal.
 
 Where people have answered, their answers come first (``slowwave.matching.learning``): names and attributes that do not agree are then
 weighed by what was answered of such pairs, instead of being a bar.
-
-Over 400 lines: the steps of a decision share one table of judged pairs; split, each would carry the others' columns.
 """
 
 from __future__ import annotations

@@ -19,8 +19,6 @@ of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serve
 
 Two items conflict when one writes what the other writes or guards; two deltas on one counter do not. Items that do not
 conflict commute, so that any subset may be applied or undone in any order.
-
-Over 400 lines: what a cell is and its canonical JSON are one contract, which the seal rests on.
 """
 
 from __future__ import annotations

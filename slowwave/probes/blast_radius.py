@@ -12,8 +12,6 @@ Tokens are held to twice the share that rows are, so that a few long rows do not
 
 Rows that only housekeeping touches (small talk archived, memories joined that tell the same: ``slowwave.plans.permitted``) are held, with
 all others, to a share of their own; the plan is cut to it before (``slowwave.probes.waiting``), so what is beyond is a fault.
-
-Over 400 lines: the counts, the caps that they are held to and the sentences about both are one probe.
 """
 
 from __future__ import annotations
