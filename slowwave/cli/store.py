@@ -68,11 +68,14 @@ def migrate(
 
 def doctor(json: Json = False) -> None:
     """Say what is wrong with the database, each with its remedy; exit code 1 when something is."""
+    from slowwave.operations.setting_names import diagnose_settings
     from slowwave.store.doctor import diagnose
 
     store = Store.from_environment()
     found = diagnose(store)
-    if not any(d.problem for d in found):
+    well = not any(d.problem for d in found)
+    found += diagnose_settings(store if well else None)
+    if well:
         from slowwave.bindings.checks import diagnose_stores
         from slowwave.folders.checks import diagnose_folders
         from slowwave.reports.notices import diagnose_notices

@@ -26,6 +26,18 @@ from slowwave.config.former_names import FORMER_NAMES, SEALED_NAMES, nested
 from slowwave.config.operations import Operations
 from slowwave.errors import SettingsError, plain_fault
 
+PREFIX: Final = "SLOWWAVE_"
+
+PROGRAM_VARIABLES: Final = frozenset(
+    f"{PREFIX}{name}"
+    for name in (
+        *("HOME", "DATABASE_URL", "APPLY_DATABASE_URL", "DAGSTER_URL", "SNAPSHOTS", "DISABLE_APPLY", "TOKEN"),
+        *("WEBHOOK_URL", "WEBHOOK_SECRET", "NOTIFY_URL", "DIGEST_URL", "REVIEW_URL"),
+        *("EMBEDDING_API_KEY", "JUDGE_API_KEY", "WRITER_API_KEY", "SEARCH_API_KEY"),
+    )
+)
+"""Variables with our prefix that are no settings: addresses, keys, folders and the switch of apply."""
+
 _OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a folder whose configuration it obeys
     (
         *(
@@ -97,7 +109,7 @@ def _decoded(value: object) -> object:
 class Settings(BaseSettings):
     """Every knob of a night. Environment: ``SLOWWAVE_`` + the field's name; in ``operations`` ``SLOWWAVE_OPERATIONS__NAME__OPTION``."""
 
-    model_config = SettingsConfigDict(env_prefix="SLOWWAVE_", env_nested_delimiter="__", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_nested_delimiter="__", extra="ignore", frozen=True)
 
     enabled: bool = Field(default=True, description="Whether nights are planned at all.")
     default_mode: Literal["dry-run", "apply"] = Field(
@@ -373,7 +385,7 @@ _made: Final[dict[str, Settings]] = {}
 
 def _asked(known: Mapping[str, Any]) -> str:
     """All that settings come from: what is given and the variables, as JSON; empty for what has none."""
-    variables = {k: os.environ[k] for k in os.environ if k.upper().startswith("SLOWWAVE_")}
+    variables = {k: os.environ[k] for k in os.environ if k.upper().startswith(PREFIX)}
     try:
         return json.dumps([known, variables], sort_keys=True)
     except (TypeError, ValueError):

@@ -12,6 +12,7 @@ from slowwave.language.chat import judges_for
 from slowwave.language.embedder import embedder_for
 from slowwave.language.writer import consolidator_for, writer_for
 from slowwave.operations import Inputs
+from slowwave.operations.setting_names import check_setting_names
 from slowwave.plans.token_budget import open_budget
 from slowwave.snapshots.models import load_models, run_models
 from slowwave.snapshots.snapshot import Snapshot
@@ -30,6 +31,7 @@ def read_inputs(
 
     Without ``run_id`` tokens are booked on the namespace's run that is planning.
     """
+    check_setting_names(snapshot.settings)
     settings = Settings.for_namespace(snapshot.settings)
     embedder = embedder_for(settings)
     if models is None:

@@ -21,6 +21,7 @@ from slowwave.night.runs import begin, ending, expiry, parameters, unchanged
 from slowwave.night.snapshot import snapshot_of_night
 from slowwave.night.stream import completed, open_stream, report_done
 from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
+from slowwave.operations.setting_names import check_setting_names
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.ledger import (
@@ -107,6 +108,7 @@ def run_night(
     Raises ``DreamDisabledError`` when nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it,
     ``DreamCancelled`` when a person cancelled this one.
     """
+    check_setting_names({})
     scope = scope or DreamScope()
     names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
     asked_for_all = names is None and not scope.narrows and now is None

@@ -288,7 +288,8 @@ _HEAD: Final = """\
 # Settings
 
 Environment variables `SLOWWAVE_…`; a namespace's own `settings` (JSON in `memory.namespaces`) go on top, except addresses, paths
-and `pages_git`. A plan's hash covers them. This page is made from the settings model: `python -m slowwave.operations.settings_page`.
+and `pages_git`. A plan's hash covers them. Unknown names have no effect: `slowwave doctor` and every night name them with the nearest known
+name, and a night refuses a misspelt operation or option. This page is made from the settings model: `python -m slowwave.operations.settings_page`.
 
 | Setting | Default | Meaning |
 | --- | --- | --- |

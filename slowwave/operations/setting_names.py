@@ -1,0 +1,173 @@
+"""Names of settings that Slowwave does not know: misspelt variables, keys of a namespace and options of operations.
+
+An unknown name has no effect, so a person who misspells one believes that it has. ``slowwave doctor`` and every night name them; a night
+refuses those of operations, because a misspelt switch lets an operation run that a person has switched off.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Final
+
+from pydantic import BaseModel
+
+from slowwave.config.former_names import FORMER_NAMES
+from slowwave.config.operations import OperationSettings
+from slowwave.config.settings import PREFIX, PROGRAM_VARIABLES, Settings
+from slowwave.errors import SettingsError
+from slowwave.operations.registry import operations
+from slowwave.store.connect import Store
+from slowwave.store.doctor import Diagnosis
+
+_OPERATIONS: Final = "operations"
+_DELIMITER: Final = "__"
+_SETTINGS: Final = "SELECT slug, settings FROM memory.namespaces WHERE settings <> '{}' ORDER BY slug"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSetting:
+    """A name without effect. ``nearest`` is the known name that it resembles most, or empty.
+
+    ``of_operation`` is true for a switch or an option of an operation, or what was meant as one.
+    """
+
+    name: str
+    nearest: str
+    of_operation: bool
+
+    @property
+    def finding(self) -> str:
+        """The sentence for a person."""
+        return f"{self.name} is not a setting of Slowwave and has no effect."
+
+    @property
+    def meant(self) -> str:
+        """The question whether the nearest known name was meant; empty where none is near."""
+        return f"Did you mean {self.nearest}?" if self.nearest else ""
+
+    @property
+    def remedy(self) -> str:
+        """The sentence that follows the finding."""
+        return f"{self.meant} Correct or remove it; docs/settings.md lists all settings.".strip()
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[UnknownSetting]:
+    """Return the variables with our prefix that have no effect, in alphabetical order."""
+    known, of_operations = known_variables(), f"{PREFIX}{_OPERATIONS}{_DELIMITER}".upper()
+    found = [
+        UnknownSetting(name, _nearest_variable(name.upper(), known), name.upper().startswith(of_operations))
+        for name in sorted(environment)
+        if name.upper().startswith(PREFIX) and not _is_known(name.upper(), known)
+    ]
+    try:
+        given = json.loads(environment.get(f"{PREFIX}{_OPERATIONS}".upper(), "{}"))
+    except ValueError:
+        return found  # loading the settings refuses it
+    return found + unknown_keys({_OPERATIONS: given})
+
+
+@cache
+def known_variables() -> frozenset[str]:
+    """Return every variable that has an effect: settings, former names, options of operations, and those of the program."""
+    options = (
+        f"{_OPERATIONS}{_DELIMITER}{name}{_DELIMITER}{option}" for name, given in _options().items() for option in given
+    )
+    return PROGRAM_VARIABLES | {f"{PREFIX}{name}".upper() for name in (*Settings.model_fields, *FORMER_NAMES, *options)}
+
+
+def _is_known(name: str, known: frozenset[str]) -> bool:
+    """Whether a variable is known, or sets one key of a setting that is a mapping, such as the half-life of one kind of memory."""
+    whole, inside, _ = name.rpartition(_DELIMITER)
+    if name in known:
+        return True
+    return bool(inside) and whole in known and _OPERATIONS.upper() != whole.removeprefix(PREFIX)
+
+
+def unknown_keys(settings: Mapping[str, object]) -> list[UnknownSetting]:
+    """Return the keys of a namespace's settings that name no setting, in the order in which they are given."""
+    found = [
+        UnknownSetting(key, _nearest(key, (*Settings.model_fields, *FORMER_NAMES)), of_operation=False)
+        for key in settings
+        if key not in Settings.model_fields and key not in FORMER_NAMES
+    ]
+    given = settings.get(_OPERATIONS)
+    if not isinstance(given, Mapping):
+        return found
+    known = _options()
+    for operation, options in given.items():
+        if operation not in known:
+            nearest = _nearest(str(operation), known)
+            found.append(UnknownSetting(f"{_OPERATIONS}.{operation}", nearest, of_operation=True))
+        elif isinstance(options, Mapping):
+            found += [
+                UnknownSetting(f"{_OPERATIONS}.{operation}.{option}", _nearest(str(option), known[operation]), True)
+                for option in options
+                if option not in known[operation]
+            ]
+    return found
+
+
+def check_setting_names(settings: Mapping[str, object]) -> None:
+    """Warn of unknown variables and of unknown keys in a namespace's ``settings``.
+
+    Raises ``SettingsError`` for those of operations: the night would not do what was set.
+    """
+    unknown = [*unknown_variables(os.environ), *unknown_keys(settings)]
+    for one in unknown:
+        if not one.of_operation:
+            warnings.warn(f"{one.finding} {one.remedy}", UserWarning, stacklevel=2)
+    if wrong := [one for one in unknown if one.of_operation]:
+        raise SettingsError(
+            f"{' '.join(f'{one.finding} {one.meant}'.strip() for one in wrong)} Nothing was planned, because operations would run "
+            "with other settings than those meant. Correct or remove the name; docs/settings.md lists all settings."
+        )
+
+
+def diagnose_settings(store: Store | None) -> list[Diagnosis]:
+    """Return the findings of ``slowwave doctor`` about names of settings; those of namespaces where there is a ``store`` to ask."""
+    found = [Diagnosis(one.finding, one.remedy, one.of_operation) for one in unknown_variables(os.environ)]
+    if store is not None:
+        with store.connect("reader") as connection:
+            rows = connection.execute(_SETTINGS).fetchall()
+        for namespace, settings in rows:
+            found += [
+                Diagnosis(f"In the settings of {namespace}: {one.finding}", one.remedy, one.of_operation)
+                for one in unknown_keys(settings if isinstance(settings, dict) else {})
+            ]
+    return found
+
+
+def _options() -> dict[str, frozenset[str]]:
+    """Operation → the names of its options, its switch among them."""
+    models = {
+        name: type(field.default) for name, field in type(Settings.model_construct().operations).model_fields.items()
+    }
+    found: dict[str, frozenset[str]] = {}
+    for name in (*models, *operations()):
+        declared: list[type[BaseModel]] = [OperationSettings]
+        declared += [model] if (model := models.get(name)) else []
+        declared += [model] if (made := operations().get(name)) and (model := made.options) else []
+        found[name] = frozenset(option for model in declared for option in model.model_fields)
+    return found
+
+
+def _nearest_variable(name: str, known: Iterable[str]) -> str:
+    """The nearest variable by its last part, or by its part before that: the shared beginning makes all of them alike."""
+    before, delimiter, last = name.removeprefix(PREFIX).rpartition(_DELIMITER)
+    start = f"{PREFIX}{before}{delimiter}"
+    if nearest := _nearest(last, (other.removeprefix(start) for other in known if other.startswith(start))):
+        return start + nearest
+    inner = before.removeprefix(f"{_OPERATIONS.upper()}{_DELIMITER}")
+    operation = _nearest(inner, (other.upper() for other in _options())) if inner != before else ""
+    options = {option.upper() for option in _options().get(operation.lower(), ())}
+    return start.replace(inner, operation) + last if last in options else ""
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=0.75)), "")

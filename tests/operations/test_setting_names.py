@@ -1,0 +1,90 @@
+"""Unknown names of settings are reported with the nearest known one; those of operations stop a night."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from slowwave.errors import SettingsError
+from slowwave.night.night import run_night
+from slowwave.operations.setting_names import check_setting_names, known_variables, unknown_keys, unknown_variables
+from slowwave.store.connect import Store
+from tests.cli.conftest import Run, run  # noqa: F401 - the fixture
+from tests.toy import toy
+
+
+@pytest.mark.parametrize(
+    ("variable", "nearest", "of_operation"),
+    [
+        ("SLOWWAVE_REDACT_TXT", "SLOWWAVE_REDACT_TEXT", False),
+        ("SLOWWAVE_DATABSE_URL", "SLOWWAVE_DATABASE_URL", False),
+        ("SLOWWAVE_ZZZZ", "", False),
+        ("SLOWWAVE_OPERATIONS__DEDUPE_ENTITES__ENABLED", "SLOWWAVE_OPERATIONS__DEDUPE_ENTITIES__ENABLED", True),
+        ("SLOWWAVE_OPERATIONS__DEDUPE_ENTITIES__ENABLD", "SLOWWAVE_OPERATIONS__DEDUPE_ENTITIES__ENABLED", True),
+        ("slowwave_operations__lost__enabled", "", True),
+    ],
+)
+def test_unknown_variable_is_found_with_its_nearest_name(variable: str, nearest: str, of_operation: bool) -> None:
+    (found,) = unknown_variables({variable: "false", "PATH": "/bin", "SLOWWAVE_HOME": "/srv"})
+    assert (found.name, found.nearest, found.of_operation) == (variable, nearest, of_operation)
+
+
+def test_known_variables_are_accepted() -> None:
+    nested = (
+        "SLOWWAVE_RELEVANCE_HALF_LIFE_DAYS__PROJECT",
+        "SLOWWAVE_OPERATIONS__DEDUPE_ENTITIES__PER_TYPE_THRESHOLDS__PERSON",
+    )
+    assert unknown_variables(dict.fromkeys([*known_variables(), *nested], "1")) == []
+
+
+def test_misspelt_operation_in_the_json_variable_is_found() -> None:
+    (found,) = unknown_variables({"SLOWWAVE_OPERATIONS": '{"dedupe_entites": {"enabled": false}}'})
+    assert (found.name, found.nearest) == ("operations.dedupe_entites", "dedupe_entities")
+
+
+def test_unknown_keys_of_a_namespace_are_found() -> None:
+    settings = {
+        "redact_txt": "all",
+        "decay_days": 3,
+        "operations": {"prune_edges": {"half_live_days": 3, "enabled": True}, "relevance": {"enabled": False}},
+    }
+    assert [(one.name, one.nearest) for one in unknown_keys(settings)] == [
+        ("redact_txt", "redact_text"),
+        ("operations.prune_edges.half_live_days", "half_life_days"),
+    ]
+
+
+def test_unknown_setting_warns_and_misspelt_switch_is_refused() -> None:
+    with pytest.warns(UserWarning, match="Did you mean redact_text"):
+        check_setting_names({"redact_txt": "all"})
+    with pytest.raises(SettingsError, match="Did you mean dedupe_entities"):
+        check_setting_names({"operations": {"dedupe_entites": {"enabled": False}}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_setting_names({"operations": {"dedupe_entities": {"enabled": False}}})
+
+
+def test_night_refuses_a_misspelt_switch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy(store, "of-variables")
+    toy(store, "of-settings", operations={"archive_stal": {"enabled": False}})
+    with pytest.raises(SettingsError, match=r"operations\.archive_stal .* Did you mean archive_stale"):
+        run_night(store, "of-settings")
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__DEDUPE_MEMORYS__ENABLED", "false")
+    with pytest.raises(SettingsError, match="DEDUPE_MEMORIES__ENABLED"):
+        run_night(store, "of-variables")
+
+
+def test_doctor_and_night_name_unknown_settings(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    toy(store, "harbour", redact_txt="all")
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__DEDUPE_MEMORYS__ENABLED", "false")
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert "Did you mean SLOWWAVE_OPERATIONS__DEDUPE_MEMORIES__ENABLED?" in out
+    assert "In the settings of harbour: redact_txt is not a setting" in out
+    code, _, err = run("night", "harbour")
+    assert (code, "Did you mean SLOWWAVE_OPERATIONS__DEDUPE_MEMORIES__ENABLED?" in err) == (1, True)
+    monkeypatch.delenv("SLOWWAVE_OPERATIONS__DEDUPE_MEMORYS__ENABLED")
+    with pytest.warns(UserWarning, match="redact_text"):
+        code, _, _ = run("night", "harbour")
+    assert code == 0
