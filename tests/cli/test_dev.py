@@ -20,6 +20,7 @@ from slowwave.cli import dev
 from slowwave.cli.session import open_store
 from slowwave.errors import Refused, StoreError
 from slowwave.store import server
+from tests.cli.conftest import Run
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -105,6 +106,27 @@ def test_what_is_missing_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(StoreError, match=r"dagster_webserver.*make up"):
         dev.dagster_environment()
+
+
+def test_dev_without_its_packages_is_refused_and_starts_no_server(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a bare wheel: one sentence, no traceback, and no PostgreSQL left running (F15)."""
+    monkeypatch.delenv("SLOWWAVE_DATABASE_URL")
+    monkeypatch.setattr(server, "start", lambda *_: pytest.fail("a server was started"))
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("dev")
+    assert (code, "is no checkout of Slowwave" in err) == (1, True)
+    for name in server.CHECKOUT_FILES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    code, _, err = run("dev")
+    assert (code, "dagster_webserver" in err, "Traceback" in err) == (1, True, False)
+    monkeypatch.setattr(dev, "check_installation", lambda: None)
+    code, _, err = run("dev", "--review-as", "mara")
+    assert (code, "slowwave[serve]" in err) == (2, True)
+    assert dev._account() == ""
 
 
 @pytest.mark.usefixtures("checkout")
@@ -219,6 +241,6 @@ def test_no_page_is_started_where_the_operator_has_one_or_the_name_may_not_sign(
     with pytest.raises(Refused, match="policy"):
         dev.review_beside("policy")
     monkeypatch.setattr("getpass.getuser", lambda: "policy")
-    assert dev.account() == ""
+    assert dev._account() == ""
     monkeypatch.setattr("getpass.getuser", lambda: "mara")
-    assert dev.account() == "mara"
+    assert dev._account() == "mara"

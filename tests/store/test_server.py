@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -186,12 +187,48 @@ def test_a_lost_password_file_is_a_sentence(home: Path) -> None:
 def test_home_follows_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From a subfolder of a checkout the same server is meant; SLOWWAVE_HOME wins."""
     (tmp_path / "checkout" / "docs").mkdir(parents=True)
-    (tmp_path / "checkout" / "workspace.yaml").touch()
+    for name in server.CHECKOUT_FILES:
+        (tmp_path / "checkout" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "checkout" / name).touch()
     monkeypatch.chdir(tmp_path / "checkout" / "docs")
     monkeypatch.setenv("SLOWWAVE_HOME", str(tmp_path / "elsewhere"))
     assert server.default_home() == tmp_path / "elsewhere"
     monkeypatch.delenv("SLOWWAVE_HOME")
     assert server.default_home() == tmp_path / "checkout" / ".slowwave"
+
+
+def test_home_outside_a_checkout_is_the_users_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a ``.slowwave`` of a parent folder nor somebody's ``workspace.yaml`` captures the user (F16)."""
+    (tmp_path / ".slowwave" / "postgres").mkdir(parents=True)
+    (tmp_path / "workspace.yaml").touch()
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    monkeypatch.delenv("SLOWWAVE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    assert server.default_home() == tmp_path / "me" / ".local" / "share" / "slowwave"
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert server.default_home() == tmp_path / "data" / "slowwave"
+
+
+def test_first_server_and_former_home_are_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first command says where the server is; a store by the former rule is named once, with the command that keeps it."""
+    former, home = tmp_path / ".slowwave", tmp_path / "data" / "slowwave"
+    (former / "postgres").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SLOWWAVE_HOME", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(home.parent))
+    try:
+        with pytest.warns(UserWarning, match="SLOWWAVE_HOME|created in") as noted:
+            assert server.start().home == home
+        sentences = [str(one.message) for one in noted]
+        assert f"export SLOWWAVE_HOME={former}" in sentences[0]
+        assert f"was created in {home}" in sentences[1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            server.start()
+    finally:
+        server.stop(home)
 
 
 def test_addresses_are_quoted() -> None:
