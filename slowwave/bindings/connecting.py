@@ -15,6 +15,7 @@ from slowwave.bindings.checks import Passed, diagnose_store, missing_grants, pas
 from slowwave.bindings.connected import (
     TABLE,
     ConnectedStore,
+    connected_stores,
     disconnect,
     enter_namespaces,
     namespaces_of,
@@ -27,6 +28,7 @@ from slowwave.bindings.fit import misfits
 from slowwave.errors import BindingError
 from slowwave.store.connect import Connection, Store
 from slowwave.store.doctor import Diagnosis
+from slowwave.store.namespaces import refuse_reserved
 
 _TAKEN: Final = """
 SELECT 1 FROM memory.namespaces n WHERE n.slug = %s
@@ -76,6 +78,7 @@ def connect_store(
                 f"{' '.join(wrong)} Correct the binding, or the names that you gave; nothing was connected."
             )
         _refuse_taken(connection, name, binding)
+        _refuse_connected(connection, name, binding, given)
         structure = structure_of(connection, binding)
         of = ConnectedStore(
             name, TABLE if own_text else kind, binding, given, structure, embedding_model, own_text=own_text
@@ -121,6 +124,7 @@ def _safe(name: str) -> str:
         )
     if name == "memory":
         raise BindingError("memory is our own, and connected always. Choose another name.")
+    refuse_reserved(name)
     return name
 
 
@@ -132,6 +136,26 @@ def _refuse_taken(connection: Connection, name: str, binding: Binding) -> None:
         raise BindingError(
             f"There is a namespace {slug} already, which is not of this store. Give the store a name by --name; nothing was connected."
         )
+
+
+def _refuse_connected(connection: Connection, name: str, binding: Binding, given: Mapping[str, str]) -> None:
+    """Refuse a table whose rows are read under another store's name: two namespaces would plan changes of the same rows."""
+    if "root" in given:  # files, which are copied to tables that all of them share
+        return
+    tables = _tables(binding)
+    for other in connected_stores(connection):
+        if other.name != name and "root" not in other.parameters and (shared := tables & _tables(other.binding)):
+            schema, table = min(shared)
+            raise BindingError(
+                f"{schema}.{table} is connected already, as {other.name}, and a table can be connected once: its rows would be in two "
+                f"namespaces. To connect it anew, give --name {other.name}, or first run `slowwave connect remove {other.name}`. "
+                "Nothing was connected."
+            )
+
+
+def _tables(binding: Binding) -> set[tuple[str, str]]:
+    """The tables that hold a binding's rows; those that only add to such a row may be shared."""
+    return {(bound.schema, bound.table) for bound in binding.tables.values() if bound.parent is None}
 
 
 def _refuse_missing(binding: Binding, gone: Sequence[BoundTable]) -> None:

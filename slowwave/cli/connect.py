@@ -267,14 +267,20 @@ app.command("write")(write)
 
 @app.command("remove")
 def remove(store: Annotated[str, typer.Argument(help="The store's name here.")], json: Json = False) -> None:
-    """Read a store no more. Nothing of it is changed, and what nights found in it stays."""
+    """Disconnect a store. None of its rows is changed, and its namespaces that had a plan keep their history."""
     from slowwave.folders.connecting import disconnect
+    from slowwave.night.namespace_removal import remove_unplanned
 
-    disconnect(open_store(), store)
+    opened = open_store()
+    disconnect(opened, store)
+    removed = remove_unplanned(opened, store)
     if json:
-        show_json({"store": store, "connected": False})
+        show_json({"store": store, "connected": False, "namespaces_removed": removed})
         return
-    say(f"The store {store} is disconnected: none of its rows was changed, and nights read it no more.")
+    say(f"The store {store} is disconnected: none of its rows was changed, and nights no longer read it.")
+    if removed:
+        say(f"{counted(len(removed), 'namespace')} without a plan {'was' if len(removed) == 1 else 'were'} removed.")
+    say("Namespaces with plans are kept with their history; nights leave them out.")
 
 
 def _connect(

@@ -52,11 +52,7 @@ VERBS: Final = {
         "switch",
         "Stop apply and undo in every process before the next batch, let them go on, or show whether they may.",
     ),
-    "namespace": Verb(
-        "switches",
-        "namespace",
-        "Show a namespace, or make it read-only or writable. An agent's own writes are not affected.",
-    ),
+    "namespace": Verb("namespaces", "app", "Show a namespace, change its settings, or remove it."),
     "why": Verb(
         "why", "why", "Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."
     ),

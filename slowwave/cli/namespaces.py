@@ -1,10 +1,15 @@
-"""``slowwave namespaces``: what there is, at a glance. It is asked for often, so it imports little."""
+"""``slowwave namespaces``, and ``slowwave namespace`` for one of them. The list is asked for often, so it imports little."""
 
 from __future__ import annotations
 
-from typing import Final
+import json as json_values
+from typing import Annotated, Final
 
-from slowwave.cli.session import Json, open_store, show_json, show_table
+import typer
+
+from slowwave.cli.listing import one_line
+from slowwave.cli.session import Json, Namespace, open_store, say, show_json, show_table
+from slowwave.errors import Refused
 from slowwave.plans.states import shown_state
 
 _NAMESPACES: Final = """
@@ -21,6 +26,9 @@ LEFT JOIN LATERAL (SELECT * FROM night.plans p WHERE p.namespace_id = n.id ORDER
 ORDER BY n.slug
 """
 """Of a connected store's, the memories that its last snapshot held: its tables are not counted for a list."""
+_NAMESPACE: Final = "SELECT slug, id::text, read_only, settings FROM memory.namespaces WHERE slug = %s"
+
+app = typer.Typer(help="Show a namespace, change its settings, or remove it.", no_args_is_help=True)
 
 
 def namespaces(json: Json = False) -> None:
@@ -40,3 +48,85 @@ def namespaces(json: Json = False) -> None:
             for row in rows
         ]
         show_table("Namespaces", ("namespace", "read-only", *columns[2:]), shown, first="demo")
+
+
+@app.command("show")
+def show(namespace: Namespace, json: Json = False) -> None:
+    """Show a namespace with its own settings."""
+    with open_store().connect("reader") as connection:
+        row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
+    if row is None:
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+    shown = dict(zip(("namespace", "id", "read_only", "settings"), row, strict=True))
+    if json:
+        show_json(shown)
+        return
+    say(f"namespace: {row[0]}")
+    say(f"id: {row[1]}")
+    say(f"read-only: {'yes' if row[2] else 'no'}")
+    say(f"settings: {one_line(json_values.dumps(row[3], ensure_ascii=False), 10_000)}")
+
+
+@app.command("set")
+def change(
+    namespace: Namespace,
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...",
+            help="Settings of docs/settings.md, such as enabled=false; values are JSON or text.",
+        ),
+    ] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option("--remove", metavar="KEY", help="A setting to remove, so that the default is used again."),
+    ] = None,
+    read_only: Annotated[
+        bool | None,
+        typer.Option("--read-only/--writable", help="Whether apply and undo may write it; agents may all the same."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Change a namespace's own settings, or make it read-only or writable."""
+    from slowwave.applying.switches import set_read_only
+    from slowwave.operations.setting_names import change_settings
+
+    given: dict[str, object] = {}
+    for pair in settings or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise Refused(f"{pair[:60]!r} is not a setting. Write it as KEY=VALUE; nothing was changed.")
+        try:
+            given[key] = json_values.loads(value)
+        except ValueError:
+            given[key] = value
+    if not given and not remove and read_only is None:
+        raise Refused("Give a setting as KEY=VALUE, --remove KEY, --read-only or --writable. Nothing was changed.")
+    store = open_store()
+    if given or remove:
+        change_settings(store, namespace, given, remove or ())
+    if read_only is not None:
+        set_read_only(store, namespace, read_only=read_only)
+    show(namespace, json=json)
+
+
+@app.command("remove")
+def remove(namespace: Namespace, json: Json = False) -> None:
+    """Delete a namespace without memory and plans, or end the nights of one whose history stays."""
+    from slowwave.night.namespace_removal import remove_namespace
+    from slowwave.texts.counted import counted
+
+    done = remove_namespace(open_store(), namespace)
+    if json:
+        show_json(done.to_json())
+        return
+    if done.deleted:
+        say(f"{namespace} is deleted. It held no memory and no plan, so nothing of it is kept.")
+        return
+    undo = f"for {counted(done.undo_retention_days, 'day')}" if done.undo_retention_days else "without limit"
+    say(
+        f"{namespace} holds no live memory, and its nights have ended (`enabled` is false). Its history is kept: plans, approvals and the "
+        f"journal without limit, undo {undo}, reports and findings for {counted(done.retention_days, 'day')}."
+    )
+    for table, rows in sorted(done.kept.items()):
+        say(f"{table}: {counted(rows, 'row')}", indent=2)

@@ -37,6 +37,7 @@ class NightTotals:
     looked: int = 0
     unchanged: int = 0
     removed: int = 0
+    off: int = 0
     held: int = 0
     new: int = 0
     carried: int = 0
@@ -44,6 +45,7 @@ class NightTotals:
     operations: dict[str, Counter[str]] = field(default_factory=dict)
     findings: Counter[str] = field(default_factory=Counter)
     held_back: Counter[str] = field(default_factory=Counter)
+    without_vectors: Counter[str] = field(default_factory=Counter)
     planned: list[_Planned] = field(default_factory=list)
     by_policy: list[str] = field(default_factory=list)
     failures: list[tuple[str, SlowwaveError]] = field(default_factory=list)
@@ -51,7 +53,10 @@ class NightTotals:
     def add(self, one: Night) -> None:
         """Count one night."""
         from slowwave.night.outcome import per_operation
+        from slowwave.operations.coverage import NO_VECTORS
 
+        blind = {name for name, r in {**one.reports, **one.proposals}.items() if r.skipped == NO_VECTORS}
+        self.without_vectors.update(blind)
         self.looked += 1
         self.removed += bool(one.removed_store)
         self.unchanged += bool(one.skipped) and not one.removed_store
@@ -88,9 +93,10 @@ class NightTotals:
             *([f"{nothing:,} with nothing to do"] if nothing else []),
             *([f"{self.unchanged:,} unchanged"] if self.unchanged else []),
             *([f"{self.removed:,} of stores that were removed and are not read"] if self.removed else []),
+            *([f"{self.off:,} whose nights are off"] if self.off else []),
             *([f"{len(self.failures):,} failed"] if self.failures else []),
         ]
-        say(f"{self.looked + len(self.failures):,} namespaces: {', '.join(parts)}.")
+        say(f"{self.looked + self.off + len(self.failures):,} namespaces: {', '.join(parts)}.")
         reviews, decided = sum(p.reviews for p in self.planned), sum(p.decided for p in self.planned)
         late = f", {self.deferred:,} deferred" if self.deferred else ""
         say(
@@ -100,6 +106,11 @@ class NightTotals:
             say(f"Found by audits: {_counts_text(self.findings)}.")
         if self.operations:
             say(f"Proposed: {_counts_text({name: sum(n.values()) for name, n in self.operations.items()})}.")
+        if self.without_vectors:
+            say(
+                f"Did not run where no memory has a vector: {_counts_text(self.without_vectors)} (namespaces). The night of one of them "
+                "names the command that changes it."
+            )
         for why, many in self.held_back.most_common(1):
             say(f"{counted(many, 'proposal is', 'proposals are')} not planned. {why}")
         if self.planned:

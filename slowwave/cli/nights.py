@@ -26,10 +26,11 @@ from slowwave.cli.session import (
     show_table,
     suggest,
 )
-from slowwave.errors import SlowwaveError
+from slowwave.errors import DreamDisabledError, SlowwaveError
 from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.latest import latest_plan
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import store_of
 from slowwave.texts.counted import counted
 
 if TYPE_CHECKING:
@@ -78,7 +79,13 @@ def night(
     names = chosen_namespaces(store, namespace)
     summary, shown = NightTotals(), list[dict[str, object]]()
     for name, found in _nights(store, names, force=force, ops=ops, now=instant, jobs=jobs):
-        if not isinstance(found, Night):
+        if isinstance(found, DreamDisabledError) and namespace == "ALL":
+            summary.off += 1
+            if json:
+                shown.append({"namespace": name, "skipped": str(found)})
+            elif len(names) == 1:
+                say(str(found))
+        elif not isinstance(found, Night):
             summary.failures.append((name, found))
         elif json:
             shown.append(found.to_json())
@@ -240,6 +247,8 @@ def score_night(one: Night) -> list[dict[str, object]]:
 
 def show_night(one: Night, store: Store) -> None:
     """One night as tables: findings per audit, items per planner, probes, and what to do next."""
+    from slowwave.operations.coverage import NO_VECTORS  # it brings Arrow
+
     if one.skipped:
         hint = "" if one.removed_store else " (--force plans all the same.)"
         say(f"{one.namespace}: nothing to do, {one.skipped}. 0 new items.{hint}")
@@ -262,6 +271,8 @@ def show_night(one: Night, store: Store) -> None:
     )
     if idle := [name for name, r in (*one.reports.items(), *one.proposals.items()) if r.skipped]:
         say(f"Did not run: {', '.join(idle)}.", indent=2)
+    if blind := sorted(name for name, r in {**one.reports, **one.proposals}.items() if r.skipped == NO_VECTORS):
+        show_missing_vectors(store, one.namespace, blind)
     for sentence in one.probes.sentences if one.probes else ():
         say(f"probe: {sentence}", indent=2)
     planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table has said it
@@ -280,6 +291,22 @@ def show_night(one: Night, store: Store) -> None:
     with store.connect("reader") as connection:
         before = latest_plan(connection, one.namespace) if one.state == "empty" and one.carried_items else None
         suggest_decision(undecided(connection, before or one.plan.plan_hash))
+
+
+def show_missing_vectors(store: Store, namespace: str, blind: Sequence[str]) -> None:
+    """Print which operations did not run because no memory has a vector, and the command that changes it."""
+    with store.connect("reader") as connection:
+        connected = store_of(connection, namespace)
+    say(
+        f"No memory of {namespace} has a vector, which {', '.join(blind)} need: nothing was compared by them.", indent=2
+    )
+    if connected:
+        suggest(
+            f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} anew",
+            f"{program()} connect table --file BINDING.toml --name {argument(connected)} --embedding-model MODEL",
+        )
+    else:
+        suggest("Embed them", f"{program()} reembed {argument(namespace)}")
 
 
 def _nights(

@@ -1,17 +1,13 @@
-"""``slowwave switch`` and ``namespace``: what may be written at all."""
+"""``slowwave switch``: whether anything may be applied at all."""
 
 from __future__ import annotations
 
-from json import dumps
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from slowwave.cli.listing import one_line
-from slowwave.cli.session import Json, Namespace, open_store, say, show_json
+from slowwave.cli.session import Json, open_store, say, show_json
 from slowwave.errors import Refused
-
-_NAMESPACE: Final = "SELECT slug, id::text, read_only, settings FROM memory.namespaces WHERE slug = %s"
 
 
 def switch(
@@ -40,29 +36,3 @@ def switch(
         return
     by_whom = f" It was set by {found.set_by}{f': {found.note}' if found.note else ''}." if found.set_by else ""
     say(f"apply is {shown['apply']} (database {shown['database']}, this environment {shown['environment']}).{by_whom}")
-
-
-def namespace(
-    namespace: Namespace,
-    read_only: Annotated[
-        bool | None, typer.Option("--read-only/--writable", help="Whether apply and undo may write it.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Show a namespace, or make it read-only or writable. An agent's own writes are not affected."""
-    from slowwave.applying.switches import set_read_only
-
-    store = open_store()
-    if read_only is not None:
-        set_read_only(store, namespace, read_only=read_only)
-    with store.connect("reader") as connection:
-        row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
-    if row is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
-    shown = dict(zip(("namespace", "id", "read_only", "settings"), row, strict=True))
-    if json:
-        show_json(shown)
-    else:
-        for name, value in shown.items():
-            told = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
-            say(f"{name}: {one_line(dumps(told, ensure_ascii=False), 10_000) if isinstance(told, dict) else told}")

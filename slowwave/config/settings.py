@@ -38,7 +38,7 @@ PROGRAM_VARIABLES: Final = frozenset(
 )
 """Variables with our prefix that are no settings: addresses, keys, folders and the switch of apply."""
 
-_OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a folder whose configuration it obeys
+OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a folder whose configuration it obeys
     (
         *(
             "embedding_endpoint",
@@ -331,7 +331,7 @@ class Settings(BaseSettings):
         """Environment settings with a namespace's own on top; an unknown name is ignored, and so are addresses and ``pages_git``:
         whoever may write a namespace's settings must not send its memory, and the key, elsewhere, nor have git run. The endpoint has the
         model that variables name: a namespace of an offline model does without it."""
-        known = {k: v for k, v in nested(overlay).items() if k in cls.model_fields and k not in _OPERATORS}
+        known = {k: v for k, v in nested(overlay).items() if k in cls.model_fields and k not in OPERATORS}
         if known.get("embedding_model") in OFFLINE_MODELS:
             known["embedding_endpoint"] = ""
         asked = _asked(known)

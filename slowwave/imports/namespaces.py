@@ -15,6 +15,7 @@ from slowwave.errors import ImportRefused, StoreError
 from slowwave.language.embedder import Embedder, embedder_for
 from slowwave.store import tables
 from slowwave.store.load import load_rows
+from slowwave.store.namespaces import refuse_reserved
 
 NAMESPACES: Final = uuid5(NAMESPACE_URL, "slowwave:namespace")
 """A namespace's id is ``uuid5(NAMESPACES, slug)``."""
@@ -46,6 +47,7 @@ def claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str], m
 
     A new one keeps the model that its first vectors are of, whatever the default is later. That of an endpoint is the variables' to say.
     """
+    refuse_reserved(slug)
     settings = {"embedding_model": model} if model in OFFLINE_MODELS else {}
     row = {"id": namespace_id(slug), "slug": slug, "settings": settings}
     if made := load_rows(connection, tables.namespaces, [row]):

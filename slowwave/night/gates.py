@@ -141,7 +141,7 @@ def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], Un
         return Closed("disabled", f"{name} is disabled: `enabled` is false in its settings or in SLOWWAVE_ENABLED.")
     if connection.execute(_READ_ONLY, (scope,)).fetchone():
         return Closed("read_only", f"{name} is read-only: nothing that a night plans could be applied to it.")
-    if not asked.weekly and (same := unchanged()):
+    if (same := unchanged()) and (same.removed or not asked.weekly):
         since = f"{name} is {same.why}: nothing was written, and no setting or verdict changed."
         return Closed("unchanged", f"{name} has nothing to do: {same.why}." if same.removed else since)
     if asked.weekly and (why := _budget_spent(connection, scope, settings)):

@@ -23,6 +23,8 @@ NIGHTLY_HOUR: Final = 3
 _STATUS: Final = f"""
 SELECT n.slug AS namespace, n.read_only, n.settings,
   {ENABLED} AS enabled,
+  EXISTS (SELECT 1 FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
+    WHERE k.namespace_id = n.id AND s.disconnected_at IS NOT NULL) AS store_removed,
   coalesce(p.plan_hash, '') AS plan_hash, coalesce(p.state, '') AS state, p.recorded_at, p.expires_at,
   coalesce(night.item_counts(p.plan_hash), '{{}}') AS counts,
   CASE WHEN p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() THEN i.decided ELSE 0 END AS to_approve,
@@ -135,6 +137,7 @@ class _Row:
     read_only: bool
     settings: Any
     enabled: bool
+    store_removed: bool
     plan_hash: str
     state: str
     recorded_at: datetime | None
@@ -173,7 +176,7 @@ def _status(row: _Row, now: datetime) -> NamespaceStatus:
         conflicts=row.conflicts,
         run=_run(row),
         last_night=row.last_success,
-        last_failure=row.last_failure if failed_since else None,
+        last_failure=row.last_failure if failed_since and not row.store_removed else None,
         last_apply=row.last_apply,
         next_night=_next(row, now),
     )
@@ -190,6 +193,8 @@ def _run(row: _Row) -> str:
 
 
 def _next(row: _Row, now: datetime) -> datetime | str:
+    if row.store_removed:
+        return "store removed"
     if not row.enabled:
         return "off"
     if row.read_only:

@@ -100,7 +100,8 @@ def run_night(
 ) -> Night:
     """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
 
-    An unchanged namespace is skipped unless ``force``, or operations, a scope or ``now`` are given; ``run_id`` is a run that is open
+    An unchanged namespace is skipped unless ``force``, or operations, a scope or ``now`` are given; one of a disconnected store is always
+    skipped. ``run_id`` is a run that is open
     already. ``now`` plans as if it were that instant: ages, windows and what has ended follow it, and on unchanged data the same instant
     gives the same plan. It is no journey in time: rows are those that the store holds today, and apply stamps the real instant.
     ``shared`` is what was looked at with other namespaces (``slowwave.night.several``).
@@ -112,9 +113,11 @@ def run_night(
     scope = scope or DreamScope()
     names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
     asked_for_all = names is None and not scope.narrows and now is None
-    if not shared.noted:
+    same = unchanged(store, namespace)
+    if not shared.noted and not (same and same.removed):
         look_at_store(store, namespace)
-    if not force and asked_for_all and (same := unchanged(store, namespace)):
+        same = unchanged(store, namespace)  # it may have noted changes
+    if same and (same.removed or (asked_for_all and not force)):
         return Night(namespace, skipped=same.why, removed_store=same.removed)
     run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))
     say = _steps(store, run_id, progress, every=0.0 if shared.snapshot is None else _SELDOM)

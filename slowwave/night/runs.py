@@ -34,16 +34,18 @@ _READ_REASON: Final = 20_000  # characters of it that are looked at
 
 _LAST_WHOLE: Final = """
 SELECT n.settings AS overlay, r.settings_fingerprint, r.started_at,
-  (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) = r.change_counter AS unchanged,
-  (SELECT s.name FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
-   WHERE k.namespace_id = n.id AND s.disconnected_at IS NOT NULL) AS removed
-FROM memory.namespaces n JOIN LATERAL (SELECT * FROM night.runs r
+  (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) = r.change_counter AS unchanged, removed.store AS removed
+FROM memory.namespaces n
+LEFT JOIN LATERAL (SELECT s.name AS store FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
+  WHERE k.namespace_id = n.id AND s.disconnected_at IS NOT NULL) removed ON true
+LEFT JOIN LATERAL (SELECT * FROM night.runs r
   WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL
   AND r.parameters - 'reason' - 'weekly' - 'dry_run' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true
-WHERE n.slug = %s AND r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (
-  SELECT 1 FROM night.conflicts v
-  WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)
-AND NOT EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.namespace_id = n.id AND w.recorded_at > r.started_at)
+WHERE n.slug = %s AND (removed.store IS NOT NULL
+  OR (r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (
+    SELECT 1 FROM night.conflicts v
+    WHERE v.namespace_id = n.id AND v.resolved_at > r.started_at AND position(':' in v.resolved_by) = 0)
+  AND NOT EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.namespace_id = n.id AND w.recorded_at > r.started_at)))
 """
 _LAST_NIGHTS: Final = """
 SELECT r.night, r.weekly, extract(epoch FROM now() - coalesce(r.night, n.recorded_at))::float / 3600 AS hours,
@@ -58,21 +60,23 @@ WHERE n.id = %s
 
 @dataclass(frozen=True, slots=True)
 class _LastWhole:
-    """The last plan run of a whole namespace that stands, the namespace's own settings now, whether rows changed since, and the name of its
-    store where that was removed."""
+    """The last valid plan run of the whole namespace, the namespace's own settings now, and whether rows changed since.
+
+    ``removed`` names the namespace's store if that is disconnected; there may be no run then.
+    """
 
     overlay: object
     settings_fingerprint: str | None
-    started_at: datetime
-    unchanged: bool
+    started_at: datetime | None
+    unchanged: bool | None
     removed: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """``since`` which night nothing has changed, and the store whose namespace it is where that was ``removed``: its rows are not read."""
+    """Why a night would find nothing new: nothing changed ``since`` the last one, or the namespace's store was ``removed``."""
 
-    since: datetime
+    since: datetime | None
     removed: str = ""
 
     @property
@@ -84,18 +88,21 @@ class Unchanged:
 
 
 def unchanged(store: Store, namespace: str) -> Unchanged | None:
-    """Whether a night would find nothing new: same change counter, settings and verdicts, a plan run that is still valid.
+    """Return why a night would find nothing new, or None if it may find something.
 
-    A night that was asked for some operations or rows alone has not looked at the rest, and does not count.
+    Nothing is new if change counter, settings and verdicts are those of the last valid night of the whole namespace, or if the
+    namespace belongs to a store that is disconnected, whose rows are not read.
     """
     with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_LastWhole)) as cursor:
         last = cursor.execute(_LAST_WHOLE, (namespace,)).fetchone()
+    if last is not None and last.removed:
+        return Unchanged(last.started_at, last.removed)
     if last is None or not last.unchanged:
         return None
     overlay: Mapping[str, object] = last.overlay if isinstance(last.overlay, dict) else {}
     if Settings.for_namespace(overlay).fingerprint() != last.settings_fingerprint:
         return None
-    return Unchanged(last.started_at, last.removed or "")
+    return Unchanged(last.started_at)
 
 
 @dataclass(frozen=True, slots=True)

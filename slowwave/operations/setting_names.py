@@ -1,4 +1,4 @@
-"""Names of settings that Slowwave does not know: misspelt variables, keys of a namespace and options of operations.
+"""Names of settings: those that Slowwave does not know, and changes of a namespace's own.
 
 An unknown name has no effect, so a person who misspells one believes that it has. ``slowwave doctor`` and every night name them; a night
 refuses those of operations, because a misspelt switch lets an operation run that a person has switched off.
@@ -6,21 +6,23 @@ refuses those of operations, because a misspelt switch lets an operation run tha
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
+from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
 from slowwave.config.former_names import FORMER_NAMES
 from slowwave.config.operations import OperationSettings
-from slowwave.config.settings import PREFIX, PROGRAM_VARIABLES, Settings
-from slowwave.errors import SettingsError
+from slowwave.config.settings import OPERATORS, PREFIX, PROGRAM_VARIABLES, Settings
+from slowwave.errors import Refused, SettingsError
 from slowwave.operations.registry import operations
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
@@ -28,6 +30,8 @@ from slowwave.store.doctor import Diagnosis
 _OPERATIONS: Final = "operations"
 _DELIMITER: Final = "__"
 _SETTINGS: Final = "SELECT slug, settings FROM memory.namespaces WHERE settings <> '{}' ORDER BY slug"
+_SETTINGS_TO_CHANGE: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s FOR NO KEY UPDATE"
+_SET_SETTINGS: Final = "UPDATE memory.namespaces SET settings = %s WHERE slug = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,58 @@ def check_setting_names(settings: Mapping[str, object]) -> None:
             f"{' '.join(f'{one.finding} {one.meant}'.strip() for one in wrong)} Nothing was planned, because operations would run "
             "with other settings than those meant. Correct or remove the name; docs/settings.md lists all settings."
         )
+
+
+def change_settings(
+    store: Store, namespace: str, given: Mapping[str, object], removed: Sequence[str] = ()
+) -> dict[str, object]:
+    """Set keys of a namespace's own settings, and remove others; return the settings as they are now.
+
+    A key of an operation is written with dots: ``operations.prune_edges.half_life_days``. It takes the owner's login. Raises ``Refused``
+    for an unknown namespace or key, for a key that only variables may set, and for a value that cannot be; nothing is changed then.
+    """
+    with store.connect("owner") as connection, connection.transaction():
+        row = connection.execute(_SETTINGS_TO_CHANGE, (namespace,)).fetchone()
+        if row is None:
+            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+        settings: dict[str, Any] = copy.deepcopy(row[0]) if isinstance(row[0], dict) else {}
+        changed: dict[str, Any] = {}
+        for key, value in given.items():
+            _put(settings, key.split("."), value)
+            _put(changed, key.split("."), value)
+        for key in removed:
+            _take(settings, key.split("."))
+        if wrong := unknown_keys(changed):
+            raise Refused(f"{wrong[0].finding} {wrong[0].remedy} Nothing was changed.")
+        if kept := sorted(set(changed) & OPERATORS):
+            raise Refused(
+                f"{kept[0]} is an address or a folder, which only the variable {PREFIX}{kept[0].upper()} sets: whoever may write a "
+                "namespace's settings must not send its memory elsewhere. Nothing was changed."
+            )
+        made = Settings.for_namespace(settings)
+        for operation in operations().values():
+            if operation.options is not None:
+                made.options(operation.name, operation.options)
+        connection.execute(_SET_SETTINGS, (Jsonb(settings), namespace))
+    return settings
+
+
+def _put(settings: dict[str, Any], path: Sequence[str], value: object) -> None:
+    for part in path[:-1]:
+        inner = settings.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise Refused(f"{part} is set to a value that has no keys. Remove it first; nothing was changed.")
+        settings = inner
+    settings[path[-1]] = value
+
+
+def _take(settings: dict[str, Any], path: Sequence[str]) -> None:
+    holder: Any = settings
+    for part in path[:-1]:
+        holder = holder.get(part) if isinstance(holder, dict) else None
+    if not isinstance(holder, dict) or path[-1] not in holder:
+        raise Refused(f"{'.'.join(path)} is not set in the namespace's own settings. Nothing was changed.")
+    del holder[path[-1]]
 
 
 def diagnose_settings(store: Store | None) -> list[Diagnosis]:

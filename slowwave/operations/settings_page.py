@@ -289,7 +289,8 @@ _HEAD: Final = """\
 
 Environment variables `SLOWWAVE_…`; a namespace's own `settings` (JSON in `memory.namespaces`) go on top, except addresses, paths
 and `pages_git`. A plan's hash covers them. Unknown names have no effect: `slowwave doctor` and every night name them with the nearest known
-name, and a night refuses a misspelt operation or option. This page is made from the settings model: `python -m slowwave.operations.settings_page`.
+name, and a night refuses a misspelt operation or option. `slowwave namespace set NAMESPACE KEY=VALUE` changes a namespace's own, such as
+`operations.prune_edges.half_life_days=30`. This page is made from the settings model: `python -m slowwave.operations.settings_page`.
 
 | Setting | Default | Meaning |
 | --- | --- | --- |

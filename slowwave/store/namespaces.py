@@ -11,6 +11,9 @@ from slowwave.store.connect import Connection, Store
 if TYPE_CHECKING:
     from slowwave.config.settings import Settings
 
+RESERVED_NAMES: Final = frozenset(("ALL", "show", "set", "remove"))
+"""``slowwave night ALL`` means every namespace, and the others are the commands of ``slowwave namespace``."""
+
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 _SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
 _ALL: Final = "SELECT slug FROM memory.namespaces ORDER BY slug"
@@ -35,12 +38,27 @@ def refuse_connected(connection: Connection, namespaces: Iterable[str], why: str
         raise Refused(f"{row[0]} is a namespace of the connected store {row[1]}: {why}")
 
 
+def refuse_reserved(namespace: str) -> None:
+    """Refuse a new namespace whose name a command would take for one of its own words."""
+    if namespace in RESERVED_NAMES:
+        raise Refused(
+            f"A namespace cannot be called {namespace!r}: commands use the words {', '.join(sorted(RESERVED_NAMES))}. "
+            "Choose another name; nothing was written."
+        )
+
+
 def namespace_id(connection: Connection, namespace: str) -> str:
     """The id of a namespace by its name; an unknown one is refused."""
     found = connection.execute(_ID, (namespace,)).fetchone()
     if found is None:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
     return str(found[0])
+
+
+def store_of(connection: Connection, namespace: str) -> str:
+    """Return the name of the connected store that a namespace belongs to; empty for our own memory."""
+    row = connection.execute(_CONNECTED, ([namespace],)).fetchone()
+    return str(row[1]) if row else ""
 
 
 def namespace_settings(connection: Connection, namespace: str) -> Settings:

@@ -11,6 +11,7 @@ from slowwave.agents.langgraph_store import SlowwaveStore
 from slowwave.bindings.connecting import connect_store
 from slowwave.cli import session
 from slowwave.errors import Refused
+from slowwave.night.gates import due
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import refuse_connected
 from tests.bindings.clients import run_as_owner
@@ -50,6 +51,64 @@ def test_from_a_table_to_its_audits_in_three_commands(store: Store, run: Run, tm
     secret = store.owner.split(":")[2].split("@")[0]
     assert kept is not None
     assert all(secret not in text for text in (out, shown, night, listed, str(kept[0])))
+
+
+def test_removed_store_leaves_nothing_that_fails(store: Store, run: Run, tmp_path: Path) -> None:
+    """Before its first night its namespaces go with it; after one they stay, and every kind of night leaves them out (F10)."""
+    run_as_owner(store, MADE, "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea'), ('ben', 'likes tea')")
+    file = tmp_path / "notes.toml"
+    file.write_text(NOTES)
+    connect = ("connect", "table", store.owner, "--file", str(file), "--grant")
+    assert run(*connect)[0] == 0
+    code, out, _ = run("connect", "remove", "notes")
+    assert (code, "2 namespaces without a plan were removed." in out) == (0, True)
+    assert json.loads(run("namespaces", "--json")[1]) == []
+    assert run(*connect)[0] == 0
+    with store.connect("owner") as connection:  # a night that failed, as those after a removal did
+        connection.execute(
+            "INSERT INTO night.runs (id, namespace_id, mode, state) SELECT gen_random_uuid(), id, 'plan', 'crashed' FROM memory.namespaces"
+        )
+    assert run("night", "notes-ben")[0] == 0
+    assert json.loads(run("connect", "remove", "notes", "--json")[1])["namespaces_removed"] == ["notes-anna"]
+    for more in ((), ("--force",), ("--ops", "census")):
+        code, out, err = run("night", "ALL", *more)
+        assert (code, "its store notes was removed" in out) == (0, True), err
+    (status,) = json.loads(run("status", "--json")[1])
+    assert (status["namespace"], status["next_night"], status["last_failure"]) == ("notes-ben", "store removed", None)
+    assert due(store, "notes-ben", weekly=True).closed is not None
+
+
+def test_night_of_a_table_without_vectors_names_what_did_not_run(store: Store, run: Run, tmp_path: Path) -> None:
+    """Duplicates and contradictions are not looked for by silence: the night names the operations and the command (F11)."""
+    run_as_owner(
+        store,
+        MADE,
+        "INSERT INTO notes (owner, body) VALUES ('anna', 'Ana prefers window seats.'), ('anna', 'Ana prefers window seats'), ('ben', 'x')",
+    )
+    file = tmp_path / "notes.toml"
+    file.write_text("".join(line for line in NOTES.splitlines(keepends=True) if not line.startswith("vector")))
+    assert run("connect", "table", store.owner, "--file", str(file), "--grant")[0] == 0
+    code, out, _ = run("night", "notes-anna")
+    shown = " ".join(out.split())
+    assert code == 0
+    assert "No memory of notes-anna has a vector, which " in shown
+    assert "dedupe_memories" in shown.split("has a vector, which ")[1].split("need")[0]
+    assert "slowwave connect table --file BINDING.toml --name notes --embedding-model MODEL" in shown
+    code, out, _ = run("night", "ALL", "--force")
+    assert "Did not run where no memory has a vector: " in " ".join(out.split())
+
+
+def test_table_is_connected_under_one_name(store: Store, run: Run, tmp_path: Path) -> None:
+    """Two namespaces over the same rows would plan changes of the same rows (F30)."""
+    run_as_owner(store, MADE, "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea')")
+    file = tmp_path / "notes.toml"
+    file.write_text(NOTES)
+    assert run("connect", "table", store.owner, "--file", str(file), "--grant")[0] == 0
+    code, _, err = run("connect", "table", store.owner, "--file", str(file), "--name", "again")
+    assert (code, "public.notes is connected already, as notes" in err) == (2, True)
+    assert run("connect", "table", store.owner, "--file", str(file), "--name", "notes")[0] == 0, "anew, under its name"
+    code, _, err = run("connect", "table", store.owner, "--file", str(file), "--name", "set")
+    assert (code, "commands use the words" in err) == (2, True)
 
 
 def test_a_folder_is_connected_by_its_path(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,6 +193,7 @@ def test_whose_rows_of_a_table_are_is_told_by_a_key_a_column_or_not_at_all(
         code, out, _ = run("connect", *command, *options, "--name", name, "--grant", "--json")
         found = json.loads(out)
         assert (code, found["rows"]["read"], found["namespaces"]) == (0, 3, number)
+        assert run("connect", "remove", name)[0] == 0
 
 
 def test_memory_is_not_added_to_a_namespace_of_a_store(store: Store, run: Run, tmp_path: Path) -> None:
@@ -169,7 +229,7 @@ def test_memory_is_not_added_to_a_namespace_of_a_store(store: Store, run: Run, t
 
 def test_what_keeps_a_store_from_its_nights_is_named_with_what_to_do(store: Store, run: Run) -> None:
     """One after the other: rights, a trigger, row security that hides rows, tables that changed; then the store is let go."""
-    collection(store)
+    names = collection(store)
     troubles = [
         ("REVOKE SELECT ON mem0 FROM slowwave_reader", 'GRANT SELECT ON "public"."mem0" TO slowwave_reader;'),
         ("REVOKE UPDATE ON mem0 FROM slowwave_applier", 'GRANT UPDATE ON "public"."mem0" TO slowwave_applier;'),
@@ -201,7 +261,11 @@ def test_what_keeps_a_store_from_its_nights_is_named_with_what_to_do(store: Stor
         2,
         True,
     )
-    assert json.loads(run("connect", "remove", "mem0", "--json")[1]) == {"store": "mem0", "connected": False}
+    assert json.loads(run("connect", "remove", "mem0", "--json")[1]) == {
+        "store": "mem0",
+        "connected": False,
+        "namespaces_removed": names,
+    }
     assert "mem0" not in run("doctor")[1]
     assert json.loads(run("connect", "list", "--json")[1]) == []
 

@@ -114,9 +114,9 @@ def test_the_switch_and_read_only_namespaces(store: Store, run: Run) -> None:
     assert (code, "moving house" in err) == (2, True)
     assert "zoe: moving house" in run("switch")[1]
     assert read(run, "switch", "apply", "on", "--by", "zoe")["apply"] == "on"
-    assert read(run, "namespace", slug, "--read-only")["read_only"] is True
+    assert read(run, "namespace", "set", slug, "--read-only")["read_only"] is True
     code, _, err = run("dream", slug, "--mode", "apply", "--ops", OPS, "--by", "mara")
     assert (code, "read-only" in err) == (2, True)
-    assert "read_only: yes" in run("namespace", slug)[1]
-    assert read(run, "namespace", slug, "--writable")["read_only"] is False
+    assert "read-only: yes" in run("namespace", "show", slug)[1]
+    assert read(run, "namespace", "set", slug, "--writable")["read_only"] is False
     assert read(run, "dream", slug, "--mode", "apply", "--ops", OPS, "--by", "mara")["state"] == "completed"

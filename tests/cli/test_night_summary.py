@@ -21,7 +21,7 @@ def test_many_namespaces_are_told_on_one_page(store: Store, run: Run, monkeypatc
     """Totals, what audits found and planners propose, where most waits, who failed, and commands; all of it with --verbose or as JSON."""
     names = collection(store)
     run_as_owner(
-        store, f"""UPDATE memory.namespaces SET settings = '{{"enabled": false}}' WHERE slug = '{names[-1]}'"""
+        store, f"""UPDATE memory.namespaces SET settings = '{{"redact_text": "some"}}' WHERE slug = '{names[-1]}'"""
     )
     monkeypatch.setattr(session, "width_of", lambda _: 80)
     code, out, err = run("night", "ALL")
@@ -45,14 +45,20 @@ def test_many_namespaces_are_told_on_one_page(store: Store, run: Run, monkeypatc
     alone = run("night", names[0], "--force", "--ops", "resolve_conflicts")[1]
     assert ("nothing new: " in alone, "nothing new: resolve_conflicts" in alone) == (True, False), "its table says it"
     assert f"plans review {names[0]} --plan {shown[names[0]][:12]}" in alone, "what waits in the plan before"
-    assert err.startswith(f"{names[-1]}: Nights are off in {names[-1]}")
+    assert err.startswith(f"{names[-1]}: The setting redact_text cannot be 'some'")
     verbose = run("night", "ALL", "--force", "--verbose", "--jobs", "2")[1]
     assert all(f"{name}: audits" in verbose for name in planned)
     assert run("night", "ALL")[1].startswith("4 namespaces: 0 with a plan, 3 unchanged, 1 failed.")
+    code, _, err = run("namespace", "set", names[0], "enabled=false")
+    assert code == 0, err
+    assert run("night", "ALL")[1].startswith(
+        "4 namespaces: 0 with a plan, 2 unchanged, 1 whose nights are off, 1 failed."
+    )
+    assert run("namespace", "set", names[0], "--remove", "enabled")[0] == 0
     assert run("connect", "remove", "mem0")[0] == 0
     gone = run("night", "ALL")[1]
     assert " ".join(gone.split()).startswith(
-        "4 namespaces: 0 with a plan, 3 of stores that were removed and are not read, 1 failed."
+        "3 namespaces: 0 with a plan, 3 of stores that were removed and are not read."
     )
     assert "slowwave connect --help" in gone
     assert "unchanged" not in gone
