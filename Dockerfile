@@ -9,7 +9,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY dbt_like_sql dbt_like_sql
 COPY slowwave slowwave
 RUN --mount=type=cache,target=/root/.cache/pip \
-    /opt/slowwave/bin/pip install --disable-pip-version-check -c constraints.txt '.[dagster,otel,openlineage]'
+    /opt/slowwave/bin/pip install --disable-pip-version-check -c constraints.txt '.[dagster,otel,openlineage,serve]'
 
 FROM python:3.11-slim-trixie
 # git commits the pages of a workspace (SLOWWAVE_PAGES_GIT). Debian's mirrors keep one version of it, so a pinned one would not build.
@@ -43,7 +43,7 @@ ENV PATH=/opt/slowwave/bin:$PATH \
     DAGSTER_DISABLE_TELEMETRY=1
 VOLUME ["/var/lib/slowwave", "/var/lib/dagster/storage"]
 USER 10001:10001
-EXPOSE 3000
+EXPOSE 3000 4600 7070
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:3000/server_info', timeout=4)"]
 CMD ["dagster-webserver", "-h", "0.0.0.0", "-p", "3000", "-w", "workspace.yaml"]

@@ -18,6 +18,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from slowwave.reviewing.entrance import entrance_of
 from slowwave.store.connect import ROLES, Store
 from slowwave.store.doctor import diagnose
 from slowwave.store.migrate import migrate
@@ -224,9 +225,21 @@ def test_services_get_the_addresses_that_they_need_and_no_others() -> None:
     assert variable is not None
     assert all(variable[1] in service["environment"] for service in OURS.values())
     stores = {name for name, service in OURS.items() if "SLOWWAVE_DATABASE_URL" in service["environment"]}
-    assert stores == {"migrate", "code"}
+    assert stores == {"migrate", "code", "serve", "review"}
     asked = set(re.findall(r"\$\{(\w+)", (ROOT / "compose.yaml").read_text()))
     assert asked == set(re.findall(r"^(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+
+
+def test_image_has_what_the_review_page_and_http_need() -> None:
+    """Both are services of compose.yaml, published on loopback alone, and their extra is in the image (F21)."""
+    (extras,) = re.findall(r"'\.\[([\w,]+)\]'", DOCKERFILE)
+    assert {"dagster", "serve"} <= set(extras.split(","))
+    for name, port in (("serve", 7070), ("review", 4600)):
+        assert OURS[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
+        assert f"{port}" in " ".join(OURS[name]["command"])
+    options = dict(re.findall(r"--(host|port|origin) (\S+)", OURS["review"]["command"][2]))
+    entrance = entrance_of(options["host"], int(options["port"]), reviewer="mara", origin=options["origin"])
+    assert entrance.link().startswith("http://127.0.0.1:4600/")
 
 
 @pytest.mark.parametrize("major", MODERN)

@@ -38,7 +38,7 @@ def test_the_first_ten_minutes(store: Store, programs: Path, tmp_path: Path) -> 
                 promised += 1
             continue
         if language not in ("sh", "python"):
-            assert block == "pip install slowwave\n"
+            assert "pip install .\n" in block
             continue
         hash_ = re.search(r"plans approve diary ([0-9a-f]{12})", all_said)
         item = re.search(r"^([0-9a-f]{8})  0\.\d+  resolve_conflicts", all_said, re.MULTILINE)

@@ -37,7 +37,12 @@ def review(
         list[str] | None,
         typer.Option(help="An IP address that the proxy comes from; again for another. No one else is believed."),
     ] = None,
-    origin: Annotated[str, typer.Option(help="The page's address in people's browsers, behind a proxy.")] = "",
+    origin: Annotated[
+        str,
+        typer.Option(
+            help="The page's address in people's browsers, behind a proxy; with --by, of a container's port that is published on loopback."
+        ),
+    ] = "",
     link: Annotated[
         bool,
         typer.Option(
@@ -58,7 +63,7 @@ def review(
     from slowwave.reviewing.running import noted
     from slowwave.serving.listening import answer
 
-    proxied = bool(user_header or proxy or origin)
+    proxied = bool(user_header or proxy or (origin and not by))
     if not (by or proxied):
         raise Refused(
             "Drafts and signatures bear the name of who reviews: give yours with --by NAME. Nothing was served."

@@ -147,10 +147,14 @@ def entrance_of(
 ) -> Entrance:
     """The entrance of a page that listens at ``host`` and ``port``.
 
-    A loopback address gives links to ``reviewer``; every other one needs a proxy with a login: its ``user_header``, the addresses it
-    comes from, and the ``origin`` (``https://review.example.com``) under which people see the page. Raises ``Refused`` where a name, an
-    address or one of these is missing or is none.
+    A loopback address gives links to ``reviewer``, and so does an ``origin`` with a loopback address: the port of a container that is
+    published on this machine alone. Every other address needs a proxy with a login: its ``user_header``, the addresses it comes from, and
+    the ``origin`` (``https://review.example.com``) under which people see the page. Raises ``Refused`` where a name, an address or one of
+    these is missing or is none.
     """
+    if origin and reviewer and not (user_header or proxies) and is_loopback(urlsplit(_origin(origin)).hostname or ""):
+        check_reviewer(reviewer)
+        return Entrance((_origin(origin),), reviewer)
     addresses = frozenset(_address(p) for p in proxies)
     if not (user_header or addresses or origin):
         if not is_loopback(host):

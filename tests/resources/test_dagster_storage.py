@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -78,3 +79,25 @@ def test_connections_that_the_server_ended_are_made_again(home: Path, postgres: 
     )
     assert ended.fetchall() == [(True,)]
     _use(home, "after")
+
+
+def test_documented_instance_stores_runs_by_an_ordinary_address(
+    postgres: server.Server, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plain ``postgresql://`` address in the dagster.yaml of docs/dagster.md: runs are stored and announced to listeners (F18)."""
+    page = (ROOT / "docs" / "dagster.md").read_text()
+    (settings,) = re.findall(r"^```yaml\n(storage:.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "dagster.yaml").write_text(settings)
+    monkeypatch.setenv("SLOWWAVE_DAGSTER_URL", postgres.url(database))
+
+    @dg.op
+    def nothing() -> None: ...
+
+    @dg.job
+    def quiet() -> None:
+        nothing()
+
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        run = quiet.execute_in_process(instance=instance)
+        assert [record.dagster_run.run_id for record in instance.get_run_records()] == [run.run_id]
+        assert dg.DagsterEventType.RUN_SUCCESS in {event.dagster_event_type for event in instance.all_logs(run.run_id)}
