@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from slowwave.bindings.connected import connected_store
@@ -9,6 +11,8 @@ from slowwave.bindings.writing import why_not_writable, why_unfit
 from slowwave.errors import Refused
 from slowwave.mutations.bound_relations import bound_catalogue, row_types
 from slowwave.mutations.catalogue import OWN, Catalogue
+from slowwave.mutations.mutation import Identified
+from slowwave.plans.lowering import find_unexplained_items
 from slowwave.store.connect import Connection
 
 _PATIENCE: Final = "SET LOCAL lock_timeout = '5s'"
@@ -29,4 +33,10 @@ def catalogue_of(connection: Connection, namespace_id: str, *, undoing: bool = F
         raise Refused(f"{why} Nothing was {'undone' if undoing else 'applied'}.")
     if connection.info.transaction_status.name == "INTRANS":
         connection.execute(_PATIENCE)
-    return bound_catalogue(of.binding, None if scope.whole else scope.native, row_types(connection, of.binding))
+    catalogue = bound_catalogue(of.binding, None if scope.whole else scope.native, row_types(connection, of.binding))
+
+    def unexplained(connection: Connection, items: Sequence[Identified]) -> Mapping[str, str]:
+        found = find_unexplained_items(connection, of.binding, of.model, catalogue, items)
+        return {item: what.reason for item, what in found.items()}
+
+    return replace(catalogue, unexplained=unexplained)

@@ -37,6 +37,7 @@ from slowwave.texts.counted import counted
 from slowwave.texts.quotation import quotable
 
 if TYPE_CHECKING:
+    from slowwave.mutations.lowering import Unexplained
     from slowwave.plans.diff import ItemChange
     from slowwave.plans.duration import ApplyEstimate
     from slowwave.plans.items import Item
@@ -107,11 +108,15 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a plan: what it asks a person first, then what it would do, and the command that approves it."""
+    from slowwave.plans.diff import unexplained_changes, unexplained_lines
+    from slowwave.plans.lowering import unexplained_items
     from slowwave.plans.row_names import named_rows, read_names
     from slowwave.plans.selection import Selection, choose
 
     store = open_store()
     found = read_stored(store, namespace, plan)
+    open_ = [s.item for s in found.items if s.status in ("pending", "approved")]
+    forged = unexplained_items(store, found.header.namespace_id, open_)
     takes = _duration(store, found)
     size = limit if json or limit else _SHOWN
     chosen = choose(found.items, Selection(_commas(decision), _commas(operation), sort, size, page))
@@ -123,6 +128,10 @@ def show(
         )
         items = chosen.items if about or sort != "plan" else found.items
         told = {"counts": found.counts, "state": found.shown_state, "apply": takes.to_json()}
+        told["unexplained"] = {
+            id_: {"reason": what.reason, "cells": [asdict(c) for c in unexplained_changes(id_, what)]}
+            for id_, what in forged.items()
+        }
         show_json(replace(found, items=items).to_json() | told | about)
         return
     say(
@@ -131,6 +140,9 @@ def show(
     )
     for sentence in (*_sentences(found), *takes.sentences()):
         say(sentence, indent=2)
+    for id_, what in forged.items():
+        say(f"Item {id_}:")
+        print_writing(unexplained_lines(id_, what), indent=2)
     with store.connect("reader") as connection:
         lacking = half_signed(connection, namespace, found.plan_hash)
     for one in lacking:
@@ -194,7 +206,8 @@ def diff(
     json: Json = False,
 ) -> None:
     """Show what a plan would change: each row by its name, pages by line, claims, and what of a memory's text would be lost."""
-    from slowwave.plans.diff import changes, physical_changes, rewordings
+    from slowwave.plans.diff import changes, physical_changes, rewordings, unexplained_lines
+    from slowwave.plans.lowering import unexplained_items
     from slowwave.plans.row_changes import row_changes
     from slowwave.plans.row_names import named_rows, read_names
     from slowwave.plans.writings import KINDS, cited, writing
@@ -208,13 +221,16 @@ def diff(
     texts |= stored_texts(store, [id_ for stored, item in shown for id_ in cited(item.mutation, stored.status)])
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows(item for _, item in shown), found.header.namespace_id)
+    forged = unexplained_items(store, found.header.namespace_id, [item for _, item in shown])
     if json:
-        show_json([_diff_json(stored, item, names, texts) for stored, item in shown])
+        show_json([_diff_json(stored, item, names, texts, forged.get(item.id)) for stored, item in shown])
         return
     digits = prefix_length([s.id for s in found.items])
     hidden = 0
     for stored, item in shown:
         print_item(stored, item, names, 36 if every else digits)
+        if item.id in forged:
+            print_writing(unexplained_lines(item.id, forged[item.id]), indent=2)
         if item.mutation.kind in KINDS:
             print_writing(writing(item.mutation, texts), indent=2)
         elif not every:
@@ -375,8 +391,10 @@ def quoted(found: Sequence[ItemChange]) -> list[ItemChange]:
     return [replace(c, before=quotable(c.before), after=quotable(c.after)) for c in found]
 
 
-def _diff_json(stored: StoredItem, item: Item, names: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, object]:
-    from slowwave.plans.diff import changes, physical_changes
+def _diff_json(
+    stored: StoredItem, item: Item, names: Mapping[str, str], texts: Mapping[str, str], forged: Unexplained | None
+) -> dict[str, object]:
+    from slowwave.plans.diff import changes, physical_changes, unexplained_changes
     from slowwave.plans.row_changes import row_changes
     from slowwave.plans.row_names import called
     from slowwave.plans.writings import KINDS, writing
@@ -388,6 +406,8 @@ def _diff_json(stored: StoredItem, item: Item, names: Mapping[str, str], texts: 
         "lines": list(told),
         "changes": [asdict(c) for c in quoted(changes(item))],
         "physical": [asdict(c) for c in quoted(physical_changes(item))],
+        "unexplained": [asdict(c) for c in unexplained_changes(stored.id, forged)] if forged else [],
+        "refused": forged.reason if forged else "",
     }
 
 

@@ -45,6 +45,8 @@ ItemId = Annotated[str, typer.Argument(help="The id of an item or of a claim, or
 
 def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = False) -> None:
     """Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."""
+    from slowwave.plans.diff import unexplained_lines
+    from slowwave.plans.lowering import unexplained_items
     from slowwave.plans.why import why as account
     from slowwave.plans.writings import cited
 
@@ -68,6 +70,8 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     say(f"{chosen.operation} · {chosen.decision} · {chosen.risk} risk · {state}")
     out.print()
     say(explained.sentence)
+    for id_, forged in unexplained_items(store, found.header.namespace_id, [chosen]).items():
+        print_writing(unexplained_lines(id_, forged))
     out.print()
     if lines := explained.side_by_side():
         title = "What the plan saw" if chosen.mutation.keep else "What it would change"

@@ -105,6 +105,8 @@ def apply_items(
         for batch in ("batch_cells", "batch_rows"):
             connection.execute(f"DELETE FROM {batch} WHERE item_id = ANY(%s)".encode(), (list(stale),))
     fresh = [item for item in items if item.id not in stale]
+    for item_id, why in catalogue.unexplained(connection, fresh).items():
+        raise Refused(f"Item {item_id} was not applied. {why}")
     written: dict[str, set[str]] = defaultdict(set)
     for item in fresh:
         for write in item.mutation.change.writes:

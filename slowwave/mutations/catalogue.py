@@ -7,7 +7,7 @@ cell's ``key`` holds it: the text of a PostgreSQL array of its key columns, in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -15,7 +15,8 @@ from typing import Final
 from slowwave.errors import Refused
 from slowwave.mutations.cells import column_of, is_counter, row_columns, sql_type, table_of
 from slowwave.mutations.change import ROW
-from slowwave.mutations.mutation import Mutation
+from slowwave.mutations.mutation import Identified, Mutation
+from slowwave.store.connect import Connection
 from slowwave.store.tables import DERIVED_COLUMNS, VECTORS, metadata
 
 
@@ -154,16 +155,23 @@ def _no_change(mutation: Mutation) -> str:
     return "It would change a store that this namespace is not of." if mutation.physical else ""
 
 
+def _explain_all(connection: Connection, items: Sequence[Identified]) -> Mapping[str, str]:
+    """Find no item of which a physical part could differ: in our own memory items have none."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """The relations that a namespace's items may touch, by their names, and the values that their scopes ask for.
 
-    ``fault`` says what a mutation's change of a store that is not ours does that it may not, empty when it may.
+    ``fault`` says what a mutation's change of a store that is not ours does that it may not, empty when it may. ``unexplained`` returns
+    the items of which that change does not follow from their own cells, each with a sentence; their rows are locked when it is called.
     """
 
     relation: Callable[[str], Relation]
     parameters: Mapping[str, object] = field(default_factory=dict)
     fault: Callable[[Mutation], str] = _no_change
+    unexplained: Callable[[Connection, Sequence[Identified]], Mapping[str, str]] = _explain_all
 
     def check(self, mutation: Mutation) -> None:
         """Refuse a mutation whose change is not one of this store."""

@@ -94,11 +94,19 @@ def _fault(binding: Binding, bound: BoundTable, row: str, key: str, named: Colle
     if len(native) != len(bound.key) or row_id_of(binding, bound, native) != row:
         return f"Row {row} of {name_of(bound)} is not the one that its key names."
     if bound.parent:
-        parent = binding.tables[bound.parent.table]
-        mine = dict(zip((k.column for k in bound.key), native, strict=True))
-        theirs = {their: mine.get(own) for own, their in bound.parent.columns}
-        keys = tuple(theirs.get(k.column) for k in parent.key)
-        if None in keys:  # its key does not tell whose it is; that the rows were sealed together has to do
+        owner = owner_of(binding, bound, native)
+        if owner is None:  # ``slowwave.plans.lowering`` reads whose row it is
             return ""
-        row = row_id_of(binding, parent, tuple(str(k) for k in keys))
+        row = owner
     return "" if row in named else f"It would change row {row} of {name_of(bound)}, which it is not about."
+
+
+def owner_of(binding: Binding, bound: BoundTable, native: tuple[str, ...]) -> str | None:
+    """Return the id of the row to which a row of a child table belongs, or None where its native key does not name that row."""
+    if bound.parent is None:
+        return None
+    parent = binding.tables[bound.parent.table]
+    mine = dict(zip((k.column for k in bound.key), native, strict=True))
+    theirs = {their: mine.get(own) for own, their in bound.parent.columns}
+    keys = [key for k in parent.key if (key := theirs.get(k.column)) is not None]
+    return row_id_of(binding, parent, tuple(keys)) if len(keys) == len(parent.key) else None

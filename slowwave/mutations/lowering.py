@@ -19,6 +19,7 @@ import numpy as np
 
 from slowwave.bindings.binding import Binding, BoundColumn, BoundTable, Constant
 from slowwave.bindings.row_ids import row_id_of
+from slowwave.errors import Refused
 from slowwave.mutations.bound_relations import APART, RETIRED, cell_of
 from slowwave.mutations.cells import (
     TOLD,
@@ -30,13 +31,17 @@ from slowwave.mutations.cells import (
     Value,
     Write,
     canonical_json,
+    delete_json,
+    insert_json,
+    seen_json,
     sql_type,
+    write_json,
 )
 from slowwave.mutations.change import OVERLAY, ROW, Change
-from slowwave.mutations.change_limits import name_of, retired_rows
+from slowwave.mutations.change_limits import change_fault, name_of, owner_of, retired_rows
 from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.native_rows import NativeRow
-from slowwave.mutations.vectors import encode
+from slowwave.mutations.native_rows import KeyedRow, NativeRow
+from slowwave.mutations.vectors import encode, literal
 
 _OF_TEXT: Final = frozenset({"memory_versions", "memory_vectors"})
 """Logical tables that lie in the row of the memory itself, or belong to it."""
@@ -75,11 +80,209 @@ def lower(binding: Binding, bound: BoundTable, mutation: Mutation, rows: Mapping
     return lowering.change()
 
 
+@dataclass(frozen=True, slots=True)
+class Unexplained:
+    """The physical part of an item that does not follow from its logical part.
+
+    ``reason`` is a sentence that names the first such cell. ``cells`` are the writes, deletes and new rows that nothing explains; there
+    are none where the physical part only lacks something.
+    """
+
+    reason: str
+    cells: Change
+
+
+def rows_to_read(binding: Binding, mutation: Mutation) -> dict[str, set[str]]:
+    """Return the native keys, by table, of the rows that have to be read before ``find_unexplained`` can compare a sealed mutation.
+
+    These are rows of which the sealed part holds a hash and no cells, because they go, and child rows whose keys do not name their parents.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    change = mutation.physical
+    if change is None or _has_fault(binding, mutation):
+        return found
+    tables = {name_of(bound): bound for bound in binding.tables.values()}
+    for delete in change.deletes:
+        if delete.table in tables:
+            found[tables[delete.table].name].add(delete.key)
+    for write in change.writes:
+        bound = tables.get(write.cell.table)
+        if bound and bound.parent and owner_of(binding, bound, _native(write.cell.key)) is None:
+            found[bound.name].add(write.cell.key)
+    return found
+
+
+def find_unexplained(
+    binding: Binding, model: str, mutation: Mutation, read: Mapping[str, Mapping[str, KeyedRow]]
+) -> Unexplained | None:
+    """Lower a sealed mutation again from the values that it saw, and return what its physical part has beside or without the result.
+
+    Args:
+        binding: The binding of the store that the item's namespace is in.
+        model: The name under which the store's vectors are compared; a new vector has to be of that model.
+        mutation: A mutation as it was sealed, with its physical part.
+        read: Table → native key → row, of those that ``rows_to_read`` names and that are there. A row that changed since is left to the
+            check of what is stale, so that an item whose rows changed is skipped at apply and not refused here.
+    """
+    sealed = mutation.physical
+    if not concerns(binding, mutation):
+        if sealed is None:
+            return None
+        return Unexplained(f"It would change tables of {binding.title}, and is about none of its rows.", sealed)
+    if sealed is None or mutation.table not in binding.tables:
+        return Unexplained(
+            f"It is about rows of {binding.title}, and does not hold what is written there.", sealed or Change()
+        )
+    try:
+        if fault := change_fault(binding, mutation) or _vector_fault(binding, model, mutation):
+            return Unexplained(fault, sealed)
+        rows, unread = _sealed_rows(binding, mutation, sealed, read)
+        lowering = _Lowering(binding, binding.tables[mutation.table], rows, unread)
+        lowering.take(mutation)
+        return _difference(lowering.change(), sealed)
+    except (Unlowered, Refused) as problem:
+        return Unexplained(f"Its physical part does not hold what the change that it shows rests on. {problem}", sealed)
+    except (ValueError, KeyError, TypeError, IndexError):  # values that no lowering makes: no JSON, no key, no vector
+        return Unexplained("Its physical part holds values that no version of Slowwave writes.", sealed)
+
+
+def _has_fault(binding: Binding, mutation: Mutation) -> bool:
+    """Whether a mutation's change is one that ``find_unexplained`` refuses before it compares anything."""
+    try:
+        return bool(change_fault(binding, mutation))
+    except ValueError:
+        return True
+
+
+def _vector_fault(binding: Binding, model: str, mutation: Mutation) -> str:
+    """Name a vector of another model than the store's, or one that comes without the text it is the vector of."""
+    vectors = {(i.row, i.key) for i in mutation.inserts if i.table == "memory_vectors"}
+    vectors |= {(w.cell.row, w.cell.key) for w in mutation.writes if w.cell.table == "memory_vectors"}
+    texts = {str(i.values.get("memory_id")) for i in mutation.inserts if i.table == "memory_versions"}
+    for row, of in sorted(vectors):
+        if of != model:
+            return (
+                f"It has a vector of the model {of[:64]!r} for row {row}, and {binding.title} is searched by {model!r}."
+            )
+        if row not in texts:
+            return f"It has a vector for row {row}, and no text of which that is the vector."
+    return ""
+
+
+def _sealed_rows(
+    binding: Binding, mutation: Mutation, sealed: Change, read: Mapping[str, Mapping[str, KeyedRow]]
+) -> tuple[dict[str, NativeRow], frozenset[str]]:
+    """Build the rows as the sealed part saw them, and the ids of those that go and are no longer as it saw them."""
+    bound = binding.tables[mutation.table]
+    tables = {name_of(one): one for one in binding.tables.values()}
+    keys: dict[tuple[str, str], str] = {}
+    cells: dict[tuple[str, str], dict[str, str | None]] = defaultdict(dict)
+    overlay: dict[str, dict[str, str]] = defaultdict(dict)
+    hashes: dict[tuple[str, str], str] = {}
+    unread: set[str] = set()
+    seen = [(cell, value) for guard in sealed.guards for cell, value in guard.cells()]
+    for cell, value in (*seen, *((w.cell, w.seen) for w in sealed.writes)):
+        text = None if value is None else str(value)
+        if cell.table == OVERLAY and cell.key == bound.name and text is not None:
+            overlay[cell.row][cell.column] = text
+        elif cell.table in tables:
+            column = tables[cell.table].columns.get(cell.column)
+            vector = column is not None and column.type in ("vector", "halfvec") and text is not None
+            keys[cell.table, cell.row] = cell.key
+            cells[cell.table, cell.row][cell.column] = literal(str(text)) if vector else text
+    for delete in sealed.deletes:
+        place = (delete.table, delete.row)
+        keys[place], hashes[place] = delete.key, str(delete.seen[ROW])
+        now = read.get(tables[delete.table].name, {}).get(delete.key)
+        if now is not None and now.hash == hashes[place]:
+            cells[place] = dict(now.cells)
+        else:
+            unread.add(delete.row)
+    about = sorted(rewritten(mutation) | retired_rows(mutation))
+    children: dict[str, dict[str, list[NativeRow]]] = defaultdict(lambda: defaultdict(list))
+    for child in binding.children(bound.name):
+        for (table, row), key in keys.items():
+            if table == name_of(child):
+                now = read.get(child.name, {}).get(key)
+                owner = owner_of(binding, child, _native(key)) or (
+                    now.owner if now and row not in unread else about[0] if about else ""
+                )
+                one = NativeRow(row, key, cells[table, row], hashes.get((table, row), ""))
+                children[owner][child.name].append(one)
+    named = {*mutation.row_ids(), *about, *overlay, *(row for table, row in keys if table == name_of(bound))}
+    named |= {g.row for g in mutation.guards if g.table == bound.name} | {w.cell.row for w in mutation.writes}
+    rows: dict[str, NativeRow] = {}
+    for row in named:
+        place = (name_of(bound), row)
+        theirs = {name: tuple(found) for name, found in children[row].items()}
+        rows[row] = NativeRow(
+            row, keys.get(place, ""), cells[place], hashes.get(place, ""), overlay.get(row, {}), theirs
+        )
+    return rows, frozenset(unread)
+
+
+def _difference(expected: Change, sealed: Change) -> Unexplained | None:
+    """Compare two changes by their canonical JSON, guards cell by cell."""
+    due = (
+        {*map(write_json, expected.writes)},
+        {*map(delete_json, expected.deletes)},
+        {*map(insert_json, expected.inserts)},
+    )
+    more = Change(
+        writes=tuple(w for w in sealed.writes if write_json(w) not in due[0]),
+        deletes=tuple(d for d in sealed.deletes if delete_json(d) not in due[1]),
+        inserts=tuple(i for i in sealed.inserts if insert_json(i) not in due[2]),
+    )
+    there = (
+        {*map(write_json, sealed.writes)},
+        {*map(delete_json, sealed.deletes)},
+        {*map(insert_json, sealed.inserts)},
+    )
+    checked, due_checks = ({seen_json(*c) for g in side.guards for c in g.cells()} for side in (sealed, expected))
+    for action, place in (
+        *(("write", f"{w.cell.table}.{w.cell.column} of row {w.cell.row}") for w in more.writes),
+        *(("delete", f"row {d.row} of {d.table}") for d in more.deletes),
+        *(("add", f"row {i.row} of {i.table}") for i in more.inserts),
+    ):
+        return Unexplained(f"It would {action} {place}, which does not follow from the change that it shows.", more)
+    for action, place in (
+        *(
+            ("write", f"{w.cell.table}.{w.cell.column} of row {w.cell.row}")
+            for w in expected.writes
+            if write_json(w) not in there[0]
+        ),
+        *(("delete", f"row {d.row} of {d.table}") for d in expected.deletes if delete_json(d) not in there[1]),
+        *(("add", f"row {i.row} of {i.table}") for i in expected.inserts if insert_json(i) not in there[2]),
+        *(
+            ("check", f"{c.table}.{c.column} of row {c.row}")
+            for g in expected.guards
+            for c, s in g.cells()
+            if seen_json(c, s) not in checked
+        ),
+        *(
+            ("leave unchecked", f"{c.table}.{c.column} of row {c.row}")
+            for g in sealed.guards
+            for c, s in g.cells()
+            if seen_json(c, s) not in due_checks
+        ),
+    ):
+        return Unexplained(f"It does not {action} {place}, as the change that it shows requires.", more)
+    return None
+
+
+def _native(key: str) -> tuple[str, ...]:
+    found: object = json.loads(key)
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
 @dataclass(slots=True)
 class _Lowering:
+    """One mutation on its way to a change. The texts of ``unread`` rows are not at hand, so they are not compared."""
+
     binding: Binding
     bound: BoundTable
     rows: Mapping[str, NativeRow]
+    unread: frozenset[str] = frozenset()
     writes: dict[Cell, Write] = field(default_factory=dict)
     guards: dict[tuple[str, str, str], dict[str, Value]] = field(default_factory=lambda: defaultdict(dict))
     passed: list[Guard] = field(default_factory=list)
@@ -300,7 +503,7 @@ class _Lowering:
         return self.bound.columns[name].column
 
     def _same_text(self, row: NativeRow, version: Value) -> None:
-        if version != str(version_of(row.id, text_in(self.bound, row))):
+        if row.id not in self.unread and version != str(version_of(row.id, text_in(self.bound, row))):
             raise Unlowered(f"Row {row.id} says something else since the snapshot.", changed=True)
 
 

@@ -68,6 +68,41 @@ def native_rows(
     }
 
 
+@dataclass(frozen=True, slots=True)
+class KeyedRow:
+    """One row that was found by its native key: the texts of its cells, its hash, and for a child table the id of the row it belongs to."""
+
+    cells: Mapping[str, str | None]
+    hash: str
+    owner: str
+
+
+def rows_by_key(
+    connection: Connection, binding: Binding, bound: BoundTable, catalogue: Catalogue, keys: Collection[str]
+) -> dict[str, KeyedRow]:
+    """Read the rows of a bound table that have one of the native ``keys``, whoever's they are, without vectors: key → row.
+
+    One statement, which finds the rows by the table's own index.
+    """
+    relation = catalogue.relation(name_of(bound))
+    parent = binding.tables[bound.parent.table] if bound.parent else None
+    own = {theirs: mine for mine, theirs in bound.parent.columns} if bound.parent else {}
+    named = ", ".join(f"t.{quoted_name(own[k.column])}::text" for k in (parent.key if parent else ()))
+    joined = " AND ".join(f"{mine} = {other.format('b')}" for mine, other in relation.key)
+    query = (
+        f"SELECT b.key, {_texts(relation, bound, 'NULL::uuid')}, {relation.row_hash('t')}, jsonb_build_array({named}) "
+        f"FROM unnest(%(keys)s::text[]) b (key) JOIN {relation.sql} t ON {joined}"
+    )
+    parameters = {**catalogue.parameters, "keys": sorted(keys), "vectors": []}
+    found: dict[str, KeyedRow] = {}
+    for key, cells, hash_, owner in connection.execute(query.encode(), parameters):
+        native = tuple(map(str, owner)) if isinstance(owner, list) and None not in owner else ()
+        found[str(key)] = KeyedRow(
+            _cells(cells), str(hash_), row_id_of(binding, parent, native) if parent and native else ""
+        )
+    return found
+
+
 def cell_names(bound: BoundTable) -> list[str]:
     """The cells of a bound table but those that hold vectors."""
     names = [cell_of(bound, n) for n, c in bound.columns.items() if c.type not in ("vector", "halfvec")]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Final
 
 from slowwave.mutations.cells import TOLD, VERSION, Value
 from slowwave.mutations.change import Change
+from slowwave.mutations.lowering import Unexplained
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.vectors import decode
 from slowwave.plans.items import Item
 from slowwave.store.tables import VECTORS
 from slowwave.texts.losses import Losses
+from slowwave.texts.quotation import quotable
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,21 @@ def changes(item: Item) -> list[ItemChange]:
 def physical_changes(item: Item) -> list[ItemChange]:
     """What an item writes to the tables of a store that is not ours, by their names and keys; nothing in our own memory."""
     return _listed(item.id, item.mutation.physical) if item.mutation.physical else []
+
+
+def unexplained_changes(item_id: str, found: Unexplained) -> list[ItemChange]:
+    """Return the physical cells of an item that its logical part does not explain, without what screening would redact."""
+    listed = _listed(item_id, found.cells)
+    return [replace(c, before=str(quotable(c.before)), after=str(quotable(c.after))) for c in listed]
+
+
+def unexplained_lines(item_id: str, found: Unexplained) -> list[str]:
+    """Format a warning that an item writes to its store what it does not show, and each such cell, for whoever would approve it."""
+    lines = [f"It does not do what it shows, so it can be neither approved nor applied. {found.reason}"]
+    for c in unexplained_changes(item_id, found):
+        where = ".".join(part for part in (c.table, c.column) if part)
+        lines.append(f"not explained: {where} of row {c.row}: {c.before} → {c.after}")
+    return lines
 
 
 def _listed(item_id: str, change: Mutation | Change) -> list[ItemChange]:

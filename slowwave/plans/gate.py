@@ -24,6 +24,7 @@ from slowwave.plans.items import Item
 from slowwave.plans.judgement import Judgement, beyond_ordinary_caps, judge
 from slowwave.plans.latest import find_plan, latest_plan
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
+from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
 from slowwave.plans.signatures import half_signed, missing_signatures, signed_by
 from slowwave.runs.ledger import move_run
@@ -153,7 +154,9 @@ def sign_items(
     operation may not, or do not pass their probes and are not forced; to a policy also where the plan, or they with what is approved
     already, are beyond the caps that hold without housekeeping.
     """
-    refuse_unpermitted((s.item for s in chosen), "approved")
+    items = [s.item for s in chosen]
+    refuse_unpermitted(items, "approved")
+    refuse_unexplained(store, plan.header.namespace_id, items, "approved")
     judged = judge(store, connection, plan, chosen)
     _refuse_probes(plan, judged, force=force, note=note)
     if approver == POLICY and any(beyond_ordinary_caps(probes) for probes in (plan.probes, judged.record)):

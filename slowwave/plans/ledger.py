@@ -19,6 +19,7 @@ from psycopg.types.json import Jsonb
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.mutations.cells import canonical_json
 from slowwave.plans.items import FOLLOWS, Item, Sealed, content_id
+from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.seal import Header, Plan, hash_of, plan_hash
 from slowwave.plans.states import shown_state
 from slowwave.reports.model import Finding
@@ -154,9 +155,10 @@ def write_plan(
     the plans before it as they are. Any other plan of a whole night supersedes those that wait or are not fully applied. A dry-run, and a
     plan of some operations or rows or as of another instant, takes the place of a waiting one that was asked for in the same way, and
     stands beside all others. A proposal's plan gives way to one of the same proposal alone. The same plan, recorded before, keeps its
-    state.
+    state. Raises ``Refused`` for an item that would write to a connected store what it does not show.
     """
     new = [i for i in plan.items if i.id not in carried]
+    refuse_unexplained(store, plan.header.namespace_id, new, "planned")
     state = "awaiting_approval" if new else "empty"
     header = plan.header
     with store.connect("planner") as connection, connection.transaction():

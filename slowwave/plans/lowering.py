@@ -1,4 +1,5 @@
-"""Items of a namespace whose rows lie in a store that is not ours, lowered to what they come to there, before they are sealed.
+"""Items of a namespace whose rows lie in a store that is not ours, lowered to what they come to there, before they are sealed, and
+compared with it when they are sealed, approved, shown and applied.
 
 What the store cannot hold is left out, with the reason; so is what rests on rows that changed since the snapshot, which the next night sees
 anew. Texts are rewritten only where the store's own derived columns, its vectors above all, come out of the same recipes.
@@ -14,14 +15,25 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
+import psycopg
+
 from slowwave.bindings.binding import Binding
 from slowwave.bindings.checks import recipes
 from slowwave.bindings.connected import connected_store, reading
+from slowwave.errors import Refused
 from slowwave.mutations.bound_relations import bound_catalogue, row_types
 from slowwave.mutations.catalogue import Catalogue
-from slowwave.mutations.lowering import Unlowered, concerns, lower, rewritten
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.native_rows import NativeRow, native_rows
+from slowwave.mutations.lowering import (
+    Unexplained,
+    Unlowered,
+    concerns,
+    find_unexplained,
+    lower,
+    rewritten,
+    rows_to_read,
+)
+from slowwave.mutations.mutation import Identified, Mutation
+from slowwave.mutations.native_rows import NativeRow, native_rows, rows_by_key
 from slowwave.plans.items import Item
 from slowwave.store.connect import Connection, Store
 from slowwave.texts.counted import counted
@@ -129,6 +141,58 @@ def lowered_items(
                 left_out[item.operation][str(problem)] += 1
     off = {operation: _said(reasons) for operation, reasons in left_out.items()}
     return LoweredItems(tuple(kept), off, changed)
+
+
+def unexplained_items(store: Store, namespace_id: str, items: Sequence[Identified]) -> dict[str, Unexplained]:
+    """Find the items of a namespace of which the physical part does not follow from the logical one: item id → what differs.
+
+    Items of our own memory have no physical part, and one that has is found. Rows that go, and child rows whose keys do not name their
+    parents, are read from the store, two statements a table at most; all else is compared without it.
+    """
+    if not items:
+        return {}
+    with store.connect("reader") as connection:
+        found = connected_store(connection, namespace_id)
+        if found is None:
+            why = "It would change a store that this namespace is not of."
+            return {i.id: Unexplained(why, i.mutation.physical) for i in items if i.mutation.physical}
+        of, scope = found
+        with reading(of):
+            catalogue = bound_catalogue(
+                of.binding, None if scope.whole else scope.native, row_types(connection, of.binding)
+            )
+            return find_unexplained_items(connection, of.binding, of.model, catalogue, items)
+
+
+def find_unexplained_items(
+    connection: Connection, binding: Binding, model: str, catalogue: Catalogue, items: Sequence[Identified]
+) -> dict[str, Unexplained]:
+    """The same with a binding and a catalogue at hand. Raises ``Refused`` for native keys that the store's columns cannot hold."""
+    keys: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        for table, of_item in rows_to_read(binding, item.mutation).items():
+            keys[table] |= of_item
+    try:
+        read = {
+            table: rows_by_key(connection, binding, binding.tables[table], catalogue, wanted)
+            for table, wanted in sorted(keys.items())
+        }
+    except psycopg.DataError as problem:
+        raise Refused(
+            f"An item names a row of {binding.title} by a key that no row can have. Reject the plan and run the night again. "
+            "Nothing was done."
+        ) from problem
+    found = ((i.id, find_unexplained(binding, model, i.mutation, read)) for i in items)
+    return {item: what for item, what in found if what}
+
+
+def refuse_unexplained(store: Store, namespace_id: str, items: Sequence[Identified], done: str) -> None:
+    """Refuse items of which one would write to a connected store what it does not show; ``done`` says what was not done."""
+    for item, found in unexplained_items(store, namespace_id, items).items():
+        raise Refused(
+            f"Item {item} does not do what it shows. {found.reason} Reject the plan and run the night again; if it happens again, "
+            f"the plan was not made by Slowwave. Nothing was {done}."
+        )
 
 
 def _lowered(

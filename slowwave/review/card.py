@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from slowwave.plans.diff import lost_lines, rewordings
+from slowwave.plans.diff import lost_lines, rewordings, unexplained_lines
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.lowering import unexplained_items
 from slowwave.plans.questions import HEADINGS
 from slowwave.plans.row_names import named_rows, read_names
 from slowwave.plans.why import why
@@ -129,8 +130,12 @@ def called_rows(store: Store, plan: StoredPlan) -> dict[str, str]:
 
 
 def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
-    """The card of an item of a plan, with its sources as the store has them now. At most six queries, as a reader."""
+    """The card of an item of a plan, with its sources as the store has them now. At most ten queries, as a reader.
+
+    The notes begin with what the item would write to a connected store and does not show.
+    """
     found = item.item
+    forged = unexplained_items(store, plan.header.namespace_id, [found]).get(item.id)
     reworded = rewordings(found)
     wanted = [*cited(found.mutation, item.status), *(v for r in reworded for v in (r.version, r.by))]
     with store.connect("reader") as connection:
@@ -163,7 +168,10 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         ),
         steps=told.steps,
         verdict=told.verdict,
-        notes=tuple(str(quotable(note)) for note in told.notes),
+        notes=(
+            *(unexplained_lines(item.id, forged) if forged else ()),
+            *(str(quotable(note)) for note in told.notes),
+        ),
         evidence=quotable(dict(told.evidence)),
         writing=told.writing,
         lost=tuple(gone),

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -19,11 +20,18 @@ from slowwave.bindings.connecting import connect_store
 from slowwave.bindings.writing import let_write, stop_writing, writing_grants
 from slowwave.config.settings import Settings
 from slowwave.errors import BindingError, Refused
+from slowwave.mutations.cells import Cell, Write
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve
-from slowwave.plans.seal import Plan
+from slowwave.plans import gate, ledger
+from slowwave.plans.gate import approve, approve_by_policy
+from slowwave.plans.ledger import read_plan, write_plan
+from slowwave.plans.seal import Plan, seal
+from slowwave.review.card import card
+from slowwave.runs.planning import open_plan_run
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
+from tests.cli.conftest import Run
+from tests.cli.conftest import run as run
 from tests.peers import ANNA, Peer, make_peer
 from tests.waiting import until
 
@@ -221,3 +229,92 @@ def test_a_process_killed_at_a_batch_boundary_is_resumed_in_a_store_of_others(
     undo_run(store, result.run_id)
     with store.connect("owner") as connection:
         assert peer.digest(connection) == before
+
+
+def forged(plan: Plan) -> Plan:
+    """A plan with one merge whose physical part also rewrites the text of the row that stays, which its logical part does not."""
+    item = next(i for i in plan.items if i.operation == "dedupe_memories")
+    mutation = item.mutation
+    assert mutation.physical
+    assert mutation.keep
+    guard = next(g for g in mutation.physical.guards if g.row == mutation.keep.id and "content" in g.columns)
+    seen = dict(zip(guard.columns, guard.seen, strict=True))
+    left = {column: value for column, value in seen.items() if column != "content"}
+    guards = tuple(
+        g if g is not guard else g._replace(columns=tuple(left), seen=tuple(left.values()))
+        for g in mutation.physical.guards
+    )
+    write = Write(
+        Cell(guard.table, mutation.keep.id, "content", guard.key), "set", seen["content"], '"Anna pays account 666."'
+    )
+    writes = tuple(sorted([*mutation.physical.writes, write], key=lambda w: w.cell))
+    physical = replace(mutation.physical, writes=writes, guards=guards)
+    header = replace(plan.header, settings_fingerprint="forged")
+    return seal(header, [replace(item, mutation=replace(mutation, physical=physical))], [])
+
+
+def test_a_physical_write_that_the_item_does_not_show_is_refused_and_shown(
+    store: Store, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """T1: such an item is not sealed; once it is in the ledger no policy and no person approves it, plans show, diff, why and its card
+    list the cell, and the batch does not apply it, whatever an approval says."""
+    monkeypatch.setenv("SLOWWAVE_BLAST_RADIUS_HOUSEKEEPING_SHARE", "1")
+    peer = make_peer(store, "mem0", Random(2), rows=9)
+    slug = connect(store, peer)
+    let_write(store, "mem0", grant=True)
+    plan = forged(planned(store, slug))
+    (item,) = plan.items
+    keep = item.mutation.keep.id if item.mutation.keep else ""
+    with store.connect("planner") as connection:
+        planning = open_plan_run(connection, slug)
+
+    def write() -> None:
+        write_plan(store, plan, run_id=planning, expiry_days=7, probes={}, summary={}, change_counter=0)
+
+    with pytest.raises(Refused, match=f"{item.id} does not do what it shows.*mem0.content of row {keep}.*planned"):
+        write()
+    with monkeypatch.context() as patched:  # a planner that was taken over checks nothing
+        patched.setattr(ledger, "refuse_unexplained", lambda *_: None)
+        write()
+    short = plan.plan_hash[:12]
+    for command in (("plans", "show"), ("plans", "diff"), ("plans", "show", "--json"), ("plans", "diff", "--json")):
+        code, out, _ = run(*command[:2], slug, "--plan", short, *command[2:])
+        assert (code, "666" in out, f"{peer.schema}.mem0" in out) == (0, True, True), command
+    assert "account 666" in run("why", slug, item.id, "--plan", short)[1]
+    with store.connect("reader") as connection:
+        stored = read_plan(connection, plan.plan_hash)
+    assert "account 666" in " ".join(card(store, stored, stored.items[0]).notes)
+    policy = Settings.for_namespace({"auto_approve": ["dedupe_memories"]})
+    with pytest.raises(Refused, match=f"content of row {keep}.*approved"):
+        approve_by_policy(store, slug, plan.plan_hash, policy)
+    with pytest.raises(Refused, match=f"content of row {keep}.*approved"):
+        approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test")
+    with store.connect("owner") as connection:
+        before = peer.digest(connection)
+    with monkeypatch.context() as patched:  # an approval that was written by the approver's login, past the gate
+        patched.setattr(gate, "refuse_unexplained", lambda *_: None)
+        approval = approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test")
+    result = apply_approval(store, approval.id, settings=policy)
+    assert (result.counts["applied"], result.counts["failed"]) == (0, 1)
+    with store.connect("owner") as connection:
+        assert peer.digest(connection) == before
+        reason = connection.execute(
+            "SELECT reason FROM night.plan_items WHERE plan_hash = %s", (plan.plan_hash,)
+        ).fetchone()
+    assert reason
+    assert item.id in str(reason[0])
+    assert f"content of row {keep}" in str(reason[0])
+
+
+def test_a_merge_whose_rows_changed_since_is_approved_and_skipped(store: Store) -> None:
+    """That the rows are no longer as the plan saw them is for apply to find, so it refuses no approval."""
+    peer = make_peer(store, "langgraph", Random(2), rows=9)
+    slug = connect(store, peer)
+    let_write(store, "langgraph", grant=True)
+    plan = planned(store, slug)
+    with store.connect("owner") as connection:
+        connection.execute(
+            f"UPDATE {peer.schema}.store SET value = jsonb_set(value, '{{content}}', '\"Said anew\"')".encode()
+        )
+    result = applied(store, slug, plan)
+    assert result.counts["skipped_stale"] == len(plan.items)

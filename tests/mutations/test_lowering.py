@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,13 +23,14 @@ from slowwave.mutations.bound_relations import key_json
 from slowwave.mutations.catalogue import OWN
 from slowwave.mutations.cells import Cell, Delete, Guard, Insert, Value, Write
 from slowwave.mutations.change import OVERLAY, ROW, Change
-from slowwave.mutations.change_limits import change_fault
-from slowwave.mutations.lowering import Unlowered, lower, rewritten, text_in, version_of
+from slowwave.mutations.change_limits import change_fault, name_of
+from slowwave.mutations.lowering import Unlowered, find_unexplained, lower, rewritten, text_in, version_of
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.native_rows import NativeRow, native_rows
 from slowwave.mutations.undo import undo_entries
 from slowwave.mutations.vectors import encode
 from slowwave.plans.items import Item
+from slowwave.plans.lowering import find_unexplained_items
 from slowwave.plans.seal import Header, seal
 from slowwave.store.connect import Store
 from tests.peers import ANNA, BEN, Peer, client_writes, make_peer
@@ -114,6 +116,7 @@ def lowered(peer: Peer, rows: dict[str, NativeRow], mutation: Mutation, operatio
     item = Item(operation, "change", Mutation.from_json({**mutation.to_json(), **physical}))
     assert change_fault(peer.binding, item.mutation) == ""
     assert item.mutation.physical == change
+    assert find_unexplained(peer.binding, "m", item.mutation, {}) is None
     return Item.from_json(json.loads(json.dumps(item.to_json())))
 
 
@@ -409,3 +412,132 @@ def test_a_row_of_another_user_is_stale_whatever_an_item_says(store: Store) -> N
     assert row.id in stale[item.id]
     assert digest(store, peer) == before
     assert key_json(tuple(json.loads(row.key))) == row.key
+
+
+def altered(peer: Peer, mutation: Mutation, r: Random) -> tuple[Change, str]:
+    """The change of a sealed mutation with one part of it altered at random, and that part.
+
+    A child row that is left out of the deletes is not among them: its parent cannot go without it, which apply finds to be stale.
+    """
+    good = mutation.physical or Change()
+    ways = ["write", "guard"] if good.guards else ["write"]
+    way: str = r.choice([*ways, *(["value", "drop"] if good.writes else []), *(["delete"] if good.deletes else [])])
+    if way == "write":  # a bound column of a row that the mutation names, under a guard or not
+        row, key = r.choice([(w.cell.row, w.cell.key) for w in good.writes if w.cell.table != OVERLAY] or [("", "")])
+        row, key = (row, key) if row else (good.deletes[0].row, good.deletes[0].key)
+        seen = {c.column: s for g in good.guards if g.row == row for c, s in g.cells()}
+        free = [
+            c
+            for c in ("content", "source")
+            if Cell(name_of(peer.bound), row, c, key) not in {w.cell for w in good.writes}
+        ]
+        if not free or "content" not in peer.bound.columns:
+            return replace(
+                good, writes=good.writes[1:] or (Write(Cell(OVERLAY, row, "state", "memories"), "set"),)
+            ), "drop"
+        cell = Cell(name_of(peer.bound), row, free[0], key)
+        guards = tuple(
+            Guard.on(g.table, g.row, left, left)._replace(key=g.key) if g.row == row and g.table == cell.table else g
+            for g in good.guards
+            for left in [{c.column: s for c, s in g.cells() if c.column != free[0]}]
+        )
+        return replace(
+            good, writes=(*good.writes, Write(cell, "set", seen.get(free[0]), '"forged"')), guards=guards
+        ), way
+    if way == "value":
+        n = r.randrange(len(good.writes))
+        w = good.writes[n]
+        forged = w._replace(action="set", value="forged" if w.value != "forged" else "x")
+        return replace(good, writes=(*good.writes[:n], forged, *good.writes[n + 1 :])), way
+    if way == "drop":
+        n = r.randrange(len(good.writes))
+        return replace(good, writes=good.writes[:n] + good.writes[n + 1 :]), way
+    if way == "delete":
+        n = next(n for n, d in enumerate(good.deletes) if d.table == name_of(peer.bound))
+        return replace(good, deletes=good.deletes[:n] + good.deletes[n + 1 :]), way
+    n = r.randrange(len(good.guards))
+    return replace(good, guards=good.guards[:n] + good.guards[n + 1 :]), way
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@few
+@given(seed=st.integers(0, 2**32 - 1))
+def test_find_unexplained_any_altered_part_is_named(store: Store, shape: str, seed: int) -> None:
+    """T1: a physical part with a write, a value, a guard or a delete more or less does not follow from its logical part."""
+    r = Random(seed)
+    peer = peer_of(store, shape, r)
+    for item in plan(store, peer, r):
+        mutation = item.mutation
+        change, way = altered(peer, mutation, r)
+        found = find_unexplained(peer.binding, "m", replace(mutation, physical=change), {})
+        assert found is not None, (way, change, mutation.physical)
+        assert way != "write" or change.writes[-1] in found.cells.writes
+        assert re.search(r"row [0-9a-f]{8}-", found.reason, re.IGNORECASE), found.reason
+
+
+def test_find_unexplained_vector_of_another_model_or_without_its_text_is_named(store: Store) -> None:
+    """The numbers of a vector cannot be checked without the embedder; its model and the text that it comes with can."""
+    peer = make_peer(store, "mem0", Random(3))
+    rows = rows_of(store, peer)
+    a = sorted(rows)[0]
+    item = lowered(peer, rows, reword(peer, rows[a], "x"))
+    found = find_unexplained(peer.binding, "other", item.mutation, {})
+    assert found is not None
+    assert "model 'm'" in found.reason
+    bare = replace(item.mutation, inserts=item.mutation.inserts[1:], writes=item.mutation.writes[1:])
+    found = find_unexplained(peer.binding, "m", bare, {})
+    assert found is not None
+    assert "no text" in found.reason
+
+
+def test_find_unexplained_items_child_row_of_another_row_is_named(store: Store) -> None:
+    """A tag of Letta's does not name its passage in its key, so the store is asked whose it is: the deleted row's, or another's."""
+    peer = make_peer(store, "letta", Random(5))
+    rows = rows_of(store, peer)
+    a, b = [i for i, row in rows.items() if row.children.get("tags")][:2]
+    other = next(i for i in rows if i not in (a, b))
+    item = lowered(peer, rows, merge(peer, rows[other], rows[a]))
+    table = name_of(peer.binding.tables["tags"])
+    stolen = rows[b].children["tags"][0]
+    change = item.mutation.physical or Change()
+    more = tuple(
+        sorted(
+            [*change.deletes, Delete(table, stolen.id, stolen.key, {ROW: stolen.hash})], key=lambda d: (d.table, d.key)
+        )
+    )
+    forged = Item("test", "change", replace(item.mutation, physical=replace(change, deletes=more)))
+    with store.connect("reader") as connection:
+        found = find_unexplained_items(connection, peer.binding, "m", peer.catalogue(connection), [item, forged])
+    assert found.keys() == {forged.id}
+    assert stolen.id in found[forged.id].reason
+    assert [d.row for d in found[forged.id].cells.deletes] == [stolen.id]
+
+
+@pytest.mark.parametrize("shape", ["langgraph", "hindsight", "letta"])
+def test_find_unexplained_items_row_that_goes_with_another_text_is_named(store: Store, shape: str) -> None:
+    """Of a row that is deleted the sealed part holds a hash alone; where that is the row's, its text has to be the one that was shown."""
+    peer = make_peer(store, shape, Random(5))
+    rows = rows_of(store, peer)
+    a, b = sorted(rows)[:2]
+    item = lowered(peer, rows, merge(peer, rows[a], rows[b]))
+    shown = str(uuid.uuid4())
+    guards = tuple(
+        g._replace(
+            seen=tuple(shown if c == "current_version_id" else s for c, s in zip(g.columns, g.seen, strict=True))
+        )
+        if g.row == b
+        else g
+        for g in item.mutation.guards
+    )
+    forged = Item("test", "change", replace(item.mutation, guards=guards))
+    gone = Item("test", "change", item.mutation)
+    with store.connect("reader") as connection:
+        found = find_unexplained_items(connection, peer.binding, "m", peer.catalogue(connection), [item, forged])
+    assert found.keys() == {forged.id}
+    with store.connect("owner") as connection:
+        connection.execute(f"DELETE FROM {name_of(peer.bound)}".encode())
+    with store.connect("reader") as connection:
+        catalogue = peer.catalogue(connection)
+        assert find_unexplained_items(connection, peer.binding, "m", catalogue, [gone]) == {}, (
+            "it is stale, which apply finds"
+        )
