@@ -114,7 +114,7 @@ def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
 
     A plan as of an instant is sealed under that instant, and notes its snapshot's id in the summary.
     """
-    from slowwave.snapshots.files import load_snapshot
+    from slowwave.snapshots.files import database_base, load_listed_snapshot
 
     wanted = plan.header.snapshot_id
     if AS_OF in wanted:
@@ -126,7 +126,7 @@ def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
         ).fetchone()
     if row is None:
         raise SnapshotError(f"Snapshot {wanted[:64]} is not in the ledger.")
-    snapshot = load_snapshot(str(row[0]))
-    if (snapshot.snapshot_id, snapshot.namespace_id) != (wanted, plan.header.namespace_id):
+    snapshot = load_listed_snapshot(str(row[0]), plan.header.namespace, wanted, database_base(store))
+    if snapshot.namespace_id != plan.header.namespace_id:
         raise SnapshotError(f"The files of snapshot {wanted[:64]} are those of another one.")
     return snapshot

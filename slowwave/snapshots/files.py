@@ -137,20 +137,58 @@ def load_snapshot(location: str) -> Snapshot:
     )
 
 
+def load_listed_snapshot(location: str, namespace: str, snapshot_id: str, base: str) -> Snapshot:
+    """Read a snapshot that a ledger lists; ``base`` is the database's own.
+
+    A location is a row of the ledger, and rows can be written. Only the folder that this snapshot has below the base is ever opened, in
+    today's layout or in that of 0.1.0; the location's scheme is compared as text, so that no other file system is set up.
+
+    Raises:
+        SnapshotError: The location is another one, or there are no files of this snapshot.
+    """
+    wanted = _place(location)
+    place = next((own for own in _own_places(base, namespace, snapshot_id) if _place(own) == wanted), None)
+    if place is None:
+        raise SnapshotError(
+            f"Snapshot {snapshot_id[:64]} is listed at {location[:200]!r}, which is not its folder below {base}, so it is not opened. If "
+            "SLOWWAVE_SNAPSHOTS was changed since, set it as it was; else run the night again."
+        )
+    snapshot = load_snapshot(place)
+    if (snapshot.snapshot_id, snapshot.namespace) != (snapshot_id, namespace):
+        raise SnapshotError(f"The files of snapshot {snapshot_id[:64]} are those of another one.")
+    return snapshot
+
+
+def _own_places(base: str, namespace: str, snapshot_id: str) -> tuple[str, ...]:
+    """The two folders that a snapshot may have, today's and that of 0.1.0; none where its name or its namespace's leaves the base."""
+    if not _ID.fullmatch(snapshot_id) or "/" in namespace or namespace.startswith("."):
+        return ()
+    return (
+        f"{folder_of(base, namespace)}/{snapshot_id}",
+        f"{base.rstrip('/').rpartition('/')[0]}/{namespace}/{snapshot_id}",
+    )
+
+
+def _place(location: str) -> tuple[str, str]:
+    """The scheme and the path of a location. Local paths are made absolute, so that two spellings of one folder are equal."""
+    scheme, separator, path = location.partition("://")
+    if not separator:
+        return "file", str(Path(location).resolve())
+    return (scheme, str(Path(path).resolve())) if scheme == "file" else (scheme, path)
+
+
 def remove_snapshot(location: str, namespace: str, snapshot_id: str, base: str) -> bool:
     """Delete a snapshot that a ledger lists; ``base`` is the database's own. False when it was left alone.
 
     A location is a row of the ledger, and rows can be written: only the very folder that this snapshot of this database has, in today's
     layout or in that of 0.1.0, is ever removed, and of the latter only what says itself that it is that snapshot.
     """
-    today = f"{folder_of(base, namespace)}/{snapshot_id}"
-    former = f"{base.rstrip('/').rpartition('/')[0]}/{namespace}/{snapshot_id}"
-    plain = _ID.fullmatch(snapshot_id) and "/" not in namespace and not namespace.startswith(".")
-    if not plain or location not in (today, former):
+    places = _own_places(base, namespace, snapshot_id)
+    if location not in places:
         return False
     try:
         system, path = fsspec.url_to_fs(location)
-        if location == former and not _says(system, path, namespace, snapshot_id):
+        if location == places[1] and not _says(system, path, namespace, snapshot_id):
             return not system.exists(path)
         system.rm(path, recursive=True)
         if not _is_local(system):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
+import fsspec
 import pytest
 
 from slowwave.applying.executor import apply_approval
@@ -119,16 +121,55 @@ def test_the_caps_without_housekeeping_hold_for_each_table_and_each_type(
     assert not beyond_ordinary_caps({})
 
 
-def test_files_of_another_snapshot_judge_nothing(store: Store, tmp_path) -> None:
-    """A location that was pointed elsewhere is found out, and a part needs force, whatever the whole plan passed."""
+def test_files_of_another_snapshot_judge_nothing(store: Store) -> None:
+    """Files that were put into the snapshot's folder are found out, and a part needs force, whatever the whole plan passed."""
     plan = night_of(store, blast_radius_share=1.0)
-    other = take_snapshot(store, "agent", str(tmp_path))
-    ask(store, "UPDATE night.snapshots SET location = %s", other)
+    ((location,),) = ask(store, "SELECT location FROM night.snapshots")
+    other = take_snapshot(store, "agent")
+    shutil.rmtree(str(location))
+    shutil.copytree(other, str(location))
     part = [plan.items[0].id]
     with pytest.raises(ProbesFailed, match="another one"):
         approve(store, "agent", plan.plan_hash, approver="mara", items=part)
     approve(store, "agent", plan.plan_hash, approver="mara")
     assert [r["of"] for r in records(store)] == ["plan"]
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "ftp://127.0.0.1:1/{id}",
+        "http://127.0.0.1:1/{id}",
+        "s3://bucket/{id}",
+        "memory://agent/{id}",
+        "{copy}",
+        "{there}/../{id}x",
+    ],
+)
+def test_a_snapshot_location_outside_the_base_is_never_opened(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: str
+) -> None:
+    """T16: a location that the planner's login wrote is not opened in the approver's process, whatever its scheme; a sentence says so."""
+    plan = night_of(store, blast_radius_share=1.0)
+    ((location,),) = ask(store, "SELECT location FROM night.snapshots")
+    copy = tmp_path / str(location).rpartition("/")[2]
+    shutil.copytree(str(location), copy)
+    named = elsewhere.format(id=copy.name, copy=copy, there=location)
+    ask(store, "UPDATE night.snapshots SET location = %s", named)
+    opened: list[str] = []
+    real = fsspec.url_to_fs
+    monkeypatch.setattr("fsspec.url_to_fs", lambda url, **given: (opened.append(url), real(url, **given))[1])
+    with pytest.raises(ProbesFailed, match="not its folder below"):
+        approve(store, "agent", plan.plan_hash, approver="mara", items=[plan.items[0].id])
+    assert opened == []
+
+
+def test_a_snapshot_location_spelt_otherwise_is_opened(store: Store) -> None:
+    """Two spellings of one folder of this machine are one place."""
+    plan = night_of(store, blast_radius_share=1.0)
+    ask(store, "UPDATE night.snapshots SET location = 'file://' || replace(location, '/db.', '/./db.')")
+    approve(store, "agent", plan.plan_hash, approver="mara", items=[plan.items[0].id])
+    assert [r["of"] for r in records(store)] == ["items"]
 
 
 def test_a_part_that_nothing_can_judge_needs_force_and_says_so(store: Store) -> None:
