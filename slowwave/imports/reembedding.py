@@ -40,9 +40,12 @@ _BARE: Final = """
 """
 _FIRST: Final = "00000000-0000-0000-0000-000000000000"
 _WAITING: Final = """
-SELECT count(*) FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
-WHERE n.slug = %s AND p.state IN ('awaiting_approval', 'approved')
+SELECT p.plan_hash FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
+WHERE n.slug = %s AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND EXISTS (
+  SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
+ORDER BY p.recorded_at DESC LIMIT 1
 """
+"""The newest plan of which items can still be applied: a plan keeps the state ``approved`` after all of it was applied or undone."""
 _LOCK_NAMESPACE: Final = "SELECT FROM memory.namespaces WHERE slug = %s FOR UPDATE"
 _REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s::text, %s::integer)"
 _NAME_MODEL: Final = """
@@ -78,10 +81,10 @@ def reembed_namespace(
     refuse_connected(connection, [slug], _THEIRS)
     refuse_read_only(connection, [slug])
     row = connection.execute(_WAITING, (slug,)).fetchone()
-    if row and row[0]:
+    if row:
         raise Refused(
-            f"A plan of {slug} waits whose vectors are of the model before. Apply or reject it first: "
-            f"`slowwave plans list {shlex.quote(slug)}`."
+            f"Plan {str(row[0])[:12]} of {slug} has pending items, whose vectors are of the present model. Nothing was embedded. Apply or "
+            f"reject the plan first: `slowwave plans show {shlex.quote(slug)} --plan {str(row[0])[:12]}`."
         )
     work = _Reembedding(connection, namespace, embedder, progress)
     formerly = namespace_settings(connection, slug).embedding_model

@@ -8,11 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.undo import undo_run
 from slowwave.errors import EmbeddingError, Refused
 from slowwave.imports import reembedding
 from slowwave.imports.messages import import_messages
 from slowwave.imports.reembedding import reembed_namespace
 from slowwave.language.embedder import OfflineEmbedder, entity_text
+from slowwave.plans.gate import approve
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from tests.imports.conftest import HashEmbedder
@@ -117,15 +120,33 @@ def test_what_breaks_goes_on_where_it_was(filled: Store, monkeypatch: pytest.Mon
 def test_a_plan_that_waits_is_decided_first(store: Store) -> None:
     """Its items hold vectors of the model before."""
     world = new_world(store)
-    write_a_plan(store, world)
+    _, plan = write_a_plan(store, world)
     with store.connect("owner") as connection:
-        with pytest.raises(Refused, match="waits"):
+        with pytest.raises(Refused, match=f"Plan {plan.plan_hash[:12]} of .* has pending items"):
             reembed_namespace(connection, world.slug, Another())
         connection.execute("UPDATE memory.namespaces SET read_only = true")
         with pytest.raises(Refused, match="Read-only"):
             reembed_namespace(connection, world.slug, Another())
         with pytest.raises(Refused, match="no namespace"):
             reembed_namespace(connection, "nobody", Another())
+
+
+@pytest.mark.parametrize("end", ["applied", "undone", "approved and not applied", "expired"])
+def test_reembed_after_a_plan_ended_works(store: Store, end: str) -> None:
+    """J25: a plan keeps the state approved after all of it was applied or undone; what counts is whether items of it can be applied."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world, expiry_days=0 if end == "expired" else 7)
+    with store.connect("owner") as connection:
+        if end != "expired":
+            approval = approve(store, world.slug, plan.plan_hash, approver="mara", include_review=True)
+            if end == "approved and not applied":
+                with pytest.raises(Refused, match="has pending items"):
+                    reembed_namespace(connection, world.slug, Another())
+                return
+            run = apply_approval(store, approval.id).run_id
+            if end == "undone":
+                undo_run(store, run)
+        assert reembed_namespace(connection, world.slug, Another()).model == "hash-16"
 
 
 def test_an_import_keeps_to_the_model_of_its_namespace(
