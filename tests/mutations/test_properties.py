@@ -39,6 +39,7 @@ from slowwave.snapshots.files import load_snapshot, save_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from tests.memories import ask
 from tests.nights import new_world
 from tests.worlds import MODEL, START, World, assert_same, few, load_world, worlds
 
@@ -194,6 +195,29 @@ def plan(store: Store, world: World, build: Build, r: Random) -> tuple[Snapshot,
     return snapshot, [Item.from_json(json.loads(json.dumps(i.to_json()))) for i in items]
 
 
+INDEX = """
+WITH due AS (
+  SELECT r.id, r.kind, r.live, s.length, s.words FROM (
+    SELECT m.id, 'memories' AS kind, m.invalidated_at IS NULL AND m.state = 'active' AS live,
+      concat_ws(E'\\n', m.subject, v.content) AS text
+    FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE m.namespace_id = %(namespace)s
+    UNION ALL SELECT c.id, 'chunks', c.invalidated_at IS NULL, concat_ws(E'\\n', d.title, c.content)
+    FROM memory.chunks c JOIN memory.documents d ON d.id = c.document_id WHERE c.namespace_id = %(namespace)s
+    UNION ALL SELECT e.id, 'entities', e.invalidated_at IS NULL AND e.state = 'active', concat_ws(' ', e.name, e.description,
+      (SELECT string_agg(a.alias, ' ' ORDER BY a.id) FROM memory.entity_aliases a WHERE a.entity_id = e.id))
+    FROM memory.entities e WHERE e.namespace_id = %(namespace)s) r, memory.search_terms(%(namespace)s::uuid, r.text) s),
+there AS (SELECT id, kind, live, length, words FROM memory.search_texts WHERE namespace_id = %(namespace)s)
+(SELECT 'missing', * FROM (SELECT * FROM due EXCEPT SELECT * FROM there) d)
+UNION ALL (SELECT 'left over', * FROM (SELECT * FROM there EXCEPT SELECT * FROM due) t)
+"""
+
+
+def index_faults(store: Store, world: World) -> list[tuple[object, ...]]:
+    """Rows of the search index that are not what the texts of the namespace give now."""
+    with store.connect("owner") as connection:
+        return connection.execute(INDEX, {"namespace": world.namespace_id}).fetchall()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @few
 @given(world=worlds(), r=st.randoms(use_true_random=False))
@@ -216,8 +240,10 @@ def test_what_was_simulated_is_what_happens_once_and_undo_takes_it_back(
     _, stale = apply(store, world, items)
     assert stale.keys() == changing, "what was applied is stale for a second apply"
     assert digest(store, world.slug) == once
+    assert index_faults(store, world) == []
     undo(store, world, run)
     assert digest(store, world.slug) == before
+    assert index_faults(store, world) == []
     assert undo(store, world, run)[1] == (), "a second undo finds nothing to do"
     assert digest(store, world.slug) == before
 
@@ -236,6 +262,7 @@ def test_undoing_an_undo_applies_again(store: Store, kind: str, world: World, r:
     assert digest(store, world.slug) == before
     undo(store, world, back)
     assert_same(export_snapshot(store, world.slug, model=MODEL), applied, items)
+    assert index_faults(store, world) == []
 
 
 @few
@@ -283,6 +310,7 @@ def test_random_plans_of_every_kind_commute_once_sealed(store: Store, world: Wor
     r.shuffle(runs)
     for run, _ in runs:
         undo(store, world, run)
+        assert index_faults(store, world) == []
     assert digest(store, world.slug) == before
 
 
@@ -321,6 +349,33 @@ def test_some_items_of_a_run_come_back_alone(store: Store, world: World, r: Rand
     undo(store, world, run, [i.id for i in gone])
     kept = [i for i in items if i not in gone]
     assert_same(export_snapshot(store, world.slug, model=MODEL), simulate(snapshot, kept), items)
+
+
+def test_undo_memory_without_a_version_leaves_no_search_text(store: Store) -> None:
+    """T18: a memory that had no text when a plan gave it one has no row in the search index once that is undone."""
+    world = new_world(store)
+    memory = world.ids("memories")[0]
+    ask(store, "UPDATE memory.memories SET current_version_id = NULL WHERE id = %s", memory)
+    assert index_faults(store, world) == []
+    snapshot = export_snapshot(store, world.slug, model=MODEL)
+    items = [
+        Item("test", "change", m) for m in new_versions(snapshot, [NewVersion(memory, "The plan's words.", "test")])
+    ]
+    run, _ = apply(store, world, items)
+    assert ask(store, "SELECT count(*) FROM memory.search_texts WHERE id = %s", memory) == [(1,)]
+    undo(store, world, run)
+    assert ask(store, "SELECT count(*) FROM memory.search_texts WHERE id = %s", memory) == [(0,)]
+    assert index_faults(store, world) == []
+
+
+def test_search_text_of_a_version_that_is_deleted_goes_with_it(store: Store) -> None:
+    """Whether the pointer to the version goes before or not at all."""
+    world = new_world(store)
+    memory = world.ids("memories")[0]
+    with store.connect("owner") as connection, connection.transaction():
+        connection.execute("SET LOCAL slowwave.purge = 'on'")
+        connection.execute("DELETE FROM memory.memory_versions WHERE memory_id = %s", (memory,))
+    assert index_faults(store, world) == []
 
 
 def test_vectors_of_a_mapped_file_are_written_beside_it(store: Store, tmp_path: Path) -> None:
