@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import AnyStr, Final, Generic
 
+from slowwave.errors import ImportRefused
+
 _PIECE: Final = 65_536
+
+_ENDLESS: Final = 64 << 20
+"""Bytes or characters beyond the bound after which a line is taken to have no end, as that of a device or of a forged export."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,8 @@ class Line(Generic[AnyStr]):
 def bounded_lines(read: Callable[[int], AnyStr], longest: int) -> Iterator[Line[AnyStr]]:
     """Every line of a file. ``read`` is its ``readline``; a line longer than ``longest`` is passed over piece by piece.
 
-    ``longest`` counts what ``read`` counts (bytes or characters), without the line's end. Memory: one line of that length.
+    ``longest`` counts what ``read`` counts (bytes or characters), without the line's end. Memory: one line of that length. Raises
+    ``ImportRefused`` for a line that goes on for 64 Mi more than that: the whole file is refused, whatever is done about bad rows.
     """
     number = 0
     while text := read(longest + 2):
@@ -29,9 +35,15 @@ def bounded_lines(read: Callable[[int], AnyStr], longest: int) -> Iterator[Line[
         if len(text) <= longest or _length(text) <= longest:
             yield Line(number, text)
             continue
-        quotes, piece = _quotes(text), text
+        quotes, piece, passed = _quotes(text), text, 0
         while not _ended(piece) and (piece := read(_PIECE)):
             quotes += _quotes(piece)
+            passed += len(piece)
+            if passed > _ENDLESS:
+                raise ImportRefused(
+                    f"Line {number} does not end within {_ENDLESS + longest:,} characters, so this is no file of lines. Nothing was "
+                    "imported. Check that the file is whole and of the format that was named."
+                )
         yield Line(number, None, quotes)
 
 

@@ -87,9 +87,15 @@ def unreadable(path: Path, error: Exception) -> NoReturn:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """A JSON value. Raises ``BadRow``, also for NaN, which no database takes, and for bytes that are not UTF-8."""
+    """Parse a JSON value.
+
+    Raises ``BadRow``, also for NaN, which no database takes, for bytes that are not UTF-8, and for an object that gives one key twice:
+    readers disagree which of the two counts.
+    """
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_each_key_once)
+    except BadRow:
+        raise
     except json.JSONDecodeError as error:
         raise BadRow(f"not JSON ({error.msg} at character {error.pos + 1})") from None
     except UnicodeDecodeError:
@@ -193,3 +199,11 @@ def content_id(*parts: str) -> str:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise BadRow(f"the key {next(n for n in found if names.count(n) > 1)[:64]!r} is given twice in one object")
+    return found

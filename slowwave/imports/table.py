@@ -29,9 +29,9 @@ class TableRow(NamedTuple):
 class Table:
     """The rows of a CSV file with a header; iterate once.
 
-    Raises ``ImportRefused`` for a header without ``columns`` and for quotes that do not close; a single line that cannot be read goes
-    to ``check``. ``kind`` is a column of few values: a line inside
-    a quoted field that has all fields and a value known from there is a row that a quote has swallowed.
+    Raises ``ImportRefused`` for a header without ``columns`` or with two columns of one name, and for quotes that do not close; a single
+    line that cannot be read goes to ``check``. ``kind`` is a column of few values: a line inside a quoted field that has all fields and a
+    value known from there is a row that a quote has swallowed.
     """
 
     def __init__(self, file: TextIO, check: RowCheck, columns: Sequence[str], kind: str) -> None:
@@ -44,6 +44,11 @@ class Table:
         csv.field_size_limit(max(csv.field_size_limit(), self._longest + 2))  # the module's own bound is lower
         self._reader = csv.reader(self._fed(), strict=True)
         self._header = self._row() or []
+        if twice := next((name for name in self._header if name.strip() and self._header.count(name) > 1), ""):
+            raise ImportRefused(
+                f"{check.file}, line 1: two columns are called {twice[:64]!r}, so it is not known which one counts. Nothing was imported. "
+                "Rename or remove one of them."
+            )
         if missing := [name for name in columns if name not in self._header]:
             raise ImportRefused(
                 f"{check.file} has no column {', '.join(missing)}. Nothing was imported. "

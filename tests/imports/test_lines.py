@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.errors import ImportRefused
 from slowwave.imports.lines import bounded_lines
 
 
@@ -41,3 +43,23 @@ def test_every_end_of_line_is_known_in_text():
     """Windows, Unix and the old Macintosh; the end is not counted."""
     lines = list(bounded_lines(io.StringIO("abcde\r\nfghij\rklmno\n", newline="").readline, 5))
     assert [line.text for line in lines] == ["abcde\r\n", "fghij\r", "klmno\n"]
+
+
+@pytest.mark.parametrize("endless", ["x", b"x"])
+def test_bounded_lines_line_without_an_end_refuses_early(endless: str | bytes) -> None:
+    """T19: a device or a file of one endless line is refused with the line named, after a bounded amount is read."""
+    given: list[int] = []
+
+    def read(size: int) -> str | bytes:
+        given.append(size)
+        return (
+            b"first\n"
+            if len(given) == 1 and isinstance(endless, bytes)
+            else "first\n"
+            if len(given) == 1
+            else endless * size
+        )
+
+    with pytest.raises(ImportRefused, match="Line 2 does not end"):
+        list(bounded_lines(read, 100))  # type: ignore[type-var]
+    assert sum(given) < (64 << 20) + 200_000

@@ -364,3 +364,17 @@ def test_fifteen_people_talk_for_ten_days(store, embedder):
             "SELECT sum(mention_count), sum(cardinality(source_chunk_ids)) FROM memory.entities"
         ).fetchone()
         assert mentions[0] >= mentions[1] > 300
+
+
+@pytest.mark.parametrize(
+    "doubled", ['"namespace":"bad","namespace":"other"', '"namespace":"other","extra":{"a":1,"a":2}']
+)
+def test_a_key_that_is_given_twice_is_refused_with_its_line(store, embedder, tmp_path: Path, doubled: str):
+    """T19: of two values of one key the last was taken without a word."""
+    file = tmp_path / "messages.jsonl"
+    good = '{"namespace":"demo","created_at":"2026-03-01T09:00:00+00:00","role":"user","content":"Hi."}'
+    file.write_text(f"{good}\n{{{doubled},{good[good.index(',') + 1 :]}\n")
+    with store.connect("owner") as connection:
+        with pytest.raises(ImportRefused, match=r"line 2: the key '.*' is given twice"):
+            import_messages(connection, file, embedder=embedder)
+        assert connection.execute("SELECT count(*) FROM memory.memories").fetchone() == (0,)

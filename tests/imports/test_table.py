@@ -63,3 +63,10 @@ def test_a_line_beyond_the_bound_is_one_bad_row_unless_it_opens_a_quote():
     for content in (f'id,kind\n1,"{long}\n2,x\n', f'id,kind\n1,"a\n{long}",x\n2,x\n'):
         with pytest.raises(ImportRefused, match=r"line 2: "):
             list(table(content, RowCheck("people.csv", "skip", limits=Limits(10))))
+
+
+def test_a_header_that_names_a_column_twice_is_refused() -> None:
+    """T19: which of the two columns counts is not known; blank names at the end are no columns."""
+    with pytest.raises(ImportRefused, match="line 1: two columns are called 'kind'"):
+        table("id,kind,kind\n1,a,b\n")
+    assert [row.values["id"] for row in table("id,kind,,\n1,a,,\n")] == ["1"]
