@@ -4,6 +4,7 @@ import dagster as dg
 
 from resources.store import STORE_PROBLEMS, error_text
 from slowwave.night.retention import retain
+from slowwave.reports.redaction import in_words
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings, namespaces
 
@@ -24,6 +25,9 @@ def remove_expired(context: dg.OpExecutionContext, store: dg.ResourceParam[Store
             removed = retain(store, name, settings)
         except STORE_PROBLEMS as problem:
             failed.append(f"{name}: {error_text(problem)}")
+            continue
+        except Exception as problem:  # noqa: BLE001 - the other namespaces follow, whatever it is
+            failed.append(f"{name}: {in_words(problem, 'all')}.")
             continue
         if any(removed.values()):
             context.log.info(f"{name}: {', '.join(f'{n:,} {what}' for what, n in removed.items() if n)} removed.")

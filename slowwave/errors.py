@@ -89,6 +89,10 @@ class DreamApplyDisabled(Refused):
     """The kill switch is set or the namespace is read-only."""
 
 
+class NightFailed(SlowwaveError):  # noqa: N818 - it names what happened
+    """The night of one namespace among several ended with an error that is none of Slowwave's own; the cause is that error."""
+
+
 class DreamForbiddenOpError(Refused):
     """An operation that no night may do: deleting documents, purging before the retention floor, an unknown kind."""
 

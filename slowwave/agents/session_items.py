@@ -35,7 +35,7 @@ _LONGEST_TURN: Final = 100_000
 
 _NAMESPACE: Final = "SELECT id::text, read_only FROM memory.namespaces WHERE slug = %s"
 
-_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s || ':' || %s, 4))"
+_LOCK: Final = "SELECT memory.lock_name(%s || ':' || %s, 4)"
 
 _LAST_PAGE: Final = """
 SELECT page, sum(length(item)) FROM memory.session_items WHERE namespace_id = %s AND session_id = %s AND invalidated_at IS NULL

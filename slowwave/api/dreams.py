@@ -344,7 +344,7 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
             run = find_run(connection, name, namespace=asked.namespace)
         if run.alive:
             raise DreamLockUnavailable(
-                f"Run {run.run_id} is alive (heartbeat {run.heartbeat_age_seconds} s ago): there is nothing to resume. "
+                f"Run {run.run_id} is alive (heartbeat {max(0, run.heartbeat_age_seconds)} s ago): there is nothing to resume. "
                 f"Watch it with `slowwave runs status {run.run_id}`, or cancel it first."
             )
         return run

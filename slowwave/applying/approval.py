@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from psycopg.rows import class_row
@@ -23,7 +23,7 @@ from slowwave.store.connect import Connection
 
 _READ: Final = """
 SELECT a.id::text AS id, n.slug AS namespace, a.plan_hash, a.approver, a.channel, a.item_ids::text[] AS item_ids, a.expires_at,
-  coalesce(a.policy_id::text, '') AS policy_id
+  a.expires_at <= now() AS expired, coalesce(a.policy_id::text, '') AS policy_id
 FROM night.approvals a JOIN memory.namespaces n ON n.id = a.namespace_id WHERE a.id = %s
 """
 _GROUND: Final = """
@@ -42,7 +42,7 @@ WHERE r.approval_id = %s GROUP BY j.run_id ORDER BY j.run_id
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """One row of ``night.approvals``; ``policy_id`` is empty but where an accepted policy gave it."""
+    """One row of ``night.approvals``. ``expired`` is by the database's clock; ``policy_id`` is empty unless an accepted policy gave it."""
 
     id: str
     namespace: str
@@ -51,6 +51,7 @@ class Approved:
     channel: str
     item_ids: Sequence[str]
     expires_at: datetime
+    expired: bool
     policy_id: str = ""
 
 
@@ -77,7 +78,7 @@ def read_approval(connection: Connection, approval_id: str) -> Approved:
 
 def refuse_expired(approval: Approved) -> None:
     """Refuse an approval that is past its time. A run that began in time goes on."""
-    if approval.expires_at <= datetime.now(UTC):
+    if approval.expired:
         raise Refused(
             f"The approval of plan {approval.plan_hash[:12]} expired on {approval.expires_at:%Y-%m-%d %H:%M} UTC. "
             f"Run `slowwave night {argument(approval.namespace)}` and approve the new plan."

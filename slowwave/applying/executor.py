@@ -42,6 +42,7 @@ from slowwave.reports.stream import Stream
 from slowwave.runs.claims import Stuck
 from slowwave.runs.control import PAUSE_POLL_SECONDS
 from slowwave.runs.heartbeat import beating
+from slowwave.runs.locks import naming_waits
 from slowwave.runs.states import State
 from slowwave.runs.writing import NamespaceClaim, control_requests, end_claim, note_progress
 from slowwave.store.collector import few_collections
@@ -229,7 +230,8 @@ class _Run:
         while position < len(self.items):
             batch = [s.item for s in self.items[position : position + self.throttle.size]]
             began = time.monotonic()
-            statuses = self._batch(batch) if self._may_go_on(total) else None
+            with naming_waits(self.connection):
+                statuses = self._batch(batch) if self._may_go_on(total) else None
             if statuses is None:
                 return self._cancelled()
             seconds = time.monotonic() - began

@@ -34,6 +34,7 @@ from slowwave.reports.sinks import Callback, sinks_for
 from slowwave.reports.stream import Stream
 from slowwave.runs.control import cancel_rest
 from slowwave.runs.heartbeat import beating
+from slowwave.runs.locks import naming_waits
 from slowwave.runs.run import Run, find_run, id_range, last_run
 from slowwave.runs.states import Mode
 from slowwave.runs.writing import NamespaceClaim, end_claim, note_progress
@@ -187,7 +188,10 @@ def undo_run(
                 stream.phase("undo") as phase,
             ):
                 status = "undone" if _is_applied(connection, source.run_id) else "applied"
-                undone, left, cancelled = _undo(connection, claim, source, chosen, status, leave_changed=leave_changed)
+                with naming_waits(connection):
+                    undone, left, cancelled = _undo(
+                        connection, claim, source, chosen, status, leave_changed=leave_changed
+                    )
                 if wrote_pages(connection, source.run_id):
                     follow_pages(store, claim, settings, undo=True)
                 if wrote_pages(connection, source.run_id, "documents"):

@@ -7,7 +7,7 @@ from typing import Final
 
 from psycopg.rows import class_row
 
-from slowwave.runs.heartbeat import expiry_of
+from slowwave.runs.heartbeat import expiry_of, has_expired
 from slowwave.runs.states import HOLDING
 from slowwave.store.connect import Connection, Store
 
@@ -48,4 +48,4 @@ def _held(connection: Connection) -> frozenset[str]:
     """The namespaces in which a run is alive."""
     with connection.cursor(row_factory=class_row(_Held)) as cursor:
         held = cursor.execute(_HELD, (list(HOLDING),)).fetchall()
-    return frozenset(one.namespace for one in held if one.age <= expiry_of(one.overlay))
+    return frozenset(one.namespace for one in held if not has_expired(one.age, expiry_of(one.overlay)))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
+import psycopg
 from psycopg import sql
 
 from slowwave.bindings.binding import BoundTable
@@ -59,7 +60,7 @@ def note_changes(store: Store) -> int:
         names = connected_names(connection)
     found = 0
     for name in names:
-        with suppress(BindingError, StoreError):
+        with suppress(BindingError, StoreError, psycopg.Error):
             with store.connect("reader") as connection:
                 of = store_named(connection, name)
             found += enter_namespaces(store, of) + note_changes_of(store, of)

@@ -38,16 +38,17 @@ SELECT n.native, n.store, s.kind, s.binding, s.parameters, s.fingerprint, s.embe
 FROM night.store_namespaces n LEFT JOIN night.stores s ON s.name = n.store AND s.disconnected_at IS NULL WHERE n.namespace_id = %s
 """
 _REGISTER: Final = """
-INSERT INTO night.stores (name, kind, binding, parameters, fingerprint, embedding_model) VALUES (%s, %s, %s, %s, %s, %s)
+INSERT INTO night.stores (name, kind, binding, parameters, fingerprint, embedding_model, namespace_settings)
+VALUES (%s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, binding = excluded.binding, parameters = excluded.parameters,
-  fingerprint = excluded.fingerprint, embedding_model = excluded.embedding_model, writing = false, recorded_at = now(),
-  disconnected_at = NULL
+  fingerprint = excluded.fingerprint, embedding_model = excluded.embedding_model, namespace_settings = excluded.namespace_settings,
+  writing = false, recorded_at = now(), disconnected_at = NULL
 """
 _DISCONNECT: Final = (
     "UPDATE night.stores SET disconnected_at = now(), writing = false WHERE name = %s AND disconnected_at IS NULL"
 )
 _COUNTED: Final = "SELECT count(*) FROM night.store_namespaces WHERE store = %s"
-_ADD_NAMESPACES: Final = "SELECT night.add_store_namespaces(%s, %s, %s, %s)"
+_ADD_NAMESPACES: Final = "SELECT night.add_store_namespaces(%s, %s, %s)"
 _LONGEST_SLUG: Final = 60
 
 
@@ -110,7 +111,12 @@ def _disconnected(name: str) -> StoreError:
 
 
 def register(connection: Connection, store: ConnectedStore) -> None:
-    """Note a store as connected, read-only; one of that name is replaced, and its namespaces stay."""
+    """Note a store as connected, read-only; one of that name is replaced, and its namespaces stay.
+
+    Its row holds the settings of the namespaces that nights will enter: the binding's operations that are off. A night's login cannot
+    change the row, so it cannot choose them.
+    """
+    settings = {"operations": {operation: {"enabled": False} for operation in store.binding.off}}
     fingerprint = {table: list(lines) for table, lines in store.fingerprint.items()}
     connection.execute(
         _REGISTER,
@@ -121,6 +127,7 @@ def register(connection: Connection, store: ConnectedStore) -> None:
             Jsonb(dict(store.parameters)),
             Jsonb(fingerprint),
             store.embedding_model,
+            Jsonb(settings),
         ),
     )
 
@@ -147,12 +154,9 @@ def enter_namespaces(store: Store, of: ConnectedStore) -> int:
     natives: list[str | None] = [*sorted(found)]
     if any(bound.namespace is None for bound in rows):
         natives = [None]
-    settings = {"operations": {operation: {"enabled": False} for operation in of.binding.off}}
+    slugs = [slug_of(of.name, native) for native in natives]
     with store.connect("planner") as connection:
-        added = connection.execute(
-            _ADD_NAMESPACES,
-            (of.name, natives, [slug_of(of.name, native) for native in natives], Jsonb(settings)),
-        ).fetchone()
+        added = connection.execute(_ADD_NAMESPACES, (of.name, natives, slugs)).fetchone()
     return int(str(added[0])) if added else 0
 
 

@@ -6,6 +6,7 @@ a date that is none or lies outside the years 1 to 9999, a number that is text. 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +16,11 @@ from sqlalchemy import Column, Table
 from slowwave.bindings.binding import Binding, BoundColumn, BoundTable
 from slowwave.bindings.memory import memory_binding, type_of
 from slowwave.bindings.row_ids import key_text_sql, row_id_sql
+from slowwave.store.readable_rows import MOST_MEMBERS, checked_columns, condition, readable
 from slowwave.store.tables import DERIVED_COLUMNS, VECTORS
+
+UNREADABLE: Final = "unreadable"
+"""The column that ``select_rows`` adds where a row may hold a value that no night can read: the name of that value's column, else null."""
 
 _LARGEST: Final = {"bigint": 9e15, "double precision": 1e300}
 """Types of numbers, and what none of them reaches."""
@@ -54,18 +59,21 @@ class Scopes:
     natives: tuple[str, ...]
 
 
-def select_rows(binding: Binding, table: Table, scope: Scope | Scopes) -> sql.Composed:
+def select_rows(binding: Binding, table: Table, scope: Scope | Scopes, *, checked: bool = False) -> sql.Composed:
     """Rows of a logical table, with every column of the catalogue but ``namespace_id`` and those that triggers keep.
 
-    Those of several namespaces have ``namespace_id`` as their first column.
+    Those of several namespaces have ``namespace_id`` as their first column. With ``checked`` they have ``UNREADABLE`` as their last one,
+    and the nearest readable value in place of what no night can read (``slowwave.store.readable_rows``).
 
     What the binding does not hold lies in ``memory``, where pages and corpora of a connected store's namespaces are as well.
     """
     if bound := binding.tables.get(table.name):
-        return _bound_rows(binding, bound, table, scope) if binding.overlay else _own_rows(bound, table, scope)
+        if binding.overlay:
+            return _bound_rows(binding, bound, table, scope, checked=checked)
+        return _own_rows(bound, table, scope, checked=checked)
     if table.name == "memory_versions" and (bound := binding.tables.get("memories")):
-        return _versions(binding, bound, scope)
-    return select_rows(memory_binding(), table, scope)
+        return _versions(binding, bound, scope, checked=checked)
+    return select_rows(memory_binding(), table, scope, checked=checked)
 
 
 def select_vectors(binding: Binding, table: str, scope: Scope | Scopes, model: str, dimensions: int) -> sql.Composed:
@@ -132,18 +140,72 @@ def instant_of(column: BoundColumn, alias: str) -> sql.Composable:
     return sql.SQL("CASE WHEN {0} >= '0001-01-01' AND {0} < '10000-01-01' THEN {0}::timestamptz END").format(name)
 
 
-def _own_rows(bound: BoundTable, table: Table, scope: Scope | Scopes) -> sql.Composed:
-    columns = sql.SQL(", ").join(sql.Identifier("t", c.name) for c in _columns(table))
+def _own_rows(bound: BoundTable, table: Table, scope: Scope | Scopes, *, checked: bool) -> sql.Composed:
+    kinds = checked_columns(table) if checked else {}
+    found: list[sql.Composable] = [
+        sql.SQL("{} AS {}").format(_sql(readable(table, c.name, f"t.{c.name}")), sql.Identifier(c.name))
+        if c.name in kinds
+        else sql.Identifier("t", c.name)
+        for c in _columns(table)
+    ]
+    if checked:
+        found.append(_unreadable([(name, condition(kind, f"t.{name}")) for name, kind in kinds.items()]))
+    columns = sql.SQL(", ").join(found)
     return sql.SQL("SELECT {}{} FROM {} AS t WHERE {}").format(
         _whose(scope, "t"), columns, _name(bound), _inside(bound, scope)
     )
 
 
-def _bound_rows(binding: Binding, bound: BoundTable, table: Table, scope: Scope | Scopes) -> sql.Composed:
-    columns = [
+def _sql(written: str) -> sql.SQL:
+    """SQL that was made of the catalogue's names and types alone."""
+    return sql.SQL(written)  # pyright: ignore[reportArgumentType] - it is no literal, and holds nothing from outside
+
+
+def _unreadable(conditions: Sequence[tuple[str, str]]) -> sql.Composable:
+    """The first column whose condition is false, as ``UNREADABLE``."""
+    if not conditions:
+        return sql.SQL("NULL::text AS {}").format(sql.Identifier(UNREADABLE))
+    cases = [
+        sql.SQL("WHEN ({}) IS FALSE THEN {}").format(_sql(tested), sql.Literal(name)) for name, tested in conditions
+    ]
+    return sql.SQL("CASE {} END AS {}").format(sql.SQL(" ").join(cases), sql.Identifier(UNREADABLE))
+
+
+_CHECKED_TYPES: Final = {
+    **dict.fromkeys(("timestamptz", "timestamp", "date"), "instant"),
+    **dict.fromkeys(("real", "double precision"), "number"),
+    **dict.fromkeys(("json", "jsonb"), "json"),
+    **dict.fromkeys(("uuid[]", "text[]", "double precision[]"), "list"),
+}
+"""Type of a bound column → kind of its values (``slowwave.store.readable_rows``)."""
+
+
+def _unreadable_bound(bound: BoundTable) -> sql.Composable:
+    """Which column of a connected store's row ``t`` no night can read. An infinite end is none: it says that there is no end."""
+    found: list[tuple[str, str]] = []
+    for name, column in bound.columns.items():
+        kind = _CHECKED_TYPES.get(column.type)
+        if kind is None or (column.path and kind != "json"):  # text under a path that is no such value is read as none
+            continue
+        value = sql.Identifier("t", column.column).as_string()
+        if column.path:
+            value = f"({value} #> {sql.Literal(list(column.path)).as_string()})"
+        tested = condition(kind, f"{value}::jsonb" if kind == "json" else value)
+        found.append(
+            (name, f"{value} = 'infinity' OR {tested}" if name == "valid_to" and kind == "instant" else tested)
+        )
+    return _unreadable(found)
+
+
+def _bound_rows(
+    binding: Binding, bound: BoundTable, table: Table, scope: Scope | Scopes, *, checked: bool
+) -> sql.Composed:
+    columns: list[sql.Composable] = [
         sql.SQL("{} AS {}").format(_logical(binding, bound, column), sql.Identifier(column.name))
         for column in _columns(table)
     ]
+    if checked:
+        columns.append(_unreadable_bound(bound))
     return sql.SQL(
         "SELECT {whose}{columns} FROM {source} LEFT JOIN night.overlay AS o ON o.namespace_id = {namespace} AND o.table_name = {name} "
         "AND o.row_id = {id} WHERE {standing}"
@@ -158,12 +220,13 @@ def _bound_rows(binding: Binding, bound: BoundTable, table: Table, scope: Scope 
     )
 
 
-def _versions(binding: Binding, bound: BoundTable, scope: Scope | Scopes) -> sql.Composed:
+def _versions(binding: Binding, bound: BoundTable, scope: Scope | Scopes, *, checked: bool) -> sql.Composed:
     """The text of each memory as its only version."""
     return sql.SQL(
         "SELECT {whose}{version} AS id, {id} AS memory_id, 1 AS ordinal, {content} AS content, 'import' AS reason, "
-        "{recorded} AS recorded_at, NULL::uuid AS recorded_by FROM {source} WHERE {standing}"
+        "{recorded} AS recorded_at, NULL::uuid AS recorded_by{unreadable} FROM {source} WHERE {standing}"
     ).format(
+        unreadable=sql.SQL(", NULL::text AS {}").format(sql.Identifier(UNREADABLE)) if checked else sql.SQL(""),
         whose=_whose(scope, "k"),
         version=_version_id(binding, bound),
         id=row_id_sql(binding, bound, "t"),
@@ -283,15 +346,22 @@ def _valued(column: BoundColumn, kind: str, alias: str, to: Column[Any]) -> sql.
         return sql.SQL("CASE WHEN jsonb_typeof({}) = 'number' THEN {} END").format(json, number)
     if kind == "jsonb":
         shape = "array" if _written_default(to) == "[]" else "object"
-        return sql.SQL("CASE WHEN jsonb_typeof({0}) = {1} THEN {0} END").format(json, sql.Literal(shape))
-    members = sql.SQL("CASE WHEN jsonb_typeof({0}) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text({0}))").format(
-        json
-    )
+        return sql.SQL("CASE WHEN jsonb_typeof({0}) = {1} AND ({2}) THEN {0} END").format(
+            json, sql.Literal(shape), _sql(condition("json", json.as_string()))
+        )
+    members = sql.SQL("CASE WHEN {1} THEN ARRAY(SELECT jsonb_array_elements_text({0}))").format(json, _is_short(json))
     if kind != "uuid[]":
         return sql.SQL("{}::{} END").format(members, _TYPES[kind])
     return sql.SQL(
-        "CASE WHEN jsonb_typeof({0}) = 'array' THEN ARRAY(SELECT e::uuid FROM jsonb_array_elements_text({0}) AS e WHERE e ~ {1}) END"
-    ).format(json, sql.Literal(_UUID))
+        "CASE WHEN {2} THEN ARRAY(SELECT e::uuid FROM jsonb_array_elements_text({0}) AS e WHERE e ~ {1}) END"
+    ).format(json, sql.Literal(_UUID), _is_short(json))
+
+
+def _is_short(json: sql.Composable) -> sql.Composable:
+    """That a JSON value is a list which a night can read."""
+    return sql.SQL("CASE WHEN jsonb_typeof({0}) = 'array' THEN jsonb_array_length({0}) <= {1} ELSE false END").format(
+        json, sql.Literal(MOST_MEMBERS)
+    )
 
 
 def _default(column: Column[Any]) -> sql.Composable:

@@ -39,7 +39,7 @@ from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id, refuse_connected
 
 _ATTEMPTS: Final = 3
-_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s::text, 4))"
+_LOCK: Final = "SELECT memory.lock_name(%s::text, 4)"
 
 _REMEMBER: Final = """
 SELECT memory.remember(%s::text, %s::text, %s::uuid, %s::text, %s::text, %s::text, %s::text, %s::text, %s::boolean, %s::float8, %s::text,

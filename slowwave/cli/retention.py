@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
+from slowwave.cli.night_summary import show_failures
 from slowwave.cli.session import Json, chosen_namespaces, open_store, show_json, show_table
+from slowwave.errors import SlowwaveError
+from slowwave.reports.redaction import in_words
 from slowwave.store.namespaces import namespace_settings
 
 
@@ -19,12 +22,28 @@ def retain(
 
     store = open_store()
     removed: dict[str, dict[str, int]] = {}
-    for name in chosen_namespaces(store, namespace):
-        with store.connect("reader") as connection:
-            settings = namespace_settings(connection, name)
-        removed[name] = run(store, name, settings)
+    failures: list[tuple[str, SlowwaveError]] = []
+    names = chosen_namespaces(store, namespace)
+    for name in names:
+        try:
+            with store.connect("reader") as connection:
+                settings = namespace_settings(connection, name)
+            removed[name] = run(store, name, settings)
+        except Exception as problem:
+            if len(names) == 1:
+                raise
+            known = isinstance(problem, SlowwaveError)
+            failures.append((name, problem if known else SlowwaveError(f"{in_words(problem, 'all')}.")))
     if json:
-        show_json([{"namespace": name, "removed": counts} for name, counts in removed.items()])
-        return
-    columns = tuple(next(iter(removed.values())))
-    show_table("Removed", ("namespace", *columns), [[name, *counts.values()] for name, counts in removed.items()])
+        show_json(
+            [
+                *({"namespace": name, "removed": counts} for name, counts in removed.items()),
+                *({"namespace": name, "error": str(problem)} for name, problem in failures),
+            ]
+        )
+    elif removed:
+        columns = tuple(next(iter(removed.values())))
+        show_table("Removed", ("namespace", *columns), [[name, *counts.values()] for name, counts in removed.items()])
+    show_failures(failures)
+    if failures:
+        raise typer.Exit(1)

@@ -185,12 +185,30 @@ def status(
 
 
 @app.command()
-def cancel(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
-    """Stop a run after its batch; one that plans stops at once. It can be gone on with."""
+def cancel(
+    run: Annotated[
+        str | None,
+        typer.Argument(help="Run id, its first characters, or `last`; with --dead, the run that holds --namespace."),
+    ] = None,
+    namespace: InNamespace = None,
+    dead: Annotated[
+        bool,
+        typer.Option(
+            "--dead", help="The run's process is gone: free the namespace at once, however fresh the heartbeat is."
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Stop a run after its batch; a run that plans, or whose process is gone, at once. Any cancelled run can be resumed."""
     from slowwave.runs.control import request_cancel
 
+    if run is None and not (dead and namespace):
+        raise Refused(
+            "Name the run to cancel: `slowwave runs cancel RUN`. To free a namespace whose run is dead: "
+            "`slowwave runs cancel --dead --namespace NAMESPACE`. Nothing was cancelled."
+        )
     store = open_store()
-    found = request_cancel(store, run, namespace)
+    found = request_cancel(store, run, namespace, dead=dead)
     if json:
         _show_status(store, found.run_id)
     elif found.state == "cancelled":
@@ -268,7 +286,7 @@ def _show_status(store: Store, run_id: str) -> None:
 def _line(shown: DreamStatus) -> str:
     far = f" {shown.done:,} of {shown.total:,}" if shown.total else ""
     why = f" ({shown.waiting_for})" if shown.waiting_for else ""
-    return f"{shown.state}, {shown.phase}{far}{why}, heartbeat {shown.heartbeat_age_seconds} s ago"
+    return f"{shown.state}, {shown.phase}{far}{why}, heartbeat {max(0, shown.heartbeat_age_seconds)} s ago"
 
 
 def _nothing_to_apply(store: Store, namespace: str) -> str:

@@ -28,7 +28,7 @@ _MARK: Final = ".slowwave-"
 """In names of files that stand for a moment only; they begin with a dot, which no scan looks at."""
 
 _PENDING: Final = "SELECT path FROM memory.pending_files WHERE corpus_id = %s AND (%s::text[] IS NULL OR path = ANY(%s)) ORDER BY path"
-_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s || path, 3)) FROM unnest(%s::text[]) AS path"
+_LOCK: Final = "SELECT memory.lock_name(%s || path, 3) FROM unnest(%s::text[]) AS path"
 _ROWS: Final = """
 SELECT p.path, p.was_hash, d.content, d.content_hash FROM memory.pending_files p
   LEFT JOIN memory.documents d ON d.corpus_id = p.corpus_id AND d.path = p.path AND d.invalidated_at IS NULL

@@ -33,7 +33,7 @@ SELECT c.id::text, c.content, c.content_hash FROM memory.documents d JOIN memory
 WHERE d.corpus_id = %s AND d.invalidated_at IS NULL AND c.invalidated_at IS NULL AND c.id > %s
   AND NOT EXISTS (SELECT 1 FROM memory.chunk_vectors v WHERE v.id = c.id AND v.model = %s) ORDER BY c.id LIMIT %s
 """
-_ALONE: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 4))"
+_ALONE: Final = "SELECT memory.lock_name(%s, 4)"
 _LIVE: Final = """
 SELECT id::text, path FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL
   AND (path = ANY(%s) OR id = ANY(%s::uuid[]))

@@ -93,9 +93,8 @@ DELETE FROM memory.folder_blocks b WHERE b.folder = %s AND b.said = '' AND (b.go
   AND NOT EXISTS (SELECT 1 FROM night.journal j JOIN night.before_images i ON i.journal_id = j.id WHERE j.row_id = b.id)
 """
 """Blocks that no file says any more, and that no undo can bring back: what they said was erased from the journal."""
-_LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', %s, false)"
-_LOCK_FOLDER: Final = "SELECT pg_advisory_lock(hashtextextended(%s, 38))"
-_UNLOCK_FOLDER: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 38))"
+_LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', %s, true)"
+_LOCK_FOLDER: Final = "SELECT memory.lock_name(%s, 38)"
 _CLEAR_VECTORS: Final = "UPDATE memory.folder_blocks SET vector = NULL WHERE folder = %s"
 _CHANGE_MODEL: Final = "UPDATE night.stores SET embedding_model = %s WHERE name = %s"
 
@@ -174,7 +173,7 @@ def follow_folder(
     ``emptied`` says that a folder without any page is meant. Raises ``Refused`` where the folder cannot be looked at. Cost: a look at the
     size and time of each file; those that changed are read, and those whose rows changed are written.
     """
-    with store.connect("owner") as connection, _alone(connection, of.name):
+    with store.connect("owner") as connection, _alone(store, of.name):
         return _Following(connection, of, embedder, why, clock, pause).run(emptied=emptied)
 
 
@@ -186,18 +185,17 @@ def places_of(store: Store, rows: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _alone(connection: Connection, name: str) -> Generator[None]:
-    """One at a time looks at a folder; another waits."""
-    connection.execute(_LOCK_TIMEOUT, (_PATIENCE,))
-    try:
-        connection.execute(_LOCK_FOLDER, (name,))
-    except psycopg.errors.LockNotAvailable:
-        raise Refused(f"Somebody else has been reading the folder {name} for a minute. Try again later.") from None
-    try:
+def _alone(store: Store, name: str) -> Generator[None]:
+    """Let one process at a time look at a folder. A transaction of a connection of its own holds the lock."""
+    with store.connect("applier") as guard, guard.transaction():
+        guard.execute(_LOCK_TIMEOUT, (_PATIENCE,))
+        try:
+            guard.execute(_LOCK_FOLDER, (name,))
+        except psycopg.errors.LockNotAvailable:
+            raise Refused(
+                f"Another process has been reading the folder {name} for a minute. Try again later."
+            ) from None
         yield
-    finally:
-        if not connection.closed:
-            connection.execute(_UNLOCK_FOLDER, (name,))
 
 
 class _Following:

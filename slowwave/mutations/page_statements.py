@@ -7,9 +7,9 @@ from typing import Final
 from slowwave.mutations.pointers import EVENT_POINTERS, lists_of
 from slowwave.store.connect import Connection
 
-_LOCK_NAMESPACE: Final = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 4))"
+_LOCK_NAMESPACE: Final = "SELECT memory.lock_name_shared(%s, 4)"
 _NAMES: Final = """
-SELECT pg_advisory_xact_lock(hashtextextended(k.name, k.seed)) FROM (
+SELECT memory.lock_name(k.name, k.seed) FROM (
   SELECT DISTINCT %(namespace)s::text || (b.body ->> 'path') AS name, 3 AS seed, 1 AS rank FROM batch_rows b WHERE b.tbl = 'documents'
   UNION SELECT DISTINCT %(namespace)s::text || (b.body ->> 'external_id'), 4, 2 FROM batch_rows b
     WHERE b.tbl = 'entities' AND b.body ->> 'external_id' IS NOT NULL

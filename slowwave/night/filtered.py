@@ -16,13 +16,15 @@ from slowwave.plans.seal import Plan
 from slowwave.reports.model import Report, why_nothing
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
+from slowwave.texts.counted import counted
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredProposals:
     """``proposed`` items, how many of them were ``rejected`` before or lie ``out_of_scope``, and the others as the store holds their cells.
 
-    ``held_back`` says why the store may not be written; then no item may enter the plan.
+    ``held_back`` says why the store may not be written; then no item may enter the plan. ``unreadable`` items touch rows that the night
+    leaves out.
     """
 
     proposed: Sequence[Item]
@@ -30,6 +32,7 @@ class FilteredProposals:
     out_of_scope: int
     held_back: str
     lowered: LoweredItems
+    unreadable: int = 0
 
     @property
     def not_planned(self) -> tuple[int, str]:
@@ -45,6 +48,12 @@ class FilteredProposals:
             out_of_scope=self.out_of_scope,
             carried=carried,
         )
+        if self.unreadable:
+            sentences = (
+                *sentences,
+                f"{counted(self.unreadable, 'proposal')} left out: rows that they touch hold values which no night can read. The census "
+                "names the rows.",
+            )
         return (*sentences, *self.lowered.sentences())
 
 
@@ -56,10 +65,28 @@ def filtered(
     with store.connect("reader") as connection:
         held_back = why_not_writable(connection, snapshot.namespace_id)
     considered = [] if held_back else proposed
-    items = not_rejected(snapshot, considered)
+    readable = _readable(snapshot, considered)
+    items = not_rejected(snapshot, readable)
     inside = within(scope, snapshot, items)
     lowered = lower_items(store, snapshot.namespace_id, inside)
-    return FilteredProposals(proposed, len(considered) - len(items), len(items) - len(inside), held_back, lowered)
+    return FilteredProposals(
+        proposed,
+        len(readable) - len(items),
+        len(items) - len(inside),
+        held_back,
+        lowered,
+        unreadable=len(considered) - len(readable),
+    )
+
+
+def _readable(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
+    """Leave out items that touch or quote a row which no night can read, or the memory of such a version."""
+    odd = {row.row_id for row in snapshot.left_out}
+    if not odd:
+        return list(items)
+    versions = snapshot.table("memory_versions").select(["id", "memory_id"]).to_pylist()
+    odd |= {str(version["memory_id"]) for version in versions if version["id"] in odd}
+    return [i for i in items if odd.isdisjoint({*(row for _, row in i.rows()), *i.sources})]
 
 
 def plan_summary(

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
 
+import psycopg
+
 from slowwave.config.settings import Settings
-from slowwave.errors import SettingsError
+from slowwave.errors import SettingsError, StoreError
 from slowwave.night.runs import Unchanged, last_nights, unchanged
 from slowwave.runs.claims import holders
 from slowwave.store.connect import Connection, Store
@@ -102,14 +104,20 @@ def gate(
 def due(store: Store, namespace: str, *, weekly: bool = False) -> NightDue:
     """What the schedule does for the namespace. With ``weekly`` the plain night is due where only the weekly operations are not.
 
-    Settings that are not valid hold nothing back: the run is opened, and ends with the sentence.
+    Settings that are not valid hold nothing back: the run is opened, and ends with the sentence. The same holds for a gate that rows of
+    the namespace make fail, so that no namespace keeps others from their nights.
     """
     with store.connect("reader") as connection:
         try:
             settings = namespace_settings(connection, namespace)
         except SettingsError:
             return NightDue(night=True, weekly=weekly)
-    closed = gate(store, namespace, settings, weekly=weekly)
+    try:
+        closed = gate(store, namespace, settings, weekly=weekly)
+    except (StoreError, psycopg.OperationalError):
+        raise
+    except Exception:  # noqa: BLE001 - the run that it lets begin says what it is
+        closed = None
     if closed is None:
         return NightDue(night=True, weekly=weekly)
     if weekly and closed.gate in ("budget_spent", "too_few_sessions"):

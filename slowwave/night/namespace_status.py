@@ -185,9 +185,12 @@ def _status(row: _Row, now: datetime) -> NamespaceStatus:
 def _run(row: _Row) -> str:
     if row.run_state is None or row.run_mode is None:
         return ""
-    from slowwave.runs.heartbeat import expiry_of  # settings take a while to load, and mostly nothing is under way
+    from slowwave.runs.heartbeat import (
+        expiry_of,
+        has_expired,
+    )  # settings take a while to load, and mostly nothing is under way
 
-    if row.run_state in ("planning", "applying") and (row.heartbeat_age or 0) > expiry_of(row.settings):
+    if row.run_state in ("planning", "applying") and has_expired(row.heartbeat_age or 0, expiry_of(row.settings)):
         return f"{row.run_mode} stuck"
     return "undoing" if row.run_mode == "undo" and row.run_state == "applying" else row.run_state
 

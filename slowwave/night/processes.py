@@ -16,8 +16,9 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import BaseContext
 from typing import Final
 
-from slowwave.errors import SlowwaveError, StoreError
+from slowwave.errors import NightFailed, SlowwaveError, StoreError
 from slowwave.night.outcome import Night
+from slowwave.reports.redaction import in_words
 
 Found = list[tuple[str, Night | SlowwaveError]]
 
@@ -45,6 +46,12 @@ def in_processes(
                     "asks for nights outside `if __name__ == '__main__':`. Nothing was applied; run the night again, with fewer --jobs."
                 )
                 yield from ((name, gone) for name in names)
+            except Exception as problem:  # noqa: BLE001 - the other shares follow, whatever it is
+                lost = NightFailed(
+                    f"A process of this night could not report its nights ({in_words(problem, 'all')}). `slowwave plans list` "
+                    "lists plans that they wrote. Run the night again, with --jobs 1."
+                )
+                yield from ((name, lost) for name in names)
 
 
 def _context() -> BaseContext:

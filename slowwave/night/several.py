@@ -7,8 +7,9 @@ one that a night of that namespace alone would have sealed.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -18,12 +19,13 @@ import pyarrow as pa
 
 from slowwave.bindings.changes import noted_rows
 from slowwave.bindings.writing import each_store_once
-from slowwave.errors import SlowwaveError
+from slowwave.errors import NightFailed, SlowwaveError
 from slowwave.night.night import Finished, Progress, ReadTogether, run_night
 from slowwave.night.outcome import Night
 from slowwave.night.processes import in_processes
 from slowwave.night.runs import unchanged
 from slowwave.plans.lowering import each_recipe_once
+from slowwave.reports.redaction import Level, in_words
 from slowwave.snapshots.files import database_base
 from slowwave.snapshots.model_database import one_database
 from slowwave.snapshots.several import export_snapshots
@@ -31,6 +33,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Store
 from slowwave.store.idle import handed_on
+from slowwave.store.namespaces import namespace_settings
 from slowwave.texts.keys import note_keys
 from slowwave.texts.prefilter import read_together
 from slowwave.texts.screened import each_text_once
@@ -71,6 +74,21 @@ def run_nights(
     yield from _in_turn(store, namespaces, noted=noted, force=force, ops=ops, now=now, done=done, progress=progress)
 
 
+def night_failure(store: Store, namespace: str, problem: Exception) -> SlowwaveError:
+    """Return why there was no night of a namespace; an error that Slowwave did not expect is put into words, without memory text."""
+    if isinstance(problem, SlowwaveError):
+        return problem
+    level: Level = "all"
+    with suppress(Exception), store.connect("reader") as connection:
+        level = namespace_settings(connection, namespace).redact_text
+    failure = NightFailed(
+        f"The night ended with an error that Slowwave did not expect ({in_words(problem, level)}). Nothing of it was planned, and other "
+        f"namespaces are not affected. `slowwave night {shlex.quote(namespace)}` alone shows the whole error: please report it."
+    )
+    failure.__cause__ = problem
+    return failure
+
+
 def _share(
     store: Store,
     names: Sequence[str],
@@ -99,7 +117,7 @@ def _in_turn(
     with each_text_once(), few_collections(), each_recipe_once(), each_store_once(), one_database():
         for of, names in _together(store, namespaces, AT_ONCE):
             read: Mapping[str, Snapshot] = {}
-            with suppress(SlowwaveError):  # the night of each says why
+            with suppress(Exception):  # the night of each, which then reads its namespace alone, says why
                 due = [name for name in names if not (whole and unchanged(store, name))] if of else []
                 read = export_snapshots(store, of, due) if len(due) > 1 else {}
             base = database_base(store) if read else ""
@@ -118,8 +136,10 @@ def _in_turn(
                                 shared=ReadTogether(noted, read.get(name), base),
                                 done=done,
                             )
-                    except SlowwaveError as problem:
-                        yield name, problem
+                    except Exception as problem:
+                        if not (noted or isinstance(problem, SlowwaveError)):
+                            raise  # of a single namespace the whole error is shown
+                        yield name, night_failure(store, name, problem)
                     else:
                         yield name, night
 
@@ -140,9 +160,11 @@ def _read_together(snapshots: Collection[Snapshot]) -> Generator[None]:
     if not len(texts):
         yield
         return
-    note_keys(memories)
-    note_plain(texts)
-    with read_together(texts):
+    with ExitStack() as shared:
+        with suppress(Exception):  # it is done ahead for speed alone: the night of each does it, and says what is wrong
+            note_keys(memories)
+            note_plain(texts)
+            shared.enter_context(read_together(texts))
         yield
 
 

@@ -11,7 +11,6 @@ import uuid
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Final
 
 import psycopg
@@ -50,6 +49,7 @@ UPDATE night.plan_items i SET status = 'rejected', reason = s.reason FROM unnest
 """
 _REJECT_PLAN: Final = "UPDATE night.plans SET state = 'rejected' WHERE plan_hash = %s"
 _LOCK_PLAN: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR UPDATE"
+_IS_PAST: Final = "SELECT %s::timestamptz <= now()"
 
 APPROVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{1,63}")
 """Who may sign: letters, digits and ``. _ @ -``, 2 to 64 of them. Dagster's ``{env: NAME}`` cannot hide in it."""
@@ -302,7 +302,8 @@ def refuse_state(connection: Connection, plan: StoredPlan) -> None:
         raise Refused(f"Plan {short} was rejected. Run `slowwave night {argument(namespace)}` for a new one.")
     if plan.state == "empty":
         raise Refused(f"Plan {short} is empty: there is nothing to decide.")
-    if plan.state == "expired" or plan.expires_at <= datetime.now(UTC):
+    expired = connection.execute(_IS_PAST, (plan.expires_at,)).fetchone()
+    if plan.state == "expired" or (expired and expired[0]):
         raise Refused(
             f"Plan {short} expired on {plan.expires_at:%Y-%m-%d %H:%M} UTC. Run `slowwave night {argument(namespace)}` for a new one."
         )

@@ -12,7 +12,7 @@ from typing import Final
 from psycopg import sql
 from psycopg.rows import class_row
 
-from slowwave.runs.heartbeat import expiry_of
+from slowwave.runs.heartbeat import expiry_of, has_expired
 from slowwave.runs.states import HOLDING
 from slowwave.store.connect import Connection, Store
 
@@ -158,7 +158,7 @@ def _stuck(connection: Connection) -> dict[str, int]:
         (list(HOLDING),),
     )
     for mode, age, overlay in rows:
-        found[str(mode)] = found.get(str(mode), 0) + (float(str(age)) > expiry_of(overlay))
+        found[str(mode)] = found.get(str(mode), 0) + has_expired(float(str(age)), expiry_of(overlay))
     return found
 
 

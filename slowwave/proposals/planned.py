@@ -46,8 +46,8 @@ _DECIDED: Final = """
 SELECT p.id::text, p.verdict_plan, p.verdict, p.verdict_by, p.verdict_reason,
   memory.may_approve_still(p.namespace_id, p.verdict_by) FROM memory.proposals p
  WHERE p.namespace_id = %s AND p.state = 'planned' AND p.verdict IN ('approve', 'reject') ORDER BY p.verdict_at, p.id"""
-_ALONE: Final = "SELECT pg_advisory_lock(hashtextextended(%s || 'settle', 4))"
-"""Held until the connection is given back: who comes second finds sealed what the first has sealed."""
+_ALONE: Final = "SELECT memory.lock_name(%s || 'settle', 4)"
+"""Held until the transaction ends: who comes second finds sealed what the first has sealed."""
 _PLANNED: Final = "UPDATE memory.proposals SET state = 'planned', plan_hash = %s WHERE id = %s AND state = 'kept'"
 _REFUSED: Final = "UPDATE memory.proposals SET state = 'refused', said = %s WHERE id = %s AND state = 'kept'"
 _DONE: Final = "UPDATE memory.proposals SET verdict = 'done', said = %s WHERE id = %s"
@@ -92,7 +92,7 @@ def settle(store: Store, namespace: str, *, id_: str = "", wait: float = 0.0) ->
     """
     with store.connect("reader") as connection:
         scope = namespace_id(connection, namespace)
-    with store.connect("planner") as alone:
+    with store.connect("planner") as alone, alone.transaction():
         alone.execute(_ALONE, (scope,))
         return _settled(store, namespace, scope, id_, wait)
 

@@ -1,8 +1,8 @@
 """Who holds a namespace: one run at a time, whatever it does, as long as its heartbeat has not expired.
 
-A claim is a row of ``night.runs`` in state ``planning`` or ``applying``. Claims are made one after another under an advisory lock of
-the namespace; batches have another one, so that whoever asks is answered at once while a batch is being written. A run whose
-heartbeat has expired holds nothing: it is marked as crashed by whoever comes next, or named to them.
+A claim is a row of ``night.runs`` in state ``planning`` or ``applying``. Claims are made one after another under a lock of the
+namespace (``slowwave.runs.locks``); batches have another one, so that whoever asks is answered at once while a batch is being written. A
+run whose heartbeat has expired holds nothing: it is marked as crashed by whoever comes next, or named to them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final, Literal, TypeVar
 from psycopg.rows import class_row
 
 from slowwave.errors import DreamLockUnavailable, DreamRunStuckError
+from slowwave.runs.heartbeat import AHEAD_SECONDS
 from slowwave.runs.locks import lock_batches, lock_claims
 from slowwave.runs.states import HOLDING, Mode, State, sources
 from slowwave.store.connect import Connection
@@ -27,10 +28,10 @@ Stuck = Literal["take over", "raise"]
 """What to do about a run whose heartbeat has expired: mark it as crashed and go on, or name it."""
 
 _HOLDERS: Final = """
-SELECT id::text AS run_id, mode, state, greatest(0, trunc(age))::int AS age, age <= %(expiry)s AS alive
+SELECT id::text AS run_id, mode, state, trunc(age)::bigint AS age, age BETWEEN -%(ahead)s AND %(expiry)s AS alive
 FROM (SELECT id, mode, state, heartbeat_at, extract(epoch FROM clock_timestamp() - heartbeat_at) AS age FROM night.runs
   WHERE namespace_id = %(namespace_id)s AND state = ANY(%(holding)s)) r
-ORDER BY heartbeat_at DESC
+ORDER BY alive DESC, heartbeat_at DESC
 """
 _CRASH: Final = """
 UPDATE night.runs SET state = 'crashed', finished_at = heartbeat_at, error = 'The heartbeat expired: the process is gone.'
@@ -40,7 +41,7 @@ WHERE id = ANY(%(runs)s::uuid[]) AND state = ANY(%(sources)s)
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A run that holds a namespace, and the age of its heartbeat in seconds."""
+    """A run that holds a namespace, and the age of its heartbeat in seconds, negative if it is in the future."""
 
     run_id: str
     mode: Mode
@@ -52,7 +53,12 @@ class Holder:
 def holders(connection: Connection, namespace_id: str, expiry_seconds: int) -> list[Holder]:
     """The runs that say they hold the namespace, those that are alive first."""
     with connection.cursor(row_factory=class_row(Holder)) as cursor:
-        asked = {"namespace_id": namespace_id, "expiry": expiry_seconds, "holding": list(HOLDING)}
+        asked = {
+            "namespace_id": namespace_id,
+            "expiry": expiry_seconds,
+            "ahead": AHEAD_SECONDS,
+            "holding": list(HOLDING),
+        }
         return cursor.execute(_HOLDERS, asked).fetchall()
 
 
@@ -101,8 +107,8 @@ def _refuse_alive(namespace: str, found: list[Holder]) -> None:
         if one.alive:
             doing = "is planning" if one.state == "planning" else "is writing to"
             raise DreamLockUnavailable(
-                f"Run {one.run_id} {doing} {namespace} (heartbeat {one.age} s ago). "
-                f"Wait for it, or cancel it: `slowwave runs cancel {one.run_id}`."
+                f"Run {one.run_id} {doing} {namespace} (heartbeat {max(0, one.age)} s ago). "
+                f"Wait for it, or cancel it: `slowwave runs cancel {one.run_id}`; add --dead if its process is gone."
             )
 
 
@@ -112,7 +118,8 @@ def _stuck_sentence(namespace: str, gone: Holder) -> str:
         if gone.mode in ("undo", "deep")
         else f"Go on with it: `slowwave dream {shlex.quote(namespace)} --resume-from {gone.run_id}`. "
     )
+    age = f"{gone.age} s old" if gone.age >= 0 else f"{-gone.age} s in the future of the database's clock"
     return (
-        f"Run {gone.run_id} ({gone.mode}) holds {namespace}, and its heartbeat is {gone.age} s old: the process is gone. "
+        f"Run {gone.run_id} ({gone.mode}) holds {namespace}, and its heartbeat is {age}: the process is gone. "
         f"What it committed stands. {resume}Or give it up and begin anew with --abandon."
     )

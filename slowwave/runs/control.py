@@ -26,27 +26,34 @@ _CANCEL_REST: Final = """
 UPDATE night.runs SET state = 'cancelled', cancel_requested_at = now()
 WHERE id = %(run)s AND mode = 'apply' AND state = ANY(%(sources)s)
 """
+_HOLDING: Final = """
+SELECT r.id::text FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
+WHERE n.slug = %(namespace)s AND r.state = ANY(%(holding)s) ORDER BY r.heartbeat_at LIMIT 1
+"""
 _PAUSE: Final = """
 UPDATE night.runs SET pause_requested_at = CASE WHEN %(pause)s THEN coalesce(pause_requested_at, now()) END
 WHERE id = %(run)s AND state = ANY(%(holding)s)
 """
 
 
-def request_cancel(store: Store, name: str, namespace: str | None = None) -> Run:
+def request_cancel(store: Store, name: str | None, namespace: str | None = None, *, dead: bool = False) -> Run:
     """Cancel a run, named by its id, its first characters or ``last`` of a namespace (see ``run.last_run``); returns it as it is then.
+
+    ``dead`` says that its process is gone, so that its namespace is free at once. Without a name it is the run that holds ``namespace``.
+    If the process is alive after all, it ends its batch first and then finds itself cancelled, so nothing is written twice.
 
     A run that writes stops after its batch: what it committed stands. One that plans has written nothing and is cancelled at once, and
     so is one whose process is gone. A run that crashed or was stopped by the kill switch is started no more by itself. Whatever
     is cancelled can be gone on with.
     """
     with store.connect("approver") as connection:
-        run_id = _named(connection, name, namespace).run_id
+        run_id = _holding(connection, namespace) if name is None else _named(connection, name, namespace).run_id
         with connection.transaction():
             run = _locked(connection, run_id)
-            if run.stuck:
-                lock_batches(connection, run.namespace_id)  # whoever still writes ends its batch
+            if run.stuck or (dead and run.holding):
+                lock_batches(connection, run.namespace_id)  # a process that still writes ends its batch first
                 run = find_run(connection, run_id)
-            if not _cancel(connection, run):
+            if not _cancel(connection, run, dead=dead):
                 ended = find_run(connection, run_id)  # it may have ended at this moment
                 raise Refused(f"Run {run_id} is {ended.state}, so there is nothing to cancel.")
         return find_run(connection, run_id)
@@ -71,9 +78,9 @@ def request_resume(store: Store, name: str, namespace: str | None = None) -> Run
     return _set_pause(store, name, namespace, pause=False)
 
 
-def _cancel(connection: Connection, run: Run) -> bool:
+def _cancel(connection: Connection, run: Run, *, dead: bool) -> bool:
     """False when the run is, or has come meanwhile, where nothing is left to cancel."""
-    if run.state == "applying" and run.alive:
+    if run.state == "applying" and run.alive and not dead:
         return connection.execute(_ASK_TO_CANCEL, {"run": run.run_id, "state": run.state}).rowcount == 1
     if run.holding or (run.mode == "apply" and run.state in _UNFINISHED):
         asked = {"run": run.run_id, "sources": sources("cancelled", (run.state,))}
@@ -98,6 +105,16 @@ def _nothing_under_way(run: Run, *, pause: bool) -> str:
         f"Run {run.run_id} is {state}: there is nothing under way to {'pause' if pause else 'resume'}. "
         f"What was not finished goes on with `slowwave dream {shlex.quote(run.namespace)} --resume-from {run.run_id}`."
     )
+
+
+def _holding(connection: Connection, namespace: str | None) -> str:
+    """Return the run that holds a namespace, and refuse a namespace that no run holds."""
+    row = connection.execute(_HOLDING, {"namespace": namespace, "holding": list(HOLDING)}).fetchone()
+    if row is None:
+        raise Refused(
+            f"No run holds {namespace}, so there is nothing to cancel. `slowwave namespaces` lists the namespaces."
+        )
+    return str(row[0])
 
 
 def _named(connection: Connection, name: str, namespace: str | None) -> Run:

@@ -1,6 +1,7 @@
 """The heartbeat of a run: when it has expired, and what refreshes it while the run is at work.
 
 A run whose heartbeat has expired holds nothing: whoever claims its namespace next marks it as crashed (``slowwave.runs.claims``).
+Heartbeats are written and compared by the clock of the database, so the clocks of hosts do not matter.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ _LOG: Final = logging.getLogger(__name__)
 _REFRESH: Final = "UPDATE night.runs SET heartbeat_at = clock_timestamp() WHERE id = %s AND state = ANY(%s)"
 _OVERLAY: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
 
+AHEAD_SECONDS: Final = 5
+"""A heartbeat that is further in the future than this has expired: the database's clock was set back since, or the value is forged. Steps
+of time synchronisation are smaller."""
+
 
 def expiry_of(overlay: object) -> int:
     """Seconds after which a heartbeat has expired, by a namespace's own settings; the default where they are not valid."""
@@ -36,6 +41,11 @@ def heartbeat_expiry(connection: Connection, namespace: str) -> int:
     """Seconds after which a heartbeat has expired in a namespace."""
     row = connection.execute(_OVERLAY, (namespace,)).fetchone()
     return expiry_of(row[0] if row else {})
+
+
+def has_expired(age_seconds: float, expiry_seconds: int) -> bool:
+    """Return whether a heartbeat of this age, negative if it is in the future, no longer holds the namespace."""
+    return not -AHEAD_SECONDS <= age_seconds <= expiry_seconds
 
 
 @contextmanager

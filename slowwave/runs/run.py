@@ -12,7 +12,7 @@ from typing import Final, LiteralString
 from psycopg.rows import class_row
 
 from slowwave.errors import Refused
-from slowwave.runs.heartbeat import expiry_of
+from slowwave.runs.heartbeat import expiry_of, has_expired
 from slowwave.runs.states import HOLDING, Mode, State
 from slowwave.store.connect import Connection
 
@@ -24,7 +24,7 @@ _SELECT: Final = """
 SELECT r.id::text AS run_id, r.namespace_id::text AS namespace_id, n.slug AS namespace, r.mode, r.state, r.trigger,
   coalesce(r.plan_hash, '') AS plan_hash, coalesce(r.approval_id::text, '') AS approval_id, coalesce(r.undo_of::text, '') AS undo_of,
   r.started_at, r.finished_at, r.heartbeat_at,
-  greatest(0, trunc(extract(epoch FROM clock_timestamp() - r.heartbeat_at)))::int AS heartbeat_age_seconds,
+  trunc(extract(epoch FROM clock_timestamp() - r.heartbeat_at))::bigint AS heartbeat_age_seconds,
   r.cancel_requested_at IS NOT NULL AS cancel_requested, r.pause_requested_at IS NOT NULL AS pause_requested,
   r.counts, coalesce(r.error, '') AS error, r.parameters, r.progress, n.settings AS overlay
 FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
@@ -42,7 +42,7 @@ _NAMESPACES: Final = "SELECT slug FROM memory.namespaces ORDER BY slug"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One row of ``night.runs``; ids that a run does not have are empty. Ages are seconds at the time of reading.
+    """One row of ``night.runs``; ids that a run does not have are empty. Ages are seconds at the time of reading by the database's clock.
 
     ``overlay`` is its namespace's own settings, of which the expiry of its heartbeat follows.
     """
@@ -81,7 +81,7 @@ class Run:
     @property
     def stuck(self) -> bool:
         """Whether it says so and its heartbeat has expired."""
-        return self.holding and self.heartbeat_age_seconds > self.heartbeat_expiry_seconds
+        return self.holding and has_expired(self.heartbeat_age_seconds, self.heartbeat_expiry_seconds)
 
     @property
     def alive(self) -> bool:

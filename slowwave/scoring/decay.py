@@ -77,11 +77,10 @@ def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Sche
     for k, found in attribute_of(memories, "success").items():
         if isinstance(found, (int, float)) and not isinstance(found, bool):
             success[k] = max(-1, min(found, 1))  # an integer of jsonb may be longer than a float holds
-    factor = multipliers(
-        memories["reinforcement_count"].to_numpy().astype(np.int64),
-        memories["access_count"].to_numpy().astype(np.int64),
-        success,
-    )
+    reinforced, read = (
+        np.maximum(0, memories[name].to_numpy().astype(np.int64)) for name in ("reinforcement_count", "access_count")
+    )  # undo may leave a counter below zero
+    factor = multipliers(reinforced, read, success)
     days = np.array([settings.operations.decay_transition.days.get(s, 0) for s in STAGES[:-1]] + [0], np.float64)
     lasting = np.rint(days[stage] * factor * DAY).astype(np.int64)
     never = (stage < 0) | (stage == len(STAGES) - 1) | (days[stage] <= 0)

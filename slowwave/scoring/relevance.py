@@ -104,7 +104,9 @@ def worth(snapshot: Snapshot, settings: Settings) -> RelevanceScores:
     """
     memories = active_memories(snapshot)
     options = _options(memories["attributes"])
-    access, reinforcement = _numbers(memories, "access_count"), _numbers(memories, "reinforcement_count")
+    access, reinforcement = (
+        np.maximum(0, _numbers(memories, name)) for name in ("access_count", "reinforcement_count")
+    )  # undo may leave a counter below zero
     recorded = pc.coalesce(memories["valid_from"], memories["recorded_at"])
     began = pc.if_else(pc.equal(memories["kind"], "summary"), memories["recorded_at"], recorded)
     age = _hours_since(snapshot, began)

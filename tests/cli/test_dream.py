@@ -105,6 +105,22 @@ def test_pause_resume_and_cancel_reach_another_process(store: Store, run: Run, t
     assert (code, "acme: completed" in out) == (0, True)
 
 
+def test_runs_cancel_dead_frees_a_namespace_whose_run_is_dead(store: Store, run: Run) -> None:
+    """The heartbeat is fresh, so a run that writes is otherwise only asked to stop."""
+    slug = forgetful(store, rows=2)
+    held = dead_run(store, slug, "apply", "applying", 1)
+    code, _, err = run("dream", slug, "--ops", OPS)
+    assert (code, "add --dead if its process is gone" in err) == (2, True)
+    code, _, err = run("runs", "cancel")
+    assert (code, "runs cancel --dead --namespace NAMESPACE" in err) == (2, True)
+    assert "stops after its batch" in run("runs", "cancel", held)[1]
+    code, out, _ = run("runs", "cancel", "--dead", "--namespace", slug)
+    assert (code, f"Run {held} is cancelled." in out) == (0, True)
+    assert run("dream", slug, "--ops", OPS)[0] == 0
+    code, _, err = run("runs", "cancel", "--dead", "--namespace", slug)
+    assert (code, f"No run holds {slug}" in err) == (2, True)
+
+
 def test_the_switch_and_read_only_namespaces(store: Store, run: Run) -> None:
     """Off, shown, on; read-only, shown, writable."""
     slug = forgetful(store, rows=2)

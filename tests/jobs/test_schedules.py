@@ -10,6 +10,7 @@ from slowwave.night.night import run_night
 from slowwave.plans.latest import latest_plan
 from slowwave.store.connect import Store
 from tests.dreamers import dead_run
+from tests.memories import behind_triggers
 from tests.memory_assets.project import project
 from tests.nights import new_world, write_a_plan
 
@@ -54,8 +55,7 @@ def test_on_sundays_a_night_has_the_weekly_operations(store: Store) -> None:
         skipped = night.tick(SUNDAY)
         assert isinstance(skipped, dg.SkipReason)
         assert f"too_soon: {world.slug} had a night 0.0 hours ago" in (skipped.skip_message or "")
-        with store.connect("owner") as owner:
-            owner.execute("UPDATE night.runs SET started_at = started_at - interval '1 day'")
+        behind_triggers(store, "UPDATE night.runs SET started_at = started_at - interval '1 day'")
         requests = night.tick(SUNDAY)
         assert isinstance(requests, list)
         assert [r.tags["slowwave/ops"] for r in requests] == ["weekly"]

@@ -10,7 +10,7 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
 from tests.deep.players import script
 from tests.deep.worlds import SLUG, entry, world
-from tests.memories import ago, ask, remember
+from tests.memories import ago, ask, behind_triggers, remember
 
 
 def closed(store: Store, *, force: bool = False) -> str:
@@ -53,7 +53,7 @@ def test_3_7_deep_a_pass_that_came_to_its_end_holds_back_the_next(store: Store) 
     with script() as (model, _):
         assert run_deep(store, SLUG, model=model).closed is None
     assert (closed(store), closed(store, force=True)) == ("too_soon", "")
-    ask(store, "UPDATE night.runs SET started_at = started_at - interval '25 hours'")
+    behind_triggers(store, "UPDATE night.runs SET started_at = started_at - interval '25 hours'")
     assert (closed(store), closed(store, force=True)) == ("too_few_sessions", "")
     ask(store, "UPDATE memory.documents SET recorded_at = now() - interval '1 hour' WHERE plane = 'sessions'")
     assert closed(store) == ""
@@ -71,7 +71,7 @@ def test_3_4_deep_a_pass_that_failed_counts_as_tried_and_not_as_done(store: Stor
         "now() - interval '5 minutes', now() FROM memory.namespaces",
     )
     assert (closed(store), closed(store, force=True)) == ("scanned", "")
-    ask(store, "UPDATE night.runs SET started_at = now() - interval '11 minutes'")
+    behind_triggers(store, "UPDATE night.runs SET started_at = now() - interval '11 minutes'")
     assert closed(store) == "", "the sessions before it are still new"
 
 

@@ -27,7 +27,7 @@ from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.deep.players import Played, playing, script, told, turn
 from tests.deep.worlds import SAID, SESSION, SLUG, entry, runs, world
-from tests.memories import ask
+from tests.memories import ask, behind_triggers
 from tests.waiting import until
 
 FERRY, CRANE = "memories/ferry.md", "memories/crane.md"
@@ -365,7 +365,7 @@ def test_deep_what_a_model_said_goes_with_its_retention_and_a_week_of_its_tokens
     run_id = played(store, DROP).run_id
     kept = Settings.for_namespace({"retention_days": 30, "retention_runs_per_namespace": 0})
     assert retain(store, SLUG, kept)["deep_turns"] == 0
-    ask(
+    behind_triggers(
         store, "UPDATE night.runs SET started_at = now() - interval '40 days', finished_at = now() - interval '40 days'"
     )
     ask(store, "UPDATE night.llm_usage SET recorded_at = now() - interval '6 days'")

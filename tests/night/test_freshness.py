@@ -7,6 +7,7 @@ from slowwave.night.freshness import audited, decided, effective
 from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
+from tests.memories import behind_triggers
 from tests.nights import new_world, write_a_plan
 
 
@@ -32,7 +33,7 @@ def test_a_namespace_that_changed_and_was_not_audited_is_late(store: Store) -> N
         _write(
             store, "INSERT INTO memory.changes (namespace_id, table_name) VALUES (%s, 'entities')", world.namespace_id
         )
-        _write(store, "UPDATE night.runs SET started_at = started_at - interval '3 days'")
+        behind_triggers(store, "UPDATE night.runs SET started_at = started_at - interval '3 days'")
         _write(store, "UPDATE memory.namespaces SET settings = settings || '{\"gate_min_new_records\": 1000}'")
         assert audited(reader, [world.slug]).late == (), "too few new records: the schedule waits for more"
         _write(store, "UPDATE memory.namespaces SET settings = settings || '{\"gate_min_new_records\": 5}'")

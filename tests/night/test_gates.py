@@ -12,7 +12,7 @@ from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
 from tests.dreamers import dead_run
-from tests.memories import ago, ask, remember
+from tests.memories import ago, ask, behind_triggers, remember
 
 SLUG = "acme"
 
@@ -45,7 +45,7 @@ def change(store: Store, **settings: object) -> None:
 
 
 def age_runs(store: Store, hours: float) -> None:
-    ask(store, "UPDATE night.runs SET started_at = started_at - make_interval(secs => %s)", hours * 3600)
+    behind_triggers(store, "UPDATE night.runs SET started_at = started_at - make_interval(secs => %s)", hours * 3600)
 
 
 def test_the_first_night_needs_records_and_is_never_too_soon(store: Store) -> None:

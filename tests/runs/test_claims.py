@@ -6,9 +6,10 @@ import pytest
 
 from slowwave.errors import DreamLockUnavailable, DreamRunStuckError
 from slowwave.runs.claims import holders, make_room, patiently
+from slowwave.runs.run import find_run
 from slowwave.store.connect import Store
 from tests.dreamers import dead_run
-from tests.memories import ask, remember
+from tests.memories import ask, behind_triggers, remember
 
 
 def test_holders_are_the_runs_that_say_so_the_living_first(store: Store) -> None:
@@ -34,6 +35,26 @@ def test_a_run_whose_heartbeat_expired_makes_room(store: Store) -> None:
         with connection.transaction():
             make_room(connection, "acme", namespace, 60, stuck="raise", own=gone)
     assert ask(store, "SELECT state, finished_at = heartbeat_at FROM night.runs") == [("crashed", True)]
+
+
+@pytest.mark.parametrize("mode", ["plan", "apply", "undo", "deep"])
+def test_heartbeat_in_the_future_has_expired(store: Store, mode: str) -> None:
+    """The database's clock was set back, or the value is forged (T4). A step of time synchronisation is no reason."""
+    namespace = remember(store, "acme")
+    state = "planning" if mode in ("plan", "deep") else "applying"
+    run = dead_run(store, "acme", mode, state, 0)
+    for ahead, alive in (("2 seconds", True), ("1 hour", False), ("100 years", False)):
+        behind_triggers(store, f"UPDATE night.runs SET heartbeat_at = clock_timestamp() + interval '{ahead}'")
+        with store.connect("reader") as connection:
+            (found,) = holders(connection, namespace, 60)
+            shown = find_run(connection, run)
+        assert (found.alive, shown.alive, shown.stuck) == (alive, alive, not alive)
+    with store.connect("applier") as connection:
+        with pytest.raises(DreamRunStuckError, match="in the future of the database's clock"), connection.transaction():
+            make_room(connection, "acme", namespace, 60, stuck="raise")
+        with connection.transaction():
+            make_room(connection, "acme", namespace, 60)
+    assert ask(store, "SELECT state FROM night.runs") == [("crashed",)]
 
 
 def test_a_run_that_is_alive_makes_none(store: Store) -> None:

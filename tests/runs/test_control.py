@@ -10,6 +10,7 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.runs.control import cancel_rest, request_cancel, request_pause, request_resume
 from slowwave.runs.run import Run
+from slowwave.runs.writing import control_requests, open_claim
 from slowwave.store.connect import Store
 from tests.dreamers import dead_run
 from tests.memories import ask, remember
@@ -53,6 +54,29 @@ def test_the_rest_of_an_unfinished_apply_run_alone_is_cancelled(store: Store) ->
         if _cancel_rest(store, run)
     }
     assert cancelled == {("apply", "crashed"), ("apply", "paused")}
+
+
+@pytest.mark.parametrize(("mode", "state"), [("apply", "applying"), ("undo", "applying"), ("plan", "planning")])
+def test_cancel_dead_frees_the_namespace_however_fresh_the_heartbeat(store: Store, mode: str, state: str) -> None:
+    """Without it a run that writes is only asked to stop, and its dead process never does."""
+    remember(store, "acme")
+    run_id = dead_run(store, "acme", mode, state, 1)
+    if mode != "plan":
+        assert request_cancel(store, run_id).state == "applying"
+    assert request_cancel(store, None, "acme", dead=True).run_id == run_id
+    assert ask(store, "SELECT state FROM night.runs") == [("cancelled",)]
+    with pytest.raises(Refused, match="No run holds acme"):
+        request_cancel(store, None, "acme", dead=True)
+
+
+def test_run_cancelled_as_dead_stops_before_its_next_batch(store: Store) -> None:
+    """Its process was alive after all: the claim is not lost, it finds that it was cancelled."""
+    namespace = remember(store, "acme")
+    with store.connect("applier") as connection:
+        with connection.transaction():
+            claim = open_claim(connection, "acme", namespace, "apply")
+        request_cancel(store, claim.run_id, dead=True)
+        assert control_requests(connection, claim).cancel
 
 
 def _cancel_rest(store: Store, run_id: str) -> bool:

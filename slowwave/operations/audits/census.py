@@ -8,9 +8,11 @@ good for comparing nights. Ages are those of ``recorded_at`` (of recall events `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,8 +22,12 @@ from slowwave.operations.spec import FIRST
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.readable_rows import REASONS
 from slowwave.store.tables import EXPORTED, VECTORS
 from slowwave.texts.token_count import RULE, counts
+
+_NAMED: Final = 10
+"""Rows that a finding names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,7 @@ def census(inputs: Inputs) -> Report:
         "relationship_types": len(types["relationships"]),
         **{f"{t.table}_rows": t.rows for t in tables},
         **{f"{t.table}_live": t.live for t in tables},
+        **({"rows_left_out": len(snapshot.left_out)} if snapshot.left_out else {}),
     }
     filled = sorted((t for t in tables if t.rows), key=lambda t: (-t.rows, t.table))
     return Report(
@@ -80,7 +87,8 @@ def census(inputs: Inputs) -> Report:
             )
             for name, (covered, total) in coverage.items()
             if covered < total
-        ),
+        )
+        + tuple(_left_out(snapshot)),
         table=tuple(asdict(t) for t in filled[:10]),
         plots=tuple(
             Bars(f"Live {table} by type ({min(10, len(counts))} of {len(counts)} types)", *_top(counts))
@@ -96,6 +104,23 @@ def census(inputs: Inputs) -> Report:
             "token_rule": RULE,
         },
     )
+
+
+def _left_out(snapshot: Snapshot) -> Iterable[Finding]:
+    """Name the rows that this night leaves out, per column that it cannot read."""
+    for (table, column, kind), rows in groupby(
+        sorted(snapshot.left_out, key=lambda row: (row.table, row.column, row.kind, row.row_id)),
+        key=lambda row: (row.table, row.column, row.kind),
+    ):
+        ids = [row.row_id for row in rows]
+        more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
+        yield Finding(
+            f"{len(ids):,} rows of {table} are left out of this night, as their {column} {REASONS[kind]}: "
+            f"{', '.join(ids[:_NAMED])}{more}. Correct the values; `slowwave doctor` prints statements for Slowwave's own tables.",
+            rows=tuple(ids[:_NAMED]),
+            severity="warning",
+            details={"table": table, "column": column, "kind": kind, "rows": len(ids)},
+        )
 
 
 def live_memory_tokens(snapshot: Snapshot) -> tuple[int, int]:
