@@ -7,7 +7,7 @@ import psycopg
 from alembic import op
 
 revision = "0047"
-down_revision = "0044"
+down_revision = "0045"
 
 
 def upgrade() -> None:
