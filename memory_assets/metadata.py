@@ -46,12 +46,14 @@ def snapshot_metadata(taken: Snapshot, name: str) -> dict[str, Any]:
     }
 
 
-def table_metadata(rows: Sequence[Mapping[str, object]]) -> dg.TableMetadataValue:
-    """At most ten rows, redacted already; fractions have six figures, text is cut at 120 characters and holds no control or direction
-    characters."""
+def table_metadata(rows: Sequence[Mapping[str, object]], most: int = 10, longest: int = 120) -> dg.TableMetadataValue:
+    """Return the first ``most`` rows, redacted already; fractions have six figures.
+
+    Text is cut at ``longest`` characters and holds no control or direction characters.
+    """
     columns = list(rows[0])
     return dg.MetadataValue.table(
-        records=[dg.TableRecord({c: _cell(rounded(row.get(c))) for c in columns}) for row in rows[:10]],
+        records=[dg.TableRecord({c: _cell(rounded(row.get(c)), longest) for c in columns}) for row in rows[:most]],
         schema=dg.TableSchema(columns=[dg.TableColumn(c, _type([row.get(c) for row in rows])) for c in columns]),
     )
 
@@ -60,10 +62,10 @@ def _plain(value: float) -> int | float:
     return int(value) if isinstance(value, int) else float(value)
 
 
-def _cell(value: object) -> str | int | float | bool | None:
+def _cell(value: object, longest: int) -> str | int | float | bool | None:
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    return "".join(c if c.isprintable() else " " for c in str(value))[:120]
+    return "".join(c if c.isprintable() else " " for c in str(value))[:longest]
 
 
 def _type(values: Sequence[object]) -> str:

@@ -3,7 +3,7 @@
 Sealing belongs to ``slowwave.night.night``, the page to ``slowwave.reports.plan_page``.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 
@@ -22,6 +22,9 @@ from slowwave.store.connect import Store
 
 if TYPE_CHECKING:
     from slowwave.reports.plan_page import PlanPage
+
+_LISTED: Final = 1_000
+"""Items that the table holds, questions first: Dagster stores all of them with the event."""
 
 
 def _keys() -> list[dg.AssetKey]:
@@ -70,6 +73,8 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
 
 def plan_metadata(page: "PlanPage", run_id: str, rule: ApprovalRule | None = None) -> dict[str, Any]:
     """The verdict with the link inline, what else may be done with it, then items, probes and the whole report."""
+    from slowwave.reports.plan_page import SIDES
+
     waits = page.state in ("awaiting_approval", "partly_approved")
     link = approval_link(page.namespace, page.plan_hash, force=bool(page.needs_force))
     return {
@@ -84,5 +89,5 @@ def plan_metadata(page: "PlanPage", run_id: str, rule: ApprovalRule | None = Non
         "deferred_items": len(page.deferred),
         "review_items": sum(decisions.get("review", 0) for decisions in page.counts.values()),
         **({"why": dg.MetadataValue.md(page.why())} if page.explained else {}),
-        **({"items": table_metadata(page.items)} if page.items else {}),
+        **({"items": table_metadata(page.items, _LISTED, SIDES)} if page.items else {}),
     }

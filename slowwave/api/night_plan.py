@@ -24,6 +24,7 @@ from slowwave.plans.gate import Approval, approve, reject
 from slowwave.plans.items import Item
 from slowwave.plans.latest import find_plan, latest_plan, no_plan, waiting_plans
 from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.plans.outcome import ItemOutcome, find_outcome
 from slowwave.plans.row_changes import row_changes
 from slowwave.plans.row_names import called, named_rows, read_names
 from slowwave.plans.signatures import HalfSigned, half_signed
@@ -44,7 +45,8 @@ _DIGITS: Final = 12
 class PlannedItem:
     """One change of a plan. ``decision`` is ``review`` where a person is asked, ``question`` then says by a code what, ``reason`` in words.
 
-    ``name`` are its rows in words; ``changes`` what would be written, a line a change. Both hold memory text.
+    ``name`` are its rows in words; ``changes`` what would be written, a line a change; ``outcome`` which row stays and which ends, for an
+    item with two sides. All three hold memory text.
     """
 
     id: str
@@ -57,6 +59,7 @@ class PlannedItem:
     reason: str
     name: str
     changes: tuple[str, ...]
+    outcome: ItemOutcome | None = None
 
     def __repr__(self) -> str:
         name = self.name if len(self.name) <= 60 else f"{self.name[:59]}…"
@@ -82,6 +85,11 @@ class AppliedRun:
         for result in self.results:
             total.update(result.counts)
         return dict(total)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """The reason of each item that failed, by item. It changed nothing; approve it again by its id to try it again."""
+        return {item: reason for result in self.results for item, reason in result.failed.items()}
 
     def undo(
         self, items: Collection[PlannedItem | str] | None = None, *, operation: str | None = None
@@ -127,7 +135,8 @@ class NightPlan:
             self._items = tuple(
                 PlannedItem(
                     *(stored.id, stored.operation, stored.decision, stored.risk, stored.probability, stored.status),
-                    *(stored.question, stored.reason, called(item, names), _changes(item, names)),
+                    *(stored.question, stored.reason, called(item, names, stored.status)),
+                    *(_changes(item, names, stored.status), find_outcome(item, names, stored.status)),
                 )
                 for stored, item in read
             )
@@ -272,10 +281,10 @@ def plan(
         return NightPlan(namespace, _current_plan(connection, namespace), store)
 
 
-def _changes(item: Item, names: Mapping[str, str]) -> tuple[str, ...]:
+def _changes(item: Item, names: Mapping[str, str], status: str) -> tuple[str, ...]:
     """The changes of an item's rows, and what a memory that it rewords says then."""
     said = (str(quotable(reworded.text)) for reworded in rewordings(item) if reworded.text)
-    return (*row_changes(item, names).lines, *(f"says then: {text}" for text in said))
+    return (*row_changes(item, names, status).lines, *(f"says then: {text}" for text in said))
 
 
 def _current_plan(connection: Connection, namespace: str) -> str:

@@ -51,8 +51,11 @@ def list_(
     digits = prefix_length([c.id for c in found])
     show_table(
         "Conflicts",
-        ("conflict", "reason", "resolution", "a", "b"),
-        [(c.id[:digits], c.reason, _resolved(c), c.a or c.row_a_id, c.b or c.row_b_id) for c in found[:_SHOWN]],
+        ("conflict", "reason", "resolution", "a", "b", "outcome"),
+        [
+            (c.id[:digits], c.reason, _resolved(c), c.a or c.row_a_id, c.b or c.row_b_id, _outcome(c))
+            for c in found[:_SHOWN]
+        ],
     )
     if len(found) > _SHOWN:
         say(f"… and {len(found) - _SHOWN:,} more; --json shows all.")
@@ -79,7 +82,14 @@ def resolve(
     elif right is Right.BOTH:
         say(f"Conflict {found.id}: both rows stand, and nobody will be asked again.")
     else:
-        say(f"Conflict {found.id}: {right.value} is right. The next night proposes to retire the other row.")
+        say(f"Conflict {found.id}: {right.value} is right. The next night proposes what follows. {_outcome(found)}")
+
+
+def _outcome(conflict: StoredConflict) -> str:
+    """Which row stays and which ends; empty while nothing is proposed."""
+    if conflict.resolution == "kept":
+        return "Both rows stay."
+    return conflict.outcome.sentence() if conflict.outcome else ""
 
 
 def _resolved(conflict: StoredConflict) -> str:

@@ -48,7 +48,7 @@ def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits:
     from slowwave.plans.row_names import called
 
     for line in wrapped(
-        one_line(called(item, names), _LONGEST if width_of(out) is None else CUT), width_of(out), hang=2
+        one_line(called(item, names, stored.status), _LONGEST if width_of(out) is None else CUT), width_of(out), hang=2
     ):
         out.print(Text(line, "bold"))
     about = f"{stored.id[:digits]} · {stored.operation} · {stored.decision} · {stored.risk} risk · {stored.status}"
@@ -92,17 +92,27 @@ def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *
 
     state = "" if stored.status == "pending" else f" · {stored.status}"
     say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{state}")
-    _under(called(stored.item, names), "", wide=wide)
+    _under(called(stored.item, names, stored.status), "", wide=wide)
     if not said and (rest := _rest(stored)):
         _under(rest, "dim", wide=wide)
 
 
 def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *, wide: bool) -> None:
+    """A line for an item; one with two sides is wrapped, as a line that is cut would lose the side that stays."""
+    from slowwave.plans.outcome import find_outcome
     from slowwave.plans.row_names import called
 
+    item = stored.item
     state = "" if stored.status in ("pending", "deferred") else f"{stored.status}: "
-    line = one_line(f"{stored.id[:digits]}  {stored.probability:.3f}  {state}{called(stored.item, names)}", _LONGEST)
+    head = f"{stored.id[:digits]}  {stored.probability:.3f}  "
+    about = one_line(f"{state}{called(item, names, stored.status)}", _LONGEST)
     width = None if wide else width_of(out)
+    if find_outcome(item, names) is not None:
+        first, *rest = wrapped(about, None if width is None else width - cell_len(head))
+        for line in (f"{head}{first}", *(f"    {part}" for part in rest)):
+            out.print(Text(line))
+        return
+    line = f"{head}{about}"
     if width is not None and cell_len(line) > width:
         line = set_cell_size(line, width - 1).rstrip() + "…"
     out.print(Text(line))

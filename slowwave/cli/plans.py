@@ -132,7 +132,9 @@ def show(
             id_: {"reason": what.reason, "cells": [asdict(c) for c in unexplained_changes(id_, what)]}
             for id_, what in forged.items()
         }
-        show_json(replace(found, items=items).to_json() | told | about)
+        with store.connect("reader") as connection:
+            names = read_names(connection, named_rows(s.item for s in items), found.header.namespace_id)
+        show_json(replace(found, items=items).to_json(names) | told | about)
         return
     say(
         f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({items_text(found.counts)}), "
@@ -209,7 +211,7 @@ def diff(
     from slowwave.plans.diff import changes, physical_changes, rewordings, unexplained_lines
     from slowwave.plans.lowering import unexplained_items
     from slowwave.plans.row_changes import row_changes
-    from slowwave.plans.row_names import named_rows, read_names
+    from slowwave.plans.row_names import called, named_rows, read_names
     from slowwave.plans.writings import KINDS, cited, writing
 
     store = open_store()
@@ -234,10 +236,12 @@ def diff(
         if item.mutation.kind in KINDS:
             print_writing(writing(item.mutation, texts), indent=2)
         elif not every:
-            told = row_changes(item, names)
+            told = row_changes(item, names, stored.status)
             hidden += told.hidden
+            heading = called(item, names, stored.status)
             for line in told.lines:
-                say(short(line), indent=2)
+                if line != heading:
+                    say(short(line), indent=2)
         if every:
             print_every_cell(item, [] if item.mutation.kind in KINDS else quoted(changes(item)), names)
             if physical := quoted(physical_changes(item)):
@@ -395,14 +399,19 @@ def _diff_json(
     stored: StoredItem, item: Item, names: Mapping[str, str], texts: Mapping[str, str], forged: Unexplained | None
 ) -> dict[str, object]:
     from slowwave.plans.diff import changes, physical_changes, unexplained_changes
+    from slowwave.plans.outcome import find_outcome
     from slowwave.plans.row_changes import row_changes
     from slowwave.plans.row_names import called
     from slowwave.plans.writings import KINDS, writing
 
-    told = writing(item.mutation, texts) if item.mutation.kind in KINDS else row_changes(item, names).lines
+    told = (
+        writing(item.mutation, texts) if item.mutation.kind in KINDS else row_changes(item, names, stored.status).lines
+    )
+    sides = find_outcome(item, names, stored.status)
     return {
         **{"id": stored.id, "operation": stored.operation, "decision": stored.decision, "status": stored.status},
-        "name": called(item, names),
+        "name": called(item, names, stored.status),
+        "outcome": sides.to_json() if sides else None,
         "lines": list(told),
         "changes": [asdict(c) for c in quoted(changes(item))],
         "physical": [asdict(c) for c in quoted(physical_changes(item))],

@@ -47,6 +47,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     """Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."""
     from slowwave.plans.diff import unexplained_lines
     from slowwave.plans.lowering import unexplained_items
+    from slowwave.plans.row_names import named_rows, read_names
     from slowwave.plans.why import why as account
     from slowwave.plans.writings import cited
 
@@ -57,11 +58,14 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     found = read_stored(store, namespace, plan, item=item.strip().lower())
     stored = _chosen(found, item)
     chosen = stored.item
-    explained = account(chosen, found.probes, stored_texts(store, cited(chosen.mutation, stored.status)))
+    with store.connect("reader") as connection:
+        names = read_names(connection, named_rows([chosen]), found.header.namespace_id)
+    texts = stored_texts(store, cited(chosen.mutation, stored.status))
+    explained = account(chosen, found.probes, texts, names, stored.status)
     quotes = _quotes(store, chosen.sources)
     if json:
         about = {"plan_hash": found.plan_hash, "namespace": namespace, "status": stored.status, "reason": stored.reason}
-        about |= {"question": stored.question}
+        about |= {"question": stored.question, "outcome": explained.outcome.to_json() if explained.outcome else None}
         quoted = [{"id": id_, "text": text} for id_, text in quotes]
         show_json(chosen.to_json() | about | {"why": explained.to_json() | {"quotes": quoted}})
         return

@@ -90,7 +90,7 @@ def for_pinned(conflict: Conflict, decision: Decision, sides: ConflictRows) -> D
     if not pinned or decision.winner == pinned:
         return decision
     return replace(
-        decision, winner=pinned, sure=False, why="The winner is pinned, though all else speaks for the other."
+        decision, winner=pinned, sure=False, why="The one that stays is pinned, though all else supports the other."
     )
 
 
@@ -101,7 +101,7 @@ def for_audience(conflict: Conflict, decision: Decision, sides: ConflictRows) ->
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
     if all(a[c] == b[c] for c in AUDIENCE):
         return decision
-    why = f"{decision.why} But they have different audiences: who reads the loser may not read the winner."
+    why = f"{decision.why} But they have different audiences: not everyone who reads the one that ends may read the one that stays."
     return replace(decision, sure=False, why=why)
 
 
@@ -116,7 +116,7 @@ def _keep_newest(conflict: Conflict, sides: ConflictRows) -> Decision:
     for column, known in (("valid_from", a["valid_from"] and b["valid_from"]), ("recorded_at", True)):
         if known and a[column] != b[column]:
             winner = "a" if a[column] > b[column] else "b"
-            why = f"The winner's {column} is the later one."
+            why = f"The one that stays has the later {column}."
             times = {column: {"a": a[column].isoformat(), "b": b[column].isoformat()}}
             return Decision(winner, True, why, "keep_newest", ("valid_from",), 0.9, times)
     return Decision("a", False, "Both are equally new.", "keep_newest", ("valid_from",))
@@ -133,7 +133,7 @@ def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
     best, other = weights[winner], weights["b" if winner == "a" else "a"]
     sure = best > 0 and best >= MARGIN * other
     why = (
-        f"The winner weighs {best:.3g} and the loser {other:.3g} (confidence × live sources × recency)"
+        f"The one that stays weighs {best:.3g} and the one that ends {other:.3g} (confidence × live sources × recency)"
         f"{'' if sure else f'; evidence decides alone from {MARGIN:g} times as much'}."
     )
     share = best / (best + other) if best + other else 0.5
@@ -152,7 +152,7 @@ def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
     best, other = scores[winner], scores["b" if winner == "a" else "a"]
     sure = best - other >= LEAD
     why = (
-        f"The winner scores {best:.3f} and the loser {other:.3f} (source, recency, reads, importance, similarity)"
+        f"The one that stays scores {best:.3f} and the one that ends {other:.3f} (source, recency, reads, importance, similarity)"
         f"{'' if sure else f'; evidence decides alone from a lead of {LEAD:g}'}."
     )
     shown = {"scores": {s: round(score, 6) for s, score in scores.items()}, "lead": LEAD}
@@ -182,7 +182,7 @@ def _source_precedence(conflict: Conflict, sides: ConflictRows) -> Decision:
         return Decision(winner, False, "Both come from sources of one rank.", "source_precedence", rests, 0.5, shown)
     winner = "a" if ranks["a"] < ranks["b"] else "b"
     return Decision(
-        winner, True, "The winner's source goes before the loser's.", "source_precedence", rests, 0.9, shown
+        winner, True, "The source of the one that stays has precedence.", "source_precedence", rests, 0.9, shown
     )
 
 

@@ -11,12 +11,13 @@ from typing import Final
 
 from slowwave.night.outcome import Night, per_operation
 from slowwave.plans.items import Item
+from slowwave.plans.outcome import find_outcome
 from slowwave.plans.questions import ReviewQuestion
 from slowwave.plans.why import why
 from slowwave.plans.writings import KINDS, about
 from slowwave.reports.model import Report
-from slowwave.reports.plan_page import ExplainedItem, PlanPage
-from slowwave.reports.redaction import Level, redact, redact_report, redact_rows
+from slowwave.reports.plan_page import SIDES, ExplainedItem, PlanPage
+from slowwave.reports.redaction import Level, cut, redact, redact_report, redact_rows
 
 EXPLAINED: Final = 10
 """Merges, and as many reviews, whose evidence the page shows."""
@@ -38,7 +39,7 @@ def page_of(night: Night, expiry_days: int, level: Level) -> PlanPage:
         new_items=night.new_items,
         carried_items=night.carried_items,
         counts=per_operation(plan.items),
-        items=[_row(item, plan.questions.get(item.id), level) for item in plan.items],
+        items=[_row(item, plan.questions.get(item.id), level) for item in _questions_first(plan.items)],
         deferred=plan.deferred,
         explained=explained(plan.items, level, probes.results),
         reports=reports,
@@ -73,12 +74,16 @@ def _explanation(item: Item, level: Level, probes: Mapping[str, object]) -> Expl
         item=item.id,
         names=tuple(row.fields.get("name", "") for row in account.rows),
         probability=item.probability,
-        sentence=str(redact(account.sentence, level)),
+        sentence=account.sentence if level == "none" else cut(account.sentence, SIDES),
         steps=account.steps,
         verdict=account.verdict,
         notes=tuple(str(redact(note, level)) for note in account.notes),
         rows=redact_rows(account.side_by_side(), level),
     )
+
+
+def _questions_first(items: Sequence[Item]) -> list[Item]:
+    return sorted(items, key=lambda item: item.decision != "review")
 
 
 def _row(item: Item, asks: ReviewQuestion | None, level: Level) -> dict[str, object]:
@@ -95,16 +100,22 @@ def _row(item: Item, asks: ReviewQuestion | None, level: Level) -> dict[str, obj
 
 
 def _what(item: Item, level: Level) -> str:
-    """The rows in their own words: what is the same, or what follows what."""
-    plain, evidence = f"{item.mutation.kind} {item.mutation.table}", item.evidence
+    """Describe the item: which side stays and which ends, else its rows in their own words."""
+    plain = f"{item.mutation.kind} {item.mutation.table}"
     if level == "all":
         return plain
+    redacted = redact(dict(item.evidence), level)
+    shown = replace(item, evidence=redacted if isinstance(redacted, dict) else {}, sealed_id=item.id)
+    if sides := find_outcome(shown):
+        stays, ends = (
+            tuple(replace(row, text=str(redact(row.text, level))) for row in rows) for rows in (sides.stays, sides.ends)
+        )
+        subject = f"{redact(about(item.mutation), level)}: " if item.mutation.kind in KINDS else ""
+        return f"{subject}{replace(sides, stays=stays, ends=ends).sentence()}"
     if item.mutation.kind in KINDS:
         return str(redact(about(item.mutation), level))
-    if isinstance(names := redact(evidence.get("names"), level), list):
+    if isinstance(names := shown.evidence.get("names"), list):
         return " = ".join(map(str, names))
-    if "earlier" in evidence and "later" in evidence:
-        return f"{redact(evidence['earlier'], level)} → {redact(evidence['later'], level)}"
     return plain
 
 

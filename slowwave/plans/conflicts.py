@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -20,8 +20,11 @@ from psycopg.types.json import Jsonb
 
 from slowwave.conflicts.conflict import SAID
 from slowwave.errors import Refused
+from slowwave.mutations.mutation import Mutation
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import APPROVER
+from slowwave.plans.items import Item
+from slowwave.plans.outcome import ItemOutcome, OutcomeRow, find_outcome
 from slowwave.reports.model import Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Connection, Store
@@ -62,6 +65,8 @@ class StoredConflict:
     note: str
     a: str
     b: str
+    outcome: ItemOutcome | None = None
+    """Which row stays and which ends, by the item of a plan that decides or proposes it, else by the verdict of a person."""
 
     def to_json(self) -> dict[str, object]:
         """As ``slowwave conflicts list --json`` shows it."""
@@ -81,6 +86,7 @@ class StoredConflict:
             "loser_id": self.loser_id,
             "resolved_by": self.resolved_by,
             "note": self.note,
+            "outcome": self.outcome.to_json() if self.outcome else None,
         }
 
 
@@ -192,10 +198,41 @@ def list_conflicts(
 ) -> list[StoredConflict]:
     """Conflicts of a namespace, the open ones first, then the newest; of some resolutions, or whose ids begin so."""
     with store.connect("reader") as connection:
-        rows = connection.execute(
-            _LIST, (namespace_id(connection, namespace), list(resolutions), list(resolutions), prefix, limit)
-        ).fetchall()
-    return [StoredConflict(*row) for row in rows]  # type: ignore[arg-type]
+        scope = namespace_id(connection, namespace)
+        rows = connection.execute(_LIST, (scope, list(resolutions), list(resolutions), prefix, limit)).fetchall()
+        found = [StoredConflict(*row) for row in rows]  # type: ignore[arg-type]
+        decided: list[Any] = connection.execute(_DECIDING, {"scope": scope, "ids": [c.id for c in found]}).fetchall()
+    items: dict[str, tuple[Item, str]] = {
+        str(id_): (Item(operation, decision, Mutation.from_json(mutation), evidence), str(status))
+        for id_, operation, decision, status, mutation, evidence in decided
+    }
+    return [replace(c, outcome=_outcome(c, *items.get(c.id, (None, "")))) for c in found]
+
+
+_DECIDING: Final = """
+SELECT DISTINCT ON (c.id) c.id::text, i.operation, i.decision, i.status, i.mutation, i.evidence -> 'evidence'
+FROM night.conflicts c JOIN night.plans p ON p.namespace_id = c.namespace_id JOIN night.plan_items i ON i.plan_hash = p.plan_hash
+WHERE c.namespace_id = %(scope)s AND c.id = ANY(%(ids)s::uuid[]) AND c.resolution <> 'kept' AND i.operation = 'resolve_conflicts'
+  AND i.evidence #>> '{evidence,seen}' = c.seen
+  AND (i.status IN ('approved', 'applied') OR (i.status = 'pending' AND p.state IN ('awaiting_approval', 'approved')))
+ORDER BY c.id, p.recorded_at DESC
+"""
+"""The last item that decides or proposes each of some conflicts, while their rows say what they said."""
+
+
+def _outcome(conflict: StoredConflict, item: Item | None, status: str) -> ItemOutcome | None:
+    """The outcome by the verdict of a person until an item that follows it is approved: an older plan may propose the other side."""
+    words = {conflict.row_a_id: quotable(conflict.a), conflict.row_b_id: quotable(conflict.b)}
+    ruled = conflict.resolution == "prefer" and conflict.winner_id and conflict.loser_id
+    if item is not None and (not ruled or status in ("approved", "applied")):
+        return find_outcome(item, words, status)
+    if not ruled:
+        return None
+    stays, ends = (
+        (OutcomeRow(str(id_), words[str(id_)] or f"{conflict.table} {str(id_)[:8]}"),)
+        for id_ in (conflict.winner_id, conflict.loser_id)
+    )
+    return ItemOutcome(stays, ends, f"{conflict.resolved_by} ruled so", proposed=True)
 
 
 _TEXT: Final = """coalesce(

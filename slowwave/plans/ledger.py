@@ -20,6 +20,7 @@ from slowwave.errors import Refused, SlowwaveError
 from slowwave.mutations.cells import canonical_json
 from slowwave.plans.items import FOLLOWS, Item, Sealed, content_id
 from slowwave.plans.lowering import refuse_unexplained
+from slowwave.plans.outcome import NO_NAMES, find_outcome
 from slowwave.plans.seal import Header, Plan, hash_of, plan_hash
 from slowwave.plans.states import shown_state
 from slowwave.reports.model import Finding
@@ -89,6 +90,13 @@ class StoredItem(Sealed):
     reason: str
     question: str
 
+    def to_json(self, names: Mapping[str, str] = NO_NAMES) -> dict[str, object]:
+        """Return the item as ``--json`` shows it, with its outcome where it has two sides."""
+        item = self.item
+        sides = find_outcome(item, names, self.status)
+        known = {"status": self.status, "reason": self.reason, "question": self.question}
+        return item.to_json() | known | {"outcome": sides.to_json() if sides else None}
+
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
@@ -119,8 +127,8 @@ class StoredPlan:
         """What the plan is called, see ``slowwave.plans.states``."""
         return shown_state(self.state, self.counts, self.expires_at)
 
-    def to_json(self) -> dict[str, object]:
-        """The contract of ``slowwave plans show --json``."""
+    def to_json(self, names: Mapping[str, str] = NO_NAMES) -> dict[str, object]:
+        """Return the contract of ``slowwave plans show --json``; ``names`` are words of rows, for the outcomes of items."""
         return {
             "plan_hash": self.plan_hash,
             "namespace": self.header.namespace,
@@ -130,9 +138,7 @@ class StoredPlan:
             "run_id": self.run_id,
             "recorded_at": self.recorded_at.isoformat(),
             "expires_at": self.expires_at.isoformat(),
-            "items": [
-                s.item.to_json() | {"status": s.status, "reason": s.reason, "question": s.question} for s in self.items
-            ],
+            "items": [s.to_json(names) for s in self.items],
             "probes": dict(self.probes),
             "summary": dict(self.summary),
         }

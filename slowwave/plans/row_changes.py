@@ -17,6 +17,7 @@ from slowwave.mutations.cells import Insert, Value, Write
 from slowwave.mutations.mutation import Row
 from slowwave.plans.diff import rewordings, text_of
 from slowwave.plans.items import Item
+from slowwave.plans.outcome import find_outcome, instant
 from slowwave.plans.row_names import own_names
 from slowwave.store.tables import VECTORS
 from slowwave.texts.counted import counted
@@ -57,21 +58,25 @@ class RowChanges:
     hidden: int
 
 
-def row_changes(item: Item, names: Mapping[str, str]) -> RowChanges:
-    """The changes of an item; ``names`` are those of its rows (``slowwave.plans.row_names``). Cost: linear in its cells."""
+def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowChanges:
+    """List the changes of an item, the outcome of its two sides first; ``names`` are those of its rows (``slowwave.plans.row_names``).
+
+    ``status`` is the item's, see ``slowwave.plans.outcome.find_outcome``. Cost: linear in its cells.
+    """
     own = _short(item, own_names(item, names))
-    own |= (sides := _sides(item))
+    sides = find_outcome(item, names, status)
     alone = item.mutation.rows[0].id if len(item.mutation.rows) == 1 and not sides else ""
     by_row: defaultdict[tuple[str, str], dict[str, Write]] = defaultdict(dict)
     for write in item.mutation.writes:
         by_row[write.cell.table, write.cell.row][write.cell.column] = write
-    told = _ShownLines([], 0)
+    told = _ShownLines([sides.sentence()] if sides else [], 0)
+    ended = {row.id for row in sides.ends} if sides else set[str]()
     moved: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for (table, row), cells in by_row.items():
         if to := next((str(cells[c].value) for c in cells if c in _MOVED), ""):
             moved[table, to].add(row)
         subject = "" if row == alone else _name(own, table, row)
-        _add_row(told, table, subject, cells, own, kept=item.mutation.keep is not None)
+        _add_row(told, table, subject, cells, merge=item.mutation.keep is not None, named=row in ended)
     for (table, to), rows in moved.items():
         told.lines.append(
             f"{_count(len(rows), table)} of it {'moves' if len(rows) == 1 else 'move'} to {_name(own, 'row', to)}"
@@ -91,25 +96,18 @@ class _ShownLines:
     hidden: int
 
 
-def _add_row(told: _ShownLines, table: str, subject: str, cells: _Cells, own: Mapping[str, str], *, kept: bool) -> None:
-    """The lines of one row: what becomes of it, then each cell that says something."""
+def _add_row(told: _ShownLines, table: str, subject: str, cells: _Cells, *, merge: bool, named: bool) -> None:
+    """Add the lines of one row: that it ends, unless the outcome has ``named`` it, then each cell that a person can read."""
     end = cells.get("valid_to")
-    when = f", true until {instant(end.value)}" if end and end.action == "set" and end.value else ""
+    when = instant(end.value) if end and end.action == "set" and end.value else ""
     gone = "invalidated_at" in cells or ("is_active" in cells and cells["is_active"].value is False)
-    successor = next(
-        (str(cells[c].value) for c in ("merged_into", "superseded_by") if c in cells and cells[c].value), ""
-    )
-    if successor:
-        verb = "goes into" if kept else "gives way to"
-        told.lines.append(f"{_before(subject)}{verb} {_name(own, table, successor)}{when}")
-    elif gone:
-        told.lines.append(f"{_before(subject)}is retired{when}")
-    elif when:
-        told.lines.append(f"{_before(subject)}ends{when}")
+    if (gone or when) and not named:
+        equal = ": an equal one stays" if merge and table == "relationships" and not when else ""
+        told.lines.append(f"{_before(subject)}ends {f'on {when}' if when else 'when the plan is applied'}{equal}")
     for column, write in cells.items():
-        if write.action != "set" or table in VECTORS or column in _STAMPS or (kept and column in _JOINED):
+        if write.action != "set" or table in VECTORS or column in _STAMPS or (merge and column in _JOINED):
             told.hidden += 1
-        elif column in _MOVED or ((gone or successor) and column == "state") or (when and column == "valid_to"):
+        elif column in _MOVED or (gone and column == "state") or (when and column == "valid_to"):
             continue
         elif instant(write.seen) == instant(write.value):  # of the same minute
             told.hidden += 1
@@ -130,15 +128,6 @@ def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str,
             )
             told.lines.append(f"new in {insert.table}: {values or 'a row'}")
     told.lines += [f"{_name(own, 'entities', row)} is also called {', '.join(names)}" for row, names in called.items()]
-
-
-def _sides(item: Item) -> dict[str, str]:
-    """Where the heading names two rows that do not fit together: each by its place there."""
-    sides = ("second", "first") if "winner" in item.evidence else ("first", "second")
-    if not {"winner", "earlier"} & item.evidence.keys() or len(item.mutation.rows) != 1:
-        return {}
-    others = [str(w.value) for w in item.mutation.writes if w.cell.column == "superseded_by" and w.value]
-    return {item.mutation.rows[0].id: f"the {sides[0]}", **dict.fromkeys(others, f"the {sides[1]}")}
 
 
 def _short(item: Item, own: Mapping[str, str]) -> dict[str, str]:
@@ -211,11 +200,3 @@ def _before(subject: str, mark: str = "") -> str:
 
 def _count(n: int, table: str) -> str:
     return f"{n:,} {table.removesuffix('s') if n == 1 else table}"
-
-
-def instant(value: Value) -> str:
-    """An instant as its day, with the time where that is not midnight; any other text as it is."""
-    text = str(value)
-    if not (len(text) >= 20 and text[4:5] == text[7:8] == "-" and text[10:11] == "T"):
-        return text
-    return text[:10] if text[11:19] == "00:00:00" else f"{text[:10]} {text[11:16]}"

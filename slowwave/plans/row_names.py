@@ -14,6 +14,7 @@ from slowwave.bindings.names import texts_of
 from slowwave.errors import SlowwaveError
 from slowwave.plans.diff import reworded_line
 from slowwave.plans.items import Item
+from slowwave.plans.outcome import find_outcome, seen_words
 from slowwave.plans.writings import KINDS, about
 from slowwave.store.connect import Connection
 from slowwave.texts.quotation import quotable, quotable_all
@@ -66,31 +67,27 @@ POINTERS: Final = frozenset(("superseded_by", "merged_into", "source_entity_id",
 def own_names(item: Item, names: Mapping[str, str]) -> dict[str, str]:
     """Row of an item → its name: as the plan saw it where its evidence says so, else as it is called now, else its external id."""
     mutation = item.mutation
-    merged = (mutation.keep, *mutation.absorb) if mutation.keep else mutation.rows
-    said = _said(item) if mutation.keep else ()
-    found = dict(names)
-    for row, name in zip(merged, said if len(said) == len(merged) else ("",) * len(merged), strict=True):
-        found[row.id] = name or names.get(row.id) or row.external_id or f"{mutation.table} {row.id[:8]}"
-    return found
+    rows = (mutation.keep, *mutation.absorb) if mutation.keep else mutation.rows
+    found = {**names, **seen_words(item)}
+    return found | {row.id: found.get(row.id) or row.external_id or f"{mutation.table} {row.id[:8]}" for row in rows}
 
 
-def called(item: Item, names: Mapping[str, str]) -> str:
-    """What an item is about, in a line: its rows by their names, what goes before what stays instead, of two that do not fit together
-    both, and of a text that is reworded what goes and what comes."""
+def called(item: Item, names: Mapping[str, str], status: str = "") -> str:
+    """Return an item in a line: which side stays and which ends where it has two, else its rows by their names.
+
+    A text that is reworded is shown with the words that go and those that come. ``status`` is the item's, see ``outcome``.
+    """
     mutation, evidence = item.mutation, item.evidence
+    found = find_outcome(item, names, status)
     if mutation.kind in KINDS:
-        return about(mutation)
-    if (winner := evidence.get("winner")) and (loser := evidence.get("loser")):
-        decided = item.decision != "review"
-        return " → ".join(_quoted(loser, winner)) if decided else " ≠ ".join(_quoted(winner, loser))
-    if (earlier := evidence.get("earlier")) and (later := evidence.get("later")):
-        return " → ".join(_quoted(earlier, later))
+        return f"{about(mutation)}: {found.sentence()}" if found else about(mutation)
+    if found:
+        return found.sentence()
     if mutation.kind == "new_version" and (before := evidence.get("before")) and (after := evidence.get("after")):
         return reworded_line(*_quoted(before, after))
     own = own_names(item, names)
-    rows = (mutation.keep, *mutation.absorb) if mutation.keep else mutation.rows
-    if said := [own[row.id] for row in rows]:
-        return " = ".join(said) if mutation.keep else _few(said)
+    if rows := [own[row.id] for row in mutation.rows]:
+        return _few(rows)
     return " = ".join(_said(item)) or f"new {mutation.table}"
 
 

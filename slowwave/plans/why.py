@@ -11,14 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Final, cast
 
+from slowwave.mutations.cells import VERSION
 from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
+from slowwave.plans.outcome import NO_NAMES, ItemOutcome, find_outcome, instant, seen_words
 from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, question
-from slowwave.plans.row_changes import instant
 from slowwave.plans.writings import KINDS, about, writing
 from slowwave.reports.waterfall import Step, one_in, percent, steps
 from slowwave.texts.counted import counted
+from slowwave.texts.quotation import quotable
 
 _KEPT: Final = {
     "memory_facts": "takes their sources, the greatest confidence and the earliest start",
@@ -34,11 +36,11 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Columns of merged rows that are shown side by side, by table."""
 
-_STANDS_ENDS: Final = (("winner", "loser"), ("later", "earlier"))
-"""In the evidence of what ends a row: what the row says that stands, and what the other says."""
-_STANDS: Final = "would stand"
-_TOLD: Final = frozenset(("winner", "loser", "later", "earlier", "winner_id", "reason", "why", "seen"))
-"""What rows and notes tell of two sides, or hash."""
+_STAYS: Final = "stays"
+_ENDS: Final = "ends"
+_MERGED: Final = "is merged into it"
+_SHOWN: Final = frozenset(("winner", "loser", "later", "earlier", "ended_by", "winner_id", "reason", "why", "seen"))
+"""Evidence that the rows, the sentence and the notes of an item with two sides show already, or that is a hash."""
 _WEIGHED: Final = ("properties", "valid_from", "valid_to", "confidence", "importance", "source")
 """Columns that a person weighs of two sides, beside what they say."""
 
@@ -56,7 +58,7 @@ class Explanation:
     """``sentence`` says what would happen, ``verdict`` how sure it is, ``notes`` what else a person should know.
 
     ``evidence`` holds what a planner without a waterfall noted, by name; ``writing`` the lines of pages and claims, which have no rows;
-    ``asks`` what a person is asked, of a review item alone.
+    ``asks`` what a person is asked, of a review item alone, and ``outcome`` which row stays and which ends where there are two sides.
     """
 
     sentence: str
@@ -67,6 +69,7 @@ class Explanation:
     evidence: Mapping[str, str]
     writing: tuple[str, ...] = ()
     asks: ReviewQuestion | None = None
+    outcome: ItemOutcome | None = None
 
     def to_json(self) -> dict[str, object]:
         """As ``--json`` shows it."""
@@ -79,6 +82,7 @@ class Explanation:
             "evidence": dict(self.evidence),
             "writing": list(self.writing),
             "asks": asdict(self.asks) if self.asks else None,
+            "outcome": self.outcome.to_json() if self.outcome else None,
         }
 
     def side_by_side(self) -> list[dict[str, str]]:
@@ -88,21 +92,40 @@ class Explanation:
         return [line for line in lines if any(value for name, value in line.items() if name)]
 
 
-def why(item: Item, probes: Mapping[str, object] | None = None, texts: Mapping[str, str] | None = None) -> Explanation:
-    """The account of an item; ``probes`` are its plan's, which may say what it would lose, ``texts`` those that its writing cites."""
+def why(
+    item: Item,
+    probes: Mapping[str, object] | None = None,
+    texts: Mapping[str, str] | None = None,
+    names: Mapping[str, str] = NO_NAMES,
+    status: str = "",
+) -> Explanation:
+    """Explain an item.
+
+    Args:
+        item: The sealed item.
+        probes: The probes of its plan, which may list what the item would lose.
+        texts: Texts of the versions that its writing cites, by version.
+        names: Words of rows, by row (``slowwave.plans.row_names.read_names``).
+        status: The item's status, see ``slowwave.plans.outcome.find_outcome``.
+    """
     found = steps(item.evidence.get("waterfall"))
-    rows = tuple(_rows(item))
-    told = _TOLD if any(row.role == _STANDS for row in rows) else frozenset[str]()
+    versions = {c.row: (texts or {}).get(str(value), "") for c, value in item.mutation.seen() if c.column == VERSION}
+    sides = find_outcome(
+        item, {**names, **{row: str(quotable(text)) for row, text in versions.items() if text}}, status
+    )
+    rows = tuple(_rows(item, sides))
+    shown = _SHOWN if sides and any(row.role == _ENDS for row in rows) else frozenset[str]()
     lost, only = _lost(item, probes or {})
     return Explanation(
-        sentence=_sentence(item, lost, only=only),
+        sentence=_sentence(item, sides, lost, only=only),
         rows=rows,
         steps=found,
         verdict=_verdict(item, only=only) if found else "",
         notes=tuple(_notes(item, lost)),
-        evidence={} if found else _noted(item, told),
+        evidence={} if found else _noted(item, shown),
         writing=tuple(writing(item.mutation, texts or {})),
         asks=question(item, lost, only=only) if item.decision == "review" else None,
+        outcome=sides,
     )
 
 
@@ -124,23 +147,16 @@ def _lost(item: Item, probes: Mapping[str, object]) -> tuple[list[tuple[str, str
     return (lost, True) if lost else (asked, False)
 
 
-def _sentence(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = False) -> str:
+def _sentence(
+    item: Item, sides: ItemOutcome | None, lost: Sequence[tuple[str, str]] = (), *, only: bool = False
+) -> str:
     mutation = item.mutation
     if only:
         message = f"The evidence says that {_joined(item)}, but merging them" if mutation.keep else "The new text"
-        return f"{message} would lose {losses(item, lost)}. A person is asked whether that may be."
-    if mutation.keep:
-        keep, *absorbed = (f"“{name}”" for name in _names(item))
-        others = " and ".join(absorbed)
-        if item.decision == "review":
-            return f"A person is asked whether {_joined(item)}. If so, approving it makes them one row."
-        gone = "the other row is retired and points" if len(absorbed) == 1 else "the other rows are retired and point"
-        kept = _KEPT.get(mutation.table, "keeps all that they say")
-        return f"{keep} would absorb {others}: it {kept}, and {gone} to it."
-    if "earlier" in item.evidence and "later" in item.evidence:
-        return _succession(item)
-    if "winner" in item.evidence and "loser" in item.evidence:
-        return _ruling(item)
+        asked = f"{message} would lose {losses(item, lost)}. A person is asked whether that may be."
+        return f"{sides.sentence()} {asked}" if sides else asked
+    if sides:
+        return f"{sides.sentence()} {_stays_on_record(item)}".rstrip()
     where = ", ".join(row.external_id or row.id for row in mutation.rows[:3])
     if mutation.deletes:
         return _deletion(mutation, where)
@@ -150,6 +166,19 @@ def _sentence(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = 
         return _writing(mutation)
     cells = len(mutation.writes) + len(mutation.inserts)
     return f"{mutation.kind} would change {counted(cells, 'cell')} of {mutation.table} {where}."
+
+
+def _stays_on_record(item: Item) -> str:
+    """What the row that stays takes from the others, and that nothing of what ends is deleted."""
+    mutation = item.mutation
+    if mutation.kind in KINDS:
+        return _writing(mutation)
+    if mutation.keep:
+        gone = "points" if len(mutation.absorb) == 1 else "point"
+        row = "The other row stays" if len(mutation.absorb) == 1 else "The other rows stay"
+        kept = _KEPT.get(mutation.table, "keeps all that they say")
+        return f"The row that stays {kept}. {row} on record and {gone} to it."
+    return "What ends stays on record." if mutation.kind == "invalidate_rows" else ""
 
 
 def _joined(item: Item) -> str:
@@ -196,35 +225,14 @@ def _rendering(item: Item) -> str:
     )
 
 
-def _succession(item: Item) -> str:
-    earlier, later, end = (str(item.evidence.get(name, "")) for name in ("earlier", "later", "to"))
-    if item.decision == "review":
-        return f"A person is asked whether “{later}” has replaced “{earlier}”. If so, approving it ends that on {end[:10]}."
-    return f"“{earlier}” would end on {end[:10]}, when “{later}” began. It stays on record: it was true until then."
-
-
-def _ruling(item: Item) -> str:
-    winner, loser = (f"“{item.evidence[side]}”" for side in ("winner", "loser"))
-    if item.decision == "review":
-        return f"A person is asked whether {winner} is right, and not {loser}. If so, approving it ends the latter."
-    return f"{winner} would stand, and {loser} would end. It stays on record."
-
-
 def _names(item: Item) -> list[str]:
-    """What merged rows are called, the survivor first: by their name, by what they say, or by their ids."""
-    mutation, message = item.mutation, item.evidence.get("names")
-    if mutation.keep is None:
-        return []
-    rows = (mutation.keep, *mutation.absorb)
-    said = [str(name) for name in message] if isinstance(message, Sequence) and not isinstance(message, str) else []
-    said = said if len(said) == len(rows) else [""] * len(rows)
-    return [
-        _seen(mutation, row.id).get("name") or text or row.external_id or row.id
-        for row, text in zip(rows, said, strict=True)
-    ]
+    """The words of merged rows as the plan saw them, the survivor's first; a row without words has its ids."""
+    mutation, words = item.mutation, seen_words(item)
+    rows = (mutation.keep, *mutation.absorb) if mutation.keep else ()
+    return [words.get(row.id) or row.external_id or row.id for row in rows]
 
 
-def _rows(item: Item) -> Iterator[SeenRow]:
+def _rows(item: Item, sides: ItemOutcome | None) -> Iterator[SeenRow]:
     mutation, names = item.mutation, _names(item)
     if mutation.kind in KINDS:
         return
@@ -234,11 +242,11 @@ def _rows(item: Item) -> Iterator[SeenRow]:
             given = seen.pop("attributes", "")
             text = {"text": names[n]} if mutation.table == "memories" else {}
             fields = {"id": row.id, "external id": row.external_id or "", **text, **seen, **_attributes(given)}
-            role = "stays" if n == 0 else "is absorbed" if len(mutation.absorb) == 1 else f"is absorbed ({n})"
+            role = _STAYS if n == 0 else _MERGED if len(mutation.absorb) == 1 else f"{_MERGED} ({n})"
             yield SeenRow(role, fields)
         return
-    if sides := tuple(_sides(item)):
-        yield from sides
+    if sides and (compared := tuple(_compared(mutation, sides))):
+        yield from compared
         return
     by_row: dict[str, dict[str, str]] = {
         row.id: {"id": row.id, "external id": row.external_id or ""} for row in mutation.rows
@@ -249,18 +257,14 @@ def _rows(item: Item) -> Iterator[SeenRow]:
         yield SeenRow(id_[:8], fields)
 
 
-def _sides(item: Item) -> Iterator[SeenRow]:
-    """Of two rows that cannot both be true the one that would stand and the one that would end, by what the plan saw of both."""
-    mutation, evidence = item.mutation, item.evidence
-    said = next(((evidence[a], evidence[b]) for a, b in _STANDS_ENDS if a in evidence and b in evidence), None)
-    ending = {row.id for row in mutation.rows}
-    held = dict.fromkeys(c.row for c, _ in mutation.seen() if c.table == mutation.table and c.row not in ending)
-    if said is None or len(ending) != 1 or len(held) != 1:
+def _compared(mutation: Mutation, sides: ItemOutcome) -> Iterator[SeenRow]:
+    """Of two rows that cannot both be true the one that stays and the one that ends, by what the plan saw of both."""
+    if mutation.kind != "invalidate_rows" or len(sides.stays) != 1 or len(sides.ends) != 1 or not sides.stays[0].id:
         return
-    for role, id_, text in ((_STANDS, *held, said[0]), ("would end", *ending, said[1])):
+    for role, row in ((_STAYS, sides.stays[0]), (_ENDS, sides.ends[0])):
         cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
-        seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, id_)}
-        yield SeenRow(role, {"says": str(text), **{c: instant(seen[c]) for c in _WEIGHED if seen.get(c)}})
+        seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, row.id)}
+        yield SeenRow(role, {"says": row.text, **{c: instant(seen[c]) for c in _WEIGHED if seen.get(c)}})
 
 
 def _seen(mutation: Mutation, id_: str) -> dict[str, str]:
@@ -319,14 +323,14 @@ def _judges(verdict: object) -> Iterator[str]:
             yield f"{opinion['model']}: “{opinion['reason']}”"
 
 
-def _noted(item: Item, told: Set[str]) -> dict[str, str]:
+def _noted(item: Item, shown: Set[str]) -> dict[str, str]:
     """What a planner noted, as words: keys without their underscores, and rows by their names where the item knows them."""
     mutation = item.mutation
     rows = (*([mutation.keep] if mutation.keep else []), *mutation.absorb, *mutation.rows)
     named = dict(zip((row.id for row in rows), _names(item), strict=False)) if mutation.keep else {}
     named |= {row.id: row.external_id for row in rows if row.external_id and row.id not in named}
     return {
-        name.replace("_", " "): _in_words(value, named) for name, value in item.evidence.items() if name not in told
+        name.replace("_", " "): _in_words(value, named) for name, value in item.evidence.items() if name not in shown
     }
 
 

@@ -35,6 +35,7 @@ from slowwave.review.drafts import NewDraft, save_drafts
 from slowwave.review.superseding import withdraw
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
+from slowwave.texts.quotation import quote
 from slowwave.texts.screening import counting, screen
 
 MOST_CHARACTERS: Final = 20_000
@@ -44,6 +45,7 @@ FEWEST: Final = 3
 """Members of a merge of which one can be taken out."""
 
 TRIGGER: Final = "review"
+_QUOTED: Final = 400  # characters of a text that the evidence quotes
 _NAMED: Final = 50  # words without a source that an item names
 _MEANWHILE: Final = "The item that it was made of was decided meanwhile."
 _CHANGED: Final = "A row of it says something else since the plan was made: run the night again. Nothing was changed."
@@ -136,6 +138,7 @@ def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, 
     unsaid = sorted(_words(said).difference(*map(_words, sources)))
     evidence: dict[str, object] = {
         **of.evidence,
+        **{name: quote(said, _QUOTED) for name in ("after", "says") if name in of.evidence},
         **{"edited by": by, "edited from": f"item {of.id} of plan {plan.plan_hash[:12]}"},
         **({"words without a source": unsaid[:_NAMED]} if unsaid else {}),
     }

@@ -106,13 +106,13 @@ def why_nothing(
     return (*sentences, *([f"Did not run: {', '.join(off)}."] if off else []))
 
 
-def markdown_table(rows: Sequence[Mapping[str, object]]) -> str:
-    """A Markdown table of escaped values; the columns are those of the first row."""
+def markdown_table(rows: Sequence[Mapping[str, object]], longest: int = 120) -> str:
+    """Return a Markdown table of escaped values of at most ``longest`` characters; the columns are those of the first row."""
     if not rows:
         return ""
     columns = list(rows[0])
     lines = ["| " + " | ".join(escape(c) for c in columns) + " |", "|" + " --- |" * len(columns)]
-    lines += ["| " + " | ".join(escape(rounded(row.get(c, ""))) for c in columns) + " |" for row in rows]
+    lines += ["| " + " | ".join(escape(rounded(row.get(c, "")), longest) for c in columns) + " |" for row in rows]
     return "\n".join(lines)
 
 

@@ -19,6 +19,9 @@ from slowwave.texts.counted import counted
 INLINE: Final = 990
 """Markdown under 1,000 characters is shown without a click."""
 
+SIDES: Final = 800
+"""Characters of an item's line in a table: the sentence of an item with two sides quotes up to 300 of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExplainedItem:
@@ -37,7 +40,7 @@ class ExplainedItem:
         """The evidence step by step, the doubts, and the command that prints all of it."""
         parts = [
             f"#### {' = '.join(escape(name, 60) for name in self.names)}: {percent(self.probability)}",
-            escape(self.sentence, 400),
+            escape(self.sentence, SIDES),
             markdown(self.steps),
             escape(self.verdict, 400),
             _bullets(self.notes),
@@ -139,7 +142,7 @@ class PlanPage:
             "#### What audits and planners say",
             markdown_table(headlines),
             f"#### Items ({min(len(self.items), 100)} of {len(self.items):,}; {listed} lists all)",
-            markdown_table(self.items[:100]),
+            markdown_table(self.items[:100], SIDES),
             *(
                 (
                     f"#### Deferred to the next night ({len(deferred)} of {len(self.deferred):,})",

@@ -142,10 +142,9 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         texts, sources = _read(connection, wanted, item)
         around = surroundings(connection, plan, item)
         names = read_names(connection, named_rows([found]), plan.header.namespace_id)
-    told = why(found, plan.probes, texts)
-    done = why(
-        replace(found, decision="change", sealed_id=found.id), plan.probes, texts
-    )  # as if nobody had to be asked
+    told = why(found, plan.probes, texts, names, item.status)
+    decided = replace(found, decision="change", sealed_id=found.id)  # as if nobody had to be asked
+    done = why(decided, plan.probes, texts, names)
     gone: list[str] = []
     for r in reworded:
         if r.version in texts:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from slowwave.mutations.mutation import Mutation
+from slowwave.plans.items import Item
 from slowwave.plans.latest import find_plan
 from slowwave.review.drafts import current_drafts
 from slowwave.review.queue import title_from
@@ -25,7 +27,7 @@ WHERE p.plan_hash = %s ORDER BY o.recorded_at DESC LIMIT 1
 """The last plan with drafts before one; none where a later plan was signed since."""
 
 _GONE: Final = """
-SELECT o.item_id::text, o.evidence -> 'evidence', o.mutation FROM night.plan_items o
+SELECT o.item_id::text, o.operation, o.decision, o.evidence -> 'evidence', o.mutation FROM night.plan_items o
 WHERE o.plan_hash = %(before)s AND o.item_id = ANY(%(items)s::uuid[]) AND NOT EXISTS (
   SELECT 1 FROM night.plan_items i WHERE i.plan_hash = %(plan)s AND i.item_id = o.item_id AND i.status <> 'deferred')
 ORDER BY o.ordinal
@@ -56,7 +58,11 @@ def gone_drafts(store: Store, namespace: str, plan_hash: str) -> list[GoneDraft]
             if said
             else []
         )
-    titles = quotable_all([title_from(evidence, mutation) for _, evidence, mutation in found])
+    items = (
+        Item(operation, decision, Mutation.from_json(mutation), evidence)
+        for _, operation, decision, evidence, mutation in found
+    )
+    titles = quotable_all([title_from(item) for item in items])
     return [
         GoneDraft(item, before, str(title), said[item].verdict, said[item].note, said[item].reviewer)
         for (item, *_), title in zip(found, titles, strict=True)

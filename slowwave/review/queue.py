@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from slowwave.mutations.mutation import Row
+from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.outcome import find_outcome, seen_words
 from slowwave.plans.permitted import RISKS
 from slowwave.plans.questions import CODES, HEADINGS, Code
 from slowwave.review.drafts import Draft
@@ -137,49 +139,41 @@ def queue(
 
 
 def title_of(item: StoredItem, names: Mapping[str, str] | None = None) -> str:
-    """What an item is about: the names that its evidence gives, else its rows, by ``names`` where these are known. It quotes memory."""
-    return title_from(json.loads(item.evidence), json.loads(item.mutation), names)
+    """Return an item in a line: its outcome where it has two sides, else the names of its evidence, else its rows. It quotes memory.
+
+    Rows are called by ``names`` where these are known, else by their ids.
+    """
+    return title_from(item.item, names, item.status)
 
 
-def title_from(evidence: Any, mutation: Any, names: Mapping[str, str] | None = None) -> str:
-    """The same of an item's evidence and mutation, as JSON that is read."""
-    if told := _names_line(evidence):
+def title_from(item: Item, names: Mapping[str, str] | None = None, status: str = "") -> str:
+    """Return the same line for an item that no plan stores; ``status`` is the item's in its plan."""
+    if sides := find_outcome(item, names or {}, status):
+        return sides.sentence()
+    if told := _names_line(item):
         return told
-    rows = _rows(mutation)
-    if names and (called := [names[str(row["id"])] for row in rows if str(row["id"]) in names]):
+    mutation, rows = item.mutation, _rows(item)
+    if names and (called := [names[row.id] for row in rows if row.id in names]):
         return ", ".join(called)
-    return f"{mutation['table']} {', '.join(str(row.get('external_id') or str(row['id'])[:8]) for row in rows)}"
+    return f"{mutation.table} {', '.join(row.external_id or row.id[:8] for row in rows)}"
 
 
 def unnamed(plan: StoredPlan) -> set[str]:
-    """The rows by whose names the questions of a plan that wait are called, as their evidence gives none."""
-    asked = (s for s in plan.items if s.status == "pending" and s.decision == "review")
-    return {
-        str(row["id"])
-        for s in asked
-        if not _names_line(json.loads(s.evidence))
-        for row in _rows(json.loads(s.mutation))
-    }
+    """Return the rows by whose names the questions of a plan that wait are called, as the sealed items hold none."""
+    asked = (s.item for s in plan.items if s.status == "pending" and s.decision == "review")
+    return {row.id for item in asked if not _names_line(item) for row in _rows(item) if row.id not in seen_words(item)}
 
 
-def _names_line(evidence: Any) -> str:
+def _names_line(item: Item) -> str:
     """The names that the evidence gives, in a line."""
-    if not isinstance(evidence, Mapping):
-        return ""
-    given = evidence.get("names")
-    if isinstance(given, list) and given:
-        return " = ".join(str(name) for name in given)
-    if "earlier" in evidence and "later" in evidence:
-        return f"{evidence['earlier']} → {evidence['later']}"
-    if "winner" in evidence and "loser" in evidence:
-        return f"{evidence['winner']}, not {evidence['loser']}"
-    return ""
+    given: Any = item.evidence.get("names")
+    return " = ".join(str(name) for name in given) if isinstance(given, list) and given else ""
 
 
-def _rows(mutation: Any) -> list[Any]:
-    """The first five rows that a mutation is about."""
-    found = (mutation.get("keep"), *(mutation.get("absorb") or ()), *(mutation.get("rows") or ()))
-    return [row for row in found if row][:5]
+def _rows(item: Item) -> Sequence[Row]:
+    """The first five rows that an item is about."""
+    mutation = item.mutation
+    return [*((mutation.keep,) if mutation.keep else ()), *mutation.absorb, *mutation.rows][:5]
 
 
 def code_of(item: StoredItem) -> Code:

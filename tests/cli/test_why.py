@@ -41,7 +41,7 @@ def test_a_merge_is_explained_from_its_rows_to_its_sources(store: Store, run: Ru
     world, items = planned(store)
     code, out, _ = run("why", world.slug, items[0].id[:8])
     assert code == 0
-    assert "would absorb" in out
+    assert "is merged into" in out
     for row in items[0].mutation.row_ids():
         assert row in out
     assert "The names are the same ([bold]Mara[/]" in out

@@ -57,7 +57,7 @@ def test_the_weakest_merges_come_first_and_the_likeliest_reviews() -> None:
     assert "| Both are called Grafana |  | ████████ | +8.00 | 3,000 times likelier | 99.3 % |" in told.replace(
         "\u00a0", " "
     )
-    assert "|  | stays | is absorbed |" in told
+    assert "|  | stays | is merged into it |" in told
 
 
 def test_a_large_plan_explains_some_and_says_of_how_many() -> None:
@@ -84,9 +84,9 @@ def test_memory_text_is_shown_and_does_nothing() -> None:
 
 
 def test_every_review_item_says_what_it_asks_by_its_code() -> None:
-    """In the list of items, where one that is decided asks nothing."""
+    """In the list of items, questions first, where one that is decided asks nothing."""
     found = [*items([0.99]), *items([0.5], "review")]
     plan = Plan(Header("", "acme", "", ""), tuple(found), "ab" * 32, questions=questions(found, {}))
     page = page_of(Night("acme", plan=plan, probes=Probes({}, (), ())), 7, "none")
-    assert [row["question"] for row in page.items] == ["", "same"]
+    assert [row["question"] for row in page.items] == ["same", ""]
     assert "| question |" in page.markdown()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -120,7 +121,12 @@ def test_a_human_verdict_survives_every_night(store: Store) -> None:
     assert (item.decision, item.mutation.rows[0].id, item.risk) == ("resolve", uid("lisbon"), "low")
     apply_approval(store, approve(store, slug, night.plan.plan_hash, approver="me").id)
     assert sleep(store, slug).new_items == 0
-    assert only(store, slug) == ruled
+    done = only(store, slug)
+    assert replace(done, outcome=None) == replace(ruled, outcome=None)
+    assert ruled.outcome is not None
+    assert done.outcome is not None
+    assert (ruled.outcome.proposed, done.outcome.proposed) == (True, False)
+    assert {row.id for c in (ruled.outcome, done.outcome) for row in c.ends} == {uid("lisbon")}
 
 
 def test_both_may_stand_and_nobody_is_asked_again(store: Store) -> None:

@@ -38,8 +38,8 @@ def test_a_merge_in_the_names_of_its_rows() -> None:
     )
     told = row_changes(Item("dedupe_entities", "merge", mutation), NAMES)
     assert told.lines == (
+        "“Reyes, Mara” is merged into “Mara Reyes” because they are one thing; the name “Mara Reyes” stays.",
         "Mara Reyes: description  → Pilot of Port Vale.",
-        "Reyes, Mara goes into Mara Reyes",
         "2 relationships of it move to Mara Reyes",
         "Mara Reyes is also called Reyes, Mara",
     )
@@ -51,11 +51,13 @@ def test_rows_of_one_name_are_told_apart() -> None:
     writes = (Write(cell(B, "invalidated_at"), "now"), Write(cell(B, "merged_into"), "set", None, A))
     mutation = Mutation("merge_rows", "entities", writes=writes, keep=Row(A, "e-1"), absorb=(Row(B, "e-2"),))
     evidence = {"names": ["Mara", "Mara"]}
-    assert row_changes(Item("x", "merge", mutation, evidence), {}).lines == ("Mara (e-2) goes into Mara (e-1)",)
+    assert row_changes(Item("x", "merge", mutation, evidence), {}).lines == (
+        "“Mara” (e-2) is merged into “Mara” (e-1) because they are one thing; the name “Mara” (e-1) stays.",
+    )
 
 
-def test_of_two_sides_the_one_that_goes_is_named_by_its_place() -> None:
-    """Which of them that is stands in the heading, in full."""
+def test_row_changes_two_sides_name_the_row_that_ends_by_its_words() -> None:
+    """The row that the writes end, whatever the decision and the kind of evidence (F1)."""
     writes = (
         Write(cell(A, "is_active", "memory_facts"), "set", True, False),
         Write(cell(A, "superseded_by", "memory_facts"), "set", None, B),
@@ -63,9 +65,10 @@ def test_of_two_sides_the_one_that_goes_is_named_by_its_place() -> None:
     )
     mutation = Mutation("invalidate_rows", "memory_facts", writes=writes, rows=(Row(A),))
     item = Item("supersede_facts", "supersede", mutation, {"earlier": "X is at 1", "later": "X is at 2"})
-    assert row_changes(item, {}).lines == ("the first gives way to the second, true until 2026-11-14",)
+    ends = "“X is at 1” ends on 2026-11-14{}; “X is at 2” stays."
+    assert row_changes(item, {}).lines == (ends.format(" because the later one begins then"),)
     item = Item("resolve_conflicts", "resolve", mutation, {"winner": "X is at 2", "loser": "X is at 1"})
-    assert row_changes(item, {}).lines == ("the second gives way to the first, true until 2026-11-14",)
+    assert row_changes(item, {}).lines == (ends.format(""),)
 
 
 def test_of_a_list_only_what_comes_and_goes() -> None:

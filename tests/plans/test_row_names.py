@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from slowwave.mutations.cells import Cell, Guard, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.plans.items import Item
 from slowwave.plans.row_names import called, named_rows, read_names
@@ -53,12 +54,18 @@ def test_an_item_is_called_by_what_it_is_about() -> None:
     """What the plan saw before what is there now; two sides both; several rows by the first; an id where there is no name."""
     rows = tuple(Row(uid(n)) for n in "ab")
     merge = Mutation("merge_rows", "entities", keep=rows[0], absorb=rows[1:])
-    assert called(Item("x", "merge", merge, {"names": ["Mara", "Mara R."]}), {}) == "Mara = Mara R."
+    assert called(Item("x", "merge", merge, {"names": ["Mara", "Mara R."]}), {}) == (
+        "“Mara R.” is merged into “Mara” because they are one thing; the name “Mara” stays."
+    )
     some = Mutation("set_state", "memories", rows=rows)
     assert called(Item("x", "y", some), {uid("a"): "It rained."}) == "It rained. and 1 more"
-    assert called(Item("x", "review", some, {"winner": "A", "loser": "B"}), {}) == "A ≠ B"
-    assert called(Item("x", "resolve", some, {"winner": "A", "loser": "B"}), {}) == "B → A"
-    assert called(Item("x", "y", some, {"earlier": "A", "later": "B"}), {}) == "A → B"
+    end = Write(Cell("memories", uid("a"), "valid_to"), "set", None, "2026-11-14T00:00:00.000000+00:00")
+    guard = Guard("memories", uid("b"), ("invalidated_at",), (None,))
+    sides = Mutation("invalidate_rows", "memories", (end,), (guard,), rows=rows[:1])
+    words = {"winner": "B", "loser": "A"}
+    assert called(Item("x", "resolve", sides, words), {}) == "“A” ends on 2026-11-14; “B” stays."
+    assert called(Item("x", "review", sides, words), {}) == "Proposal: “A” ends on 2026-11-14; “B” stays."
+    assert called(Item("x", "review", sides, words), {}, "applied") == "“A” ends on 2026-11-14; “B” stays."
     version = Mutation("new_version", "memories", rows=rows[:1])
     words = {"before": "Petra leaves tomorrow.", "after": "Petra leaves tomorrow (2026-10-25)."}
     assert called(Item("x", "reword", version, words), {}) == "Petra leaves tomorrow{+ (2026-10-25)+}."

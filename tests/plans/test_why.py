@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from slowwave.mutations.filter_references import filter_references
+from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.merge_alike import Alike
 from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.merge_memories import merge_memories
@@ -44,8 +45,9 @@ def merge(decision: str = "merge", **evidence: object) -> Item:
 def test_a_merge_is_told_in_a_sentence_with_its_rows_side_by_side() -> None:
     """Names, types and attributes as the plan saw them, also those that the merge would write."""
     account = why(merge())
-    assert account.sentence.startswith("“Open Telemetry” would absorb “OpenTelemetry”")
-    lines = {line[""]: (line["stays"], line["is absorbed"]) for line in account.side_by_side()}
+    assert account.sentence.startswith("“OpenTelemetry” is merged into “Open Telemetry” because they are one thing;")
+    assert "the name “Open Telemetry” stays." in account.sentence
+    lines = {line[""]: (line["stays"], line["is merged into it"]) for line in account.side_by_side()}
     assert lines["id"] == (uid("x"), uid("y"))
     assert lines["external id"] == ("17", "")
     assert lines["name"] == ("Open Telemetry", "OpenTelemetry")
@@ -76,7 +78,7 @@ def test_a_review_tells_its_reason_and_what_the_judges_said() -> None:
     ]
     verdict = {"decision": "review", "why": "Not merged by the judges: two says timeout.", "opinions": opinions}
     account = why(merge("review", reason="The evidence is short.", judges=verdict))
-    assert account.sentence.startswith("A person is asked whether “Open Telemetry” and “OpenTelemetry” are one thing.")
+    assert account.sentence.startswith("Proposal: “OpenTelemetry” is merged into “Open Telemetry”")
     assert account.verdict.endswith("A person decides.")
     assert account.notes == (
         "The evidence is short.",
@@ -143,14 +145,15 @@ def test_a_merge_of_facts_is_told_by_what_they_say() -> None:
     item = Item("dedupe_facts", "merge", mutation, {"names": ["Ann uses vim", "ANN uses Vim."]})
     account = why(item)
     assert account.sentence == (
-        "“Ann uses vim” would absorb “ANN uses Vim.”: it takes their sources, the greatest confidence and the earliest start, and "
-        "the other row is retired and points to it."
+        "“ANN uses Vim.” is merged into “Ann uses vim” because they say the same; “Ann uses vim” stays. "
+        "The row that stays takes their sources, the greatest confidence and the earliest start. "
+        "The other row stays on record and points to it."
     )
-    lines = {line[""]: (line["stays"], line["is absorbed"]) for line in account.side_by_side()}
+    lines = {line[""]: (line["stays"], line["is merged into it"]) for line in account.side_by_side()}
     assert lines["object"] == ("vim", "Vim.")
     assert lines["confidence"] == ("0.9", "0.4")
     review = why(replace(item, decision="review"))
-    assert review.sentence.startswith("A person is asked whether “Ann uses vim” and “ANN uses Vim.” say the same.")
+    assert review.sentence.startswith("Proposal: “ANN uses Vim.” is merged into “Ann uses vim”")
 
 
 def test_a_merge_of_memories_is_told_by_their_texts() -> None:
@@ -159,13 +162,15 @@ def test_a_merge_of_memories_is_told_by_their_texts() -> None:
     (mutation,) = merge_memories(make_snapshot(memories=rows), [Alike(uid("x"), (uid("y"),))])
     account = why(Item("dedupe_memories", "merge", mutation, {"names": ["It stopped.", "It had stopped."]}))
     assert account.sentence.startswith(
-        "“It stopped.” would absorb “It had stopped.”: it keeps its text, takes their tags"
+        "“It had stopped.” is merged into “It stopped.” because they tell the same; “It stopped.” stays."
     )
-    lines = {line[""]: (line["stays"], line["is absorbed"]) for line in account.side_by_side()}
+    lines = {line[""]: (line["stays"], line["is merged into it"]) for line in account.side_by_side()}
     assert lines["text"] == ("It stopped.", "It had stopped.")
     assert lines["subject"] == ("Crane", "Crane")
     assert lines["tags"] == ('["x"]', '["y"]')
-    assert uid("x") in why(Item("dedupe_memories", "merge", mutation)).sentence, "a plan that quotes nothing names ids"
+    assert uid("x")[:8] in why(Item("dedupe_memories", "merge", mutation)).sentence, (
+        "a plan that quotes nothing names ids"
+    )
 
 
 def test_a_replaced_fact_is_told_with_the_day_on_which_it_ended() -> None:
@@ -182,28 +187,29 @@ def test_a_replaced_fact_is_told_with_the_day_on_which_it_ended() -> None:
     evidence = {"earlier": "Ann lives in Oslo", "later": "Ann lives in Rome", "to": "2026-02-20T03:00:00+00:00"}
     item = Item("supersede_facts", "supersede", mutation, evidence)
     assert why(item).sentence == (
-        "“Ann lives in Oslo” would end on 2026-02-20, when “Ann lives in Rome” began. It stays on record: it was true until then."
+        "“Ann lives in Oslo” ends on 2026-02-20 03:00 because the later one begins then; “Ann lives in Rome” stays. "
+        "What ends stays on record."
     )
     stands, ends = why(item).to_json()["rows"]  # type: ignore[misc]
     assert (stands["role"], stands["says"], ends["role"], ends["says"]) == (
-        *("would stand", "Ann lives in Rome"),
-        *("would end", "Ann lives in Oslo"),
+        *("stays", "Ann lives in Rome"),
+        *("ends", "Ann lives in Oslo"),
     )
     assert stands["valid_from"] > ends["valid_from"], "what a person weighs stands beside it, and no bookkeeping"
     assert not {"superseded_by", "is_active"} & ends.keys()
     assert why(item).evidence.keys() == {"to"}, "what the rows tell is told once"
     asked = why(replace(item, decision="review")).sentence
-    assert asked.startswith("A person is asked whether “Ann lives in Rome” has replaced “Ann lives in Oslo”.")
+    assert asked.startswith("Proposal: “Ann lives in Oslo” ends on 2026-02-20 03:00 because")
 
 
 def test_of_two_that_contradict_each_other_both_are_told() -> None:
-    """Which would stand and which would end, or which of them a person is asked about."""
-    snapshot = make_snapshot(entities=[{"id": uid("x"), "name": "X", "source_chunk_ids": [uid("gone")]}])
-    (mutation,) = filter_references(snapshot, "entities", [uid("x")])
+    """Which stays and which ends, as the item writes it, and that a review item only proposes it."""
+    rows = [{"id": uid(n), "kind": "fact", "subject": "Quay"} for n in "xy"]
+    (mutation,) = lose_conflict(make_snapshot(memories=rows), "memories", [Loss(uid("x"), (uid("y"),), ("kind",))])
     item = Item("resolve_conflicts", "resolve", mutation, {"winner": "It opens at six", "loser": "It opens at nine"})
-    assert why(item).sentence.startswith("“It opens at six” would stand, and “It opens at nine” would end.")
+    assert why(item).sentence.startswith("“It opens at nine” ends when the plan is applied; “It opens at six” stays.")
     asked = why(replace(item, decision="review")).sentence
-    assert asked.startswith("A person is asked whether “It opens at six” is right, and not “It opens at nine”.")
+    assert asked.startswith("Proposal: “It opens at nine” ends when the plan is applied; “It opens at six” stays.")
     evidence = {**item.evidence, "winner_id": uid("x"), "reason": "number", "why": "The winner weighs more."}
     told = why(replace(item, decision="review", evidence=evidence))
     assert told.asks is not None

@@ -50,8 +50,10 @@ def asked(store: Store, decision: str = "review", **evidence: object) -> Card:
 
 def test_rows_stand_side_by_side_and_sources_are_sentences_in_their_passage(store: Store) -> None:
     shown = asked(store)
-    assert (shown.label, shown.title) == ("Same thing?", "Mara Reyes = M. Reyes")
-    assert shown.heads == ("stays", "is absorbed")
+    merge = "“M. Reyes” is merged into “Mara Reyes” because they are one thing; the name “Mara Reyes” stays."
+    assert (shown.label, shown.title) == ("Same thing?", f"Proposal: {merge}")
+    assert shown.if_yes.startswith(merge)
+    assert shown.heads == ("stays", "is merged into it")
     (name,) = (line for line in shown.lines if line.name == "name")
     assert [[(run.text.strip(), run.differs) for run in cell] for cell in name.cells] == [
         [("Mara", True), ("Reyes", False)],
@@ -63,7 +65,7 @@ def test_rows_stand_side_by_side_and_sources_are_sentences_in_their_passage(stor
     assert (source.kind, source.sentence) == ("passage", "Mara Reyes signed the lease with M. Reyes beside her.")
     assert (source.before, source.after) == ("The port was quiet.", "Nobody else came.")
     assert [step.says for step in shown.steps] == ["Prior", "The names agree"]
-    assert shown.if_yes.startswith("“Mara Reyes” would absorb “M. Reyes”")
+    assert "“M. Reyes” is merged into “Mara Reyes”" in shown.if_yes
     assert shown.if_no.startswith("Nothing changes.")
 
 

@@ -63,20 +63,34 @@ def test_a_contradiction_is_shown(review: Review) -> None:
 def test_questions_are_called_by_what_the_store_calls_their_rows(review: Review) -> None:
     """Where evidence gives no names, as in plans on stores of others: ids stand only for rows that have none, and evidence that names them
     asks the store for nothing."""
-    plan = review.stored()
-    assert all(w.title.startswith("entities ") for w in shown(review).items)
+    merges = review.stored()
+    assert not unnamed(merges), "a merge of entities rests on their names"
+    assert all("merged into" in w.title and "entities " not in w.title for w in queue(merges, {}).items)
+    rows = {item.id: json.loads(item.mutation) for item in merges.items}
+    bare = {
+        id_: {"kind": "set_state", "table": "entities", "rows": [of["keep"], *of["absorb"]]}
+        for id_, of in rows.items()
+        if "keep" in of
+    }
+    plan = replace(
+        merges,
+        items=tuple(
+            replace(item, mutation=json.dumps(bare[item.id] | {"writes": [], "guards": [], "inserts": []}))
+            for item in merges.items
+            if item.id in bare
+        ),
+    )
+    assert all(w.title.startswith("entities ") for w in queue(plan, {}).items)
     names = called_rows(review.store, plan)
     assert names.keys() == unnamed(plan)
-    titles = {w.id: w.title for w in shown(review, names=names).items}
+    titles = {w.id: w.title for w in queue(plan, {}, names=names).items}
     with review.store.connect("owner") as connection:
         called = {
             str(id_): str(name)
             for id_, name in connection.execute("SELECT id::text, name FROM memory.entities").fetchall()
         }
-    asked = {item.id: json.loads(item.mutation) for item in plan.items if item.id in titles}
-    assert titles == {
-        id_: ", ".join(called[row["id"]] for row in (of["keep"], *of["absorb"])[:5]) for id_, of in asked.items()
-    }
+    assert titles
+    assert titles == {id_: ", ".join(called[row["id"]] for row in bare[id_]["rows"][:5]) for id_ in titles}
     told = replace(plan, items=tuple(replace(item, evidence='{"names": ["Ada", "A."]}') for item in plan.items))
     assert not unnamed(told)
     assert {w.title for w in queue(told, {}, names=names).items} == {"Ada = A."}

@@ -196,7 +196,8 @@ def _instants(column: pa.ChunkedArray) -> np.ndarray:
     return pc.fill_null(column.cast(pa.int64()), np.iinfo(np.int64).min).to_numpy()
 
 
-def _evidence(rows: Sequence[_Fields]) -> dict[str, object]:
+def _evidence(merged: Sequence[_Fields]) -> dict[str, object]:
+    rows = (merged[0], *sorted(merged[1:], key=lambda row: row["id"]))  # in the order of the mutation
     return {
         "names": [" ".join(r[c] for c in SAYS) for r in rows],
         "confidence": [r["confidence"] for r in rows],

@@ -383,12 +383,14 @@ def _pair(a: str, b: str) -> tuple[str, str]:
 
 
 def _evidence(cluster: _Cluster) -> dict[str, object]:
-    rows = cluster.rows
+    keep, *absorbed = cluster.rows
+    near = sorted(zip(absorbed, cluster.cosines, strict=True), key=lambda pair: pair[0]["id"])
+    rows = (keep, *(row for row, _ in near))  # in the order of the mutation, which sorts the rows that it absorbs
     return {
         "names": [quote(r["text"], _QUOTED) for r in rows],
         "kind": rows[0]["kind"],
         "subject": rows[0]["subject"],
-        "cosine": [round(c, 4) for c in cluster.cosines],
+        "cosine": [round(c, 4) for _, c in near],
         "threshold": cluster.rule.threshold,
         "window_days": cluster.rule.window_days,
         "valid_from": [r["valid_from"] and r["valid_from"].isoformat() for r in rows],

@@ -117,7 +117,7 @@ def evidence_of(group: Group, rows: Mapping[str, Fields], decision: str) -> dict
         "cosine": weakest.cosine,
         "waterfall": [dict(step) for step in weakest.waterfall],
         "centroid": decision,
-        "names": [rows[id_]["name"] for id_ in group.ids],
+        "names": [rows[id_]["name"] for id_ in (group.keep, *sorted(group.absorb))],  # in the order of the mutation
     }
     if len(group.pairs) > 1:
         shown["pairs"] = [

@@ -150,8 +150,8 @@ def _merge_items(snapshot: Snapshot, merges: Sequence[_Merged]) -> list[Item]:
     items: list[Item] = []
     for merge, mutation in zip(merges, made, strict=True):
         evidence: dict[str, object] = {
-            "names": list(merge.names),
-            "types_before": list(merge.before),
+            "names": [name for _, name in _in_order(merge)],
+            "types_before": [before for before, _ in _in_order(merge)],
             "type_after": merge.entity_type,
         }
         if merge.differing:
@@ -164,6 +164,12 @@ def _merge_items(snapshot: Snapshot, merges: Sequence[_Merged]) -> list[Item]:
             Item(OPERATION, "review" if review else "merge", mutation, evidence, risk="high" if review else "medium")
         )
     return items
+
+
+def _in_order(merge: _Merged) -> list[tuple[str, str]]:
+    """Type and name of each member in the order of the mutation, which sorts the rows that it absorbs."""
+    keep, *absorbed = zip(merge.ids, merge.before, merge.names, strict=True)
+    return [(before, name) for _, before, name in (keep, *sorted(absorbed))]
 
 
 def _rename_items(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> list[Item]:

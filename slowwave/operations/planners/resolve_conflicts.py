@@ -222,14 +222,16 @@ def _item(
     evidence: dict[str, object] = {
         "reason": conflict.reason,
         "policy": decision.policy,
-        "why": f"{decision.why} The winner is replaced in turn." if loss.ended_by else decision.why,
-        "winner": sentence(sides.rows[conflict.table, loss.ended_by or loss.winner], names),
+        "why": decision.why,
+        "winner": sentence(sides.rows[conflict.table, loss.winner], names),
         "loser": sentence(sides.rows[conflict.table, loss.losers[0]], names),
         "winner_id": loss.winner,
         "conflict": {k: v for k, v in conflict.evidence.items() if k != "said"},
         "seen": conflict.seen,
-        **decision.evidence,
+        **{key: _by_side(value, decision.winner) for key, value in decision.evidence.items()},
     }
+    if loss.ended_by:
+        evidence["ended_by"] = sentence(sides.rows[conflict.table, loss.ended_by], names)
     by_person = decision.policy == "manual"
     sources = (c for id_ in (loss.ended_by or loss.winner, loss.losers[0]) for c in sides.chunks[conflict.table, id_])
     return Item(
@@ -242,6 +244,13 @@ def _item(
         tokens=decision.tokens,
         probability=round(decision.strength, 6),
     )
+
+
+def _by_side(value: object, winner: str) -> object:
+    """Figures of the two rows under the names of their sides: a and b are an order of ids, which no surface shows."""
+    if not isinstance(value, Mapping) or value.keys() != {"a", "b"}:
+        return value
+    return {"stays": value[winner], "ends": value["b" if winner == "a" else "a"]}
 
 
 def _report(

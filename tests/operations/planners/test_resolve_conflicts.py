@@ -481,8 +481,8 @@ def test_what_ended_stays_ended_when_what_ended_it_is_replaced_in_turn() -> None
     found = resolve_conflicts(inputs)
     assert decided(found) == {uid(0): "resolve", uid(1): "resolve"}
     (tent,) = (i for i in found.items if i.mutation.rows[0].id == uid(0))
-    assert (tent.evidence["winner"], tent.evidence["winner_id"]) == (said[1][0], uid(2))
-    assert str(tent.evidence["why"]).endswith("The winner is replaced in turn.")
+    assert (tent.evidence["winner"], tent.evidence["winner_id"]) == (said[2][0], uid(2))
+    assert tent.evidence["ended_by"] == said[1][0]
     guards = {(c.row, c.column) for c, _ in tent.mutation.seen()}
     assert {(uid(1), TOLD), (uid(2), "invalidated_at")} <= guards
     assert (uid(1), "invalidated_at") not in guards

@@ -1,0 +1,315 @@
+"""The outcome of an item with two sides: which rows end, when and why, and which row stays.
+
+The side of a row is derived from the writes and guards of the sealed item, never from the order of its evidence, which only provides words.
+Every surface that names two sides uses ``outcome`` and its sentence, so that no two of them can disagree. The words quote memory, which is
+untrusted: they pass ``quotable``, and surfaces escape them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from slowwave.conflicts.conflict import REASONS
+from slowwave.mutations.cells import Insert, Value, inserted_id
+from slowwave.mutations.mutation import Mutation
+from slowwave.plans.items import Item
+from slowwave.plans.questions import SAME
+from slowwave.texts.quotation import quotable
+
+LONGEST: Final = 300
+"""Characters of a side that a sentence quotes."""
+
+_LISTED: Final = 3
+"""Rows of a side that a sentence names."""
+
+_KNOWN: Final = 16
+"""Characters of an external id that a person would know; longer ones are digests."""
+
+_ENDED: Final = ("loser", "earlier", "was")
+_STAYED: Final = ("winner", "later", "told_by")
+"""Keys of the evidence under which planners keep the words of the row that ends, and of the row that stays."""
+
+_SAYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "entities": ("name",),
+    "memory_facts": ("subject", "predicate", "object"),
+}
+"""Table → the columns that hold the words of a row. The words of other rows are in other tables."""
+
+NO_NAMES: Final[Mapping[str, str]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """A row on one side: its id, its words, and for a row that ends the instant (ISO 8601), empty where it ends when it is applied."""
+
+    id: str
+    text: str
+    date: str = ""
+    external_id: str = ""
+
+    @property
+    def shown_id(self) -> str:
+        """An external id that a person would know, else the first characters of the row's own."""
+        return self.external_id if 0 < len(self.external_id) <= _KNOWN else self.id[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOutcome:
+    """Which rows stay and which end. ``kind`` is ``merges`` where the rows that end are merged into the one that stays.
+
+    ``reason`` is a clause that follows "because". ``proposed`` is true as long as nobody has decided.
+    """
+
+    stays: tuple[OutcomeRow, ...]
+    ends: tuple[OutcomeRow, ...]
+    reason: str
+    kind: Literal["ends", "merges"] = "ends"
+    proposed: bool = False
+    noun: str = ""
+
+    @property
+    def date(self) -> str:
+        """The instant at which all that ends does so; empty where that is when it is applied, or where the instants differ."""
+        dates = {row.date for row in self.ends}
+        return dates.pop() if len(dates) == 1 else ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the form of ``--json``; a ``date`` is null where a row ends when the plan is applied."""
+        return {
+            "kind": self.kind,
+            "proposed": self.proposed,
+            "stays": [{"id": row.id or None, "text": row.text} for row in self.stays],
+            "ends": [{"id": row.id or None, "text": row.text, "date": row.date or None} for row in self.ends],
+            "date": self.date or None,
+            "reason": self.reason,
+            "sentence": self.sentence(),
+        }
+
+    def sentence(self) -> str:
+        """Return the one sentence for people: “X” ends on DATE because …; “Y” stays."""
+        times = Counter(row.text for row in (*self.stays, *self.ends))
+
+        def listed(rows: Sequence[OutcomeRow]) -> str:
+            named = [_quoted(row, alike=times[row.text] > 1) for row in rows[:_LISTED]]
+            if len(rows) > _LISTED:
+                named.append(f"{len(rows) - _LISTED:,} more")
+            return _joined(named)
+
+        because = f" because {self.reason}" if self.reason else ""
+        stay = f"{self.noun}{listed(self.stays)} {'stays' if len(self.stays) == 1 else 'stay'}"
+        if self.kind == "merges":
+            verb = "is" if len(self.ends) == 1 else "are"
+            done = f"{listed(self.ends)} {verb} merged into {listed(self.stays)}"
+        else:
+            dates = dict.fromkeys(row.date for row in self.ends)
+            done = _joined([_ending(date, [r for r in self.ends if r.date == date], listed) for date in dates])
+        return f"{'Proposal: ' if self.proposed else ''}{done}{because}; {stay}."
+
+
+def find_outcome(item: Item, names: Mapping[str, str] = NO_NAMES, status: str = "") -> ItemOutcome | None:
+    """Return the outcome of an item with two sides, None for any other item. Cost: linear in its cells.
+
+    Args:
+        item: The sealed item.
+        names: Words of rows by id, for rows whose words the item does not hold (``slowwave.plans.row_names.read_names``).
+        status: The item's status. A review item is a proposal until it is approved.
+    """
+    mutation = item.mutation
+    found: ItemOutcome | None = None
+    if mutation.kind == "write_claims":
+        found = _replaced_claims(item, names)
+    elif mutation.keep:
+        found = _merge(item, names)
+    elif mutation.kind == "insert_summary":
+        found = _summary(item, names)
+    elif mutation.kind == "invalidate_rows":
+        found = _ended_rows(item, names)
+    elif mutation.kind == "new_version":
+        found = _ended_sentences(item)
+    if found is None or not found.stays or not found.ends:
+        return None
+    asked = item.decision == "review" and status not in ("approved", "applied", "undone", "noop")
+    return ItemOutcome(found.stays, found.ends, found.reason, found.kind, asked, found.noun)
+
+
+def seen_words(item: Item) -> dict[str, str]:
+    """Return the words of the item's rows as far as the sealed item holds them, by row."""
+    mutation, evidence = item.mutation, item.evidence
+    found: dict[str, str] = {}
+    given = evidence.get("names")
+    if mutation.keep:
+        rows = (mutation.keep, *mutation.absorb)
+        if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == len(rows):
+            found = {row.id: str(name) for row, name in zip(rows, given, strict=True)}
+    elif sides := _sides(mutation):
+        ends, stays = sides
+        for ids, keys in ((ends, _ENDED), (stays, _STAYED)):
+            if len(ids) == 1 and (text := _first(evidence, keys)):
+                found[ids[0]] = text
+    found |= _columns_seen(mutation)
+    quotes = evidence.get("quotes") if mutation.kind == "insert_summary" else None
+    for one in quotes if isinstance(quotes, Sequence) and not isinstance(quotes, str) else ():
+        if isinstance(one, Mapping) and "id" in one:
+            found[str(one["id"])] = str(one.get("text", ""))
+    return {row: str(quotable(text)) for row, text in found.items() if text}
+
+
+def instant(value: Value) -> str:
+    """Return an instant as its day, with the time where that is not midnight; any other text as it is."""
+    text = str(value)
+    if not (len(text) >= 20 and text[4:5] == text[7:8] == "-" and text[10:11] == "T"):
+        return text
+    return text[:10] if text[11:19] == "00:00:00" else f"{text[:10]} {text[11:16]}"
+
+
+def _merge(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
+    mutation, words = item.mutation, seen_words(item)
+    if mutation.keep is None:
+        return None
+    stays, *ends = (
+        _row(mutation, row.id, words.get(row.id) or names.get(row.id, ""), external=row.external_id or "")
+        for row in (mutation.keep, *mutation.absorb)
+    )
+    noun = "the name " if mutation.table == "entities" else ""
+    return ItemOutcome((stays,), tuple(ends), f"they {SAME.get(mutation.table, 'are one thing')}", "merges", noun=noun)
+
+
+def _summary(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
+    """Memories that a new one sums up are merged into it; the former summary of a community ends where the next one begins."""
+    mutation, words = item.mutation, seen_words(item)
+    if not mutation.inserts:
+        return None
+    text = str(quotable(str(item.evidence.get("text") or ""))) or f"the new row of {mutation.table}"
+    new = OutcomeRow(inserted_id(item.id, 0), text)
+    dates = _end_dates(mutation)
+    ends = tuple(_row(mutation, r, words.get(r) or names.get(r, ""), d) for r, d in dates.items())
+    if mutation.table == "memories":
+        return ItemOutcome((new,), ends, "the summary states what they state", "merges")
+    return ItemOutcome((new,), ends, "a new summary of the community replaces it")
+
+
+def _ended_rows(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
+    mutation, evidence, words = item.mutation, item.evidence, seen_words(item)
+    if (sides := _sides(mutation)) is None:
+        return None
+    dates = _end_dates(mutation)
+    label = str(quotable(_first(evidence, _ENDED)))
+    ends = tuple(_row(mutation, r, words.get(r) or names.get(r) or label, dates[r]) for r in sides[0])
+    stays = tuple(_row(mutation, r, words.get(r) or names.get(r, "")) for r in sides[1])
+    if not stays and (told := evidence.get("told_by")):
+        stays = (OutcomeRow("", str(quotable(str(told)))),)
+    return ItemOutcome(stays, ends, _reason(evidence))
+
+
+def _ended_sentences(item: Item) -> ItemOutcome | None:
+    """Sentences of a memory that state from now on until when they were true: they end, and the memory stays as a row."""
+    marks, rows = item.evidence.get("ended"), item.mutation.rows
+    texts = [str(i.values.get("content")) for i in item.mutation.inserts if i.table == "memory_versions"]
+    if not isinstance(marks, Sequence) or isinstance(marks, str) or not rows or not any("(until " in t for t in texts):
+        return None
+    over = [mark for mark in marks if isinstance(mark, Mapping) and "until" in mark]
+    ends = (OutcomeRow(rows[0].id, str(quotable(str(m.get("sentence", "")))), str(m["until"])) for m in over)
+    said = dict.fromkeys(str(quotable(str(m.get("said", "")))) for m in over)
+    return ItemOutcome(tuple(OutcomeRow("", text) for text in said), tuple(ends), "it was stated later")
+
+
+def _replaced_claims(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
+    """Claims that end where another one begins, by the events that the item would record."""
+    mutation = item.mutation
+    dates = _end_dates(mutation)
+    words = {
+        insert.refs["memory_id"]: str(quotable(str(insert.values["content"])))
+        for insert in mutation.inserts
+        if insert.table == "memory_versions" and "memory_id" in insert.refs
+    }
+
+    def claim(event: Insert, column: str) -> OutcomeRow:
+        if (n := event.refs.get(column)) is None:
+            id_ = str(event.values[column])
+            return _row(mutation, id_, names.get(id_, ""), dates.get(id_, ""))
+        until = mutation.inserts[n].values.get("valid_to")
+        return OutcomeRow(inserted_id(item.id, n), words.get(n, ""), str(until) if until else "")
+
+    events = [i for i in mutation.inserts if i.table == "claim_events" and i.values.get("event") == "replaced"]
+    ends = {row.id: row for event in events if (row := claim(event, "claim_id")).date}
+    others = {row.id: row for event in events if (row := claim(event, "other_id")).id not in ends}
+    return ItemOutcome(tuple(others.values()), tuple(ends.values()), "a later statement replaces it")
+
+
+def _sides(mutation: Mutation) -> tuple[list[str], list[str]] | None:
+    """The rows that an invalidation ends, and those for which it ends them: the rows it points at, else those that must not end."""
+    if mutation.kind != "invalidate_rows" or not (dates := _end_dates(mutation)):
+        return None
+    pointed = dict.fromkeys(
+        str(w.value) for w in mutation.writes if w.cell.column == "superseded_by" and w.action == "set" and w.value
+    )
+    guarded = dict.fromkeys(
+        guard.row
+        for guard in mutation.guards
+        if guard.table == mutation.table and "invalidated_at" in guard.columns and guard.row not in dates
+    )
+    return list(dates), [row for row in pointed or guarded if row not in dates]
+
+
+def _end_dates(mutation: Mutation) -> dict[str, str]:
+    """Row of the mutation's table that ends → when; an empty text means when it is applied."""
+    found: dict[str, str] = {}
+    for write in mutation.writes:
+        if write.cell.table != mutation.table or (write.action == "set" and not write.value):
+            continue
+        if write.cell.column == "valid_to":
+            found[write.cell.row] = str(write.value) if write.action == "set" else ""
+        elif write.cell.column == "invalidated_at":
+            found.setdefault(write.cell.row, "")
+    return found
+
+
+def _columns_seen(mutation: Mutation) -> dict[str, str]:
+    """Row → its words as the plan saw them, where a row holds them itself and the mutation rests on them."""
+    columns = _SAYS.get(mutation.table)
+    if columns is None:
+        return {}
+    seen: dict[str, dict[str, str]] = {}
+    for cell, value in (*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)):
+        if cell.table == mutation.table and cell.column in columns and value:
+            seen.setdefault(cell.row, {})[cell.column] = str(value)
+    two_sided = mutation.kind == "invalidate_rows"  # whose evidence quotes the whole text of a fact
+    return {} if two_sided else {r: " ".join(f[c] for c in columns) for r, f in seen.items() if len(f) == len(columns)}
+
+
+def _reason(evidence: Mapping[str, object]) -> str:
+    if ended_by := evidence.get("ended_by"):
+        return f"“{str(quotable(str(ended_by)))[:LONGEST]}” replaces it and is replaced in turn"
+    reason = evidence.get("reason")
+    if isinstance(reason, str) and reason in REASONS:
+        return f"they {REASONS[reason]}"
+    if "earlier" in evidence and "later" in evidence:
+        return "the later one begins then"
+    return "another memory states the same" if "told_by" in evidence else ""
+
+
+def _row(mutation: Mutation, id_: str, text: str, date: str = "", *, external: str = "") -> OutcomeRow:
+    known = external or next((row.external_id for row in mutation.rows if row.id == id_ and row.external_id), "")
+    return OutcomeRow(id_, text or known or f"{mutation.table} {id_[:8]}", date, known)
+
+
+def _first(evidence: Mapping[str, object], keys: Sequence[str]) -> str:
+    return next((str(evidence[key]) for key in keys if evidence.get(key)), "")
+
+
+def _quoted(row: OutcomeRow, *, alike: bool) -> str:
+    text = row.text if len(row.text) <= LONGEST else f"{row.text[: LONGEST - 1].rstrip()}…"
+    return f"“{text}” ({row.shown_id})" if alike and row.id else f"“{text}”"
+
+
+def _ending(date: str, rows: Sequence[OutcomeRow], listed: Callable[[Sequence[OutcomeRow]], str]) -> str:
+    verb = "ends" if len(rows) == 1 else "end"
+    return f"{listed(rows)} {verb} {f'on {instant(date)}' if date else 'when the plan is applied'}"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
