@@ -13,9 +13,13 @@ from resources.store import STORE_PROBLEMS, error_text
 from slowwave.applying.executor import ApplyResult, apply_approval
 from slowwave.plans.commands import argument
 from slowwave.store.connect import Store
+from slowwave.texts.counted import counted
 
 APPROVAL_TAG: Final = "slowwave/approval"
 """On every run that the sensor starts: its attempts are counted by it."""
+
+_NAMED: Final = 3
+"""Failed items whose reasons the failure of the op gives."""
 
 
 def apply_config(approval_id: str) -> dict[str, object]:
@@ -42,6 +46,14 @@ def apply_approved_plan(context: dg.OpExecutionContext, store: dg.ResourceParam[
             allow_retries=False,
         )
     context.log_event(dg.AssetMaterialization(APPLIED, metadata=_metadata(result), partition=result.namespace))
+    if result.failed:
+        reasons = " ".join(f"{item}: {reason}" for item, reason in list(result.failed.items())[:_NAMED])
+        raise dg.Failure(
+            f"{counted(len(result.failed), 'item')} failed and changed nothing; what else was approved is done. {reasons} "
+            "Approve an item again by its id to try it again.",
+            metadata=_metadata(result),
+            allow_retries=False,
+        )
 
 
 @dg.job(

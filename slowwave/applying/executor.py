@@ -78,15 +78,24 @@ SELECT status, count(*) FROM night.plan_items WHERE plan_hash = %s AND (item_id 
 """
 
 
+_FAILED: Final = """
+SELECT item_id::text, reason FROM night.plan_items WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'failed' ORDER BY ordinal
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """What an apply run did. ``counts`` tells applied, skipped_stale, failed, deferred and noop items apart."""
+    """The result of an apply run. ``counts`` distinguishes applied, skipped_stale, failed, deferred and noop items.
+
+    ``failed`` holds the reason of each item of the approval that is failed now, by item.
+    """
 
     run_id: str
     namespace: str
     plan_hash: str
     state: str
     counts: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 @few_collections()
@@ -181,7 +190,8 @@ def _applied(connection: Connection, approval: Approved) -> ApplyResult | None:
         done = cursor.execute(_APPLIED, (approval.id,)).fetchone()
     if done is None:
         return None
-    return ApplyResult(done.run_id, approval.namespace, approval.plan_hash, "completed", dict(done.counts))
+    failed = _failed(connection, approval)
+    return ApplyResult(done.run_id, approval.namespace, approval.plan_hash, "completed", dict(done.counts), failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +267,18 @@ class _Run:
                 ),
             )
             end_claim(self.connection, self.claim, "completed", counts=counts)
-        return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "completed", counts)
+        return self._ended("completed", counts)
 
     def _cancelled(self, error: str | None = None) -> ApplyResult:
         for follow in self.before_end:
             follow()
         counts = _counts(self.connection, self.approval)
         end_claim(self.connection, self.claim, "cancelled", counts=counts, error=error)
-        return ApplyResult(self.claim.run_id, self.approval.namespace, self.approval.plan_hash, "cancelled", counts)
+        return self._ended("cancelled", counts)
+
+    def _ended(self, state: str, counts: dict[str, int]) -> ApplyResult:
+        approval, failed = self.approval, _failed(self.connection, self.approval)
+        return ApplyResult(self.claim.run_id, approval.namespace, approval.plan_hash, state, counts, failed)
 
     def _may_go_on(self, total: int) -> bool:
         """Wait while a person paused the run or the database lags; False when a person cancelled it meanwhile."""
@@ -385,6 +399,11 @@ def _mark(connection: Connection, plan_hash: str, reasons: Mapping[str, str], st
 def _counts(connection: Connection, approval: Approved) -> dict[str, int]:
     rows = connection.execute(_COUNT, (approval.plan_hash, list(approval.item_ids)))
     return dict.fromkeys(COUNTED, 0) | {str(s): int(str(n)) for s, n in rows}
+
+
+def _failed(connection: Connection, approval: Approved) -> dict[str, str]:
+    rows = connection.execute(_FAILED, (approval.plan_hash, list(approval.item_ids)))
+    return {str(item): str(reason) for item, reason in rows}
 
 
 def _end_of(problem: BaseException) -> State:

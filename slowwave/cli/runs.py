@@ -11,7 +11,7 @@ from slowwave.cli.dreams import show_runs
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, suggest
 from slowwave.errors import Refused
-from slowwave.plans.commands import argument, undecided
+from slowwave.plans.commands import approve_command, argument, undecided
 from slowwave.plans.latest import latest_plan, no_plan
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, shown_state
@@ -38,10 +38,13 @@ Wait = Annotated[float, typer.Option(help="Seconds to wait while another run hol
 _PLAN_STATE: Final = """
 SELECT p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p WHERE p.plan_hash = %s
 """
+_FAILED: Final = """
+SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s AND status = 'failed' ORDER BY ordinal LIMIT %s
+"""
 
 
 def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
-    """Apply what is approved in a namespace, in this process."""
+    """Apply what is approved in a namespace, in this process. The exit code is 1 where an item failed or the run was cancelled."""
     from slowwave.applying.executor import apply_approval
     from slowwave.applying.waiting import waiting_approvals
 
@@ -57,14 +60,34 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
             )
     if json:
         show_json(
-            [{"run_id": r.run_id, "plan_hash": r.plan_hash, "state": r.state, "counts": r.counts} for r in results]
+            [
+                {
+                    **{"run_id": r.run_id, "plan_hash": r.plan_hash, "state": r.state, "counts": r.counts},
+                    "failed": [{"item": item, "reason": reason} for item, reason in r.failed.items()],
+                }
+                for r in results
+            ]
         )
     else:
         for r in results:
             say(f"Run {r.run_id} {r.state}: {items_text(r.counts)}.")
-            suggest("Take it back", f"{program()} undo {r.run_id}")
-    if any(r.state == "cancelled" for r in results):
+            _show_failed(namespace, r)
+            if r.counts.get("applied"):
+                suggest("Take it back", f"{program()} undo {r.run_id}")
+    if any(r.state == "cancelled" or r.failed for r in results):
         raise typer.Exit(1)
+
+
+def _show_failed(namespace: str, result: ApplyResult) -> None:
+    """Print the items that failed with their reasons, and the commands that try them again."""
+    named = tuple(result.failed)[:_NAMED]
+    for item in named:
+        say(f"Item {item} failed and changed nothing: {result.failed[item]}", indent=2)
+    if more := len(result.failed) - len(named):
+        say(f"… and {counted(more, 'more item')}; `plans show --json` has the reason of each.", indent=2)
+    if named:
+        again = approve_command(namespace, result.plan_hash, items=named, program=program())
+        suggest("Once the cause is removed, approve and apply again", again, f"{program()} apply {argument(namespace)}")
 
 
 def undo(
@@ -297,6 +320,7 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
         row = connection.execute(_PLAN_STATE, (newest,)).fetchone()
         left = undecided(connection, newest)
         lacking = half_signed(connection, namespace)
+        failed = tuple(str(item) for (item,) in connection.execute(_FAILED, (newest, _NAMED)))
     if lacking:
         return f"{lacking[0].sentence()} for plan {lacking[0].plan_hash[:12]} of {namespace}: `{lacking[0].command()}`."
     state, items, expires_at = row or ("", {}, None)
@@ -310,4 +334,9 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
     if left is not None:
         failed = f" Its probes failed: {' '.join(left.failed)}" if left.failed else ""
         return f"Plan {newest[:12]} of {namespace} waits for approval.{failed} Look at it, then: `{left.approve()}`."
-    return f"Nothing is approved and unapplied in {namespace}: its latest plan {newest[:12]} is {shown}."
+    done = f"Nothing is approved and unapplied in {namespace}: its latest plan {newest[:12]} is {shown}."
+    if failed:
+        return (
+            f"{done} To try again what failed, approve it again: `{approve_command(namespace, newest, items=failed)}`."
+        )
+    return done

@@ -39,6 +39,9 @@ INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channe
 _APPROVE_ITEMS: Final = """
 UPDATE night.plan_items SET status = 'approved' WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'pending'
 """
+_REOPEN_ITEMS: Final = """
+UPDATE night.plan_items SET status = 'pending', reason = '' WHERE plan_hash = %s AND item_id = ANY(%s::uuid[]) AND status = 'failed'
+"""
 _APPROVE_PLAN: Final = "UPDATE night.plans SET state = 'approved' WHERE plan_hash = %s"
 _NOTE_REJECTIONS: Final = """
 COPY night.rejections (id, namespace_id, operation, subject, row_ids, reason, rejected_by, plan_hash, item_id{policy}) FROM STDIN
@@ -96,6 +99,7 @@ def approve(
 ) -> Approval:
     """Sign a plan: all its pending items but ``review`` ones, or ``items`` (ids or their first characters, review items included).
 
+    An item that failed when it was applied may be named in ``items`` again: the next apply tries it once more.
     ``without`` leaves out items (by id) and whole operations (by name), ``include_review`` adds the review items. What is signed has to
     pass its probes by itself (see ``slowwave.plans.judgement``); ``force`` with a ``note`` overrides that. Everything else that is wrong
     is refused: a plan that is over or not as it was sealed, an item that does what its operation may not.
@@ -130,7 +134,7 @@ def _sign(
         refuse_state(connection, plan)
         verify_sealed(plan, "approved")
         try:
-            chosen = _without(plan, _choose(plan, items, include_review=include_review), without)
+            chosen = _without(plan, _choose(plan, items, include_review=include_review, retry=True), without)
         except Refused as problem:
             raise Refused(_with_lacking(connection, plan, str(problem))) from None
         return sign_items(store, connection, plan, chosen, approver, channel, force=force, note=note)
@@ -171,6 +175,8 @@ def sign_items(
         *(approval.id, plan.header.namespace_id, plan.plan_hash, plan.seal, approver, channel),
         *(list(approval.item_ids), force, note[:2000], plan.expires_at, Jsonb(dict(judged.record)), policy),
     )
+    if failed := [s.id for s in chosen if s.status == "failed"]:
+        connection.execute(_REOPEN_ITEMS, (plan.plan_hash, failed))
     try:
         connection.execute(_NOTE_APPROVAL, row)
     except psycopg.errors.RaiseException as problem:  # such as by an author, where the rule keeps authors out
@@ -328,9 +334,15 @@ def _refuse_probes(plan: StoredPlan, judged: Judgement, *, force: bool, note: st
         raise Refused("--force needs a reason: give --note. Nothing was approved.")
 
 
-def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bool) -> list[StoredItem]:
-    """The items named, or all that may be decided; names that fit none or several are refused."""
+def _choose(
+    plan: StoredPlan, items: Sequence[str] | None, *, include_review: bool, retry: bool = False
+) -> list[StoredItem]:
+    """The items named, or all that may be decided; names that fit none or several are refused.
+
+    With ``retry`` items that failed may be named as well.
+    """
     short = plan.plan_hash[:12]
+    open_ = ("pending", "failed") if retry else ("pending",)
     if items is not None:
         by_id = {s.id: s for s in plan.items}
         ids = sorted(by_id)
@@ -339,7 +351,7 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
             named |= dict.fromkeys(s.id for s in plan.items if s.status == "pending" and s.decision == "review")
         chosen = [by_id[id_] for id_ in named]
         for s in chosen:
-            if s.status != "pending":
+            if s.status not in open_:
                 why = f": {s.reason}" if s.reason and s.status not in ("approved", "applied") else "."
                 raise Refused(f"Item {s.id} of plan {short} is {s.status} already{why}")
         return chosen
@@ -353,7 +365,9 @@ def _choose(plan: StoredPlan, items: Sequence[str] | None, *, include_review: bo
         )
     counts = {status: sum(s.status == status for s in plan.items) for status in sorted({s.status for s in plan.items})}
     message = ", ".join(f"{n} {status}" for status, n in counts.items())
-    raise Refused(f"Plan {short} is already applied or decided: {message}. There is nothing left to approve.")
+    failed = [s.id for s in plan.items if s.status == "failed"]
+    again = f" Name an item that failed with --items to try it again: {failed[0]}." if failed and retry else ""
+    raise Refused(f"Plan {short} is already applied or decided: {message}. There is nothing left to approve.{again}")
 
 
 def _with_lacking(connection: Connection, plan: StoredPlan, message: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 STATES: Final = (
     *("awaiting_approval", "approved", "rejected", "expired", "superseded", "empty"),
-    *("partly_approved", "partly_applied", "applied", "partly_undone", "undone"),
+    *("partly_approved", "partly_applied", "applied", "failed", "partly_undone", "undone"),
 )
 """Those of the ledger, then those that its items tell apart."""
 
@@ -24,7 +24,7 @@ _WORDS: Final = {"skipped_stale": "skipped as stale", "noop": "already so"}
 def shown_state(state: object, items: object, expires_at: object = None) -> str:
     """The state that people are shown: ``state`` of the ledger, ``items`` by status (``night.item_counts``), the plan's expiry.
 
-    ``partly_…`` means that the rest of the plan waits, or stands.
+    ``partly_…`` means that the rest of the plan is pending, failed or stays applied, ``failed`` that items failed and none was applied.
     """
     counts = _counts(items)
     if state == "awaiting_approval":
@@ -38,7 +38,9 @@ def shown_state(state: object, items: object, expires_at: object = None) -> str:
         return "partly_approved" if waits else "approved"
     if "undone" in counts:
         return "partly_undone" if "applied" in counts else "undone"
-    return "partly_applied" if waits else "applied"
+    if "failed" in counts and not {"applied", "noop"} & counts.keys():
+        return "failed"
+    return "partly_applied" if waits or "failed" in counts else "applied"
 
 
 def items_text(items: object) -> str:

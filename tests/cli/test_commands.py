@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from slowwave.api.night_plan import NightPlan
+from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import ask
-from tests.nights import new_world, write_a_plan
+from tests.nights import archive_items, new_world, write_a_plan
 from tests.review.reviews import asking
 
 MESSAGES = [
@@ -223,3 +225,50 @@ def _break_a_chunk(store: Store) -> None:
         connection.execute(
             "UPDATE memory.chunks SET invalidated_at = now() WHERE id = (SELECT id FROM memory.chunks ORDER BY id LIMIT 1)"
         )
+
+
+def test_apply_failed_item_exits_1_and_is_applied_once_approved_again(store: Store, run: Run) -> None:
+    """The reason is printed, the plan is called failed, and the item can be tried again (J26)."""
+    world = new_world(store)
+    item, *_ = archive_items(export_snapshot(store, world.slug))
+    row = item.mutation.rows[0].id
+    _, plan = write_a_plan(store, world, items=[item])
+    with store.connect("owner") as owner:
+        keep = f"ALTER TABLE memory.memories ADD CONSTRAINT keep CHECK (id <> '{row}' OR state <> 'archived')"
+        owner.execute(keep.encode())
+    assert run("plans", "approve", world.slug, plan.plan_hash, "--by", "mara")[0] == 0
+    code, out, _ = run("apply", world.slug)
+    assert (code, f"Item {item.id} failed" in out, "violates check constraint" in out) == (1, True, True)
+    assert f"plans approve {world.slug} {plan.plan_hash[:12]} --items {item.id}" in " ".join(out.split())
+    assert "undo" not in out, "nothing was applied"
+    (listed,) = json.loads(run("plans", "list", world.slug, "--json")[1])
+    assert listed["state"] == json.loads(run("plans", "show", world.slug, "--json")[1])["state"] == "failed"
+    code, _, err = run("apply", world.slug)
+    assert (code, f"--items {item.id}" in err) == (2, True)
+    assert run("plans", "approve", world.slug, plan.plan_hash, "--by", "mara")[0] == 2, "only by its name"
+
+    with store.connect("owner") as owner:
+        owner.execute("ALTER TABLE memory.memories DROP CONSTRAINT keep")
+    assert run("plans", "approve", world.slug, plan.plan_hash, "--items", item.id[:8], "--by", "mara")[0] == 0
+    code, out, _ = run("apply", world.slug, "--json")
+    (again,) = json.loads(out)
+    assert (code, again["counts"]["applied"], again["failed"]) == (0, 1, [])
+    assert ask(store, "SELECT state FROM memory.memories WHERE id = %s", row) == [("archived",)]
+    assert json.loads(run("plans", "list", world.slug, "--json")[1])[0]["state"] == "applied"
+
+
+def test_apply_some_items_failed_calls_the_plan_partly_applied(store: Store, run: Run) -> None:
+    """The others are applied, and the exit code says that not all are."""
+    world = new_world(store)
+    victim, *others = archive_items(export_snapshot(store, world.slug))
+    _, plan = write_a_plan(store, world, items=[victim, *others])
+    with store.connect("owner") as owner:
+        row = victim.mutation.rows[0].id
+        owner.execute(
+            f"ALTER TABLE memory.memories ADD CONSTRAINT keep CHECK (id <> '{row}' OR state <> 'archived')".encode()
+        )
+    night = NightPlan(world.slug, plan.plan_hash, store)
+    night.approve("mara")
+    done = night.apply()
+    assert (done.counts["applied"], list(done.failed)) == (len(others), [victim.id])
+    assert night.state == json.loads(run("plans", "list", world.slug, "--json")[1])[0]["state"] == "partly_applied"
