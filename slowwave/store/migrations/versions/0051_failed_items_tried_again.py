@@ -7,7 +7,7 @@ import psycopg
 from alembic import op
 
 revision = "0051"
-down_revision = "0044"
+down_revision = "0050"
 
 
 def upgrade() -> None:
