@@ -19,7 +19,7 @@ from slowwave.texts.replacements import beside, replaced
 from slowwave.texts.specifics import Specifics, specifics
 from slowwave.texts.statements import stem
 from slowwave.texts.tokens import fold
-from slowwave.texts.vocabulary import DENIALS, EXCLUSIVE, GRAMMAR, GROUPS, NATURES, NEGATIONS, words_of
+from slowwave.texts.vocabulary import CARDINALS, DENIALS, EXCLUSIVE, GRAMMAR, GROUPS, NATURES, NEGATIONS, TENS, words_of
 
 Kind = Literal["number", "date", "polarity", "object"]
 """Number: quantities, versions, ordinals or codes. Date: days and times. Polarity: denied, or terms that exclude each other. Object:
@@ -30,6 +30,7 @@ _READ: Final = 4_096
 _CLAUSE: Final = 6  # words of content that a negation may turn round
 _MET: Final = 0.7  # share of a denied clause that the other text must say
 _DEFINED: Final = 12  # words of a definition
+_REACH: Final = 12  # words behind a negation among which a figure is denied
 
 
 def find(pairs: Iterable[tuple[str, str]]) -> list[Kind | None]:
@@ -62,7 +63,7 @@ class _Definition(NamedTuple):
 class _Text(NamedTuple):
     """A text as read once: itself, its specifics, the stems of its words, the clauses that it denies, what it says its subject is, whether
     it has a number that is only a bound ("more than 100"), its words before and behind a comparison, and the one name that a short
-    statement gives (what it says, folded, and the name)."""
+    statement gives (what it says, folded, and the name); and whether a number or date is part of what it denies."""
 
     text: str
     specifics: Specifics
@@ -72,6 +73,7 @@ class _Text(NamedTuple):
     bounded: bool
     compared: tuple[tuple[str, ...], tuple[str, ...]] | None
     named: tuple[str, str] | None
+    denies_figure: bool
 
 
 @lru_cache(maxsize=_READ)
@@ -90,13 +92,14 @@ def _read(text: str) -> _Text:
         _BOUND.search(folded) is not None,
         _comparison(tokens),
         (fold(named["says"]), named["name"]) if named else None,
+        _denies_figure(_WORD.findall(folded)),
     )
 
 
 def _figures(a: _Text, b: _Text) -> Kind | None:
     """Numbers, dates, codes and names that stand in each other's place, by the rules of ``difference``; negations have their own."""
     found = difference(a.specifics, b.specifics)
-    if found is None or found.degree != "conflict":
+    if found is None or found.degree != "conflict" or _denies_another_figure(a, b):
         return None
     if found.about == "figures":
         kind = _sort(a.specifics, b.specifics)
@@ -109,6 +112,14 @@ def _figures(a: _Text, b: _Text) -> Kind | None:
         return None
     # a negation of a few words is all that such a text says; in a longer one its clause decides
     return "polarity" if found.about == "terms" or not (a.denied or b.denied) else None
+
+
+def _denies_another_figure(a: _Text, b: _Text) -> bool:
+    """Whether one text denies a clause with a figure and the other states another figure: "signed in 2014", "did not sign in 2018"."""
+    if a.denies_figure == b.denies_figure:
+        return False
+    found = difference(a.specifics, b.specifics)
+    return found is not None and found.degree == "conflict" and found.about in ("figures", "identifiers")
 
 
 def _apart(a: _Text, b: _Text) -> bool:
@@ -139,7 +150,7 @@ def _sort(a: Specifics, b: Specifics) -> Kind:
 def _negations(a: _Text, b: _Text) -> Kind | None:
     """One denies a clause that the other says: its words stand there, or most of them. What both deny is no matter."""
     mine, theirs = set(a.denied) - set(b.denied), set(b.denied) - set(a.denied)
-    if bool(mine) == bool(theirs):
+    if bool(mine) == bool(theirs) or _denies_another_figure(a, b):
         return None
     denied, plain = (mine, b.stems) if mine else (theirs, a.stems)
     return "polarity" if any(_says(plain, clause) for clause in denied) else None
@@ -219,6 +230,21 @@ def _denied(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
             yield tuple(clause)
 
 
+def _denies_figure(words: Sequence[str]) -> bool:
+    """Whether a negation's clause has a number or date: "did not sign in 2018"; not "does not open until 9", which states a time."""
+    left = 0
+    for word in words:
+        if word in _LOSES or word.endswith("n't"):
+            left = _REACH
+        elif word in _ENDS or word in _TURNS:
+            left = 0
+        elif left and (word[-1].isdigit() or word in _FIGURES):
+            return True
+        else:
+            left = max(0, left - 1)
+    return False
+
+
 def _excluded() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for words in GROUPS.values():
@@ -282,6 +308,10 @@ _DENIALS: Final = DENIALS | words_of("incapable unable avoiding refusing lacking
 _BOUND: Final = re.compile(
     r"\b(?:more|less|fewer|greater|over|under|above|below|least|most|up to|exceed\w*)\s+(?:than\s+)?[$€£¥]?\d"
 )
+_WORD: Final = re.compile(r"[$€£¥]?\d|[^\W_]+(?:['-][^\W_]+)*|[,;.:()!?](?!\d)|--")
+_LOSES: Final = NEGATIONS | words_of("lost lose loses")
+_FIGURES: Final = frozenset(CARDINALS) | frozenset(TENS)
+
 _TWICE: Final = re.compile(r"(?:\b(?:never|not)|n['’]t) (?:fail|forget|neglect|miss|skip)(?:s|es)?\b", re.IGNORECASE)
 """Who never forgets to do something does it."""
 
@@ -292,6 +322,7 @@ _EXCLUDED: Final = _excluded()
 """Stem of an exclusive term → those of the terms that it excludes."""
 _NO_MATTER: Final = frozenset(map(stem, (*EXCLUSIVE, *_EMPTY)))
 _ENDS: Final = words_of(", ; . : ( ) ! ? -- but and or because while which who that although though when where if nor")
+_TURNS: Final = words_of("until till before after")  # behind these a denied clause states since when it holds
 _COPULAS: Final = words_of("is was are were")
 _OPENS: Final = words_of("a an the only solely exclusively purely entirely")
 _CLOSES: Final = words_of(

@@ -117,3 +117,34 @@ def test_development_pairs_are_told_apart() -> None:
     }
     assert share["contradiction"] >= 0.35
     assert share["entailment"] <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("She signed her contract in 2014.", "She did not sign her contract in 2018."),
+        ("The city was founded in 1234.", "The city did not exist in 1035."),
+        ("The club won nine titles in 1971, 1975 and 1979.", "The club lost the title in 2017."),
+        ("The kiln was fired on 3 May.", "The kiln was not fired on 9 May."),
+        ("The crew painted 12 boats.", "The crew never painted 40 boats."),
+        ("The mill employs 30 people.", "The mill doesn't employ 80 people."),
+    ],
+)
+def test_find_negation_with_another_figure_is_no_contradiction(one: str, other: str) -> None:
+    """J13: both can be true."""
+    assert find([(one, other), (other, one)]) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        ("She signed her contract in 2014.", "She did not sign her contract in 2014.", "polarity"),
+        ("She signed her contract.", "She did not sign her contract in 2018.", "polarity"),
+        ("The shop opens at 8:00.", "The shop does not open until 9:00.", "date"),
+        ("The kiln holds 40 pots.", "The kiln holds 60 pots and does not smoke.", "number"),
+    ],
+)
+def test_find_negation_of_the_same_figure_or_of_something_else_is_a_contradiction(
+    one: str, other: str, kind: str
+) -> None:
+    assert find([(one, other), (other, one)]) == [kind, kind]
