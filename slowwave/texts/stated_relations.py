@@ -7,7 +7,7 @@ pattern begins at a subject and takes its object up to the next clause; what is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from slowwave.texts.exclusions import is_a
@@ -52,7 +52,7 @@ _PROFESSION: Final = r"(?P<object>(?:[a-z]+ ){0,2}[a-z]+)(?= (?:at|for|in|now|th
 _LIVES: Final = "lives?|living|resides?|residing|based"
 _WORKS: Final = "works?|working|employed"
 _JOINS: Final = (
-    "joined|(?:started|began)(?: working| a(?: new)? job)? at|(?:got |was |been )?hired by|"
+    "(?:started|began)(?: working| a(?: new)? job)? at|(?:got |was |been )?hired by|"
     "(?:signed on|took a(?: new)? job|found a(?: new)? job) (?:at|with)"
 )
 _LEADS: Final = "leads?|manages?|heads?(?: up)?|runs?|chairs?|maintains?|supervises?|coach(?:es)?"
@@ -71,21 +71,46 @@ _DUE_DATE: Final = (
 
 class _Pattern(NamedTuple):
     """``turned``: the object of the sentence is what the relation is of; ``change``: the verb says that it is new.
-    ``checked``: the object has to be a profession."""
+    ``accepts`` returns whether an object, as it is written, is one of the relation; None accepts all."""
 
     relation: str
     sentence: re.Pattern[str]
     turned: bool = False
     change: bool = False
-    checked: bool = False
+    accepts: Callable[[str], bool] | None = None
+
+
+def _is_job(said: str) -> bool:
+    return is_profession(_object(said))
+
+
+def _is_named(said: str) -> bool:
+    """Whether an object is a name, as places are: "moved to Bergen", not "moved to marketing"."""
+    return _THE.sub("", said)[:1].isupper()
+
+
+def _is_employer(said: str) -> bool:
+    """Whether who joined something works for it: it has a name, and is neither a person nor what people join without being paid."""
+    words = [fold(w) for w in _WORDS.findall(_kept(said))]
+    return (
+        _is_named(said)
+        and _MEMBERSHIPS.isdisjoint(words)
+        and not is_given(_ARTICLE.sub("", " ".join(words)).split()[0])
+    )
 
 
 _PATTERNS: Final = (
     _Pattern("lives in", re.compile(rf"{_SUBJECT}(?:{_LIVES}) (?:now |currently )?in {_OBJECT}")),
-    _Pattern("lives in", re.compile(rf"{_SUBJECT}(?:moved|relocated)(?: back)?{_FROM} to {_OBJECT}"), change=True),
+    _Pattern(
+        "lives in",
+        re.compile(rf"{_SUBJECT}(?:moved|relocated)(?: back)?{_FROM} to {_OBJECT}"),
+        change=True,
+        accepts=_is_named,
+    ),
     _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_WORKS}) (?:at|for|by) {_OBJECT}")),
     _Pattern("works for", re.compile(rf"{_SUBJECT}(?:has|have) a job (?:at|with) {_OBJECT}")),
     _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_JOINS}) {_OBJECT}"), change=True),
+    _Pattern("works for", re.compile(rf"{_SUBJECT}joined {_OBJECT}"), change=True, accepts=_is_employer),
     _Pattern("is led by", re.compile(rf"{_SUBJECT}(?:{_LEADS}) {_THING}"), turned=True),
     _Pattern("is led by", re.compile(rf"{_SUBJECT}(?:the )?(?:new )?(?:{_POSTS}) (?:of|for) {_THING}"), turned=True),
     _Pattern(
@@ -105,7 +130,7 @@ _PATTERNS: Final = (
     _Pattern("works as", re.compile(rf"{_SUBJECT}(?:{_WORKS}) as {_A}{_OBJECT}")),
     _Pattern("works as", re.compile(rf"{_SUBJECT}(?:re)?(?:trained|qualified) as {_A}{_OBJECT}"), change=True),
     _Pattern("works as", re.compile(rf"{_IS_ONE}{_SUBJECT}{_A}{_OBJECT} by (?:profession|trade)\b")),
-    _Pattern("works as", re.compile(rf"{_IS_ONE}{_SUBJECT}{_A}{_PROFESSION}"), checked=True),
+    _Pattern("works as", re.compile(rf"{_IS_ONE}{_SUBJECT}{_A}{_PROFESSION}"), accepts=_is_job),
 )
 
 _NAMED: Final = "employer|wife|husband|spouse|boss|manager|landlord|dentist|doctor|owner|name|nickname|capital|hometown"
@@ -158,6 +183,16 @@ babysitter nanny caretaker gardener tester sysadmin
 """)
 """What the lexicon files under no kind of work."""
 
+_MEMBERSHIPS: Final = words_of("""
+club clubs choir choirs group groups team teams band bands orchestra ensemble chorus class classes course courses league society societies
+association associations union unions party parties church congregation parish community communities congress meetup meetups gym crew squad
+troupe guild fellowship circle network program programme workshop protest march movement campaign committee board council army navy forces
+scouts rotary lions call meeting conversation discussion chat channel session game tour trip hike cruise convention conference festival
+library museum forum ranks family
+""")
+"""Last or other words of names of what people join without working for it: one person is a member of many of them."""
+
+_WORDS: Final = re.compile(r"[^\W_]+")
 _JOINED: Final = re.compile(r" and (?=now |is |am |works? |lives? |leads? |has )|; |, so |: (?=[A-Z])")
 _LEADING: Final = re.compile(rf"(?:I|{_NAME}(?: {_NAME}){{0,2}})(?= )")
 _SEVERAL: Final = re.compile(rf"{_NAME}(?:, {_NAME}){{0,3}},? and {_NAME}(?= (?:have|are|now|all|both|live|work)\b)")
@@ -197,7 +232,7 @@ _RELATIVE: Final = frozenset(
 )
 TRIGGER: Final = re.compile(
     r"\b(?:(?:re)?trained as|qualified as|(?:is|am|['’]m) (?:now |currently )?an? [a-z]+|"
-    rf"{_LIVES}|moved|relocated|{_WORKS}|a job|{_JOINS}|{_LEADS}|{_POSTS}|over|Due|{_DUE}|{_PUT}|[Dd]eadline|goes|go|attends?|"
+    rf"{_LIVES}|moved|relocated|{_WORKS}|a job|joined|{_JOINS}|{_LEADS}|{_POSTS}|over|Due|{_DUE}|{_PUT}|[Dd]eadline|goes|go|attends?|"
     rf"married|called|{_ATTRIBUTES})\b"
 )
 """A word of it is in every text that states a relation; RE2 reads it as well."""
@@ -257,10 +292,10 @@ def _clauses(said: str) -> Iterator[str]:
 
 
 def _in_clause(said: str, changed: bool) -> StatedRelation | None:
-    for relation, pattern, turned, change, checked in _PATTERNS:
+    for relation, pattern, turned, change, accepts in _PATTERNS:
         if match := pattern.match(said):
             subject, object_ = _subject(match["subject"]), _object(match["object"])
-            if checked and not is_profession(object_):
+            if accepts is not None and not accepts(match["object"]):
                 continue
             if turned:  # who leads is a name
                 named = _THE.sub("", match["subject"])
