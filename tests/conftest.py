@@ -73,6 +73,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"External servers: PostgreSQL {found}; TEST_POSTGRES_BINDIRS adds others.")
 
 
+@pytest.fixture
+def every_rule_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every rule about conflicts decide without a question, as if all of them were measured well enough."""
+    for module in ("slowwave.conflicts.policies", "slowwave.operations.planners.mark_ended_statements"):
+        monkeypatch.setattr(f"{module}.decides_alone", lambda *_: True)
+
+
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server]:
     """The embedded server, in a folder of its own."""

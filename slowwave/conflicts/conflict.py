@@ -58,6 +58,12 @@ class Conflict:
         """Whether only a person should decide it."""
         return bool(self.evidence.get("doubtful"))
 
+    @property
+    def pattern(self) -> str:
+        """Return the name under which the rule that found it is measured (``slowwave.config.decides_alone``): "memories: texts"."""
+        rule = str(self.evidence.get("rule", ""))
+        return f"{self.table}: {relation_pattern(str(self.evidence['predicate'])) if rule == 'relation' else rule}"
+
     def to_json(self) -> dict[str, object]:
         """As findings hold it, under ``conflict``."""
         return {
@@ -72,6 +78,11 @@ class Conflict:
     def also(self) -> dict[str, list[str]]:
         """The rows behind each of the two."""
         return {"a": list(self.also_a), "b": list(self.also_b)}
+
+
+def relation_pattern(relation: str) -> str:
+    """Return the name of the pattern that reads a relation; what a thing is or is described as is one pattern ("is (day)")."""
+    return "description" if relation.endswith(")") else f"relation {relation}"
 
 
 def said_hash(table: str, row: Mapping[str, object]) -> str:

@@ -23,7 +23,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 class EndedStatement:
     """A ``sentence`` of ``memories`` (ids; copies of each other), and what ended it: ``said`` by the memory ``later``, ``since`` when.
 
-    One that ``holds`` tells what happened before, of something that has ended.
+    One that ``holds`` tells what happened before, of something that has ended. ``pattern`` is the name under which the rule that found it
+    is measured (``slowwave.config.decides_alone``).
     """
 
     memories: tuple[str, ...]
@@ -32,6 +33,7 @@ class EndedStatement:
     said: str
     since: datetime
     holds: bool = False
+    pattern: str = ""
 
     @classmethod
     def of(
@@ -43,6 +45,7 @@ class EndedStatement:
         said: str,
         when: int,
         *,
+        pattern: str,
         holds: bool = False,
     ) -> EndedStatement | None:
         """That of two statements by their numbers, ``when`` in microseconds; None where they are not of one audience."""
@@ -57,4 +60,5 @@ class EndedStatement:
             said,
             _EPOCH + timedelta(microseconds=when),
             holds,
+            pattern,
         )

@@ -89,7 +89,7 @@ def _find(snapshot: Snapshot) -> Endings:
         if ends(texts[earlier], value):
             pair = sorted((earlier, later))
             found.append((pair[0], pair[1], "object", {"rule": "over", "replaces": True}))
-        elif one := EndedStatement.of(rows, earlier, later, sentence, value.sentence, int(when[later])):
+        elif one := EndedStatement.of(rows, earlier, later, sentence, value.sentence, int(when[later]), pattern="over"):
             within.append(one)
     return Endings(conflicts_of(rows, "memories", found), within, values)
 

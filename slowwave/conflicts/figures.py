@@ -1,11 +1,11 @@
 """Conflicts between notes that give one thing different figures, in whatever words: "Passwords have at least 8 characters.", "Effective
 immediately, a password must have 14 characters."
 
-Looked at are short plain notes of the present that have a figure, near each other by their vectors, of the same persons, with a word of
-content in common. Which figures exclude each other is for ``slowwave.texts.differences`` to say. A later note with a word of change
-replaces the earlier one; else a person decides. What was ever said with three figures in the same words is a series ("crane 3 is at the
-quay") and no case: that does not change when a night ends or merges some of them. A date that a night has written beside a relative one
-says when something was told, and is no figure of it.
+The rule compares short plain notes of the present that have a figure, are near each other by their vectors, name the same persons and
+share a word of content. Their subjects must not differ, and their figures must measure the same: a version is no count. Which figures
+exclude each other is decided by ``slowwave.texts.differences``. A later note with a word of change replaces the earlier one; else a person
+decides. Three figures in the same words are a series ("crane 3 is at the quay") and no case: that does not change when a night ends or
+merges some of them. A date that a night has written next to a relative one is no figure of the note.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from slowwave.texts.keys import keys
 from slowwave.texts.prefilter import matching, rewritten
 from slowwave.texts.present_statements import NO_PRESENT, of_one_matter, says_new
 from slowwave.texts.specifics import specifics
-from slowwave.texts.subjects import are_of_others, are_other_cases
+from slowwave.texts.subjects import are_about_others, are_of_others, are_other_cases, share_a_measure
 
 LONGEST: Final = 160
 """Characters of a note of one sentence that states one matter."""
@@ -77,6 +77,8 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
         a, b = int(i[k]), int(j[k])
         one, two = texts[a], texts[b]
         if not of_one_matter(one, two) or are_of_others(one, two) or are_other_cases(one, two):
+            continue
+        if are_about_others(one, two) or not share_a_measure(one, two):
             continue
         apart = difference(read(a), read(b))
         new = says_new(texts[max((a, b), key=lambda s: when[s])])

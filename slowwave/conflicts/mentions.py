@@ -87,7 +87,7 @@ def _marks(rows: StatementRows, found: Mapping[tuple[int, str], tuple[int, int, 
     pairs = np.array([(k, later) for (k, _), (_, later, _) in found.items()], np.int64)
     overlap = rows.overlap(pairs[:, 0], pairs[:, 1]).tolist()
     for ((k, sentence), (when, later, told)), both in zip(found.items(), overlap, strict=True):
-        if both and (one := EndedStatement.of(rows, k, later, sentence, told, when, holds=True)):
+        if both and (one := EndedStatement.of(rows, k, later, sentence, told, when, pattern="mention", holds=True)):
             yield one
 
 

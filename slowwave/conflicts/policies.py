@@ -2,6 +2,9 @@
 
 ``keep_newest``: the later start; ``evidence_weighted``: confidence, live sources and recency, memories as mnemo 2.4 weighs them;
 ``source_precedence``: the most trusted source. A pinned row, and a memory of another audience, lose only when a person says so.
+
+The default policy, and a word of change in a text, decide only what ``slowwave.config.decides_alone`` allows for the rule that found the
+conflict. An operator who sets another policy, or a threshold of importance, has chosen to have such conflicts decided.
 """
 
 from __future__ import annotations
@@ -12,8 +15,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
+from slowwave.config.decides_alone import decides_alone, why_asked
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.sides import AUDIENCE, ConflictRows, weighed_columns
+
+OPERATION: Final = "resolve_conflicts"
+"""The operation under which the rules that find conflicts are measured."""
+
+_DEFAULT: Final = "evidence_weighted"
 
 MARGIN: Final = 1.5
 """How many times the weight of the loser the winner must have before evidence decides alone."""
@@ -63,16 +72,20 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> Decision:
     """What a policy decides of a conflict; of two memories of little importance the newer wins under any (mnemo 2.4), and so does one that
     says of itself that it replaces the other."""
     slight, replaces = _slight(conflict, sides), bool(conflict.evidence.get("replaces"))
-    decision = _POLICIES["keep_newest" if slight or replaces else policy](conflict, sides)
+    used = "keep_newest" if slight or replaces else policy
+    decision = _POLICIES[used](conflict, sides)
     if replaces:
         decision = replace(decision, why=f"The later of the two says that something has changed. {decision.why}")
     if slight:
         decision = replace(decision, rests_on=(*decision.rests_on, "importance"))
     decision = for_audience(conflict, for_pinned(conflict, decision, sides), sides)
-    if decision.sure and conflict.doubtful:
+    if decision.sure and conflict.doubtful and not slight:
         return replace(
             decision, sure=False, why=f"{decision.why} But both may be true: the rule that found them is often wrong."
         )
+    chosen = slight or (used == policy and policy != _DEFAULT)
+    if decision.sure and not chosen and not decides_alone(OPERATION, conflict.pattern):
+        return replace(decision, sure=False, why=f"{decision.why} {why_asked(OPERATION, conflict.pattern)}")
     return decision
 
 

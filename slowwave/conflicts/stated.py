@@ -29,7 +29,7 @@ from slowwave.conflicts.columns import (
     conflicts_of,
     pack,
 )
-from slowwave.conflicts.conflict import Conflict
+from slowwave.conflicts.conflict import Conflict, relation_pattern
 from slowwave.conflicts.ended_statements import EndedStatement
 from slowwave.conflicts.mentions import OverValue
 from slowwave.rows.memories import active_memories, version_texts
@@ -160,7 +160,8 @@ def _ended(
     old, new = (_stating(text, about) for text in rows.texts("text", np.array([earlier, later])))
     if old is None or new is None or says_later(old):
         return None
-    return EndedStatement.of(rows, earlier, later, old, new, when, holds=holds)
+    pattern = "another value" if holds else relation_pattern(about[1])
+    return EndedStatement.of(rows, earlier, later, old, new, when, pattern=pattern, holds=holds)
 
 
 def _ids(rows: StatementRows, pair: Sequence[int]) -> tuple[str, str]:

@@ -111,6 +111,8 @@ def _asked(item: Item) -> tuple[Code, str]:
         return "which_is_right", "Has the later one replaced the earlier one?"
     if "winner_id" in evidence:
         return "which_is_right", "Which of the two is right?"
+    if "ended" in evidence:
+        return "change", "Should the sentence be marked with the later statement?"
     if mutation.deletes:
         return "delete", "May these rows be deleted?"
     if "quarantined" in states or any(i.values.get("reason") == REDACTION for i in mutation.inserts):

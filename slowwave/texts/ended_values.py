@@ -37,6 +37,7 @@ from slowwave.texts.present_statements import (
 )
 from slowwave.texts.sentences import sentences
 from slowwave.texts.statements import stem
+from slowwave.texts.subjects import are_about_others
 from slowwave.texts.tokens import fold
 from slowwave.texts.vocabulary import CARDINALS, words_of
 
@@ -93,10 +94,12 @@ TRIGGER: Final = re.compile(rf"(?i)(?:\b|^|[,—–-])(?:{_WORDS['hint']})")
 
 
 class EndedValue(NamedTuple):
-    """``words`` of a value that is over, folded, and the sentence that says so."""
+    """``words`` of a value that is over, folded, and the sentence that says so; ``moved`` are the stems of what has left the value
+    ("moved the backups from Oslo"), empty where the sentence names nothing."""
 
     words: tuple[str, ...]
     sentence: str
+    moved: frozenset[str] = frozenset()
 
 
 def ended_values(text: str) -> tuple[EndedValue, ...]:
@@ -106,11 +109,11 @@ def ended_values(text: str) -> tuple[EndedValue, ...]:
         changed = says_new(without_later(text))
         for sentence in sentences(without_later(text)):
             if len(sentence) <= _LONGEST and _is_stated(sentence):
-                for words, sure in _read(sentence):
+                for words, sure, moved in _read(sentence):
                     value = _value(words)
                     if value and (sure or (not _is_days(value) and (changed or _is_named(value, sentence)))):
                         folded = tuple(map(fold, value))
-                        found.setdefault(folded, EndedValue(folded, sentence))
+                        found.setdefault(folded, EndedValue(folded, sentence, matter(moved)))
     return tuple(found.values())
 
 
@@ -133,10 +136,20 @@ def _sentence_ends(sentence: str, value: EndedValue) -> bool:
         return False
     if not _of_one(sentence, value) or are_apart(sentence, value.sentence):
         return False
-    if matter(sentence, value.words) & matter(value.sentence, value.words):
+    if are_about_others(sentence, value.sentence, without=(*value.words, *persons(sentence))):
+        return False
+    own = _matter(sentence, value)
+    if value.moved and own and own.isdisjoint(value.moved):
+        return False
+    if own & _matter(value.sentence, value):
         return True
     figure = all(w in CARDINALS or not any(map(str.isalpha, w)) for w in value.words)
     return not figure and _is_object(sentence, value.words)
+
+
+def _matter(sentence: str, value: EndedValue) -> frozenset[str]:
+    """What a sentence is about: its words of content without the value and without persons, who are in many sentences."""
+    return matter(sentence, (*value.words, *persons(sentence)))
 
 
 def _is_one_of_several(sentence: str, words: Sequence[str]) -> bool:
@@ -169,14 +182,18 @@ def _is_held_as(earlier: str, later: str) -> bool:
     return is_wish(earlier) if is_wish(later) else is_present(earlier)
 
 
-def _read(sentence: str) -> list[tuple[list[str], bool]]:
-    """Words behind or before each marker, and whether that is sure of an end."""
-    found = [(m["value"].split(), sure) for pattern, sure in _BEFORE for m in pattern.finditer(sentence)]
-    found += [(m["value"].split(), True) for pattern in _DENIED for m in pattern.finditer(sentence) if m["value"]]
+def _read(sentence: str) -> list[tuple[list[str], bool, str]]:
+    """Words behind or before each marker, whether that is sure of an end, and what the marker says has moved."""
+    found = [
+        (m["value"].split(), sure, m.groupdict().get("moved") or "")
+        for pattern, sure in _BEFORE
+        for m in pattern.finditer(sentence)
+    ]
+    found += [(m["value"].split(), True, "") for pattern in _DENIED for m in pattern.finditer(sentence) if m["value"]]
     for pattern, sure in _BEHIND:
         for m in pattern.finditer(sentence):
             before = _BREAK.split(sentence[max(0, m.start() - _REACH) : m.start()])[-1]
-            found.append((_led(" ".join(_TOKEN.findall(before)[-_MOST_BEFORE:])), sure))
+            found.append((_led(" ".join(_TOKEN.findall(before)[-_MOST_BEFORE:])), sure, ""))
     return found
 
 

@@ -8,13 +8,15 @@ is plain is said to be apart; of a statement without a known verb nothing is kno
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from slowwave.texts.exclusions import is_a
-from slowwave.texts.present_statements import ARTICLES
+from slowwave.texts.figures import Kinds, parse, read
+from slowwave.texts.present_statements import ARTICLES, COMMON, CONTRACTED
 from slowwave.texts.statements import stem
 from slowwave.texts.tenses import IRREGULAR
 from slowwave.texts.tokens import fold
@@ -23,6 +25,9 @@ from slowwave.texts.vocabulary import CARDINALS, GRAMMAR, ORDINALS, words_of
 _MOST: Final = 12  # words of a subject
 _SHORT: Final = 3  # letters of what is short for a word
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.,/:'’_-][^\W_]+)*%?|:(?=\s)")
+_FIGURE: Final = re.compile(r"[$€£¥]?[^\W_]+(?:[.,/:'’_-][^\W_]+)*%?")
+_COPULAS: Final = words_of("is are was were")
+_NEAR: Final = 5  # words next to a figure among which its noun is
 _LED_IN: Final = re.compile(
     r"^(?:as of|since|from|effective|starting|beginning|until|update|note|reminder|correction)\b[^,:]{0,40}[,:] ",
     re.IGNORECASE,
@@ -106,6 +111,71 @@ def are_other_cases(one: str, other: str) -> bool:
         return True
     apart, against = _measures(words) - _measures(others), _measures(others) - _measures(words)
     return len({unit for _, unit in apart}) > 1 and len({unit for _, unit in against}) > 1
+
+
+def share_a_measure(one: str, other: str) -> bool:
+    """Return whether some figures in which two statements differ measure the same: both are times, dates, money or lengths, or the same
+    noun stands next to both ("port 6379", "connect to port 6380"). A count of relays and a version of firmware do not.
+    """
+    mine, theirs = _measured(one), _measured(other)
+    return any(
+        figure != other_figure and not nouns.isdisjoint(other_nouns)
+        for figure, nouns in mine.items()
+        for other_figure, other_nouns in theirs.items()
+    )
+
+
+def are_about_others(one: str, other: str, without: Collection[str] = ()) -> bool:
+    """Return whether two statements have known subjects, ``without`` some words, and neither names a word of the other's subject."""
+    first, second = _own_words(one, without), _own_words(other, without)
+    if not first or not second:
+        return False
+    named, also_named = ({stem(fold(w)) for w in _TOKEN.findall(s)} for s in (one, other))
+    return first.isdisjoint(also_named) and second.isdisjoint(named)
+
+
+def _own_words(sentence: str, without: Collection[str]) -> set[str]:
+    """The stems of the words of a subject, without pronouns with their verbs ("I've")."""
+    found = subject(sentence)
+    return {stem(w) for w in found.words if w not in without and not CONTRACTED.match(w)} if found else set()
+
+
+def _measured(sentence: str) -> dict[str, frozenset[str]]:
+    """Figures, each with its kind of measure, or the counted noun, or else the nouns before it (where there are none, behind it)."""
+    found: dict[str, frozenset[str]] = {}
+    words = [fold(m[0]) for m in _FIGURE.finditer(sentence)]
+    for k, word in enumerate(words):
+        if not any(map(str.isdigit, word)):
+            continue
+        behind = words[k + 1] if k + 1 < len(words) else ""
+        before = words[max(0, k - _NEAR) : k]
+        verb = max((n for n, w in enumerate(before) if _is_verb(w) and w not in _COPULAS), default=-1)
+        near = _nouns(before[verb + 1 :]) or _nouns(words[k + 1 : k + 1 + _NEAR])
+        if kind := _kind_of_figure(word, behind):
+            near = frozenset((kind,)) | (near if kind == "version" else frozenset())
+        elif behind.isalpha() and behind not in GRAMMAR and not _is_verb(behind):
+            near = _nouns(words[k + 1 : k + 3])
+        found[word] = found.get(word, frozenset()) | near
+    return found
+
+
+def _nouns(words: Sequence[str]) -> frozenset[str]:
+    """The stems of the words that may name what is measured."""
+    return frozenset(
+        stem(w) for w in words if w[0].isalpha() and not (w in GRAMMAR or w in ARTICLES or w in _HOW or w in COMMON)
+    )
+
+
+def _kind_of_figure(word: str, behind: str) -> str:
+    """The kind of measure that a figure with its unit has: "€", "time" of hours, "length"; empty for a bare number."""
+    kinds: Kinds = defaultdict(set)
+    read(f"{word} {behind}" if behind.isalpha() else word, kinds)
+    for figure in sorted(kinds["dates"]):
+        return parse(figure).sort
+    for figure in sorted(kinds["numbers"]):
+        if parse(figure).measure:
+            return parse(figure).measure
+    return "version" if kinds["versions"] else ""
 
 
 def _is_past(words: Sequence[str]) -> bool:

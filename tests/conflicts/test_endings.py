@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from slowwave.conflicts.columns import CROWD, Tally
 from slowwave.conflicts.conflict import Conflict
 from slowwave.conflicts.endings import ending_conflicts
@@ -16,6 +18,7 @@ def ended(*memories: dict[str, object]) -> list[Conflict]:
     return ending_conflicts(world(*memories), Tally())
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 def test_what_is_over_ends_the_statements_before_it() -> None:
     """All of them, in whatever words and kinds; what came after stands."""
     earlier = (said("a", HAD), said("b", "My car is a Fiat Panda.", 3, kind="semantic"))

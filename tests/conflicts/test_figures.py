@@ -39,6 +39,7 @@ def test_another_figure_of_one_thing_is_for_a_person(one: str, other: str) -> No
     assert (conflict.reason, conflict.doubtful) == ("number", True)
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 def test_a_note_that_says_it_is_new_replaces_the_earlier_one() -> None:
     """Never the later one by the earlier."""
     old, new = "Passwords have at least 8 characters.", "Effective immediately, a password must have 14 characters."
@@ -55,6 +56,10 @@ def test_a_note_that_says_it_is_new_replaces_the_earlier_one() -> None:
         ("Does the cache listen on port 6379?", "The cache listens on port 6380."),
         ("Cache listens on port 6379.", "The lease has 12 pages."),
         ("Field 7 is sown with barley.", "Field 8 is sown with oats."),
+        ("We keep 12 spare relays in the cabinet.", "The relay cabinet now runs firmware 3.2."),
+        ("The run of the sage is in the atlas under number 102.", "The sage is packed with 3 spares in dry air."),
+        ("The kiln takes 3 hours.", "The kiln costs 30 euros now."),
+        ("The gate closes at 18:00.", "The lamp closes the gap at 19:00."),
         ("Retries of the PDF worker: 4", "Retries of the email worker: 6"),
         ("The bill for the roof is over 300 euros.", "The bill for the roof is 340 euros."),
         ("Cache listens on port 6379.", "The cache is a container on port 6379 of the host."),

@@ -99,6 +99,7 @@ def test_scopes_authors_programs_and_times_are_kept_apart() -> None:
     assert len(found(said("a", mine, author="ann"), said("b", other, 5, author="ann"))) == 1
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 def test_a_statement_that_says_it_is_new_replaces_those_before() -> None:
     """Under any policy, all that went before and nothing that came after; a longer memory is for a person."""
     memories = (
@@ -124,6 +125,7 @@ def test_without_a_word_of_change_a_person_decides() -> None:
     assert found(said("a", "Mara moved to Bergen."), said("b", "Mara lives in Oslo.", 0))[0].doubtful
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 def test_a_state_that_is_new_ends_the_one_before_and_marks_no_mention_of_its_word() -> None:
     """The attic is still there; without a word of change a person is asked, and nothing is marked."""
     old, new = said("a", "Mara's studio is in the attic."), said("b", "Mara's studio is in the garage now.", 5)

@@ -21,8 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.config.decides_alone import decides_alone, why_asked
 from slowwave.conflicts.ended_statements import EndedStatement
 from slowwave.conflicts.find import ended_statements
+from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import rejected_subjects
@@ -76,8 +78,8 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
         for c in changes
     ]
     items = [
-        Item(OPERATION, "reword", mutation, evidence=_evidence(c), risk="medium", sources=_sources(c))
-        for c, mutation in zip(changes, new_versions(inputs.snapshot, versions, vectors), strict=True)
+        _item(change, mutation)
+        for change, mutation in zip(changes, new_versions(inputs.snapshot, versions, vectors), strict=True)
     ]
     refused = rejected_subjects(inputs.snapshot, OPERATION)
     proposed = tuple(i for i in items if not refused or i.subject() not in refused)
@@ -87,9 +89,21 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
         **left,
         "rejected before": len(items) - len(proposed),
         "items": len(proposed),
+        "for review": sum(i.decision == "review" for i in proposed),
     }
-    headline = f"{counted(len(proposed), 'memory tells', 'memories tell')} what is over, and would say until when."
+    headline = f"{counted(len(proposed), 'memory tells', 'memories tell')} what is over, and would say until when"
+    headline += f"; {numbers['for review']:,} go to a person." if numbers["for review"] else "."
     return Proposal(proposed, Report(OPERATION, headline, numbers=numbers))
+
+
+def _item(change: _Change, mutation: Mutation) -> Item:
+    """Make an item that asks unless every rule behind its marks is measured well enough to decide."""
+    asks = [one.pattern for one, _ in change.marks if not decides_alone(OPERATION, one.pattern)]
+    evidence = _evidence(change)
+    if asks:
+        evidence["reason"] = why_asked(OPERATION, asks[0])
+    decision, risk = ("review", "high") if asks else ("reword", "medium")
+    return Item(OPERATION, decision, mutation, evidence=evidence, risk=risk, sources=_sources(change))
 
 
 def _changes(inputs: Inputs, found: Sequence[EndedStatement]) -> tuple[list[_Change], dict[str, int]]:

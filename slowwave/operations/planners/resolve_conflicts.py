@@ -25,7 +25,7 @@ from typing import Final
 from slowwave.conflicts.conflict import SAID, Conflict
 from slowwave.conflicts.find import find_conflicts
 from slowwave.conflicts.judge import ConflictQuestion, ConflictVerdict, JudgedConflicts, judge_conflicts
-from slowwave.conflicts.policies import Decision, both_pinned, decide, for_audience, for_pinned, strength
+from slowwave.conflicts.policies import OPERATION, Decision, both_pinned, decide, for_audience, for_pinned, strength
 from slowwave.conflicts.sides import AUDIENCE, ConflictRows, end_names, fields, passages, read_sides, sentence
 from slowwave.conflicts.verdicts import EffectiveVerdict, effective_verdicts
 from slowwave.mutations.lose_conflict import Loss, lose_conflict
@@ -40,7 +40,6 @@ from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.snapshots.snapshot import Snapshot
 
-OPERATION: Final = "resolve_conflicts"
 _QUOTED: Final = 3  # passages a side that a judge reads
 _SOURCES: Final = 10
 _KEPT: Final = ("state", "pinned", *AUDIENCE)  # of memories, whatever decides

@@ -15,6 +15,7 @@ from slowwave.mutations.simulate import simulate
 from slowwave.operations import Proposal
 from slowwave.operations.planners.mark_ended_statements import mark_ended_statements
 from slowwave.plans.items import Item
+from slowwave.plans.questions import question
 from slowwave.snapshots.snapshot import Snapshot
 from tests.conflicts.test_memories import world
 from tests.conflicts.test_stated import said
@@ -39,6 +40,15 @@ def sold(text: str = SOLD, **more: object) -> dict[str, object]:
     return said("z", text) | {"valid_from": FROM, **more}
 
 
+def test_mark_of_an_unmeasured_rule_asks() -> None:
+    """J1: a mark changes what a memory means, so only a measured rule writes it without a question."""
+    (item,) = proposed(said("a", LONGER), sold())[1].items
+    assert (item.decision, item.risk) == ("review", "high")
+    assert "decide without you" in str(item.evidence["reason"])
+    assert question(item).sentence.startswith("Should the sentence be marked with the later statement?")
+
+
+@pytest.mark.usefixtures("every_rule_decides")
 def test_the_sentence_says_until_when_and_why() -> None:
     """The item shows both texts; a second night finds nothing."""
     snapshot, found = proposed(said("a", LONGER) | {"valid_from": datetime(2026, 1, 1, tzinfo=UTC)}, sold())

@@ -123,6 +123,7 @@ def test_an_older_winner_does_not_end_the_loser_before_it_began() -> None:
     assert (item.mutation.rows[0].id, ends["valid_to"]) == (uid("lisbon"), "now")
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 def test_evidence_is_confidence_times_standing_sources_times_recency() -> None:
     """One and a half times as much decides; less is a review, with the weights shown. Dead sources count for nothing."""
     a = fact("porto", "Porto", days=365, chunks=["a", "b", "c"], confidence=0.8)  # 0.8 · 3 · 0.5 = 1.2
@@ -470,6 +471,7 @@ def test_of_two_memories_of_little_importance_the_newer_wins() -> None:
     assert after.snapshot.live("memories")["id"].to_pylist() == [uid(1)]
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 def test_what_ended_stays_ended_when_what_ended_it_is_replaced_in_turn() -> None:
     """One night ends both, each where the next began, by what stands in the end; another night finds nothing."""
     said = (
@@ -514,6 +516,7 @@ def test_a_refused_loss_of_a_memory_holds_while_both_say_the_same() -> None:
     assert same.subject() == item.subject() != other.subject()
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 def test_important_memories_are_weighed_and_a_small_lead_goes_to_a_person() -> None:
     """A tool's reading of today beats an old import; two of one source and week do not decide each other."""
     rows = slow(source="import", valid_from=since(60)), fast(source="tool", valid_from=since(0))
@@ -536,6 +539,7 @@ def test_a_pinned_memory_loses_only_by_a_persons_word() -> None:
     assert any("unpin one" in f.message for f in both.report.findings)
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 @pytest.mark.parametrize("more", [{"sensitivity": "secret"}, {"visibility": "public"}])
 def test_memories_of_different_audiences_do_not_silence_each_other_unasked(more: Row) -> None:
     """Who could read the loser might read neither: a review, and a copy of another audience does not lose with it."""
@@ -553,3 +557,39 @@ def test_a_doubtful_conflict_of_memories_goes_to_a_person() -> None:
     """Without a subject nobody knows that both speak of one thing."""
     rows = slow(source="import", valid_from=since(60), subject=""), fast(source="tool", subject="")
     assert set(decided(resolve_conflicts(memories(*rows))).values()) == {"review"}
+
+
+def test_resolve_conflicts_by_an_unmeasured_rule_asks_and_says_why() -> None:
+    """J1: evidence or a word of change decides only what is measured; a policy that an operator has set decides as set."""
+    rows = slow(source="import", valid_from=since(60)), fast(source="tool", valid_from=since(0))
+    (item,) = resolve_conflicts(memories(*rows)).items
+    assert (item.decision, item.mutation.rows[0].id) == ("review", uid(0))
+    assert "decide without you" in str(item.evidence["why"])
+    moved = [
+        {"text": text, "subject": "", "valid_from": since(day)}
+        for text, day in (("Mara works for Acme.", 30), ("Mara works for Globex now.", 10))
+    ]
+    assert decided(resolve_conflicts(memories(*moved))) == {uid(0): "review"}
+    assert decided(resolve_conflicts(memories(*moved, policy="source_precedence"))) == {uid(0): "review"}
+    assert decided(resolve_conflicts(memories(*moved, policy="keep_newest"))) == {uid(0): "resolve"}
+    assert decided(resolve_conflicts(world([PORTO, fact("lisbon", "Lisbon", days=10)]))) == {uid("lisbon"): "review"}
+
+
+def test_resolve_conflicts_of_two_slight_memories_lets_the_newer_win() -> None:
+    """M1: the setting ``low_importance`` says so, whether or not both may be true."""
+    rows = slow(importance=0.2, subject="", valid_from=since(9)), fast(importance=0.1, subject="", valid_from=since(1))
+    assert decided(resolve_conflicts(memories(*rows))) == {uid(0): "resolve"}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Mara joined a book club in the old library.", "Mara joined a nearby choir to feel closer to her neighbours."),
+        ("Mara joined the Arden Rowing Club.", "Mara joined the Holm Chess Society."),
+        ("Mara joined Tom for lunch.", "Mara joined Ana for a walk."),
+    ],
+)
+def test_resolve_conflicts_of_two_memberships_proposes_nothing(texts: tuple[str, str]) -> None:
+    """J1: a person is a member of many clubs."""
+    made = [{"text": t, "subject": "", "valid_from": since(30 - 9 * k)} for k, t in enumerate(texts)]
+    assert resolve_conflicts(memories(*made)).items == ()
