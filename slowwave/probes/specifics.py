@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, NamedTuple
@@ -20,6 +20,7 @@ from slowwave.mutations.new_version import REDACTION
 from slowwave.mutations.rows import as_ids, live_ids, rows_by_id, rows_where
 from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
+from slowwave.rows.memories import WEIGHTS
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.counted import counted
 from slowwave.texts.specifics import specifics
@@ -232,15 +233,16 @@ def _of_memories(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
             found.get(str(r["current_version_id"]), ""),
             str(r["subject"] or ""),
             *_values(r["tags"]),
-            *_values(r["attributes"]),
+            *_values(r["attributes"], without=WEIGHTS),
         ]
         for id_, r in rows.items()
     }
 
 
-def _values(cell: Value) -> Iterator[str]:
-    """The strings and numbers in a cell of JSON, however deep."""
-    left: list[object] = [json.loads(str(cell or "{}"))]
+def _values(cell: Value, *, without: Collection[str] = ()) -> Iterator[str]:
+    """The strings and numbers in a cell of JSON, however deep; ``without`` some keys of its object."""
+    found: object = json.loads(str(cell or "{}"))
+    left: list[object] = [{k: v for k, v in found.items() if k not in without} if isinstance(found, dict) else found]
     while left:
         value = left.pop()
         if isinstance(value, Mapping):

@@ -38,6 +38,10 @@ def version_texts(snapshot: Snapshot, versions: pa.ChunkedArray) -> pa.ChunkedAr
     return pc.fill_null(table["content"].cast(pa.large_string()).take(places), "")
 
 
+WEIGHTS: Final = frozenset(("success", "decay_rate", "decay_function"))
+"""Attributes that weigh a memory (``slowwave.scoring``) and say nothing of the world."""
+
+
 def attributes(cell: object) -> dict[str, object]:
     """A cell of ``attributes``, JSON text, as a mapping; empty for anything that is no JSON object, or one too deep to read."""
     try:

@@ -161,6 +161,7 @@ def test_what_only_an_absorbed_memory_says_is_lost_unless_a_source_says_it():
     assert probe_of(source_chunk_ids=[uid("c")], tags=["v1.2.3"]).passed
     lost = probe_of(source_chunk_ids=[uid("c")], attributes={"gate": "G-17"})
     assert {loss.term for loss in lost.lost} == {"g17"}
+    assert probe_of(source_chunk_ids=[uid("c")], attributes={"success": 0.2, "decay_rate": 0.3}).passed
 
 
 def test_merges_of_several_tables_answer_side_by_side():

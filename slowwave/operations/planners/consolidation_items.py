@@ -20,7 +20,7 @@ from slowwave.operations.planners.attempts import EXTRACTIVE
 from slowwave.operations.planners.consolidation_pool import ALIKE, SUMMARY, Fields, Floats, Pool
 from slowwave.operations.planners.summary_text import SummaryText
 from slowwave.plans.items import Item
-from slowwave.rows.memories import attributes
+from slowwave.rows.memories import WEIGHTS, attributes
 from slowwave.texts.quotation import quote
 
 _QUOTED: Final = 200  # characters
@@ -123,6 +123,7 @@ def _values(
                 "summary_of": len(rows),
                 "similarity": round(float(close.mean()), 4),
                 "token_savings": summary.saving,
+                **_weights(rows),
                 **({"statements": [list(ids) for ids in said]} if (said := summary.written.statements) else {}),
                 **summary.marks,
             }
@@ -131,6 +132,16 @@ def _values(
         "last_accessed_at": canonical(max(reads)) if reads else None,
         **{c: tuple(dict.fromkeys(i for r in rows for i in r[c] or () if i in ids)) for c, ids in live_sources.items()},
     }
+
+
+def _weights(rows: Sequence[Fields]) -> dict[str, object]:
+    """What the members' weights come to: the mean of the successes that are known, and what all members state alike."""
+    own = [attributes(row["attributes"]) for row in rows]
+    known = [
+        v for a in own if isinstance(v := a.get("success"), int | float) and not isinstance(v, bool) and 0 <= v <= 1
+    ]
+    alike = {k: own[0][k] for k in WEIGHTS - {"success"} if k in own[0] and all(a.get(k) == own[0][k] for a in own)}
+    return ({"success": round(float(np.mean(known)), 4)} if known else {}) | alike
 
 
 def _kind(row: Fields) -> str:

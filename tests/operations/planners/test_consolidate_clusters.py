@@ -164,6 +164,22 @@ def test_the_similarity_is_measured() -> None:
     assert item.probability == pytest.approx(math.cos(math.radians(20)), abs=1e-4)
 
 
+def test_consolidate_members_with_a_success_keeps_their_mean_and_loses_nothing() -> None:
+    """P-R1: a score weighs a memory and is no value that a summary could lose."""
+    weighed = [0.2, 0.6, "high"]
+    rows = tales()
+    for row, success in zip(rows, weighed, strict=True):
+        row["attributes"] = {"success": success, "decay_rate": 0.05}
+    snapshot = world(*rows)
+    found = plan(snapshot)
+    (item,) = found.items
+    later = simulate(snapshot, found.items)
+    assert specifics_probe(snapshot, later, found.items).passed
+    (summary,) = (r for r in later.table("memories").to_pylist() if r["id"] == inserted_id(item.id, 0))
+    told = json.loads(summary["attributes"])
+    assert (told["success"], told["decay_rate"]) == (0.4, 0.05)
+
+
 @pytest.mark.parametrize(("degrees", "joined"), [(36, True), (37, False)])
 def test_every_two_members_are_near(degrees: float, *, joined: bool) -> None:
     """Cohesion, no chains: the ends of a chain are as near as its links, or there is no cluster."""
