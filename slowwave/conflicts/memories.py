@@ -8,14 +8,26 @@ of events only polarity counts. Without a subject nothing says that both are abo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from slowwave.config.settings import Settings
-from slowwave.conflicts.columns import Found, StatementRows, Tally, among, codes, conflicts_of, kinds, pack
+from slowwave.conflicts.columns import (
+    Found,
+    Ints,
+    StatementRows,
+    Tally,
+    among,
+    codes,
+    conflicts_of,
+    kinds,
+    pack,
+    pairs_within,
+)
 from slowwave.conflicts.conflict import Conflict
 from slowwave.matching.neighbours import neighbours_within, pairs_of
 from slowwave.rows.memories import active_memories
@@ -23,9 +35,12 @@ from slowwave.snapshots.last import Last
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.contradictions import Kind
 from slowwave.texts.keys import keys
+from slowwave.texts.prefilter import matching, rewritten
 from slowwave.texts.sameness import Reading, read
 from slowwave.texts.sameness_words import TURNS
 from slowwave.texts.subjects import are_of_others, are_other_cases
+
+Reals = NDArray[np.floating[Any]]
 
 TABLE: Final = "memories"
 
@@ -38,15 +53,25 @@ LONGEST: Final = 500
 _SHARED: Final = 0.7  # of the words of content of the shorter text
 _LEAST: Final = 2  # words of content that both must have
 _APART: Final = 2  # words that each may have beside those of the other
+_DENIES: Final = r"\b(?:not|never|cannot|no longer)\b|n['’]t\b"
+_PLAIN: Final = (  # a text without its negation, in the crude stems that "accepts" and "does not accept" share
+    (r"\bcan(?:not|['’]t)\b", "can"),
+    (r"\bwon['’]t\b", "will"),
+    (r"\b(?:do|does|did)(?: not\b|n['’]t\b)", ""),
+    (r"\b(?:not|never|no longer)\b|n['’]t\b", ""),
+    (r"(\w{2})(?:es|ed|s|e)\b", r"\1"),
+    (r"[^\pL\pN]+", " "),
+    (r"^ | $", ""),
+)
 _HOW_OFTEN: Final = frozenset(TURNS[word] for word in ("always", "never", "every", "usually", "sometimes"))
 
 
 def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> Sequence[Conflict]:
     """All conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
 
-    Looked at are the nearest neighbours (the settings of ``neighbour_graph``) within one kind, scope, subject and author;
-    memories of one text and audience stand behind one of them, pinned ones apart. Time: that of ``neighbours_within``, and 20 to 60 µs
-    a pair. The last answer is kept as long as its tables are.
+    The rule compares the nearest neighbours (the settings of ``neighbour_graph``) within one kind, scope, subject and author, and there the
+    plain negations of each other at any distance. Memories of one text and audience are compared as one, pinned ones apart. Time: that of
+    ``neighbours_within``, and 20 to 60 µs a pair. The last answer is kept as long as its tables are.
     """
     given = (snapshot.table("memories"), snapshot.table("memory_versions"), snapshot.vectors["memory_vectors"].matrix)
     found, numbers = _LAST.of(
@@ -96,6 +121,7 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
     )
     i, j, cosine = pairs_of(*near)
     tally.add("near pairs of memories", len(i))
+    i, j, cosine = _with_denials(rows, block[rows.first], (i, j, cosine), vectors.matrix[places[rows.first]])
     overlap = rows.overlap(i, j)
     i, j, cosine = i[overlap], j[overlap], cosine[overlap]
     one, two = rows.texts("text", i), rows.texts("text", j)
@@ -112,6 +138,33 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
                 evidence["doubtful"] = True
             found.append((int(i[k]), int(j[k]), clash, evidence))
     return conflicts_of(rows, TABLE, found)
+
+
+def _with_denials(
+    rows: StatementRows, block: Ints, near: tuple[Ints, Ints, Reals], matrix: NDArray[np.float32]
+) -> tuple[Ints, Ints, Reals]:
+    """Return near pairs with the pairs of one block of which one is the plain negation of the other, however far their vectors are apart.
+
+    Embedding models place a negation anywhere: "accepts cash" and "does not accept cash" have cosine .73 with MiniLM. Such a pair has the
+    same words but for the negation, so it is found by a hash of them. Cost: some rewrites of the column and a sort.
+    """
+    texts = pc.utf8_lower(rows.table["text"].take(pa.array(rows.first)))
+    denies = matching(texts, _DENIES).to_numpy(zero_copy_only=False).astype(bool)
+    if not denies.any():
+        return near
+    for pattern, replacement in _PLAIN:
+        texts = rewritten(texts, pattern, replacement)
+    same = pack(np.unique(block, return_inverse=True)[1].astype(np.int64), codes(texts)[0])
+    i, j, _ = pairs_within(same, np.arange(len(rows)))
+    against = denies[i] != denies[j]
+    i, j = i[against], j[against]
+    new = ~np.isin(
+        np.minimum(i, j) * len(rows) + np.maximum(i, j),
+        np.minimum(near[0], near[1]) * len(rows) + np.maximum(near[0], near[1]),
+    )
+    i, j = i[new], j[new]
+    cosine = np.einsum("ij,ij->i", matrix[i], matrix[j]).astype(np.float64)
+    return np.concatenate([near[0], i]), np.concatenate([near[1], j]), np.concatenate([near[2], cosine])
 
 
 def _are_apart(one: str, two: str, clash: Kind) -> bool:

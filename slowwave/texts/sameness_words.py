@@ -23,7 +23,7 @@ they them their theirs themselves
 TURNS: Final = _classes("""
 will shall
 would
-can
+can cannot
 could
 may might maybe perhaps possibly probably likely
 must should ought

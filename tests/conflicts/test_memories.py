@@ -128,3 +128,40 @@ def test_the_answer_is_kept_for_its_tables_and_no_others() -> None:
     assert memory_conflicts(snapshot, Settings(neighbour_similarity=0.9), Tally()) == []
     assert memory_conflicts(world(*rows), Settings(), Tally()) is not first
     assert tally.numbers["near pairs of memories"] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The harbour office accepts cash payments.", "The harbour office does not accept cash payments."),
+        ("The shutter closes before the pump starts.", "The shutter never closes before the pump starts."),
+        ("The spare lane may be opened at night.", "The spare lane may not be opened at night."),
+        ("We sell diesel at the east pier.", "We don't sell diesel at the east pier."),
+        ("The crew can use the sauna.", "The crew cannot use the sauna."),
+    ],
+)
+def test_find_plain_negation_at_any_distance_of_vectors_is_a_conflict(one: str, other: str) -> None:
+    """M-R2: an embedding model may place a negation below the floor of neighbours."""
+    for subject in ("Build", ""):
+        (conflict,) = found(memory("a", one, subject=subject), memory("b", other, 80, subject=subject))
+        assert (conflict.reason, conflict.doubtful) == ("polarity", not subject)
+        assert conflict.evidence["similarity"] == round(math.cos(math.radians(80)), 4)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The harbour office accepts cash payments.", "The harbour office does not accept card payments."),
+        ("The harbour office accepts cash payments.", "The harbour office accepts cash payments!"),
+        ("Does the harbour office accept cash payments?", "The harbour office does not accept cash payments."),
+        ("She signed her contract in 2014.", "She did not sign her contract in 2018."),
+        ("Die Werft öffnet um neun.", "Die Werft öffnet nicht um neun."),
+    ],
+)
+def test_find_other_statements_far_apart_by_their_vectors_are_none(one: str, other: str) -> None:
+    assert not found(memory("a", one), memory("b", other, 80))
+
+
+def test_find_plain_negation_of_another_scope_is_none() -> None:
+    one, other = "The harbour office accepts cash payments.", "The harbour office does not accept cash payments."
+    assert not found(memory("a", one, scope="one"), memory("b", other, 80, scope="two"))
