@@ -97,7 +97,7 @@ def part(found: Iterable[Decided], half: Half) -> Part:
     for key in sorted(all_.keys() | declared.keys()):
         pattern = declared.get(key)
         needed = f"{REQUIRED[pattern.change]:.2f}" if pattern and pattern.change != "mechanical" else "–"
-        alone = "yes" if pattern and pattern.decides_alone else "asks"
+        alone = "not declared" if pattern is None else "yes" if pattern.decides_alone else "asks"
         bound = f"{lower_bound(all_[key], wrong[key]):.3f}" if all_[key] else "–"
         rows.append([" / ".join(key), str(all_[key]), str(wrong[key]), bound, needed, alone])
     header = ["operation / pattern", "decisions", "errors", "lower bound", "needed", "decides alone"]

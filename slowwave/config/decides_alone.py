@@ -56,6 +56,17 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     Pattern("gc_references", "dead reference", "mechanical"),
     Pattern("normalize_schema", "renamed type", "mechanical"),
     Pattern("purge_expired", "expired row", "mechanical"),
+    # conflicts: benchmarks.decisions, kept-back half
+    Pattern("mark_ended_statements", "another value", "meaning", 2, 0, "changed_facts notes"),
+    Pattern("mark_ended_statements", "mention", "meaning", 6, 0, "changed_facts notes"),
+    Pattern("resolve_conflicts", "memories: description", "meaning", 4, 0, "changed_facts notes"),
+    Pattern("resolve_conflicts", "memories: figures", "meaning", 3, 0, "changed_facts notes"),
+    Pattern("resolve_conflicts", "memories: over", "meaning", 10, 1, "changed_facts notes"),
+    Pattern("resolve_conflicts", "memories: relation lives in", "meaning", 1, 0, "changed_facts notes"),
+    Pattern("resolve_conflicts", "memories: relation works for", "meaning", 1, 0, "changed_facts notes"),
+    Pattern(
+        "resolve_conflicts", "memories: texts", "meaning", 3, 0, "FEVER Symmetric, development set; changed_facts notes"
+    ),
 )
 """Every pattern that may decide, with its measurement. One line per operation and pattern."""
 
