@@ -59,6 +59,7 @@ def planned(store: Store, day: int) -> set[str]:
     return {i.operation for i in items}
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 @pytest.mark.parametrize("every", [False, True])
 def test_a_third_night_is_empty(store: Store, every: bool) -> None:
     """What waits for another item of its row is done in the second night; two operations follow the age of a memory, later as well."""
