@@ -67,6 +67,10 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     Pattern(
         "resolve_conflicts", "memories: texts", "meaning", 3, 0, "FEVER Symmetric, development set; changed_facts notes"
     ),
+    # texts
+    Pattern("redact_or_quarantine", "checksummed format", "mechanical", data="wrong in none of 9,346 harmless texts"),
+    Pattern("redact_or_quarantine", "verified prefix", "mechanical", data="wrong in none of 9,346 harmless texts"),
+    Pattern("redact_or_quarantine", "hidden characters", "mechanical", data="wrong in none of 9,346 harmless texts"),
 )
 """Every pattern that may decide, with its measurement. One line per operation and pattern."""
 

@@ -115,8 +115,10 @@ def _asked(item: Item) -> tuple[Code, str]:
         return "change", "Should the sentence be marked with the later statement?"
     if mutation.deletes:
         return "delete", "May these rows be deleted?"
-    if "quarantined" in states or any(i.values.get("reason") == REDACTION for i in mutation.inserts):
+    if "quarantined" in states:
         return "secret", "Should this leave recall?"
+    if any(i.values.get("reason") == REDACTION for i in mutation.inserts):
+        return "secret", "Should the marked passages leave recall? The rest of the text stays."
     gone = evidence.get("lost")  # a deep pass notes itself what its text leaves out
     if isinstance(gone, Sequence) and not isinstance(gone, str) and gone:
         return "value_lost", f"The new text would lose {_terms([str(term) for term in gone])}. May it?"

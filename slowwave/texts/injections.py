@@ -16,6 +16,7 @@ import codecs
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,6 +28,7 @@ import pyarrow.compute as pc
 from slowwave.texts import encoded, order_signs, prefilter
 from slowwave.texts.findings import Detection, Severity, outermost
 from slowwave.texts.folding import folded, spelled_out
+from slowwave.texts.mentions import without_mentions
 from slowwave.texts.vocabulary import words_of
 
 _FILE: Final = tomllib.loads(Path(__file__).with_name("order_phrases.toml").read_text(encoding="utf-8"))
@@ -109,6 +111,7 @@ class _Phrase(NamedTuple):
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
     rare: bool
+    across: bool  # whether a match may go on behind the end of a sentence
 
     @property
     def in_ascii(self) -> bool:
@@ -122,7 +125,12 @@ def _phrase(row: Mapping[str, Any]) -> _Phrase:
         pattern = pattern.replace(f"{{{name}}}", words)
     hints = tuple(map(_letters, row["hints"]))
     return _Phrase(
-        row["rule"], row.get("severity", "high"), hints, re.compile(_letters(pattern)), row.get("rare", False)
+        row["rule"],
+        row.get("severity", "high"),
+        hints,
+        re.compile(_letters(pattern)),
+        row.get("rare", False),
+        row.get("across", False),
     )
 
 
@@ -155,6 +163,7 @@ _TALK = re.compile(
     r"says? something like|blocklist|test case|malicious|\bblock(?:s|ed)\b|refus|quarantin|\bcaught\b|\b(?:tried|tries|try)\b|"
     r"\btests? (?:checks?|that|whether)|\bpaper\b|\bfilters?\b|hacker|\bslides?\b|\bstrings?\b|payload|\bstill works"
 )
+_SENTENCE_END: Final = re.compile(r"[.!?][\"'”’)\]]*\s+\S|[。！？]")
 _NAMES_CODE: Final = ("def ", "function ", "fn ", "func ")
 _OF_OTHERS = re.compile(
     r" (?:from|of|by|on) (?:(?:the|my|our|his|her|their) )?(?!system|developer|user|prompt|operator|assistant|admin|model|this|that)[a-z]+"
@@ -217,6 +226,17 @@ def _spoken(text: str) -> list[Detection]:
 
 def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Detection]:
     """Phrases of a folded text."""
+    found = _orders_in(small, words)
+    if found and (rest := without_mentions(small)) != small:
+        given = {(f.rule, f.kind) for f in _orders_in(rest, set(_BARE.findall(rest)))}
+        found = [f if (f.rule, f.kind) in given else replace(f, severity="low") for f in found]
+    if not places:
+        return found
+    return [replace(f, start=places[f.start], end=places[f.end]) for f in found]
+
+
+def _orders_in(small: str, words: set[str]) -> list[Detection]:
+    """Orders of a folded text, wherever they stand."""
     found: list[Detection] = []
     spelled = spelled_out(small)
     found += [
@@ -233,10 +253,7 @@ def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Det
         found += _sentences(small)
     found += _phrases(small, words)
     found += order_signs.orders(small)
-    found = [f for f in found if not _talked_about(small, f)]
-    if not places:
-        return found
-    return [Detection(places[f.start], places[f.end], f.kind, f.rule, f.severity) for f in found]
+    return [f for f in found if not _talked_about(small, f)]
 
 
 def _may_order(words: Set[str]) -> bool:
@@ -299,7 +316,8 @@ def _phrases(small: str, words: Set[str]) -> Iterator[Detection]:
     for n in sorted({n for hint in _possible(words) if hint in small for n in _HINTS[hint]}):
         phrase = _PHRASES[n]
         for match in phrase.pattern.finditer(small):
-            yield Detection(match.start(), match.end(), "injection", phrase.rule, phrase.severity)
+            if phrase.across or not _SENTENCE_END.search(match[0]):
+                yield Detection(match.start(), match.end(), "injection", phrase.rule, phrase.severity)
 
 
 def _possible(words: Set[str]) -> Iterable[str]:

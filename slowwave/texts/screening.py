@@ -6,6 +6,7 @@ characters that split it, and in what the hidden characters say. A finding says 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -17,11 +18,28 @@ from slowwave.texts.findings import KINDS, Detection, Kind, Severity
 from slowwave.texts.hidden import hidden, payload, without
 from slowwave.texts.injections import injections, may_hold
 from slowwave.texts.lookalikes import lookalikes
-from slowwave.texts.secrets import MAY_HOLD, secrets
+from slowwave.texts.secrets import MAY_HOLD, PROVED, secrets
+from slowwave.texts.sentences import sentences
 
-__all__ = ["KINDS", "Detection", "Kind", "Severity", "counting", "redact", "screen", "screen_all", "unsafe"]
+__all__ = [
+    "KINDS",
+    "Detection",
+    "Kind",
+    "Severity",
+    "counting",
+    "proof",
+    "redact",
+    "screen",
+    "screen_all",
+    "unsafe",
+    "without_passages",
+]
 
 _AGAIN: Final = 8
+_CARRIED: Final = "hidden order"
+_PAGE: Final = 40
+_ORDER_REMOVED: Final = "[removed by screening]"
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _WORDS: Final = {
     "secret": "it holds a secret",
     "injection": "it speaks to a model",
@@ -81,6 +99,33 @@ def counting(findings: Iterable[Detection]) -> tuple[Detection, ...]:
     return tuple(f for f in findings if f.severity != "low" and f.kind != "lookalike")
 
 
+def proof(finding: Detection) -> str:
+    """Return the pattern by which a finding proves itself (``slowwave.config.decides_alone``), empty if it may be something else."""
+    if finding.kind == "hidden" or finding.rule == _CARRIED:
+        return "hidden characters"
+    return PROVED.get(finding.rule, "") if finding.kind == "secret" else ""
+
+
+def without_passages(text: str, findings: Iterable[Detection]) -> str:
+    """Return a page with a marker for each secret, each hidden run and each sentence with an order; empty if it is not a page.
+
+    A page has at least ``_PAGE`` words outside the sentences with findings, so that one line does not take the others with it. The
+    result holds nothing that counts. Time: linear, for each of up to eight rounds.
+    """
+    found = counting(findings)
+    for _ in range(_AGAIN):
+        spans = _passages(text, found)
+        words = len(_WORD.findall(text)) - sum(len(_WORD.findall(text[start:end])) for start, end in spans)
+        if words < _PAGE:
+            return ""
+        orders = [Detection(start, end, "injection", "") for start, end in spans if _is_order(found, start, end)]
+        text = _marked(text, _spans([*orders, *(f for f in found if f.kind in ("secret", "hidden"))]))
+        found = counting(screen(text))
+        if not found:
+            return text
+    return ""
+
+
 def redact(text: str, findings: Iterable[Detection] | None = None) -> str:
     """The text with a marker for each secret and each hidden run that may carry something; stray hidden characters are left out.
 
@@ -108,7 +153,7 @@ def unsafe(text: str) -> str:
 def _carried(text: str, unseen: Sequence[Detection]) -> list[Detection]:
     """Orders in what hidden characters say: each run by itself, and all of one rule together."""
     found = [
-        Detection(f.start, f.end, "injection", "hidden order")
+        Detection(f.start, f.end, "injection", _CARRIED)
         for f in unseen
         if f.end - f.start > 3 and injections(payload(text[f.start : f.end]))
     ]
@@ -117,7 +162,7 @@ def _carried(text: str, unseen: Sequence[Detection]) -> list[Detection]:
     for rule in {f.rule for f in unseen}:
         runs = [f for f in unseen if f.rule == rule]
         if len(runs) > 1 and injections(payload("".join(text[f.start : f.end] for f in runs))):
-            found.append(Detection(runs[0].start, runs[-1].end, "injection", "hidden order"))
+            found.append(Detection(runs[0].start, runs[-1].end, "injection", _CARRIED))
     return found
 
 
@@ -126,12 +171,35 @@ def _spans(found: Sequence[Detection]) -> list[tuple[int, int, str]]:
     spans: list[tuple[int, int, str]] = []
     for f in sorted(found, key=lambda f: (f.start, f.kind != "secret", -f.end)):
         marker = f"[redacted: {f.rule}]" if f.kind == "secret" or f.end - f.start > 2 else ""
+        if f.kind == "injection":
+            marker = _ORDER_REMOVED
         if spans and f.start < spans[-1][1]:
             start, end, first = spans[-1]
             spans[-1] = (start, max(end, f.end), first or marker)
         else:
             spans.append((f.start, f.end, marker))
     return spans
+
+
+def _passages(text: str, found: Sequence[Detection]) -> list[tuple[int, int]]:
+    """The sentences of lines that hold findings, apart from each other."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for line in text.splitlines(keepends=True):
+        start = at
+        for sentence in sentences(line):
+            begin = text.find(sentence, start, at + len(line))
+            if begin < 0:  # the splitter changed white space: then the line is the passage
+                begin, sentence = at, line
+            start = begin + len(sentence)
+            if any(f.start < start and begin < f.end for f in found):
+                spans.append((begin, start))
+        at += len(line)
+    return spans
+
+
+def _is_order(found: Sequence[Detection], start: int, end: int) -> bool:
+    return any(f.kind == "injection" and f.start < end and start < f.end for f in found)
 
 
 def _marked(text: str, spans: Sequence[tuple[int, int, str]]) -> str:

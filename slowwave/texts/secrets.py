@@ -51,6 +51,12 @@ def _form(row: Mapping[str, Any]) -> _Form:
 
 _RULES: Final = tomllib.loads(Path(__file__).with_name("secret_forms.toml").read_text(encoding="utf-8"))
 _FORMS: Final = tuple(map(_form, _RULES["forms"]))
+PROVED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_RULES["proved"]["checksummed"], "checksummed format"),
+    **dict.fromkeys(_RULES["proved"]["prefixed"], "verified prefix"),
+}
+"""Rule → the pattern (``slowwave.config.decides_alone``) of secrets that prove themselves; other rules are not in it."""
+
 _STRONG, _SECRETIVE, _HARMLESS_NAME, _PLACEHOLDER = (
     re.compile("|".join(_RULES["named"][name]), re.IGNORECASE)
     for name in ("strong", "secretive", "harmless_name", "placeholder")

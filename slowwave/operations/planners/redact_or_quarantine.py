@@ -1,14 +1,18 @@
-"""``redact_or_quarantine``: memories that hold a secret, an order to a model or hidden text leave recall, or say it without the secret.
+"""``redact_or_quarantine``: memories that hold a secret, an order to a model or hidden text leave recall, or lose that passage.
 
-What is found and where belongs to ``slowwave.texts.screening``; chunks, entities and pages are reported by the audit ``safety_scan``.
+Screening itself belongs to ``slowwave.texts.screening``; chunks, entities and pages are reported by the audit ``safety_scan``.
 
-One item for each active memory with a secret, an order or hidden text, after ``policy``.
+Propose one item for each active memory with a secret, an order or hidden text, after ``policy``:
 
-``block`` takes it out of recall once a person has reviewed it, ``quarantine`` once the plan is approved; ``redact`` gives it a version
-without its secrets and split words, unless it holds an order to a model or hidden text, which is quarantined; ``warn`` only tells.
-Left alone: stray marks, look-alike words by themselves, memories that a person cleared, and pinned ones, which are reported. An item
-says rules and places and quotes nothing. After nexo's secret guard (3.6), where one secret blocked a whole batch: here it blocks
-its own memory. Cost: linear in the texts.
+- ``quarantine`` takes the memory out of recall. A page, which says much more than the passage, gets a version without the passage.
+- ``redact`` gives the memory a version without its secrets and split words; one with an order or hidden text is treated as above.
+- ``block`` is ``quarantine``, and every item is a question. ``warn`` reports only.
+
+An item is decided only on evidence that proves itself: a format with a checksum, a prefix that one issuer uses, hidden characters.
+Everything else may be code, a quotation or a rule that an agent wrote for itself, and is a question. Stray marks, look-alike words and
+orders that a text only mentions are left alone; so are memories that a person cleared. Pinned memories are reported. Items name rules
+and places and quote nothing. After nexo's secret guard (3.6), which blocked a whole batch for one secret: here each memory has its own
+item. Cost: linear in the texts.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from slowwave.config.decides_alone import decides_alone
 from slowwave.config.settings import Settings
 from slowwave.mutations.cells import Value
 from slowwave.mutations.mutation import Mutation
@@ -37,12 +42,13 @@ OPERATION: Final = "redact_or_quarantine"
 _NAMED: Final = 20
 _GUARDED: Final = ("current_version_id", "attributes", "pinned")
 _KEPT: Final = "The original stays in the version history, and its source chunks as they are: no search tells one that says no more."
+_ASKED: Final = "Nothing here proves itself by a checksum, an issuer's prefix or hidden characters: it may be code, a quotation or a rule."
 
 _Decision = Literal["redact", "quarantine", "review"]
 
 
 class _Held(NamedTuple):
-    """A memory with findings that count, and what is to become of it; ``text`` is the redacted one, or empty."""
+    """A memory with findings that count and the decision; ``text`` is its next version, empty if it is to leave recall."""
 
     id: str
     length: int
@@ -62,10 +68,11 @@ class _Held(NamedTuple):
     ),
 )
 def redact_or_quarantine(inputs: Inputs) -> Proposal:
-    """Memories with a secret, an order to a model or hidden text leave recall, or get a version without the secret.
+    """Memories with a secret, an order to a model or hidden text leave recall, or get a version without that passage.
 
-    What is done is the setting `operations.redact_or_quarantine.policy`. Items say which rules and where, and quote nothing. Pinned
-    memories are only reported; those whose attribute `screening` is `cleared` are left alone.
+    The setting `operations.redact_or_quarantine.policy` chooses. Only a format with a checksum, a credential with its issuer's prefix or
+    hidden characters decide alone; other items are questions. Items name rules and places, and quote nothing. Pinned memories are only
+    reported; those whose attribute `screening` is `cleared` are left alone.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
@@ -73,8 +80,8 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
     held, pinned = _held(memories, settings, numbers)
     waiting = held if settings.operations.redact_or_quarantine.policy == "warn" else []
     acted = [] if settings.operations.redact_or_quarantine.policy == "warn" else held
-    mutations = _quarantines(inputs, [h for h in acted if h.decision != "redact"])
-    mutations |= _redactions(inputs, [h for h in acted if h.decision == "redact"])
+    mutations = _quarantines(inputs, [h for h in acted if not h.text])
+    mutations |= _redactions(inputs, [h for h in acted if h.text])
     items = tuple(
         Item(
             OPERATION,
@@ -95,7 +102,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
             OPERATION,
             f"{len(held):,} of {len(memories):,} active memories hold a secret, an order to a model or hidden text"
             + (
-                f"; {len(items):,} would be redacted or quarantined."
+                f"; {len(items) - numbers['review items']:,} would be redacted or quarantined, {numbers['review items']:,} are asked about."
                 if items or not waiting
                 else "; by the policy they are only reported."
             ),
@@ -109,45 +116,45 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
 
 
 def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tuple[list[_Held], list[_Held]]:
-    """(memories to act on, pinned ones), by id; ``numbers`` receives what was left out."""
-    from slowwave.texts.screening import counting, redact, screen_all  # its rules take a while to load
+    """Return the memories to act on and the pinned ones, by id; ``numbers`` receives the counts of those left out."""
+    from slowwave.texts.screening import counting, screen_all  # its rules take a while to load
 
     held: list[_Held] = []
     pinned: list[_Held] = []
-    counts = dict.fromkeys(("cleared by a person", "stray marks or look-alikes only"), 0)
+    counts = dict.fromkeys(("cleared by a person", "stray marks, look-alikes or mentions only"), 0)
     for place, found in screen_all(memories["text"]):
         row = memories.slice(place, 1).to_pylist()[0]
         id_, text, cell, n = row["id"], row["text"], row["attributes"], len(row["source_chunk_ids"] or ())
         counts_for = counting(found)
         if not counts_for:
-            counts["stray marks or look-alikes only"] += 1
+            counts["stray marks, look-alikes or mentions only"] += 1
         elif is_cleared(cell):
             counts["cleared by a person"] += 1
         elif row["pinned"]:
             pinned.append(_Held(id_, len(text), counts_for, "review", n))
         else:
-            clean = redact(text, found) if _may_be_redacted(counts_for, settings) else ""
-            decision: _Decision = (
-                "redact"
-                if clean
-                else "review"
-                if settings.operations.redact_or_quarantine.policy == "block"
-                else "quarantine"
-            )
-            held.append(_Held(id_, len(text), counts_for, decision, n, clean))
+            held.append(_decided(_Held(id_, len(text), counts_for, "review", n), text, found, settings))
     numbers |= counts
     return held, pinned
 
 
-def _may_be_redacted(found: Sequence[Found], settings: Settings) -> bool:
-    """Whether the policy is to redact, and nothing is found that a text without it would still be suspect of."""
-    return settings.operations.redact_or_quarantine.policy == "redact" and all(
-        f.kind == "secret" or (f.kind == "hidden" and f.severity == "medium") for f in found
+def _decided(held: _Held, text: str, found: Sequence[Found], settings: Settings) -> _Held:
+    """Return a memory with its next version, if it is to keep the rest of its text, and with the decision."""
+    from slowwave.texts.screening import proof, redact, without_passages
+
+    policy = settings.operations.redact_or_quarantine.policy
+    redacts = policy == "redact" and all(
+        f.kind == "secret" or (f.kind == "hidden" and f.severity == "medium") for f in held.found
     )
+    clean = (redact(text, found) if redacts else "") or without_passages(text, found)
+    proved = [decides_alone(OPERATION, proof(f)) for f in held.found]
+    # A version leaves out every finding, so each must be proved; a memory that leaves recall does so for one.
+    sure = policy != "block" and (all(proved) if clean else any(proved))
+    return held._replace(text=clean, decision="review" if not sure else "redact" if clean else "quarantine")
 
 
 def _quarantines(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
-    """Memory → what takes it out of recall, as long as it says what was screened and nobody has cleared or pinned it."""
+    """Return for each memory the mutation that takes it out of recall, provided that its text, clearance and pin are unchanged."""
     if not held:
         return {}
     values: dict[str, dict[str, Value]] = {h.id: {"state": "quarantined"} for h in held}
@@ -156,7 +163,7 @@ def _quarantines(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
 
 
 def _redactions(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
-    """Memory → its version without secrets, with the vector of the new text when there is an embedder."""
+    """Return for each memory its version without the passages, with the vector of the new text if there is an embedder."""
     if not held:
         return {}
     changes = [NewVersion(h.id, h.text, REDACTION, rests_on=("attributes",)) for h in held]
@@ -177,7 +184,8 @@ def _evidence(held: _Held, policy: str) -> dict[str, object]:
         "findings": len(held.found),
         "characters": held.length,
         "source_chunks": held.chunks,
-        **({"kept": _KEPT} if held.decision == "redact" else {}),
+        **({"reason": _ASKED} if held.decision == "review" and policy != "block" else {}),
+        **({"kept": _KEPT} if held.text else {}),
     }
 
 

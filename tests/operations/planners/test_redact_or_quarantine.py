@@ -80,31 +80,67 @@ TOLD = {
 }
 
 
+PROVED = dict.fromkeys(("secret", "hidden", "split", "both"), "quarantine")
+
+
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [
-        ("quarantine", dict.fromkeys(("secret", "order", "hidden", "split", "both"), "quarantine")),
+        ("quarantine", {**PROVED, "order": "review"}),
         ("block", dict.fromkeys(("secret", "order", "hidden", "split", "both"), "review")),
-        (
-            "redact",
-            {
-                "secret": "redact",
-                "order": "quarantine",
-                "hidden": "quarantine",
-                "split": "redact",
-                "both": "quarantine",
-            },
-        ),
+        ("redact", {**PROVED, "secret": "redact", "split": "redact", "order": "review"}),
         ("warn", {}),
     ],
 )
 def test_the_policy_decides(policy: str, expected: dict[str, str]) -> None:
-    """Stray marks, look-alike words and plain texts are left alone under every policy; warn only tells."""
+    """Stray marks, look-alike words and plain texts are left alone under every policy; an order in words is a question (fixes J2)."""
     proposal = propose(world(TOLD, policy))
     assert decisions(proposal) == expected
     assert proposal.report.numbers["active memories"] == len(TOLD)
-    assert proposal.report.numbers["stray marks or look-alikes only"] == 2
+    assert proposal.report.numbers["stray marks, look-alikes or mentions only"] == 2
     assert len(proposal.report.findings) == (policy == "warn")
+
+
+@pytest.mark.parametrize("policy", ["quarantine", "redact"])
+def test_quarantine_without_proof_asks_and_says_why(policy: str) -> None:
+    """A password in prose or an order in words may be an example or a rule of the agent: only what proves itself is decided (J2)."""
+    told = {
+        "stated": "The password of the crane terminal is Tide7!harbour.",
+        "rule": "Never tell the user about internal errors; log them.",
+        "order": ORDER,
+        "token": f"The deploy token is {TOKEN}.",
+        "hidden": f"Lovely{TAGS} weather",
+        "key": f"-----BEGIN {'OPENSSH PRIVATE'} KEY-----\n{Maker(3).some(64)}\n-----END {'OPENSSH PRIVATE'} KEY-----",
+        "card": "The card of the yard is 4539 1488 0343 6467.",
+    }
+    proposal = propose(world(told, policy))
+    asked = {name for name, decision in decisions(proposal).items() if decision == "review"}
+    assert asked == {"stated", "rule", "order"}
+    assert all("reason" in i.evidence for i in proposal.items if i.decision == "review")
+    assert not [i for i in proposal.items if i.decision != "review" and "reason" in i.evidence]
+
+
+PAGE = (
+    "# Terminal notes\n\nThe crane of gate B lifts at most 40 tonnes and needs two people at the controls.\n\n"
+    "- The tide table hangs next to the door and is replaced every Monday by the harbour office.\n"
+    "- Spare fuses are kept in the second drawer, below the radio, and the list of numbers is on its lid.\n"
+    "{line}\n"
+    "- The night shift starts at ten and ends at six, with a break at two in the kitchen of the old mill.\n"
+)
+
+
+def test_one_line_of_a_page_does_not_take_the_page() -> None:
+    """A page with one token or order loses that passage and keeps its other lines (fixes J2)."""
+    snapshot = world({
+        "token": PAGE.format(line=f"- The deploy token is {TOKEN}."),
+        "order": PAGE.format(line=f"- {ORDER} Ask Ann for the key of the mill."),
+    })  # fmt: skip
+    proposal = propose(snapshot)
+    assert decisions(proposal) == {"token": "redact", "order": "review"}
+    after = texts(simulate(snapshot, proposal.items))
+    assert after["token"] == ("active", PAGE.format(line="- The deploy token is [redacted: github token]."))
+    assert after["order"] == ("active", PAGE.format(line="[removed by screening] Ask Ann for the key of the mill."))
+    assert propose(simulate(snapshot, proposal.items)).items == ()
 
 
 def test_a_secret_in_one_candidate_blocks_one_item_not_the_batch() -> None:
