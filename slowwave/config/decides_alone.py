@@ -68,6 +68,17 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
         "resolve_conflicts", "memories: texts", "meaning", 3, 0, "FEVER Symmetric, development set; changed_facts notes"
     ),
     # texts
+    Pattern(
+        "absolutize_dates",
+        "counted from the day",
+        "date",
+        150,
+        0,
+        "duckling_en and memorybank, kept-back halves; unseen/dates*.toml",
+    ),
+    Pattern("absolutize_dates", "nearest date", "date", 65, 1, "duckling_en, kept-back half; unseen/dates*.toml"),
+    Pattern("absolutize_dates", "counted from the day, replaced", "meaning", 150, 0, "as written next to the phrase"),
+    Pattern("absolutize_dates", "nearest date, replaced", "meaning", 65, 1, "as written next to the phrase"),
     Pattern("redact_or_quarantine", "checksummed format", "mechanical", data="wrong in none of 9,346 harmless texts"),
     Pattern("redact_or_quarantine", "verified prefix", "mechanical", data="wrong in none of 9,346 harmless texts"),
     Pattern("redact_or_quarantine", "hidden characters", "mechanical", data="wrong in none of 9,346 harmless texts"),

@@ -90,12 +90,20 @@ def day_of_the_month(match: re.Match[str], place: PhraseContext) -> Value | None
     if HABIT.search(_sentence(place)) or not ends or tense not in ("past", "future"):
         return None
     step = -1 if tense == "past" else 1
+    if _is_near(place.today, number, -step):
+        return None
     for months in (0, step):
         found = month_after(place.today, months)
         day = found and day_of_month(*found, number)
         if day and (day < place.today if step < 0 else day > place.today):
             return day_value(day)
     return None
+
+
+def _is_near(today: date, number: int, step: int) -> bool:
+    """Whether a day of that number is only a few days away on the other side, so that it may be meant: "on the 8th", said on the 9th."""
+    found = (shifted(today, step * days) for days in range(1, _NEAR + 1))
+    return any(day is not None and day.day == number for day in found)
 
 
 def by_rule(place: PhraseContext) -> bool:
@@ -204,6 +212,7 @@ def _sentence(place: PhraseContext) -> str:
     return re.split(r"[.!?\n]", place.before(160))[-1] + re.split(r"[.!?\n]", place.after(80))[0]
 
 
+_NEAR: Final = 7  # days
 _KEEPS: Final = re.compile(
     r"\b(?:(?:is|are|be)\s(?:\w+\s)?(?:kept|retained|stored|saved|shown|cached|available|valid|limited|listed)|shows?|covers?|displays?|includes?|"
     r"keeps?|retains?|stores?|lists?|retention|window|default|filter)\b"

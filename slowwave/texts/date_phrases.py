@@ -5,9 +5,9 @@ another one ("last Friday of March" is no "last Friday"). What a match means bel
 ``date_counts``; where a phrase may be read at all is decided by ``slowwave.texts.dates``.
 
 Conventions. Weeks run from Monday to Sunday. "Last Friday" is the nearest Friday before the day, "this Friday" that of the same week,
-"next Friday" that of the week after (so duckling and Recognizers-Text). "N weeks ago" is a day, "N months ago" a month, "N years ago"
-a year; "last week" is the week before, as an interval with both ends in it. "A couple" is two, "a few" are about three. What is further
-away than 150 years, or outside the years 1 to 9999, has no value.
+"next Friday" that of the week after (so duckling and Recognizers-Text), without a value if another Friday comes first. "N weeks ago" is a
+day, "N months ago" a month, "N years ago" a year; "last week" is the week before, as an interval with both ends in it. "A couple" is two,
+"a few" are about three. A date further away than 150 years, or outside the years 1 to 9999, has no value.
 
 The grammar is our own: on the 210 relative dates of duckling's English corpus it has .68 right and .00 wrong; Recognizers-Text .69 and
 .16, parsedatetime .30 and .40, recurrent .28 and .50, dateparser .22 and .45 (``benchmarks.dates``). They read phrases, not sentences.

@@ -53,6 +53,15 @@ from slowwave.texts.date_parts import lately, next_led, past_led, soon
 from slowwave.texts.date_words import DAYS, MONTHS, direction_of, unit_of, weekday_of
 
 _THE: Final = re.compile(r"\bthe\s$")
+_WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_BESIDE_ANOTHER: Final = re.compile(
+    rf"\b{_WEEKDAY}\s(?:for|from|to|until|till|before|after|not|instead\sof|rather\sthan)\s$"
+)
+_ANOTHER_BESIDE: Final = re.compile(
+    rf"\s(?:for|from|to|until|till|before|after|not|instead\sof|rather\sthan)\s(?:on\s|the\s)?{_WEEKDAY}\b"
+)
+"""Two weekdays that belong together, as in a rule: "order them by Tuesday for Friday"."""
+
 _ORDER: Final = re.compile(
     r"\W*(?:please\s)?(?:call|send|buy|pick|book|check|pay|order|water|meet|email|submit|finish|prepare|review|schedule|bring|take|return|renew|"
     r"cancel|collect|drop|feed|move|print|write|register|ask|tell|give|get|fix|deploy|update|visit|remind|cook|clean|attend|start|file|sign|"
@@ -62,6 +71,7 @@ _DIARY: Final = re.compile(
     r"\W*(?:[\w'-]+\s){0,4}?(?:appointment|meeting|interview|exam|flight|check-?up|concert|demo|presentation|deadline|delivery|viewing|lesson)\s"
     r"(?:with\s(?:\w+\s){1,3}|at\sthe\s\w+\s)?on\s$"
 )
+_WHOLE_UNITS: Final = ("week", "month", "quarter", "year")
 _NTH: Final = (("last",), ("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "4th"), ("fifth", "5th"))
 
 
@@ -224,12 +234,15 @@ def relative_weekday(when: str, weekday: int, place: PhraseContext) -> date | No
         case "coming" | "upcoming":
             return nearest(place.today, weekday, 1)
         case "next" | "following":
-            return in_week(place.today, weekday, 1)
+            after = in_week(place.today, weekday, 1)  # on a Monday "next Saturday" may be that of the same week
+            return after if after == nearest(place.today, weekday, 1) else None
         case _:
             here = in_week(place.today, weekday, 0)
             tense = place.tense() if here != place.today else "none"
             if here and ((tense == "past" and here > place.today) or (tense == "future" and here < place.today)):
                 return nearest(place.today, weekday, -1 if tense == "past" else 1)
+            if here and here < place.today and tense != "past":  # "this Monday", said on a Tuesday, may be either
+                return None
             return here
 
 
@@ -261,11 +274,24 @@ def unit_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
             return None if n < 0 or when == "past" else unit_at(place.today, unit, n)
         return weekend_value(place.today, -1 if n < 0 else 0 if place.today.weekday() < 5 else 1)
     if unit == "weekend" and when == "this":
-        past = place.today.weekday() < 4 and place.tense() == "past"
-        return weekend_value(place.today, -1 if past else 0)
+        if place.today.weekday() > 3:
+            return weekend_value(place.today, 0)
+        tense = place.tense()  # on a Monday "this weekend" may be either
+        return weekend_value(place.today, -1 if tense == "past" else 0) if tense in ("past", "future") else None
+    if n == 0 and _is_at_its_end(unit, place):
+        return None
     if unit == "weekend" and when in ("coming", "upcoming"):
         return weekend_value(place.today, 0 if place.today.weekday() < 5 else 1)
     return unit_at(place.today, unit, n)
+
+
+def _is_at_its_end(unit: str, place: PhraseContext) -> bool:
+    """Whether of the unit under way too little is left, or has passed, for what is told: "I'll start this week", said on a Sunday."""
+    tense, here = place.tense(), unit_at(place.today, unit, 0)
+    if tense not in ("past", "future") or here is None or unit not in _WHOLE_UNITS:
+        return False
+    beyond = shifted(place.today, 1 if tense == "future" else -1)
+    return beyond is None or unit_at(beyond, unit, 0) != here
 
 
 def month_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
@@ -298,6 +324,8 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
         r"\s(?:and|or|to|through)\s(?:mon|tues|wednes|thurs|fri|satur|sun)day", after
     ):
         return None
+    if _BESIDE_ANOTHER.search(before) or _ANOTHER_BESIDE.match(after):
+        return None
     once = TAKES_PLACE.search(before)
     if WEEKLY.search(before) and not once:
         return None
@@ -320,6 +348,8 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
     if tense == "unclear" and GIVEN_UP.match(place.after(80)):
         tense = "past"
     if tense == "none" and (word in ("on", "by", "before") or match["part"]) and _to_be_done(place):
+        tense = "future"
+    if tense == "past" and word == "by" and _to_be_done(place):  # "Send Rosa the signed contract by Friday"
         tense = "future"
     if tense == "none" and word == "on" and (COMES_ONCE.search(before) or SETS_OUT.match(after)):
         tense = "future"

@@ -48,10 +48,13 @@ def season_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
         return _moved(season, place.today, until) if nearest_one or until >= 4 else None
     if _within(season, place.today):
         return _moved(season, place.today, 0)
-    past = place.tense() == "past"
-    if past:
-        return _moved(season, place.today, -since) if since <= _LATELY else None
-    return _moved(season, place.today, until) if until <= _SOON else None
+    match place.tense():  # in March "this winter" may be either
+        case "past":
+            return _moved(season, place.today, -since) if since <= _LATELY else None
+        case "future":
+            return _moved(season, place.today, until) if until <= _SOON else None
+        case _:
+            return None
 
 
 def in_the_season(match: re.Match[str], place: PhraseContext) -> Value | None:

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from slowwave.texts.calendar_values import Grain, Value
 from slowwave.texts.date_context import PhraseContext
 from slowwave.texts.date_phrases import HINT, Rule, find
-from slowwave.texts.idle_dates import idleness
+from slowwave.texts.idle_dates import idleness, is_nowadays
 from slowwave.texts.known_names import is_given
 from slowwave.texts.lexicon import TERMS, is_word
 from slowwave.texts.tenses import Cues, Tense
@@ -44,6 +44,11 @@ class Rewrite(NamedTuple):
     part: str = ""
     kind: str = ""
 
+    @property
+    def pattern(self) -> str:
+        """The pattern that may decide (``slowwave.config.decides_alone``): whether the phrase itself says which way its date lies."""
+        return "nearest date" if self.kind not in _COUNTED or _NEAREST.match(self.phrase) else "counted from the day"
+
 
 class AbsoluteText(NamedTuple):
     """A text with its relative dates written out, and what was written."""
@@ -53,9 +58,18 @@ class AbsoluteText(NamedTuple):
 
 
 def absolutize(
-    text: str, anchor: datetime, *, zone: str | None = None, write: Write = "beside", idle: bool = True
+    text: str,
+    anchor: datetime,
+    *,
+    zone: str | None = None,
+    write: Write = "beside",
+    idle: bool = True,
+    nearest: bool = True,
 ) -> AbsoluteText:
     """Write out the relative dates of ``text``, which was said at ``anchor``; without ``idle`` not those that are of no use.
+
+    Without ``nearest`` only phrases that say which way their date lies ("yesterday", "next month") are written, and not those of which
+    the verb says it ("on Friday", "in June"): of these nobody is asked.
 
     An anchor with an offset is read in ``zone`` (IANA name), or as it is without one; a naive one is local time already. ``beside`` puts
     the value in brackets behind the phrase, ``replace`` puts it in its place. Once more on the result changes nothing. Time: linear in
@@ -64,14 +78,19 @@ def absolutize(
     if not _HINT.search(text):
         return AbsoluteText(text, [])
     today = local_day(anchor, zone)
-    rewrites = [r for r in looked_at(text, today, idle=idle) if isinstance(r, Rewrite)]
+    rewrites = _written_out(text, today, idle=idle, nearest=nearest)
     if not rewrites:
         return AbsoluteText(text, [])
     changed = _written(text, rewrites, write)
     # a date that now stands where a word stood may let the words around it be read in another way: then nothing is written
-    if any(isinstance(r, Rewrite) for r in looked_at(changed, today, idle=idle)):
+    if _written_out(changed, today, idle=idle, nearest=nearest):
         return AbsoluteText(text, [])
     return AbsoluteText(changed, rewrites)
+
+
+def _written_out(text: str, today: date, *, idle: bool, nearest: bool) -> list[Rewrite]:
+    found = [r for r in looked_at(text, today, idle=idle) if isinstance(r, Rewrite)]
+    return found if nearest else [r for r in found if r.pattern != "nearest date"]
 
 
 def local_day(anchor: datetime, zone: str | None = None) -> date:
@@ -168,13 +187,26 @@ class _Reading:
         about = value.about
         return Rewrite(text[start:end], start, end, value.iso, value.grain, about, value.part, rule.name)
 
+    def _sentence(self, start: int, end: int) -> tuple[str, str]:
+        """The sentence around a span, before it and behind it."""
+        before, after = self.text[max(0, start - _REACH) : start], self.text[end : end + _REACH]
+        return _ENDS.split(_HEAD.sub("", before))[-1], _ENDS.split(after, maxsplit=1)[0]
+
+    def _anchored(self, start: int, end: int) -> bool:
+        """Whether the sentence has a date of its own, or a month where the phrase is of years: the phrase may belong to that."""
+        before, after = self._sentence(start, end)
+        pattern = _DATE_OR_MONTH if _YEARS.search(self.text[start:end]) else _WHOLE_DATE
+        return bool(pattern.search(before) or pattern.search(after))
+
     def _why_not(self, start: int, end: int, *, named: bool) -> str:
         text = self.text
         before, after = text[max(0, start - 48) : start], text[end : end + 48]
         if _JOINED_BEFORE.search(before) or _JOINED_AFTER.match(after) or self.verbatim.touches(start, end):
             return "verbatim"
-        if _DATED_AFTER.match(after) or _DATED_BEFORE.search(before):
+        if _DATED_AFTER.match(after) or _DATED_BEFORE.search(before) or self._anchored(start, end):
             return "dated"
+        if _TODAY.fullmatch(text, start, end) and is_nowadays(self._sentence(start, end)[0], after):
+            return "figure of speech"
         if _is_work(text, start, end) if named else _is_title(text, start, end):
             return "title"
         if _REPEATED.search(before) or _REPEATED_AFTER.match(after):
@@ -262,6 +294,31 @@ _NAMED: Final = frozenset(
 )
 """Rules whose phrases may have capitals."""
 
+_COUNTED: Final = frozenset(
+    (
+        *(
+            "yesterday",
+            "day before yesterday",
+            "last night",
+            "last week",
+            "week before last",
+            "this time last week",
+            "N units ago",
+        ),
+        *(
+            "in N units",
+            "hence",
+            "half a year ago",
+            "the last N units",
+            "5th of last month",
+            "3rd to 9th of next month",
+        ),
+        *("Monday of last week", "first Monday of the month", "the end of next month", "late last year"),
+    )
+)
+"""Rules whose phrases say which way the date lies, and how far."""
+
+_NEAREST: Final = re.compile(r"this\s+week-?end", re.IGNORECASE)
 _HINT: Final = re.compile(HINT)
 _ISO: Final = r"\d{4}-\d{2}(?:-\d{2})?"
 _MONTH: Final = (
@@ -272,6 +329,22 @@ _DATE: Final = (
     rf"(?:{_ISO}|\d{{1,2}}[./]\d{{1,2}}(?:[./]\d{{2,4}})?\b|{_MONTH}\s\d|(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}"
     r"|(?:the\s)?\d{1,2}(?:st|nd|rd|th)\b|\d{4}\b)"
 )
+_REACH: Final = 240  # characters of a sentence before and behind a phrase
+_ENDS: Final = re.compile(r"[.!?;]+(?=\s|$)|\n")
+_NAME_OF_MONTH: Final = (
+    r"\b(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?"
+    r"|Dec(?:ember)?)\b"
+)
+_NUMBER_OF_DAY: Final = r"[0-3]?\d(?:st|nd|rd|th)?\b(?![:%]|[.,]\d)"
+_WHOLE_DATE: Final = re.compile(
+    rf"\b{_ISO}\b|\b\d{{1,2}}([./])\d{{1,2}}\1\d{{2,4}}\b|{_NAME_OF_MONTH}\.?\s(?:the\s)?{_NUMBER_OF_DAY}|\b{_NUMBER_OF_DAY}\s(?:of\s)?{_NAME_OF_MONTH}",
+    re.IGNORECASE,
+)
+"""A date of its own in a sentence. Matches ``suggested for May 18-19`` and must not match ``the bus at 5.18``."""
+
+_DATE_OR_MONTH: Final = re.compile(rf"(?i:{_WHOLE_DATE.pattern})|{_NAME_OF_MONTH}(?<!^May)(?<!^March)")
+_YEARS: Final = re.compile(r"\b(?:years?|yrs?|decades?)\b", re.IGNORECASE)
+_TODAY: Final = re.compile(r"today", re.IGNORECASE)
 _DATED_AFTER: Final = re.compile(
     rf"\s*(?:,\s*|[-–—:]\s*)?(?:\(\s*)?(?:(?:that\sis|i\.e\.|so|on|the|about|around|~)[,\s]\s*)*{_DATE}", re.IGNORECASE
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
+from slowwave.texts.known_names import is_given
+from slowwave.texts.lexicon import is_word
 from slowwave.texts.small_talk import has_no_content
 
 Idleness = Literal["", "asked", "idle"]
@@ -37,6 +39,54 @@ _WISH: Final = (
 )
 _WISH_AFTER: Final = re.compile(rf",?\s{_WISH}(?=[^.!?;]{{0,80}}\byou\b)", re.IGNORECASE)
 _WISH_BEFORE: Final = re.compile(rf"\b{_WISH}(?=[^.!?,;]{{0,80}}\byou\b)[^.!?,;]{{0,120}}$", re.IGNORECASE)
+
+
+_PERSONAL: Final = re.compile(
+    r"(?i)\b(?:i|me|my|mine|we|us|our|you|your|he|she|his|her|they|their|it|this|that|there|today|tonight|"
+    r"the (?:weather|sky|sun|wind|sea))\b"
+)
+_PRESENT: Final = re.compile(
+    r"\b(?:is|are|has|have|can|may|remains?|stays?|works?|uses?|needs?|lives?|plays?|means?|relies|rely|depends?|exists?)\b",
+    re.IGNORECASE,
+)
+_EVENT: Final = re.compile(
+    r"\b(?:was|were|had|did|will|shall|due|at \d|\w+ed|went|came|met|got|left|broke|fell|began|made|took|(?:is|are) (?:not |still )?\w+ing|"
+    r"(?:is|are) (?:off|on|in|at|back|out|"
+    r"down|up|here|away|ill|sick|late|closed|open|free|full|empty|missing|home|busy|absent|ready|over))\b",
+    re.IGNORECASE,
+)
+_CLASS: Final = re.compile(
+    r"\b(?:is|are|remains?) (?:still |also |even |now )?(?:(?:an?|one of|part of|among)\b(?! (?:bit|little|lot|few))|"
+    r"(?:widely|very|more|most|mostly|"
+    r"commonly|usually|generally|often|rarely|well) \w+)",
+    re.IGNORECASE,
+)
+_GENERIC: Final = re.compile(
+    r"\W*(?:(?:many|most|some|few|all|modern|young|old)\s)?(?!(?:the|a|an)\s)[a-z]+(?:\s[a-z]+)?\s", re.IGNORECASE
+)
+
+
+def is_nowadays(before: str, after: str) -> bool:
+    """Whether "today" between two parts of a sentence means the present age: "Pottery is a common hobby today".
+
+    That is a class to which something belongs, or a statement in the present about no person, day or thing in particular, without an
+    event. A name at the start ("Ola is in Rome today") is somebody in particular.
+    """
+    said = f"{before} {_SENTENCE_CLOSES.split(after)[0]}"
+    if not before.strip() or _PERSONAL.search(said) or not _PRESENT.search(before) or _EVENT.search(said):
+        return False
+    return bool(_CLASS.search(before)) or _is_generic(before)
+
+
+def _is_generic(before: str) -> bool:
+    first = _FIRST_WORD.match(before)
+    if first is None or not _GENERIC.match(before):
+        return False
+    word = first[1].casefold()
+    return is_word(word) and not is_given(word)
+
+
+_FIRST_WORD: Final = re.compile(r"\W*([^\W\d_]+)")
 
 
 def idleness(text: str, start: int, end: int) -> Idleness:

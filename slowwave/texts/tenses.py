@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import Final, Literal, NamedTuple
 
-from slowwave.texts.vocabulary import OPENERS, words_of
+from slowwave.texts.vocabulary import GRAMMAR, OPENERS, words_of
 
 Tense = Literal["past", "future", "unclear", "none"]
 """``unclear``: a plan of the past, of which the day may be either; ``none``: no verb tells."""
@@ -21,12 +21,14 @@ class Cues(NamedTuple):
 
     starts: tuple[int, ...]
     kinds: tuple[str, ...]
+    ends: tuple[int, ...] = ()
+    text: str = ""
 
     @classmethod
     def of(cls, text: str, without: tuple[tuple[int, int], ...] = ()) -> Cues:
         """Cues of a text outside some spans, which are sorted and do not overlap."""
         begins = [start for start, _ in without]
-        found: list[tuple[int, str]] = []
+        found: list[tuple[int, str, int]] = []
         for match in _CUE.finditer(text.replace("’", "'")):
             start, kind = match.start(), str(match.lastgroup)
             place = bisect_right(begins, start) - 1
@@ -36,21 +38,34 @@ class Cues(NamedTuple):
                 continue
             if kind == "same" and not _third_person(match):
                 continue
-            found.append((start, _KIND.get(kind, kind)))
-        return cls(tuple(start for start, _ in found), tuple(kind for _, kind in found))
+            found.append((start, _KIND.get(kind, kind), match.end()))
+        return cls(tuple(s for s, _, _ in found), tuple(k for _, k, _ in found), tuple(e for _, _, e in found), text)
 
     def at(self, start: int, end: int) -> Tense:
-        """The tense at a span: the verb before it in its clause, else the one after it there, else the same in its sentence.
+        """Return the tense at a span: that of the verb before it in its clause, else of the one after it there.
 
-        The order of words counts, never how far apart they are. Time: linear in the cues of the sentence that no clause ends,
-        and these are looked at from the nearest on, so it is small in any real text.
+        Another clause says nothing about the span, unless the clause is the span itself with a preposition: "On Friday, we met". The order
+        of words counts, never how far apart they are. Time: linear in the cues of the sentence that no clause ends; the nearest come
+        first, so it is small in any real text.
         """
         left, right = bisect_left(self.starts, start) - 1, bisect_left(self.starts, end)
-        for stops in (("clause", "sentence"), ("sentence",)):
-            for found in (self._first(left, -1, stops), self._first(right, 1, stops)):
+        stops: tuple[tuple[str, ...], ...] = (("clause", "sentence"),)
+        if self._is_aside(left, right, start, end):
+            stops = (*stops, ("sentence",))
+        for ends in stops:
+            for found in (self._first(left, -1, ends), self._first(right, 1, ends)):
                 if found:
                     return found
         return "none"
+
+    def _is_aside(self, left: int, right: int, start: int, end: int) -> bool:
+        """Whether the clause of a span has no other word than grammar, so that it belongs to the clause next to it."""
+        begins = self.ends[left] if left >= 0 else 0
+        closes = self.starts[right] if right < len(self.starts) else len(self.text)
+        around = f"{self.text[begins:start]} {self.text[end:closes]}"
+        if _SUBORDINATE.match(self.text, closes):
+            return False
+        return len(around) <= _LONGEST_ASIDE and not (set(_WORDS.findall(around.casefold())) - GRAMMAR - _TIMES)
 
     def _first(self, place: int, step: int, stops: tuple[str, ...]) -> Tense | None:
         for _ in range(_FAR):
@@ -102,6 +117,14 @@ _LED_BY_VERB: Final = re.compile(
 )
 """Behind these "Tom put" is no past: "will Tom put it up?", "let Tom put it up"."""
 
+_LONGEST_ASIDE: Final = 60  # characters
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+_SUBORDINATE: Final = re.compile(
+    r"\W*(?:since|because|if|when|while|as|after|before|although|though|until|unless)\b", re.IGNORECASE
+)
+"""A clause that says under what condition or why: "On Friday, since the gate was broken, call Ann"."""
+
+_TIMES: Final = words_of("early late morning afternoon evening night noon")
 _FAR: Final = 24  # cues that are looked at on each side
 _KIND: Final = {"regular": "past", "irregular": "past", "same": "past", "hedged": "unclear", "ahead": "future"}
 IRREGULAR: Final = words_of("""

@@ -168,7 +168,7 @@ def test_weeks_months_quarters_and_years(text: str, phrase: str, value: str) -> 
         ("My sister got married last Saturday.", "last Saturday", "2026-04-11"),
         ("Ana presented the Thin Film Log last Thursday.", "last Thursday", "2026-04-09"),
         ("Last Wednesday I saw a doctor.", "Last Wednesday", "2026-04-08"),
-        ("I'm flying next Thursday.", "next Thursday", "2026-04-23"),
+        ("I'm flying next Wednesday.", "next Wednesday", "2026-04-22"),
         ("I'm flying next Monday.", "next Monday", "2026-04-20"),
         ("Let's meet this Friday.", "this Friday", "2026-04-17"),
         ("I started this Monday.", "this Monday", "2026-04-13"),
@@ -185,7 +185,7 @@ def test_weeks_months_quarters_and_years(text: str, phrase: str, value: str) -> 
     ],
 )
 def test_weekdays_with_a_word_that_says_which(text: str, phrase: str, value: str) -> None:
-    """Last is the nearest one before; next is that of next week; this is that of the week, unless the verb says otherwise."""
+    """Last is the nearest one before; next is that of next week if that is the nearest; the verb may say which "this" is."""
     check(text, phrase, value)
 
 
@@ -546,6 +546,68 @@ def test_the_day_is_that_of_the_author() -> None:
     assert value(datetime(2026, 4, 15, 1, 30), "America/New_York") == "2026-04-15"  # noqa: DTZ001 - local time already
     with pytest.raises(ValueError, match="There is no time zone 'Nowhere/Here'"):
         absolutize("today", night, zone="Nowhere/Here")
+
+
+@pytest.mark.parametrize(
+    ("said_on", "text"),
+    [
+        ("2024-05-02", "I'm stressed about this weekend retreat at the resort that Carla suggested for May 18-19."),
+        ("2024-05-10", "The permit runs out in a week from May 3."),
+        ("2026-03-09", "Today is March 9, 2026."),
+        ("2026-03-09", "Tomorrow is the review, as written on 2026-02-20 in the plan."),
+        ("2026-08-03", "Our August trip a year ago was wet."),
+        ("2026-08-03", "In August we were in Rome, as last year."),
+        ("2026-05-02", "Since all brackets are made in Lodz, order them by Tuesday for Friday."),
+        ("2026-03-09", "The gate was painted, and the team meets on Tuesday."),
+        ("2026-03-09", "When the pump failed, call Ann on Friday."),
+        ("2026-03-09", "On Friday, since the gate was broken, the team meets."),
+        ("2026-03-09", "The weekly safety round is on Tuesday morning."),
+        ("2026-03-06", "At the end of the week he packs the tools for the next one."),
+        ("2026-03-06", "Pottery is a common hobby today."),
+        ("2026-03-06", "Many people work from home today."),
+        ("2026-03-06", "The harbour is one of the largest today."),
+        ("2026-03-09", "I'll bring the plans on the 8th."),
+        ("2026-03-08", "I'll start the course this week."),
+        ("2026-03-31", "I'll start the course this month."),
+        ("2026-03-09", "We repaired the pump this week."),
+        ("2026-03-15", "We go skiing this winter."),
+        ("2026-03-09", "See you next Saturday."),
+        ("2026-03-09", "This weekend the pier is closed."),
+        ("2026-03-10", "This Monday the pier is closed."),
+    ],
+)
+def test_a_phrase_with_another_anchor_or_another_meaning_is_left(said_on: str, text: str) -> None:
+    """A missing date can be asked for, a wrong one is believed (fixes J3)."""
+    assert absolutize(text, datetime.fromisoformat(said_on)).rewrites == []
+
+
+@pytest.mark.parametrize(
+    ("said_on", "text", "phrase", "value"),
+    [
+        ("2026-05-02", "Order the brackets by Tuesday.", "Tuesday", "2026-05-05"),
+        ("2026-03-09", "On Friday, we met the surveyor.", "Friday", "2026-03-06"),
+        ("2026-03-09", "We hiked this weekend.", "this weekend", "2026-03-07/2026-03-08"),
+        ("2026-03-13", "This weekend the pier is closed.", "This weekend", "2026-03-14/2026-03-15"),
+        ("2026-03-11", "I'll start the course this week.", "this week", "2026-03-09/2026-03-15"),
+        ("2026-08-03", "We moved a year ago.", "a year ago", "2025"),
+        ("2026-03-06", "Ola is in Rome today.", "today", "2026-03-06"),
+        ("2026-03-06", "The weather is nice today.", "today", "2026-03-06"),
+        ("2026-03-06", "The bus at 5.18 was late today.", "today", "2026-03-06"),
+        ("2026-03-06", "The pump failed today. May 3 is the next check.", "today", "2026-03-06"),
+    ],
+)
+def test_a_phrase_without_another_anchor_is_written(said_on: str, text: str, phrase: str, value: str) -> None:
+    """The neighbours of the texts above keep their dates."""
+    found = absolutize(text, datetime.fromisoformat(said_on)).rewrites
+    assert [(r.phrase, r.value) for r in found] == [(phrase, value)]
+
+
+def test_without_nearest_only_phrases_that_say_their_direction_are_written() -> None:
+    """Who cannot ask leaves what the verb decides."""
+    text = "Yesterday we painted, and on Monday we ran. Next month we rest, in June we swim this weekend."
+    found = absolutize(text, ANCHOR, nearest=False).rewrites
+    assert [r.phrase for r in found] == ["Yesterday", "Next month"]
+    assert {r.pattern for r in found} == {"counted from the day"}
 
 
 @pytest.mark.parametrize(

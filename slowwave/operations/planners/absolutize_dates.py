@@ -1,13 +1,14 @@
-"""``absolutize_dates``: "yesterday" becomes the day that it was, in a new version of the memory; the former words stay on record.
+"""``absolutize_dates``: "yesterday" becomes "yesterday (2026-11-02)" in a new version of the memory; earlier versions stay on record.
 
-Which phrases are written out and how belongs to ``slowwave.texts.dates``, which memories are read to ``slowwave.rows.relative_dates``.
+Phrases and their dates belong to ``slowwave.texts.dates``, the choice of memories to ``slowwave.rows.relative_dates``.
 
-Propose a new version for every active memory with relative dates: mnemo's pass (2.4), with more phrases and fewer mistakes.
+Propose a new version for every active memory with relative dates: mnemo's pass (2.4), with more phrases and fewer mistakes. A memory is
+decided if each of its phrases says itself which way its date lies ("yesterday", "three weeks ago", "next month"). If the verb says it ("on
+Friday", "in June"), or if the values replace the phrases, the item is a question: see ``slowwave.config.decides_alone``.
 
-The anchor is ``valid_from`` in the author's zone; mnemo's is ``created_at`` in UTC, and its "last week" a day. Where the values take
-the phrases' place, the phrases stay in the attribute ``relative_dates``. New texts are embedded in one batch; a memory without an
-embedder keeps its vector. Pinned memories are flagged, never reworded. Cost: a pass over the texts; Python reads those with a word
-of time only.
+The anchor is ``valid_from`` in the author's zone; mnemo's is ``created_at`` in UTC, and its "last week" a day. If the values replace the
+phrases, the phrases stay in the attribute ``relative_dates``. New texts are embedded in one batch; a memory without an embedder keeps its
+vector. Pinned memories are flagged, never reworded. Cost: a pass over the texts; Python parses only those with a word of time.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from slowwave.config.decides_alone import decides_alone, why_asked
+from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
@@ -49,8 +52,9 @@ class _Change(NamedTuple):
 def absolutize_dates(inputs: Inputs) -> Proposal:
     """Relative dates of a memory are written out as ISO dates, as they were meant on the day it was recorded, in its author's zone.
 
-    The new text is a new version; the former one stays on record. Quotations, code, addresses and titles are never touched, nor
-    questions that tell nothing ("How are you today?"), and a pinned memory is only reported.
+    The new text is a new version; the former one stays on record. Dates whose direction the verb gives ("on Friday") are questions.
+    Quotations, code, addresses and titles are never touched, nor questions that tell nothing ("How are you today?"), and a pinned memory
+    is only reported.
     """
     found = candidates(inputs.snapshot, inputs.settings)
     write = inputs.settings.dates_write
@@ -74,18 +78,32 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
         else None
     )
     mutations = new_versions(inputs.snapshot, [_version(c, write) for c in changes], vectors)
-    items = tuple(
-        Item(
-            OPERATION,
-            "reword",
-            mutation,
-            evidence=_evidence(change),
-            risk="low" if write == "beside" and not any(r.about for r in change.rewrites) else "medium",
-            sources=(change.memory.id,),
-        )
-        for change, mutation in zip(changes, mutations, strict=True)
+    items = tuple(_item(change, mutation, write) for change, mutation in zip(changes, mutations, strict=True))
+    numbers = {
+        **found.numbers,
+        "held back by screening": held_back,
+        "asked": sum(i.decision == "review" for i in items),
+    }
+    return Proposal(items, _report(numbers, changes, pinned))
+
+
+def _item(change: _Change, mutation: Mutation, write: str) -> Item:
+    """Decide if every phrase is of a pattern that may; replacing words takes more evidence than writing a date next to them."""
+    unsure = "; ".join(dict.fromkeys(filter(None, (_doubt(r, write) for r in change.rewrites))))
+    low = write == "beside" and not unsure and not any(r.about for r in change.rewrites)
+    return Item(
+        OPERATION,
+        "review" if unsure else "reword",
+        mutation,
+        evidence=_evidence(change) | ({"reason": unsure} if unsure else {}),
+        risk="high" if unsure else "low" if low else "medium",
+        sources=(change.memory.id,),
     )
-    return Proposal(items, _report({**found.numbers, "held back by screening": held_back}, changes, pinned))
+
+
+def _doubt(rewrite: Rewrite, write: str) -> str:
+    pattern = rewrite.pattern if write == "beside" else f"{rewrite.pattern}, replaced"
+    return "" if decides_alone(OPERATION, pattern) else why_asked(OPERATION, pattern)
 
 
 def _version(change: _Change, write: str) -> NewVersion:

@@ -132,7 +132,7 @@ def of_sessions(sessions: Sequence[ReadSession], naming: Naming) -> list[ClaimCa
         for one in session.told:
             if one.claim is None or one.speaker == ASSISTANT:
                 continue
-            said = absolutize(one.said, one.since, write="replace").text
+            said = absolutize(one.said, one.since, write="replace", nearest=False).text
             who = users.get(session.page.path, "") if one.speaker in ("", USER) else one.speaker
             who = "" if not one.speaker else who
             claim = plain_claim(said, who)

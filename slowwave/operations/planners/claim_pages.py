@@ -72,7 +72,7 @@ def _of_page(
     since = _since(fields, row["recorded_at"])
     own = _own(str(row["title"]), str(fields.get("type") or ""))
     for sentence in _sentences(content):
-        said = absolutize(sentence.text, since, write="replace").text
+        said = absolutize(sentence.text, since, write="replace", nearest=False).text
         claim = claim_of(own.name if own else "", said)
         if claim is None or unsafe(sentence.text) or ((kind := privacy_class(sentence.text)) and kind not in leave):
             continue

@@ -186,9 +186,11 @@ def _dated(step: _Step, settings: Settings) -> str:
     if anchor is None:
         return step.text
     try:
-        return absolutize(step.text, anchor, zone=str(own or settings.dates_zone), write=settings.dates_write).text
+        return absolutize(
+            step.text, anchor, zone=str(own or settings.dates_zone), write=settings.dates_write, nearest=False
+        ).text
     except ValueError:  # a row may name any zone
-        return absolutize(step.text, anchor, zone=settings.dates_zone, write=settings.dates_write).text
+        return absolutize(step.text, anchor, zone=settings.dates_zone, write=settings.dates_write, nearest=False).text
 
 
 def _versions(inputs: Inputs, steps: Sequence[_Step], shorter: Mapping[str, SummaryText | None]) -> list[Item]:

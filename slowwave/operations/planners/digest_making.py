@@ -213,7 +213,7 @@ class Digests:
 
 def line_text(told: SessionStatement) -> str:
     """A sentence as a digest tells it: relative dates with their day beside them, and who says "I"."""
-    text = absolutize(told.text, told.since).text if told.at or told.day else told.text
+    text = absolutize(told.text, told.since, nearest=False).text if told.at or told.day else told.text
     text = " ".join(text.split()).replace("`", "'")
     text = text if text.endswith((".", "!", "…")) else f"{text}."
     own = any(word.strip(".,;:!").lower().replace("’", "'") in _SELF for word in text.split())
