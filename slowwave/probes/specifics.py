@@ -1,6 +1,7 @@
 """Nothing lost: what is specific in rows that are absorbed or reworded stays reachable from the row that says it then.
 
-Specific are numbers, dates, versions, identifiers, proper names and negations (``slowwave.texts.specifics``). Reachable is
+Specific are numbers, dates, versions, identifiers, proper names and negations (``slowwave.texts.specifics``). So are conditions of a
+memory (``slowwave.texts.conditions``): one is lost if the statement stays and no text has the condition next to it. Reachable is
 what recall can read after the plan: an entity's name, aliases, description and attributes, a memory's text, subject, tags and
 attributes, what a fact says, and the live chunks and documents that the survivor cites. An absorbed row stays linked to it, but
 recall reads live rows only: what stands on it alone is lost. An attribute for which the survivor keeps another value stands beside it.
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, NamedTuple
@@ -22,6 +23,7 @@ from slowwave.mutations.simulate import simulate
 from slowwave.plans.items import Item
 from slowwave.rows.memories import WEIGHTS
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.conditions import Condition, lost_conditions
 from slowwave.texts.counted import counted
 from slowwave.texts.specifics import specifics
 from slowwave.texts.tokens import tokenise
@@ -29,6 +31,7 @@ from slowwave.texts.tokens import tokenise
 CENSORED: Final = "a secret"
 """What stands for a term that screening would take out of the row: it is lost all the same, and is not repeated."""
 
+_LONGEST_TERM: Final = 120
 _Read = Callable[[str], frozenset[str]]
 _FACT: Final = ("subject", "predicate", "object", "fact_text")
 _CITED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -82,7 +85,9 @@ class SpecificsProbe:
     def sentence(self) -> str:
         """What an operator reads."""
         touched = f"the rows that {counted(self.items, 'item absorbs or rewords', 'items absorb or reword')}"
-        terms = counted(self.terms, "number, date, name or negation", "numbers, dates, names and negations")
+        terms = counted(
+            self.terms, "number, date, name, negation or condition", "numbers, dates, names, negations and conditions"
+        )
         looked = f"{terms} in {touched}"
         also = (
             f" Of the other review items, {len({loss.item for loss in self.asked}):,} would lose something: each says what."
@@ -92,7 +97,7 @@ class SpecificsProbe:
         if not self.items:
             return f"Nothing is lost: no item absorbs or rewords a row.{also}"
         if not self.terms:
-            return f"Nothing is lost: {touched} hold no number, date, name or negation.{also}"
+            return f"Nothing is lost: {touched} hold no number, date, name, negation or condition.{also}"
         if self.passed:
             return (
                 f"Nothing is lost: {f'{looked} stays' if self.terms == 1 else f'all of {looked} stay'} reachable.{also}"
@@ -172,7 +177,37 @@ def _look(
         for (item, keep, row), terms in missing.items()
         for term in _showable(_missing(terms, cited[keep], read), absorbed[row], read)
     }
-    return sum(map(len, wanted.values())), sorted(lost)
+    conditions = _conditions_lost(after, wanted, absorbed, reached) if table == "memories" else set[LostTerm]()
+    return sum(map(len, wanted.values())) + len(conditions), sorted(lost | conditions)
+
+
+def _conditions_lost(
+    after: Snapshot,
+    merges: Iterable[tuple[str, str, str]],
+    absorbed: Mapping[str, Sequence[str]],
+    reached: Mapping[str, Sequence[str]],
+) -> set[LostTerm]:
+    """The conditions of memories whose statement is made without them, in the survivor and in the sources that it cites."""
+    gone = {
+        (item, keep, row): found
+        for item, keep, row in merges
+        if absorbed[row] != reached[keep] and (found := lost_conditions(absorbed[row], reached[keep]))
+    }
+    cited = _sources(after, "memories", {keep for _, keep, _ in gone})
+    return {
+        LostTerm(item, row, _shown(condition))
+        for (item, keep, row), found in gone.items()
+        for condition in found
+        if not cited[keep] or condition in lost_conditions(absorbed[row], [*reached[keep], *cited[keep]])
+    }
+
+
+def _shown(condition: Condition) -> str:
+    """A lost condition as it may be shown: its words, or ``CENSORED`` if screening would take some out."""
+    from slowwave.texts.screening import redact
+
+    words = " ".join(condition.text.split())
+    return words[:_LONGEST_TERM] if redact(words) == words else CENSORED
 
 
 def _showable(lost: frozenset[str], texts: Sequence[str], read: _Read) -> frozenset[str]:

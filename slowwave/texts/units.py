@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from slowwave.texts.anaphora import lean, people
+from slowwave.texts.conditions import limits
 from slowwave.texts.connectives import Bond, bond, reacts
 from slowwave.texts.line_kinds import KEY, MARKER, indent_of
 from slowwave.texts.passage import Passage
@@ -40,6 +41,10 @@ _MOST_STEPS: Final = 20
 _ASKS: Final = re.compile(r"[?？][\"'”’)*_]*\s*$")
 _REMEMBERED: Final = 60
 """Units in which whoever a pronoun means is looked for."""
+
+_LONGEST_LIMITED: Final = 20
+_LIMITED: Final = 6
+"""Sentences of a paragraph that are kept together for one that limits the others, and those before it in a longer paragraph."""
 
 _IN_A_LINE: Final = 20
 """Items of one line that are kept together; more are a list like any other."""
@@ -144,6 +149,7 @@ def _key(p: Passage) -> str:
 def _bound(made: list[Unit]) -> list[Unit]:
     """The units with what their connectives and pronouns need."""
     named: dict[int, tuple[bool, bool]] = {}
+    limiting: list[int] = []
     before = -1  # the last sentence
     for k, u in enumerate(made):
         if u.kind in ("heading", "block"):
@@ -159,6 +165,8 @@ def _bound(made: list[Unit]) -> list[Unit]:
         ):
             head = _same_subject(made, before, u) or (before,)
             made[k] = replace(u, needs=tuple(dict.fromkeys((*u.needs, *head))))
+        if u.kind == "item" and (limited := _limited_by(made, k, before)) >= 0:
+            _bind(made, (limited, k))
         if u.kind not in ("sentence", "turn"):
             before = k if u.kind == "item" else before
             continue
@@ -180,8 +188,48 @@ def _bound(made: list[Unit]) -> list[Unit]:
         if how == "both" and near and (u.kind == "turn" or made[before].paragraph == u.paragraph):
             made[before] = replace(made[before], needs=tuple(dict.fromkeys((*made[before].needs, k))))
         made[k] = replace(u, needs=tuple(dict.fromkeys(n for n in needs if n != k)))
+        reach = limits(u.text, made[before].text) if near else ""
+        if reach == "sentence":
+            _bind(made, (before, k))
+        elif reach == "paragraph":
+            limiting.append(k)
         before = k
+    for k in limiting:
+        _bind(made, _paragraph(made, k))
     return made
+
+
+def _limited_by(made: Sequence[Unit], k: int, before: int) -> int:
+    """The item that an item limits: what it stands under, else the one before it; -1 for none."""
+    above = max((n for n in made[k].needs if n < k and made[n].kind == "item"), default=-1)
+    place = above if above >= 0 else before
+    beside = place >= 0 and made[place].kind == "item"
+    return place if beside and limits(made[k].text, made[place].text) else -1
+
+
+def _paragraph(made: Sequence[Unit], k: int) -> tuple[int, ...]:
+    """The sentences of a paragraph or turn that one of them limits; of a long one those before it."""
+    u = made[k]
+    first = last = k
+    while first and _beside(made[first - 1], u):
+        first -= 1
+    while last + 1 < len(made) and _beside(made[last + 1], u):
+        last += 1
+    if last - first >= _LONGEST_LIMITED:
+        first, last = max(first, k - _LIMITED), k
+    if first == k and k:  # a paragraph of its own limits the one before it
+        first = k - 1 if made[k - 1].kind == u.kind else k
+    return tuple(range(first, last + 1))
+
+
+def _beside(other: Unit, u: Unit) -> bool:
+    return other.kind == u.kind and other.paragraph == u.paragraph and (u.kind != "turn" or other.line == u.line)
+
+
+def _bind(made: list[Unit], places: Sequence[int]) -> None:
+    """Have units need each other, so that they are kept or left out together."""
+    for k in places:
+        made[k] = replace(made[k], needs=tuple(dict.fromkeys((*made[k].needs, *(n for n in places if n != k)))))
 
 
 def _same_subject(made: Sequence[Unit], before: int, u: Unit) -> tuple[int, ...]:

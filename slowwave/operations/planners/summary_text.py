@@ -17,6 +17,7 @@ from slowwave.language.budget import Budget
 from slowwave.language.chat import Chat
 from slowwave.matching.judge import fenced, visible
 from slowwave.operations.planners.attempts import EXTRACTIVE, LONGEST_DOCUMENT, UNSENT, Attempts
+from slowwave.texts.conditions import lost_conditions
 from slowwave.texts.extractive import Source, extract
 from slowwave.texts.grounding import ungrounded, unsaid
 from slowwave.texts.shortening import shorten
@@ -204,6 +205,8 @@ def _problem(said: tuple[str, tuple[str, ...]], sources: Sequence[Source], max_t
         return "says what no cited memory says"
     if exchanged_parties(text, [s.text for s in cited]):
         return "exchanges who did what to whom"
+    if lost_conditions([s.text for s in cited], [text]):
+        return "states something without its condition"
     if not may_lose and unsaid(_terms(cited), [text]):
         return "leaves out a specific"
     return ""
