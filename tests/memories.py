@@ -39,6 +39,11 @@ def ago(days: float) -> datetime:
     return NOW - timedelta(days=days)
 
 
+def recalls_of_nothing(slug: str, days: float) -> list[dict[str, Any]]:
+    """Rows of recall events that found nothing, the first so many days ago and the last now: recalls are logged in this namespace."""
+    return [{"id": f"{slug} recall {n}", "query": "anything", "occurred_at": ago(d)} for n, d in enumerate((days, 0))]
+
+
 def remember(
     store: Store, slug: str, settings: Mapping[str, object] | None = None, **tables: Sequence[Mapping[str, Any]]
 ) -> str:

@@ -40,15 +40,22 @@ class RelevanceScores:
 
     ``exempt`` names the reason for which a memory does not fade, or is empty; ``importance`` and ``relevance`` are those of its
     first hour then. ``faded`` is the effective importance without that. ``age_hours`` counts from ``valid_from``, and from
-    ``recorded_at`` where that is unknown, and for a summary, which is as old as the night that wrote it.
+    ``recorded_at`` where that is unknown, and for a summary, which is as old as the night that wrote it. ``observed_hours`` are those
+    during which a recall of the memory would have been logged here.
     """
 
     memories: pa.Table
     exempt: pa.Array
     age_hours: Floats
+    observed_hours: Floats
     importance: Floats
     faded: Floats
     relevance: Floats
+
+    def is_unobserved(self, settings: Settings) -> Bools:
+        """Return which memories (n,) had no chance to be recalled: recalls were logged after their arrival for less than the age limit."""
+        least = settings.operations.archive_stale.min_age_hours
+        return (self.observed_hours <= 0) | (self.observed_hours < least)
 
 
 def effective_importance(
@@ -123,6 +130,7 @@ def worth(snapshot: Snapshot, settings: Settings) -> RelevanceScores:
         memories,
         exempt,
         age,
+        _observed_hours(snapshot, memories),
         importance=importance(np.where(fading, age, 0.0)),
         faded=importance(age),
         relevance=use_relevance(np.where(fading, used, 0.0) / 24, reinforcement, options.success, access),
@@ -186,10 +194,30 @@ def _exempt(memories: pa.Table, settings: Settings) -> pa.Array:
     return pa.array([*EXEMPT, ""], pa.string()).take(pa.array(number))
 
 
+def _observed_hours(snapshot: Snapshot, memories: pa.Table) -> Floats:
+    """Return the hours (n,) from the arrival of each memory, or the first logged read if that is later, to the last logged read.
+
+    A memory that was imported yesterday with an old date, or lies in a namespace that logs no recalls, was never recalled because no recall
+    could have been logged: the missing recall says nothing about its worth. A read is a recall event, or the time of a memory's last access
+    if that is later than its arrival, since an import brings the times of another store.
+    """
+    arrived = _microseconds(memories["recorded_at"])
+    accessed = _microseconds(pc.coalesce(memories["last_accessed_at"], memories["recorded_at"]))
+    recalled = _microseconds(snapshot.table("recall_events")["occurred_at"])
+    reads = np.concatenate([recalled, accessed[accessed > arrived]])
+    reads = reads[reads <= snapshot.taken_at.timestamp() * 1e6]
+    if not len(reads):
+        return np.zeros(len(memories))
+    return np.maximum((reads.max() - np.maximum(arrived, reads.min())) / _HOUR, 0.0)
+
+
+def _microseconds(instants: pa.ChunkedArray) -> Ints:
+    return instants.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_numpy()
+
+
 def _hours_since(snapshot: Snapshot, instants: pa.ChunkedArray) -> Floats:
     """Hours up to the snapshot, 0 for what lies after it."""
-    stamps = instants.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_numpy()
-    return np.maximum((snapshot.taken_at.timestamp() * 1e6 - stamps) / _HOUR, 0.0)
+    return np.maximum((snapshot.taken_at.timestamp() * 1e6 - _microseconds(instants)) / _HOUR, 0.0)
 
 
 def _numbers(memories: pa.Table, column: str) -> Floats:

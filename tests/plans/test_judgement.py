@@ -16,7 +16,7 @@ from slowwave.night.snapshot import take_snapshot
 from slowwave.plans.gate import approve, approve_by_policy, reject
 from slowwave.plans.judgement import beyond_ordinary_caps
 from slowwave.store.connect import Store
-from tests.memories import ago, ask, behind_triggers, remember
+from tests.memories import ago, ask, behind_triggers, recalls_of_nothing, remember
 
 NAMES = [f"fact {n}" for n in range(12)]
 
@@ -29,7 +29,13 @@ def night_of(store: Store, slug: str = "agent", **settings: object):
         {"blast_radius_share": 0.02, **settings},
         memories=[
             {
-                **{"id": f"{slug} {n}", "kind": "semantic", "importance": 0.1, "valid_from": ago(300)},
+                **{
+                    "id": f"{slug} {n}",
+                    "kind": "semantic",
+                    "importance": 0.1,
+                    "valid_from": ago(300),
+                    "recorded_at": ago(300),
+                },
                 "current_version_id": f"{slug} {n} v",
             }
             for n in NAMES
@@ -37,6 +43,7 @@ def night_of(store: Store, slug: str = "agent", **settings: object):
         memory_versions=[
             {"id": f"{slug} {n} v", "memory_id": f"{slug} {n}", "content": f"It was about {n}."} for n in NAMES
         ],
+        recall_events=recalls_of_nothing(slug, 20),
     )
     night = run_night(store, slug, ops="archive_stale")
     assert night.plan is not None

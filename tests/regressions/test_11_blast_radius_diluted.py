@@ -14,7 +14,7 @@ from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
-from tests.memories import ago, remember
+from tests.memories import ago, recalls_of_nothing, remember
 
 
 def archiving(store: Store, slug: str, **settings: object) -> Night:
@@ -30,7 +30,13 @@ def archiving(store: Store, slug: str, **settings: object) -> Night:
         ],
         memories=[
             {
-                **{"id": f"{slug} {n}", "kind": "semantic", "importance": 0.1, "valid_from": ago(300)},
+                **{
+                    "id": f"{slug} {n}",
+                    "kind": "semantic",
+                    "importance": 0.1,
+                    "valid_from": ago(300),
+                    "recorded_at": ago(300),
+                },
                 "current_version_id": f"{slug} {n} v",
             }
             for n in range(21)
@@ -39,6 +45,7 @@ def archiving(store: Store, slug: str, **settings: object) -> Night:
             {"id": f"{slug} {n} v", "memory_id": f"{slug} {n}", "content": f"Decision {n}: keep archive number {n}."}
             for n in range(21)
         ],
+        recall_events=recalls_of_nothing(slug, 20),
     )
     return run_night(store, slug, ops="archive_stale")
 

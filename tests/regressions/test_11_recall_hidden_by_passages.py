@@ -13,7 +13,7 @@ from slowwave.errors import Refused
 from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
-from tests.memories import ago, remember
+from tests.memories import ago, recalls_of_nothing, remember
 
 TOPICS = (
     *("lighthouse", "harbour", "violin", "orchard", "glacier", "printer", "bakery", "compass", "saddle", "turbine"),
@@ -30,7 +30,7 @@ def test_what_only_a_passage_still_answers_is_lost_to_memories(store: Store) -> 
         chunks=[{"id": f"chunk {t}", "document_id": "talk", "content": f"The {t} was repaired."} for t in TOPICS],
         memories=[
             {
-                **{"id": t, "kind": "semantic", "importance": 0.1, "valid_from": ago(300)},
+                **{"id": t, "kind": "semantic", "importance": 0.1, "valid_from": ago(300), "recorded_at": ago(300)},
                 **{"current_version_id": f"{t} v", "source_chunk_ids": [f"chunk {t}"]},
             }
             for t in TOPICS
@@ -39,7 +39,8 @@ def test_what_only_a_passage_still_answers_is_lost_to_memories(store: Store) -> 
         recall_events=[
             {"id": f"asked {t}", "query": f"what happened to the {t}", "selected_ids": [t], "occurred_at": ago(120)}
             for t in TOPICS
-        ],
+        ]
+        + recalls_of_nothing("agent", 20),
     )
     night = run_night(store, "agent", ops="archive_stale")
     assert night.plan is not None

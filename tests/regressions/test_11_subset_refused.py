@@ -16,7 +16,7 @@ from slowwave.night.night import run_night
 from slowwave.night.outcome import Night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
-from tests.memories import ago, ask, remember
+from tests.memories import ago, ask, recalls_of_nothing, remember
 
 TOPICS = ("lighthouse", "harbour", "violin", "orchard", "glacier", "printer", "bakery", "compass", "saddle", "turbine")
 DATED = ("Anna called", "Ben moved", "Cleo painted", "Dora slept")
@@ -24,8 +24,11 @@ DATED = ("Anna called", "Ben moved", "Cleo painted", "Dora slept")
 
 def mixed(store: Store) -> tuple[Night, list[str], list[str]]:
     """A night that archives ten used memories and writes four dates out; with the ids of either."""
-    old = [(t, f"The {t} was repaired.", {"importance": 0.1, "valid_from": ago(300)}) for t in TOPICS]
-    new = [(d, f"{d} yesterday.", {"importance": 0.9, "valid_from": ago(3)}) for d in DATED]
+    old = [
+        (t, f"The {t} was repaired.", {"importance": 0.1, "valid_from": ago(300), "recorded_at": ago(300)})
+        for t in TOPICS
+    ]
+    new = [(d, f"{d} yesterday.", {"importance": 0.9, "valid_from": ago(3), "recorded_at": ago(3)}) for d in DATED]
     remember(
         store,
         "agent",
@@ -37,7 +40,8 @@ def mixed(store: Store) -> tuple[Night, list[str], list[str]]:
         recall_events=[
             {"id": f"asked {t}", "query": f"what happened to the {t}", "selected_ids": [t], "occurred_at": ago(120)}
             for t in TOPICS
-        ],
+        ]
+        + recalls_of_nothing("agent", 20),
     )
     night = run_night(store, "agent", ops="archive_stale,absolutize_dates")
     assert night.plan is not None

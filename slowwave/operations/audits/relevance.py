@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from slowwave.config.settings import Settings
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Report
+from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
 from slowwave.rows.exemptions import EXEMPT
 from slowwave.scoring.relevance import RelevanceScores, worth
@@ -29,7 +30,7 @@ _SHOWN: Final = 20  # groups in the table; the details hold them all
 
 @operation(
     kind="audit",
-    reads=("memories", "memory_versions"),
+    reads=("memories", "memory_versions", "recall_events"),
     after=("neighbour_graph",),
 )
 def relevance(inputs: Inputs) -> Report:
@@ -46,6 +47,7 @@ def relevance(inputs: Inputs) -> Report:
     low = int((found.relevance < limits.relevance_floor).sum())
     exempt = {f"exempt as {reason}": pc.sum(pc.equal(found.exempt, reason)).as_py() or 0 for reason in EXEMPT}
     groups = _groups(found)
+    unobserved = int((_fading(found) & found.is_unobserved(settings)).sum())
     said = (
         f"{faded:,} of {n:,} active memories are below an effective importance of {limits.effective_importance:g}; "
         f"{sum(exempt.values()):,} do not fade."
@@ -59,8 +61,10 @@ def relevance(inputs: Inputs) -> Report:
             "below the effective importance": faded,
             "below the relevance": low,
             "never read": int((found.memories["access_count"].to_numpy() == 0).sum()),
+            "without a chance to be recalled": unobserved,
             "groups": len(groups),
         },
+        findings=_unobserved(unobserved, n, settings),
         table=tuple(groups[:_SHOWN]),
         plots=(_plot(found.importance),) if n else (),
         details={"groups": groups},
@@ -72,7 +76,7 @@ def _groups(found: RelevanceScores) -> list[dict[str, object]]:
     keys = found.memories.select(["kind", "ring"]).append_column("row", pa.array(np.arange(len(found.memories))))
     rows = keys.group_by(["kind", "ring"], use_threads=False).aggregate([("row", "list")]).to_pylist()
     rows.sort(key=lambda r: (-len(r["row_list"]), r["kind"], r["ring"]))
-    fading = pc.equal(found.exempt, "").to_numpy(zero_copy_only=False)
+    fading = _fading(found)
     groups: list[dict[str, object]] = []
     for row in rows:
         at = np.array(row["row_list"], np.int64)
@@ -87,6 +91,22 @@ def _groups(found: RelevanceScores) -> list[dict[str, object]]:
             }
         )
     return groups
+
+
+def _fading(found: RelevanceScores) -> NDArray[np.bool_]:
+    return pc.equal(found.exempt, "").to_numpy(zero_copy_only=False)
+
+
+def _unobserved(count: int, memories: int, settings: Settings) -> tuple[Finding, ...]:
+    if not count:
+        return ()
+    return (
+        Finding(
+            f"{count:,} of {memories:,} active memories had no chance to be recalled yet: recalls were not logged for "
+            f"{settings.operations.archive_stale.min_age_hours:g} hours after they arrived. Their worth is counted from their dates alone, "
+            "and `archive_stale` leaves them in recall."
+        ),
+    )
 
 
 def _spread(name: str, values: NDArray[np.float64]) -> dict[str, float]:

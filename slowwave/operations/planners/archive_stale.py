@@ -4,7 +4,8 @@ Archive active memories by the policy of the settings, never before ``min_age_ho
 
 ``stale`` (mnemo 2.4): never read, and of an effective importance below ``effective_importance``.
 ``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``relevance_floor``, or beyond
-the ``ring_cap`` best of its ring. Left alone are exempt memories (``slowwave.rows.exemptions``), what was recalled or
+the ``ring_cap`` best of its ring. Either way the memory has had a chance to be recalled: recalls were logged in the namespace for
+``min_age_hours`` after the memory arrived. Left alone are exempt memories (``slowwave.rows.exemptions``), what was recalled or
 selected in the recall window, what stands promoted (its promotion is revoked first), and what is in a conflict that nobody has
 resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
 """
@@ -36,12 +37,13 @@ _RESTS_ON: Final = (*RESTS_ON, "importance", "last_accessed_at", "valid_from")
 """What a memory is worth rests on these, and who approves reads what it says. Its counters guard nothing, as each recall moves them; the
 time of the last read does: what was read after the plan is not stale."""
 
+_UNOBSERVED: Final = "without a chance to be recalled"
 _QUOTED: Final = 200  # characters
 
 
 @operation(
     kind="planner",
-    reads=("memories", "memory_versions", "promotions", "conflicts", "rejections"),
+    reads=("memories", "memory_versions", "promotions", "conflicts", "rejections", "recall_events"),
     models=("recall_signals",),
     after=("absolutize_dates",),
     permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1),),
@@ -50,7 +52,8 @@ def archive_stale(inputs: Inputs) -> Proposal:
     """Memories that nobody has use for are archived: they leave recall and stay in the store.
 
     Never what is pinned, a shock, procedural or instructions, what was recalled in the window, what stands promoted or what is in an open
-    conflict. Off unless asked for. The audit `relevance` shows what memories are worth.
+    conflict. A memory that had no chance to be recalled also stays: recalls must have been logged for `min_age_hours` after it arrived,
+    whatever date it carries. Off unless asked for. The audit `relevance` shows what memories are worth.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     chosen = _choose(inputs)
@@ -69,7 +72,7 @@ def archive_stale(inputs: Inputs) -> Proposal:
             OPERATION,
             f"{len(items):,} of {len(found.memories):,} active memories would be archived ({settings.operations.archive_stale.policy}).",
             numbers=numbers,
-            findings=_pinned(found, settings),
+            findings=(*_unobserved(chosen.kept[_UNOBSERVED], settings), *_pinned(found, settings)),
         ),
     )
 
@@ -101,6 +104,7 @@ def _choose(inputs: Inputs) -> _Chosen:
     worthless = _least_relevant(found, settings) if natural else _stale(found, settings)
     reasons = {
         "too young": found.age_hours < settings.operations.archive_stale.min_age_hours,
+        _UNOBSERVED: found.is_unobserved(settings),
         "recalled in the window": _among(ids, inputs.models["recall_signals"]["row_id"]),
         "promoted": _among(ids, snapshot.live("promotions")["memory_id"]),
         "in an open conflict": _among(ids, pa.array(_disputed(snapshot), pa.string())),
@@ -174,6 +178,19 @@ def _absorbed(snapshot: Snapshot) -> dict[str, int]:
     into = snapshot.table("memories")["merged_into"].drop_null()
     counts = pc.value_counts(into)
     return dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+
+
+def _unobserved(kept: int, settings: Settings) -> tuple[Finding, ...]:
+    """Say how many memories stay because nobody could have recalled them, and what changes that."""
+    if not kept:
+        return ()
+    return (
+        Finding(
+            f"{kept:,} memories would be stale by their dates and stay: recalls were not logged for "
+            f"{settings.operations.archive_stale.min_age_hours:g} hours after they arrived, so the missing recall says nothing. Let agents "
+            "log their recalls; these memories are considered once that has gone on for so long."
+        ),
+    )
 
 
 def _pinned(found: RelevanceScores, settings: Settings) -> tuple[Finding, ...]:

@@ -36,8 +36,13 @@ def test_numbers_groups_and_plot_agree() -> None:
         "below the effective importance": 2,
         "below the relevance": 2,
         "never read": 4,
+        "without a chance to be recalled": 3,
         "groups": 3,
     }
+    assert [f.message for f in report.findings] == [
+        "3 of 5 active memories had no chance to be recalled yet: recalls were not logged for 168 hours after they arrived. Their worth is "
+        "counted from their dates alone, and `archive_stale` leaves them in recall."
+    ]
     assert [(g["kind"], g["ring"], g["memories"], g["exempt"]) for g in report.table] == [
         ("episodic", "working", 3, 1),
         ("procedural", "working", 1, 1),

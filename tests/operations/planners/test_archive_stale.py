@@ -28,15 +28,25 @@ NATURAL = {"archive_policy": "natural_selection"}
 
 
 def memory(name: str, days: float = 30, **more: object) -> Row:
-    """A memory of medium importance that began so many days ago and was never read."""
+    """A memory of medium importance that began and arrived so many days ago and was never read."""
     start = TAKEN_AT - timedelta(days=days)
-    return {"id": uid(name), "external_id": name, "kind": "episodic", "valid_from": start, **more}
+    return {"id": uid(name), "external_id": name, "kind": "episodic", "valid_from": start, "recorded_at": start, **more}
+
+
+def recall_of(name: str, days: float) -> Row:
+    """A recall so many days ago that found one row."""
+    return {"query": "q", "occurred_at": TAKEN_AT - timedelta(days=days), "hit_ids": [uid(name)]}
+
+
+LOGGED = [recall_of("another row", 400), recall_of("another row", 0)]
+"""Recalls that found other rows, logged for longer than any memory of these tests is there."""
 
 
 def archived(
     *memories: Row, settings: Mapping[str, object] | None = None, **tables: Sequence[Row]
 ) -> tuple[set[str | None], Proposal, Snapshot]:
     """The names of those that would be archived."""
+    tables = {**tables, "recall_events": [*tables.get("recall_events", ()), *LOGGED]}
     snapshot = make_snapshot(settings=settings, memories=memories, **tables)
     found = archive_stale(make_inputs(snapshot))
     return {i.mutation.rows[0].external_id for i in found.items}, found, snapshot
@@ -108,6 +118,42 @@ def test_a_recall_before_the_window_keeps_nothing() -> None:
     assert archived(memory("m", 300), recall_events=events)[0] == {"m"}
 
 
+@pytest.mark.parametrize("settings", [{}, NATURAL])
+@pytest.mark.parametrize(
+    ("arrived", "recalls", "gone"),
+    [
+        (1, [240, 0], False),  # imported yesterday with an old date
+        (240, [], False),  # no recall was ever logged
+        (240, [6, 0], False),  # logged for fewer days than the age limit
+        (100, [200, 236], False),  # logged no longer since it arrived
+        (240, [8, 0], True),
+        (8, [240, 0], True),
+    ],
+)
+def test_a_memory_without_a_chance_to_be_recalled_stays(
+    settings: Row, arrived: float, recalls: Sequence[float], gone: bool
+) -> None:
+    """An old date proves nothing where recalls were not logged for the age limit after the memory arrived (J7)."""
+    row = memory("m", 240, recorded_at=TAKEN_AT - timedelta(days=arrived))
+    snapshot = make_snapshot(
+        settings=settings, memories=[row], recall_events=[recall_of("n", days) for days in recalls]
+    )
+    found = archive_stale(make_inputs(snapshot))
+    assert bool(found.items) is gone
+    assert found.report.numbers["without a chance to be recalled"] == (not gone)
+    assert len(found.report.findings) == (not gone)
+
+
+def test_the_time_of_a_read_here_counts_as_a_logged_recall_and_an_imported_one_does_not() -> None:
+    """Stores that count reads themselves log no recall events; an import brings times from before it."""
+    old, new = TAKEN_AT - timedelta(days=60), TAKEN_AT - timedelta(days=1)
+    for read_at, gone in ((old, False), (new, True)):
+        reads = [memory(f"read {n}", 50 - n, access_count=3, last_accessed_at=read_at) for n in range(2)]
+        reads.append(memory("first", 50, access_count=1, last_accessed_at=TAKEN_AT - timedelta(days=20)))
+        found = archive_stale(make_inputs(make_snapshot(memories=[memory("m", 30), *reads])))
+        assert bool(found.items) is gone
+
+
 def test_pinned_memories_that_would_be_stale_are_told() -> None:
     """They stay, and a person may look at them."""
     _, found, _ = archived(memory("m", 300, pinned=True), memory("read", 300, pinned=True, access_count=4))
@@ -153,9 +199,11 @@ def _loaded(store: Store) -> tuple[str, Sequence[Item]]:
     namespace = remember(
         store, "stale",
         memories=[
-            {"id": n, "external_id": n, "kind": "episodic", "valid_from": ago(60), "current_version_id": f"text of {n}"}
+            {"id": n, "external_id": n, "kind": "episodic", "valid_from": ago(60), "recorded_at": ago(60),
+             "current_version_id": f"text of {n}"}
             for n in ("crane", "ferry")
         ],
+        recall_events=[{"id": f"r{days}", "query": "q", "occurred_at": ago(days)} for days in (20, 0.1)],
         memory_versions=[
             {"id": f"text of {n}", "memory_id": n, "content": f"The {n} stood in Basel."} for n in ("crane", "ferry")
         ],

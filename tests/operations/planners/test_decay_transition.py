@@ -44,6 +44,10 @@ def memory(name: str, text: str = HENS, days: float = 8, **more: object) -> Row:
     return {**row, "current_version_id": uid(f"text of {name}"), "text": text, **more}
 
 
+LOGGED: list[Row] = [{"query": "anything", "occurred_at": TAKEN_AT - timedelta(days=d)} for d in (400, 0)]
+"""Recalls that found nothing: recalls are logged for longer than any memory of these tests is there."""
+
+
 def world(*memories: Row, settings: Mapping[str, object] | None = None, **tables: list[Row]) -> Snapshot:
     return make_snapshot(
         settings=settings,
@@ -56,7 +60,7 @@ def world(*memories: Row, settings: Mapping[str, object] | None = None, **tables
             for m in memories
         ],
         vectors={"memory_vectors": {str(m["id"]): (1.0, 0.0) for m in memories}},
-        **tables,
+        **{**tables, "recall_events": [*tables.get("recall_events", ()), *LOGGED]},
     )
 
 
