@@ -157,7 +157,7 @@ class DedupeEntitiesOptions(_On):
         default=0.90,
         ge=0,
         le=1,
-        description="Cosine a merge needs where a type has too few rows to learn weights; else where a pair disagrees in something.",
+        description="Cosine under which a pair becomes a question, unless names that mean the same have an equal identifier.",
     )
     per_type_thresholds: dict[str, float] = Field(default_factory=dict, description="The same, per type.")
     verifier_band_low: float = Field(default=0.78, ge=0, le=1, description="Cosine from which a pair is looked at.")
@@ -183,7 +183,7 @@ class RecomputeCentroidsOptions(_On):
         default=0.88,
         ge=0,
         le=1,
-        description="Smallest cosine between two members of a cluster that gets a mean vector.",
+        description="Smallest cosine between two members of a cluster; a cluster with a smaller one is reported and not merged.",
     )
 
 

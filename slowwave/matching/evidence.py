@@ -65,6 +65,8 @@ class Evidence:
         answered: AnsweredRows | None = None,
         decided: Decided | None = None,
         looked_at: tuple[Ints, Ints] | None = None,
+        *,
+        organisations: Organisations,
     ) -> None:
         self._population = population
         self._settings = settings
@@ -73,6 +75,7 @@ class Evidence:
         self._looked_at = looked_at or (np.zeros(0, np.int64), np.zeros(0, np.int64))
         self._differences: dict[int, Differences] = {}  # made when asked for: nobody asks before there are answers
         self._readers: dict[int, SignReader] = {}
+        self._organisations = organisations
         self.model = model
 
     @classmethod
@@ -120,7 +123,7 @@ class Evidence:
             levels = comparers[kind].compare(i[at], j[at]).levels
             name = population.type_name(kind)
             learnt[name] = fit(comparisons, levels, **known.teaches(name, comparers[kind]))
-        return cls(population, settings, learnt, comparers, decided=known)
+        return cls(population, settings, learnt, comparers, decided=known, organisations=read[1])
 
     def score(self, i: Ints, j: Ints) -> Scores:
         """Weigh pairs of rows (p,) of one type each."""
@@ -206,7 +209,8 @@ class Evidence:
         """The same evidence, its odds corrected by type, and answered pairs as certain as they were answered."""
         model = {name: replace(w, calibration=calibrations.get(name, w.calibration)) for name, w in self.model.items()}
         found = Evidence(
-            self._population, self._settings, model, self._comparers, answered, self._decided, self._looked_at
+            *(self._population, self._settings, model, self._comparers, answered, self._decided, self._looked_at),
+            organisations=self._organisations,
         )
         found._differences = self._differences
         return found
@@ -234,6 +238,10 @@ class Evidence:
                 found[at] = conflict & ~equal
         return found
 
+    def parted(self, i: Ints, j: Ints) -> Flags:
+        """Return which pairs (p,) are an institution and its campus or branch by their names."""
+        return self._organisations.parted(i, j)
+
     def waterfalls(self, i: Ints, j: Ints) -> list[tuple[dict[str, object], ...]]:
         """The weights of pairs as a person reads them: prior first, then whatever spoke; they add up to the log-odds."""
         found: list[tuple[dict[str, object], ...]] = [()] * len(i)
@@ -258,7 +266,8 @@ class Evidence:
         if len(self._looked_at[0]):
             return self
         return Evidence(
-            self._population, self._settings, self.model, self._comparers, self._answered, self._decided, (i, j)
+            *(self._population, self._settings, self.model, self._comparers, self._answered, self._decided, (i, j)),
+            organisations=self._organisations,
         )
 
     def differences(self, kind: int) -> Differences:

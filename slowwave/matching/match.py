@@ -3,11 +3,13 @@
 A pair may be *merged* when nothing vetoes it, neither name says more than the other in a specific, and its probability reaches the
 threshold of its type: the lowest at which the expected precision of that type's merges is what the settings ask (.99), and never
 under ``FLOOR``. Names must agree, but for ``OVERWHELMING`` evidence, and some attribute where any differs; of two names with a word
-each that the other lacks only an identifier makes one. Where a type is too small to learn from, one thing more is asked: a cosine at
+each that the other lacks only an identifier makes one. Vectors must be as near as the threshold of the type asks, unless names that mean
+the same have an equal identifier. Where a type is too small to learn from, one thing more is asked: a cosine at
 its threshold, names that mean the same with an equal identifier, or, without vectors, the same name of many words.
 
 In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. Then clusters join of which
 a pair is likely but not sure, where enough pairs stand across their cores and every one of them is likely (``slowwave.matching.grouping``).
+A cluster with two members whose vectors are farther apart than members may be is *multimodal*: it is reported and not merged.
 A pair with a probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same rare name, and, without
 vectors, rows worded alike: which of them are shown belongs to ``slowwave.matching.review``. The rest is dropped. A vetoed pair goes
 nowhere, but for one kind: one identifier in conflict while another is equal.
@@ -38,7 +40,17 @@ from slowwave.matching.name_levels import LEVEL, NAME_LEVELS
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
 from slowwave.matching.questions import Question, QuestionPool, next_questions
-from slowwave.matching.review import FORESTS, REVIEW, Doubts, Judged, ReviewPair, forests, steps
+from slowwave.matching.review import (
+    FORESTS,
+    REVIEW,
+    Doubts,
+    Judged,
+    ReviewPair,
+    forests,
+    has_equal_identifier,
+    is_under_threshold,
+    steps,
+)
 from slowwave.matching.scores import OVERWHELMING, Scores
 from slowwave.matching.series import Series
 from slowwave.matching.thresholds import Aim
@@ -84,6 +96,7 @@ class Pair:
 class Matches:
     """What was decided. ``merges`` are clusters to merge now, ``review`` the pairs for a person, most telling first.
 
+    ``multimodal`` are clusters that are not merged, as the vectors of two members are too far apart.
     ``merge_links`` are the pairs that hold each cluster together, weakest last; ``thresholds`` the probability that a merge needed, by
     entity type; ``expected_false`` how many of these links are wrong if the probabilities are right; ``counts`` the denominators:
     rows, candidates by key, vetoes by reason, decisions; ``dropped`` what was left out of the search; ``model`` the weights.
@@ -91,6 +104,7 @@ class Matches:
 
     merges: tuple[tuple[str, ...], ...]
     review: tuple[ReviewPair, ...]
+    multimodal: tuple[tuple[str, ...], ...]
     merge_links: tuple[tuple[tuple[str, str], ...], ...]
     thresholds: Mapping[str, float]
     expected_false: float
@@ -266,6 +280,7 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
         good = np.flatnonzero(good)
         scores = scores.take(good)
         one_sided = vetoes.one_sided(x[good], y[good]) & (scores.name != LEVEL["explained"])
+        one_sided |= evidence.parted(x[good], y[good])
         other_word = _other_word(vetoes, x[good], y[good], scores)
         other_name = names.outvoted(x[good], y[good], scores)
         variant = _variant(task.variants, x[good], y[good], scores)
@@ -324,7 +339,7 @@ def _may(scores: Scores, names: OtherNames, i: Ints, j: Ints) -> Flags:
     learnt[persons] = names.compatible(i[persons], j[persons])
     learnt &= ~scores.far & ~((scores.opposed | scores.elsewhere) & ~scores.near & ~scores.personal)
     learnt = np.where(scores.learnt, learnt, seen & (scores.probability >= UNLEARNT))
-    return (learnt | scores.corrected) & ~scores.contested
+    return (learnt | scores.corrected) & ~scores.contested & ~is_under_threshold(scores)
 
 
 class _Groupable(NamedTuple):
@@ -383,6 +398,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
             two = two[~s.personal[two] | names.apart(x[at][two], y[at][two], known=True)]
             held &= ~_other_word(vetoes, x[at], y[at], s)
             held &= ~vetoes.one_sided(x[at], y[at]) | (s.name == LEVEL["explained"])
+            held &= ~evidence.parted(x[at], y[at])
             held[two] = False
             held &= ~_variant(task.variants, x[at], y[at], s) & ~ambiguous[x[at]] & ~ambiguous[y[at]]
             least = np.minimum(limits[population.kind[x[at]]], _AGREES)
@@ -437,8 +453,12 @@ def _decide(
     merge_links: dict[int, list[tuple[str, str]]] = {}
     for one, other in links:
         merge_links.setdefault(int(grown.label[one]), []).append((str(ids[one]), str(ids[other])))
-    labels = sorted(merge_links)
-    merges = tuple(tuple(sorted({id_ for pair in merge_links[label] for id_ in pair})) for label in labels)
+    multimodal = _multimodal(task, evidence, grown.label, told.label)
+    clusters_by_label = {
+        label: tuple(sorted({id_ for pair in found for id_ in pair})) for label, found in sorted(merge_links.items())
+    }
+    labels = [label for label in clusters_by_label if label not in multimodal]
+    merges = tuple(clusters_by_label[label] for label in labels)
     likely = doubts.probability(asked)
     review = tuple(
         ReviewPair(str(ids[a]), str(ids[b]), p, count)
@@ -446,12 +466,14 @@ def _decide(
     )
     apart = grown.label[i] != grown.label[j]
     counts["merge clusters"], counts["review pairs"] = len(merges), len(review)
+    counts["multimodal clusters"] = len(clusters_by_label) - len(labels)
     counts["doubtful pairs"] = int(apart.sum())
     counts["merged away"] = sum(len(m) - 1 for m in merges)
     counts["bridges refused"] = int(grown.refused[apart].sum())
     return Matches(
         merges=merges,
         review=review,
+        multimodal=tuple(ids for label, ids in clusters_by_label.items() if label in multimodal),
         merge_links=tuple(tuple(merge_links[label]) for label in labels),
         thresholds={population.type_name(k): float(limits[k]) for k in np.unique(population.kind[i]).tolist()},
         expected_false=round(expected_false + float((1 - scores.probability[grown.joined]).sum()), 2),
@@ -467,6 +489,33 @@ def _decide(
         _told=told.label,
         _answered=answered,
     )
+
+
+def _multimodal(task: _Task, evidence: Evidence, label: Ints, told: Ints) -> frozenset[int]:
+    """Return the labels of clusters in which two members have vectors farther apart than a cluster may have.
+
+    Members that an equal identifier or a person's answer joins are one entity whatever their vectors. Cost: a look at each pair of members
+    that have vectors.
+    """
+    rows = np.flatnonzero(task.population.vector >= 0)
+    rows = rows[np.argsort(label[rows], kind="stable")]
+    _, first, size = np.unique(label[rows], return_index=True, return_counts=True)
+    pairs = [
+        (start + a, start + b)
+        for start, n in zip(first[size > 1].tolist(), size[size > 1].tolist(), strict=True)
+        for a in range(n)
+        for b in range(a + 1, n)
+    ]
+    at = np.array(pairs, np.int64).reshape(-1, 2)
+    x, y = np.minimum(rows[at[:, 0]], rows[at[:, 1]]), np.maximum(rows[at[:, 0]], rows[at[:, 1]])
+    x, y = x[told[x] != told[y]], y[told[x] != told[y]]
+    least = task.settings.operations.recompute_centroids.min_intra_cluster_cosine
+    found: set[int] = set()
+    for part in _chunks(len(x)):
+        scores = evidence.score(x[part], y[part])
+        apart = (scores.cosine < least) & ~has_equal_identifier(scores)
+        found.update(label[x[part]][apart].tolist())
+    return frozenset(found)
 
 
 def _unique_sources(population: Population, settings: Settings) -> Flags:

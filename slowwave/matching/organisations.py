@@ -2,8 +2,10 @@
 
 "Univ. of Harrow, Harrow, U.K." and "University of Harrow" name one university; "Department of Physics, University of Harrow" names a part
 of it, which is another thing, and so are "Harrow State University", a firm of another legal form ("Harrow AG", "Harrow GmbH") and a
-branch in another town. A name is read into its core, its part, its legal forms and its places. Where commas are missing, words at the
-end are places when other names of the type have them as such.
+branch in another town. An institution whose own name has a place ("Polytechnic of Arden") and one of that name at another place
+("Polytechnic of Arden-Westbrook", a campus) are two as well, and so is what calls itself a campus or a branch. A name is read into its
+core, its part, its legal forms and its places. Where commas are missing, words at the end are places when other names of the type have
+them as such.
 
 Types are told by what they hold: one of whose names fewer than ``_SHARE`` are those of organisations is left alone. The words stand in
 ``organisations.toml``.
@@ -45,6 +47,7 @@ class Words(NamedTuple):
 
     heads: frozenset[str]
     units: frozenset[str]
+    branches: frozenset[str]
     small: frozenset[str]
     short: Mapping[str, str]
     legal: Mapping[str, str]
@@ -52,21 +55,24 @@ class Words(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A name that was read: ``core`` and ``unit`` in full words, the families of its legal forms, its places from near to far."""
+    """A name that was read: ``core`` and ``unit`` in full words, the families of its legal forms, its places from near to far, and the
+    place that its core names itself."""
 
     core: tuple[str, ...]
     unit: tuple[str, ...]
     legal: frozenset[str]
     places: tuple[str, ...]
+    seat: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Organisations:
     """``number`` (n,) numbers the organisation, or part of one, that each name is read as, -1 where it is none; ``read`` holds the
-    legal forms and places of each folded name."""
+    legal forms and places of each folded name; ``branch`` (n,): the name calls itself a campus or a branch."""
 
     number: Ints
     text: Ints
+    branch: Flags
     read: Sequence[Read | None]
 
     @classmethod
@@ -74,6 +80,7 @@ class Organisations:
         """Read the names of all types that hold organisations: some 20 µs a distinct name."""
         n = len(population)
         number, text = np.full(n, -1, np.int64), np.zeros(n, np.int64)
+        branch = np.zeros(n, bool)
         found: list[Read | None] = [None]
         numbers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], int] = {}
         for kind in np.unique(population.kind).tolist():
@@ -81,6 +88,7 @@ class Organisations:
             if not _holds_organisations([str(t) for t in population.names.folded[rows[:: -(-len(rows) // _SAMPLE)]]]):
                 continue
             names: dict[str, list[int]] = {}
+            branch[rows] = [not vocabulary().branches.isdisjoint(str(t).split()) for t in population.names.folded[rows]]
             for row in rows.tolist():
                 if len(name := population.display_names[row]) <= LONGEST:
                     names.setdefault(name, []).append(row)
@@ -89,16 +97,24 @@ class Organisations:
                     text[names[name]] = len(found)
                     number[names[name]] = numbers.setdefault((kind, read.core, read.unit), len(numbers))
                     found.append(read)
-        return cls(number, text, found)
+        return cls(number, text, branch, found)
 
     def same(self, i: Ints, j: Ints) -> Flags:
         """Whether the names of pairs (p,) are those of one organisation: neither legal forms nor places speak against it."""
-        found = (self.number[i] == self.number[j]) & (self.number[i] >= 0)
+        found = (self.number[i] == self.number[j]) & (self.number[i] >= 0) & (self.branch[i] == self.branch[j])
         at = np.flatnonzero(found & (self.text[i] != self.text[j]))
         texts = np.sort(np.stack([self.text[i[at]], self.text[j[at]]]), axis=0)
         pairs, inverse = np.unique(texts, axis=1, return_inverse=True)
         good = np.array([_agree(self.read[a], self.read[b]) for a, b in pairs.T.tolist()], bool)
         found[at] = good[inverse.ravel()]
+        return found
+
+    def parted(self, i: Ints, j: Ints) -> Flags:
+        """Return which pairs (p,) are an institution and its campus or branch, as far as their names say."""
+        found = self.branch[i] != self.branch[j]
+        at = np.flatnonzero((self.number[i] == self.number[j]) & (self.number[i] >= 0) & (self.text[i] != self.text[j]))
+        for k, a, b in zip(at.tolist(), self.text[i[at]].tolist(), self.text[j[at]].tolist(), strict=True):
+            found[k] |= _is_elsewhere(self.read[a], self.read[b])
         return found
 
 
@@ -151,8 +167,9 @@ def _read(parts: Sequence[tuple[str, ...]], places: Set[str]) -> Read | None:
         del core[-cut:]
     where = at_end + where
     told = tuple(w for w in core if w not in words.small)
+    seat = next((" ".join(core[k + 1 :]) for k in range(len(core) - 1, 0, -1) if core[k] in words.small), "")
     part = tuple(w for w in (unit[0] if unit else ()) if w not in words.small)
-    return Read(told, part, legal, tuple(words.lands.get(place, place) for place in where)) if told else None
+    return Read(told, part, legal, tuple(words.lands.get(place, place) for place in where), seat) if told else None
 
 
 def _place_at_end(core: Sequence[str], places: Set[str], cut: bool) -> int:
@@ -181,12 +198,24 @@ def _identifies(core: tuple[str, ...]) -> bool:
 def _agree(a: Read | None, b: Read | None) -> bool:
     if a is None or b is None or (a.legal and b.legal and a.legal.isdisjoint(b.legal)):
         return False
+    if _is_elsewhere(a, b):
+        return False
     lands = {*vocabulary().lands.values(), *known_names().lands}
     for far in (True, False):
         here, there = ({place for place in read.places if (place in lands) == far} for read in (a, b))
         if here and there and here.isdisjoint(there) and not any(near(x, y) for x in here for y in there):
             return False
     return True
+
+
+def _is_elsewhere(a: Read | None, b: Read | None) -> bool:
+    """Whether one of two names of a core states another near place than the core itself ("of Arden"), and the other one states none."""
+    if a is None or b is None or not a.seat or is_known(a.seat):
+        return False
+    lands = {*vocabulary().lands.values(), *known_names().lands}
+    here, there = ({p for p in read.places if p not in lands} for read in (a, b))
+    stated = here or there
+    return bool(stated) and not (here and there) and not any(p == a.seat or near(p, a.seat) for p in stated)
 
 
 def _parts(name: str) -> list[str]:
@@ -228,5 +257,11 @@ def vocabulary() -> Words:
     legal = {word: family for family, words in read["legal"].items() for word in words}
     lands = {form: land for land, forms in read["lands"].items() for form in (land, *forms)}
     return Words(
-        frozenset(read["heads"]), frozenset(read["units"]), frozenset(read["small"]), read["short"], legal, lands
+        frozenset(read["heads"]),
+        frozenset(read["units"]),
+        frozenset(read["branches"]),
+        frozenset(read["small"]),
+        read["short"],
+        legal,
+        lands,
     )

@@ -38,7 +38,7 @@ DOUBTED: Final = 0.95
 """Probability beyond which no pair is believed that a rule keeps for a person: about as many were right on the generated sets."""
 
 CONTESTED: Final = "One identifier is equal, another is in conflict."
-ONE_SIDED: Final = "One name says more than the other: a number, a date or the like."
+ONE_SIDED: Final = "One name says more than the other: a number, a date, a place or the like."
 OTHER_WORD: Final = "The names differ in a word by a few letters, and both are words."
 OTHER_NAME: Final = (
     "Each name has a word that the other has in no form; what else agrees, a household or a company shares."
@@ -50,12 +50,35 @@ UNDATED: Final = "The title recurs, and a row that states no date could be of se
 REFUSED: Final = "It would join two groups of rows that do not all agree with each other."
 OPPOSED: Final = "The names agree, but as many attributes differ as are the same."
 FAR: Final = "Names or attributes agree, but the meanings are far apart."
+UNDER_THRESHOLD: Final = "Names or attributes agree, but the cosine is under the threshold of the type."
 SPOKEN_AGAINST: Final = "The names or the wording agree, but what else is known speaks against it."
 
 CONTRADICTORY: Final = frozenset(
-    (CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_NAME, OTHER_VARIANT, UNDATED, REFUSED, OPPOSED, FAR, SPOKEN_AGAINST)
+    (
+        CONTESTED,
+        ONE_SIDED,
+        OTHER_WORD,
+        OTHER_NAME,
+        OTHER_VARIANT,
+        UNDATED,
+        REFUSED,
+        OPPOSED,
+        FAR,
+        UNDER_THRESHOLD,
+        SPOKEN_AGAINST,
+    )
 )
 """Those of which no answer about others settles one."""
+
+
+def has_equal_identifier(scores: Scores) -> Flags:
+    """Return which pairs have an equal identifier and names that mean the same: evidence that no distance between vectors outweighs."""
+    return scores.identified & (scores.name >= LEVEL["acronym"])
+
+
+def is_under_threshold(scores: Scores) -> Flags:
+    """Return which pairs have vectors whose cosine is under the threshold of their type, and no equal identifier that bears them out."""
+    return ~np.isnan(scores.cosine) & ~scores.near & ~has_equal_identifier(scores)
 
 
 class ReviewPair(NamedTuple):
@@ -166,6 +189,8 @@ class Doubts:
                 return "There is no vector to compare, and no identifier that settles it."
             if not (scores.near[at] and scores.name[at] >= LEVEL["initials"]):
                 return "Names or vectors agree, not both enough."
+        elif is_under_threshold(scores)[at]:
+            return UNDER_THRESHOLD
         if scores.probability[at] < REVIEW:
             return SPOKEN_AGAINST
         return "The evidence is short of what a merge needs."

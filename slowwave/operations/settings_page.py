@@ -93,7 +93,7 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "dedupe_entities_default_threshold",
             "0.90",
             "operations.dedupe_entities.default_threshold",
-            "Decides where a type has too few rows to learn weights; else it is asked of pairs that disagree in something.",
+            "Under it a pair is a question, with learnt weights as well, unless names that mean the same have an equal identifier.",
         ),
         Seed(
             "dedupe_entities_per_type_thresholds", "{}", "operations.dedupe_entities.per_type_thresholds", "Likewise."

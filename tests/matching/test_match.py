@@ -16,6 +16,7 @@ from benchmarks import hard_negatives
 from slowwave.config.settings import Settings
 from slowwave.matching.evidence import Labelled
 from slowwave.matching.match import Matches, match
+from slowwave.matching.review import UNDER_THRESHOLD
 
 FEBRL = Path(__file__).parents[2] / "../shared/data/er/febrl1.csv"
 
@@ -363,3 +364,106 @@ def test_labels_of_people_move_the_next_night() -> None:
     other = [c for c in before.merges if len(c) == 2][50]
     weights = [sum(float(str(s["weight"])) for s in m.explain(*other).waterfall) for m in (before, after)]
     assert weights[1] < weights[0] - 0.5
+
+
+def many_persons(**attributes: object) -> tuple[list[dict[str, object]], np.ndarray]:
+    """300 persons, and second rows of 64 of them: 60 at a cosine of .97, one each at .95, .85, .5 and .1."""
+    given = (
+        "Anna",
+        "Boris",
+        "Clara",
+        "Derek",
+        "Elif",
+        "Farid",
+        "Greta",
+        "Hanno",
+        "Irina",
+        "Jonas",
+        "Keiko",
+        "Lorenz",
+        "Mirja",
+        "Nadim",
+        "Olena",
+    )
+    family = (
+        "Abt",
+        "Borg",
+        "Ceylan",
+        "Dorn",
+        "Egge",
+        "Fuchs",
+        "Grau",
+        "Hoxha",
+        "Iqbal",
+        "Jung",
+        "Kral",
+        "Lind",
+        "Mott",
+        "Nowak",
+        "Ortiz",
+        "Paz",
+        "Quist",
+        "Rossi",
+        "Stahl",
+        "Tamm",
+    )
+    names = [f"{g} {f}" for g in given for f in family]
+    random = np.random.default_rng(7)
+    first = random.normal(size=(300, 128))
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    cosines = np.array([0.97] * 60 + [0.95, 0.85, 0.5, 0.1])
+    other = random.normal(size=(64, 128))
+    other -= (other * first[:64]).sum(axis=1, keepdims=True) * first[:64]
+    other /= np.linalg.norm(other, axis=1, keepdims=True)
+    second = cosines[:, None] * first[:64] + np.sqrt(1 - cosines**2)[:, None] * other
+    rows = [entity(f"a{k:03}", name, "PERSON") for k, name in enumerate(names)]
+    rows += [entity(f"b{k:03}", name, "PERSON") for k, name in enumerate(names[:64])]
+    for row in (*rows[:64], *rows[300:]):
+        row["attributes"] = json.dumps({k: f"{row['name']}@{v}".replace(" ", ".") for k, v in attributes.items()})
+    return rows, np.concatenate([first, second]).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("settings", "least"),
+    [
+        ({}, 0.9),
+        ({"dedupe_entities_per_type_thresholds": {"PERSON": 0.96}}, 0.96),
+        ({"dedupe_entities_per_type_thresholds": {"person": 0.99}}, 0.99),
+        ({"dedupe_entities_default_threshold": 0.96}, 0.96),
+    ],
+)
+def test_pair_under_the_threshold_is_a_question_with_learnt_weights(settings: dict[str, object], least: float) -> None:
+    """The threshold of a type guards its merges however sure the learnt weights are (K7, K10, K11)."""
+    rows, matrix = many_persons()
+    found = match(table(rows), Settings.model_validate(settings), matrix=matrix, rows=np.arange(len(rows)))
+    cosines = [found.explain(*pair).cosine or 0.0 for pair in found.merges]
+    assert len(found.merges) == (0 if least > 0.97 else 60 if least > 0.95 else 61)
+    assert all(cosine >= least - 1e-4 for cosine in cosines)
+    asked = {(p.a, p.b) for p in found.review}
+    assert ("a061", "b061") in asked
+    assert found.explain("a061", "b061").reason == UNDER_THRESHOLD
+
+
+def test_equal_identifier_merges_under_the_threshold() -> None:
+    """An e-mail address that only these two rows have is evidence that a cosine does not outweigh, with learnt weights as without."""
+    rows, matrix = many_persons(email="mail.example")
+    found = match(table(rows), Settings(), matrix=matrix, rows=np.arange(len(rows)))
+    assert ("a061", "b061") in found.merges
+
+
+def test_multimodal_cluster_is_reported_and_not_merged() -> None:
+    """Three rows of one name, of which the outer ones lie far apart although each is near the middle one (K15)."""
+    rows, matrix = many_persons()
+    apart = 2 * np.arccos(0.93)
+    third = np.cos(apart) * matrix[0] + np.sin(apart) * (matrix[300] - 0.97 * matrix[0]) / np.sqrt(1 - 0.97**2)
+    middle = np.cos(apart / 2) * matrix[0] + np.sin(apart / 2) * (matrix[300] - 0.97 * matrix[0]) / np.sqrt(1 - 0.97**2)
+    matrix[300] = middle
+    rows.append({**rows[0], "id": "c000"})
+    matrix = np.concatenate([matrix, third[None]]).astype(np.float32)
+    found = match(table(rows), Settings(), matrix=matrix, rows=np.arange(len(rows)))
+    assert found.multimodal == (("a000", "b000", "c000"),)
+    assert found.counts["multimodal clusters"] == 1
+    assert not {"a000", "b000", "c000"} & {id_ for ids in found.merges for id_ in ids}
+    loose = Settings.model_validate({"centroid_min_intra_cluster_cosine": 0.7})
+    together = match(table(rows), loose, matrix=matrix, rows=np.arange(len(rows)))
+    assert (together.multimodal, ("a000", "b000", "c000") in together.merges) == ((), True)

@@ -99,3 +99,25 @@ def test_bare_names_of_organisations_merge() -> None:
         )
     )
     assert found.merges == (("000", "001", "002"),)
+
+
+@pytest.mark.parametrize(
+    ("whole", "campus"),
+    [
+        ("Polytechnic of Brunmere", "Polytechnic of Brunmere-Kestwick"),
+        ("Polytechnic of Brunmere", "Polytechnic of Brunmere, Kestwick"),
+        ("University of Brunmere, Sweden", "Univ. of Brunmere, Kestwick, Sweden"),
+        ("Veldran Museum", "Veldran Museum, Kestwick Branch"),
+        ("University of Brunmere", "University of Brunmere Campus Kestwick"),
+    ],
+)
+def test_institution_and_its_campus_are_a_question_at_most(whole: str, campus: str) -> None:
+    """A place behind a name that has its own place is no address (J5), even where an equal identifier bears the pair out."""
+    assert not same(whole, campus)
+    assert not same(campus, whole)
+    found = Organisations.of(Population.of(table(whole, campus)))
+    assert found.parted(np.array([0]), np.array([1]))[0]
+    given = table(whole, campus)
+    urls = ['{"url": "https://veldran.example"}'] * 2 + ["{}"] * (len(given) - 2)
+    merges = match_entities(given.append_column("attributes", pa.array(urls))).merges
+    assert not any({"000", "001"} <= set(ids) for ids in merges)

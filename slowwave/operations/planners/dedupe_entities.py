@@ -6,7 +6,8 @@ models are at hand, they are asked about the doubtful pairs first.
 
 Propose merges of live entities, and pairs for review.
 
-The survivor is the pinned one, else the one with most mentions, else the earliest, else the smallest id. Every entity stands
+The survivor is the pinned one, else the one with most mentions, else the earliest, else the smallest id; its name is chosen apart from that
+(``slowwave.matching.best_names``). Every entity stands
 in one item at most: a pair of which one row is merged tonight waits for the night after.
 """
 
@@ -96,8 +97,8 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
     """Entities that are one thing under several names: *merge* where the evidence agrees, *review* where a person should look.
 
     Vectors alone never merge, and a pair with differing numbers, dates, versions or identifiers is never merged, nor one that
-    a person rejected before. What people approved, rejected or undid teaches the weights. The survivor keeps every alias, source,
-    counter and attribute, and gets its vector at once. The plan shows the evidence of its weakest merges step by step.
+    a person rejected before. What people approved, rejected or undid teaches the weights. The survivor gets the best of the names and its
+    vector at once, and keeps every alias, source, counter and attribute. The plan shows the evidence of its weakest merges step by step.
     """
     snapshot = inputs.snapshot
     matches, crossed = _match(inputs), _of_other_types(inputs)
@@ -310,6 +311,7 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, Fields]) -> Report:
         findings=(
             *((Finding(flood, severity="warning"),) if flood else ()),
             *_thresholds(matches),
+            *_multimodal(inputs, matches),
             *(Finding(f"Left out of the search: {text}.", severity="info") for text in matches.dropped),
             *(Finding(sentence, severity="info") for sentence in work.judged.sentences),
             *_waiting(work.waiting),
@@ -343,6 +345,20 @@ def _thresholds(matches: Matches) -> tuple[Finding, ...]:
         if opinions_text
         else ()
     )
+
+
+def _multimodal(inputs: Inputs, matches: Matches) -> Iterable[Finding]:
+    """One finding for each cluster that is not merged because its vectors are too far apart, at most ``_SOURCES``."""
+    least = inputs.settings.operations.recompute_centroids.min_intra_cluster_cosine
+    for ids in matches.multimodal[:_SOURCES]:
+        yield Finding(
+            f"{len(ids):,} entities have names and attributes of one entity, but two of their vectors have a cosine under {least:g}: "
+            "they are not merged. Compare their descriptions, and merge those that are one entity by hand.",
+            rows=ids,
+            severity="warning",
+        )
+    if (more := len(matches.multimodal) - _SOURCES) > 0:
+        yield Finding(f"{more:,} more clusters are not merged for the same reason.", severity="warning")
 
 
 def _flood(inputs: Inputs, merged_away: int, doubtful: int, rows: int) -> str:
