@@ -34,7 +34,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "entities": frozenset(
                 {"source_chunk_ids", "source_document_ids", "attributes", "description", "confidence", "pinned"}
                 | {"mention_count", "state", "merged_into", "invalidated_at", "invalidated_by", "valid_from"}
-                | {"entity_type"}
+                | {"entity_type", "name"}
             ),
             "relationships": frozenset({"source_entity_id", "target_entity_id", "invalidated_at", "invalidated_by"})
             | {

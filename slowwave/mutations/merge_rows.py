@@ -1,10 +1,10 @@
 """``merge_rows``: one entity absorbs others that are the same thing.
 
-The survivor takes the union of provenance (cleaned of dead references), attributes and counters, and optionally a vector; the
-absorbed rows are invalidated in system time and point at it. Every relationship of an absorbed row, live or not, has the endpoint
-that named it rewritten, and only that endpoint, so that two merges may share an edge; edges inside the cluster are
-invalidated, and those that the merge makes parallel become one (``parallel_edges``). ``valid_to`` is never written: the world did
-not change.
+The survivor gets the best of the names (``slowwave.matching.best_names``), unless it is pinned, and keeps the others as aliases. It takes
+the union of provenance (cleaned of dead references), attributes and counters, and optionally a vector; the absorbed rows are invalidated in
+system time and point at it. Every relationship of an absorbed row, live or not, has the endpoint that named it rewritten, and only that
+endpoint, so that two merges may share an edge; edges inside the cluster are invalidated, and those that the merge makes parallel become
+one (``parallel_edges``). ``valid_to`` is never written: the world did not change.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from slowwave.errors import Refused
+from slowwave.matching.best_names import NameCandidate, choose_name
 from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Value, Write
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.parallel_edges import EDGE_COLUMNS, ENDPOINTS, fold
@@ -30,7 +31,7 @@ from slowwave.snapshots.snapshot import Snapshot
 
 _SEEN: Final = (
     *("external_id", "name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids"),
-    *("mention_count", "state", "merged_into", "valid_from", "valid_to", "invalidated_at", "invalidated_by"),
+    *("mention_count", "pinned", "state", "merged_into", "valid_from", "valid_to", "invalidated_at", "invalidated_by"),
 )
 OTHER_VALUES: Final = "other_values"
 """Attribute of a survivor under which the values of absorbed rows stand, by name, where it keeps another: ``{"price": [9.5]}``."""
@@ -42,12 +43,16 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A cluster: ``keep`` absorbs ``absorb``; ``vector`` (d,) becomes the survivor's, and ``entity_type`` its type, when given."""
+    """A cluster: ``keep`` absorbs ``absorb``; ``vector`` (d,) becomes the survivor's, and ``entity_type`` its type, when given.
+
+    ``name`` becomes the survivor's name; without one the best of the names does.
+    """
 
     keep: str
     absorb: tuple[str, ...]
     vector: np.ndarray | None = None
     entity_type: str = ""
+    name: str = ""
 
 
 def survivor_first(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -60,6 +65,28 @@ def survivor_first(rows: Iterable[Mapping[str, Any]]) -> list[str]:
         return (not r["pinned"], -int(r["mention_count"]), r["valid_from"] or r["recorded_at"] or _LATEST, r["id"])
 
     return [r["id"] for r in sorted(rows, key=rank)]
+
+
+def survivor_name(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the name that the survivor of a merge gets; ``rows`` are the entities that become one, the survivor first.
+
+    A pinned survivor keeps its name. Rows have ``name``, ``pinned``, ``description``, ``attributes``, ``mention_count``,
+    ``source_chunk_ids`` and ``source_document_ids``.
+    """
+    if rows[0]["pinned"]:
+        return str(rows[0]["name"])
+    return choose_name(
+        [
+            NameCandidate(
+                str(row["name"]),
+                max(
+                    int(row["mention_count"]), *(len(row[c] or ()) for c in ("source_chunk_ids", "source_document_ids"))
+                ),
+                f"{row['description'] or ''} {row['attributes']}",
+            )
+            for row in rows
+        ]
+    )
 
 
 def merge_rows(snapshot: Snapshot, merges: Sequence[Merge]) -> list[Mutation]:
@@ -102,7 +129,9 @@ def _one(
     for id_ in (merge.keep, *absorb):
         if entities[id_]["invalidated_at"] is not None:
             raise Refused(f"Entity {id_} is already retired; a merge takes live rows only.")
-    writes, guards = _survivor(keep, [entities[a] for a in absorb], live, merge.entity_type)
+    everyone = [keep, *(entities[a] for a in absorb)]
+    name = merge.name or survivor_name(everyone)
+    writes, guards = _survivor(everyone, live, merge.entity_type, name)
     for a in absorb:
         writes += _retire(a, entities[a], merge.keep)
         incident = tuple(sorted({str(e["id"]) for e in edges.get(a, ())}))
@@ -121,8 +150,8 @@ def _one(
     writes, guards = writes + folding, guards + resting
     folded |= met
     inserts: list[Insert] = []
-    known = {str(keep["name"]), *aliases.get(merge.keep, ())}
-    for a in absorb:
+    known = {name, *aliases.get(merge.keep, ())}
+    for a in (merge.keep, *absorb):
         for alias in (str(entities[a]["name"]), *aliases.get(a, ())):
             if alias not in known:
                 known.add(alias)
@@ -145,14 +174,16 @@ _ABSORBED: Final = (*_CONTENT, "valid_from", "valid_to", RELATIONSHIPS)
 
 
 def _survivor(
-    keep: Fields, absorbed: list[Fields], live: Mapping[str, frozenset[str]], entity_type: str
+    everyone: Sequence[Fields], live: Mapping[str, frozenset[str]], entity_type: str, name: str
 ) -> tuple[list[Write], list[Guard]]:
-    """The survivor's cells: written where they change, guarded where they stay."""
-    everyone = [keep, *absorbed]
+    """The survivor's cells: written where they change, guarded where they stay. Its name is guarded either way, as a merge is remembered
+    by the names of its members."""
+    keep, *absorbed = everyone
     after: Fields = {
         column: tuple(dict.fromkeys(i for e in everyone for i in as_ids(e[column]) if i in live[column]))
         for column in live
     }
+    after["name"] = name
     after["entity_type"] = entity_type or keep["entity_type"]
     after["attributes"] = _attributes(keep, absorbed)
     after["description"] = keep["description"] or max((str(e["description"] or "") for e in absorbed), key=len)
@@ -164,7 +195,11 @@ def _survivor(
     mentions = sum(int(str(e["mention_count"])) for e in absorbed)
     if mentions:
         writes.append(Write(Cell("entities", id_, "mention_count"), "add", None, mentions))
-    stay = [c for c in (*_CONTENT, "valid_from", "valid_to", "invalidated_at", "merged_into") if c not in changed]
+    stay = [
+        c
+        for c in (*_CONTENT, "valid_from", "valid_to", "invalidated_at", "merged_into")
+        if c not in changed or c == "name"
+    ]
     return writes, [Guard.on("entities", id_, keep, stay)]
 
 

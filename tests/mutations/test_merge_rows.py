@@ -225,3 +225,30 @@ def test_dory_entities_that_share_an_alias_merge_without_a_clash() -> None:
     (mutation,) = merge_rows(snapshot, [Merge(ANNA, (ANNE,))])
     told = [insert.values for insert in mutation.inserts if insert.table == "entity_aliases"]
     assert [(values["entity_id"], values["alias"]) for values in told] == [(ANNA, "Anne Berg"), (ANNA, "Annie")]
+
+
+def named(*names: str, **first: object) -> Snapshot:
+    """Entities of these names; the first one has most mentions."""
+    rows = [{"id": uid(n), "name": n, "mention_count": 9 - k} for k, n in enumerate(names)]
+    rows[0].update(first)
+    return make_snapshot(entities=rows)
+
+
+def test_survivor_gets_the_better_name_and_keeps_its_own_as_alias() -> None:
+    """The row with most mentions survives; the name is chosen apart from it (F6), and other items may not write the cell."""
+    (merge,) = merge_rows(
+        named("DGS", "Dangerous Goods Segregation"), [Merge(uid("DGS"), (uid("Dangerous Goods Segregation"),))]
+    )
+    (write,) = [w for w in merge.writes if w.cell.column == "name"]
+    assert (write.cell.row, write.seen, write.value) == (uid("DGS"), "DGS", "Dangerous Goods Segregation")
+    assert [i.values["alias"] for i in merge.inserts] == ["DGS"]
+    assert (uid("DGS"), "name", "DGS") in [(c.row, c.column, seen) for c, seen in merge.seen()]
+
+
+@pytest.mark.parametrize(("first", "name"), [({"pinned": True}, ""), ({}, "DGS")])
+def test_survivor_keeps_its_name_when_it_is_pinned_or_the_name_is_given(first: dict[str, object], name: str) -> None:
+    """A pin and a reviewer's choice are decisions of a person."""
+    full = "Dangerous Goods Segregation"
+    (merge,) = merge_rows(named("DGS", full, **first), [Merge(uid("DGS"), (uid(full),), name=name)])
+    assert [w for w in merge.writes if w.cell.column == "name"] == []
+    assert [i.values["alias"] for i in merge.inserts] == [full]

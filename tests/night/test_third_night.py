@@ -12,7 +12,7 @@ from slowwave.night.night import run_night
 from slowwave.operations import PLANNERS
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
-from tests.memories import ago
+from tests.memories import ago, recalls_of_nothing, remember
 from tests.toy import memories, toy
 
 SAID = (
@@ -65,6 +65,7 @@ def test_a_third_night_is_empty(store: Store, every: bool) -> None:
     """What waits for another item of its row is done in the second night; two operations follow the age of a memory, later as well."""
     switches = {name: {"enabled": True} for name in PLANNERS} if every else {}
     toy(store, "toy", rows(), operations=switches)
+    remember(store, "toy", recall_events=recalls_of_nothing("toy", 20))
     first, second, *later = (planned(store, day) for day in range(4))
     expected = {"absolutize_dates", "archive_small_talk", "dedupe_memories", "promote_memories", "resolve_conflicts"}
     assert expected | {"consolidate_clusters" if every else "mark_ended_statements"} <= first

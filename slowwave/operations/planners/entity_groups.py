@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from slowwave.language.embedder import entity_text
 from slowwave.matching.judge import PairVerdict
 from slowwave.matching.match import Matches, Pair
-from slowwave.mutations.merge_rows import survivor_first
+from slowwave.mutations.merge_rows import survivor_first, survivor_name
 from slowwave.operations.inputs import Inputs
 from slowwave.operations.planners.recompute_centroids import centroid_decision
 from slowwave.snapshots.snapshot import Snapshot
@@ -45,7 +45,7 @@ class Group:
 def read_rows(snapshot: Snapshot, ids: set[str]) -> dict[str, Fields]:
     """Id → what items tell of a live entity."""
     live = snapshot.live("entities")
-    wanted = ("id", "name", "entity_type", "description", "attributes", "source_chunk_ids")
+    wanted = ("id", "name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids")
     ranked = ("mention_count", "pinned", "valid_from", "recorded_at")
     found = live.filter(pc.is_in(live["id"], value_set=pa.array(sorted(ids), pa.string())))
     return {r["id"]: r for r in found.select([*wanted, *ranked]).to_pylist()}
@@ -103,10 +103,11 @@ def new_vectors(
 
 
 def _text(group: Group, rows: Mapping[str, Fields]) -> str:
-    """The survivor's text after the merge: a survivor without a description takes the longest of the absorbed ones."""
+    """The survivor's text after the merge: the best name, and for a survivor without a description the longest of the absorbed ones."""
     keep = rows[group.keep]
     absorbed = (str(rows[a]["description"] or "") for a in sorted(group.absorb))
-    return entity_text(keep["name"], keep["entity_type"], keep["description"] or max(absorbed, key=len))
+    name = survivor_name([rows[id_] for id_ in (group.keep, *sorted(group.absorb))])
+    return entity_text(name, keep["entity_type"], keep["description"] or max(absorbed, key=len))
 
 
 def evidence_of(group: Group, rows: Mapping[str, Fields], decision: str) -> dict[str, object]:

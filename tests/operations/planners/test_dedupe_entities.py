@@ -77,7 +77,9 @@ def test_a_merge_is_whole_and_survives_json() -> None:
     assert item.sources[1] == chunks[11]["id"]  # members take turns
     assert uid("gone") not in item.sources
     assert any(w.cell.table == "entity_vectors" for w in item.mutation.writes)
-    assert [i.values["alias"] for i in item.mutation.inserts] == ["OpenTelemetry"]
+    (renamed,) = [w for w in item.mutation.writes if w.cell.column == "name"]
+    assert (renamed.cell.row, renamed.seen, renamed.value) == (uid("Open Telemetry"), "Open Telemetry", "OpenTelemetry")
+    assert [i.values["alias"] for i in item.mutation.inserts] == ["Open Telemetry"]
     again = Item.from_json(json.loads(json.dumps(item.to_json())))
     assert again == item
 
@@ -310,7 +312,7 @@ def test_far_names_are_embedded_again_in_one_call() -> None:
 
     given = snapshot(rows)
     (item,) = dedupe_entities(inputs(given, embed=embed)).items
-    assert calls == [["IBM (tool): A maker."]]
+    assert calls == [["International Business Machines (tool): A maker."]]
     assert item.evidence["centroid"] == "re_embed"
     (write,) = [w for w in item.mutation.writes if w.cell.table == "entity_vectors"]
     assert decode(str(write.value)).tolist() == around(3)
