@@ -3,13 +3,15 @@
 A pair is vetoed when its names contradict each other in a specific, when a decisive identifier is in conflict, or when the pair is
 a cannot-link of the caller (a recorded conflict, a rejection): nobody sees it. A pair of which one name states more ("PostgreSQL",
 "PostgreSQL 16") is not vetoed but one-sided: no score merges it, a person may. So is one whose names have the same words with other
-signs ("C", "C++"), while names that exchange roles ("A to B", "B to A") contradict each other. The rules are those of
+signs ("C", "C++"), and so are two names of code that are not the same letter by letter or not of one kind ("NIGHT_AGENT_ID",
+"night_agent"), while names that exchange roles ("A to B", "B to A") contradict each other. The rules are those of
 ``slowwave.texts.differences``, ``signs`` and ``roles``; here they meet arrays. Names that differ in a word by letters alone are looked at
 by ``other_words``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -37,6 +39,15 @@ IdPairs = Iterable[tuple[str, str]]
 SPECIFICS: Final = "specifics"
 IDENTIFIER: Final = "identifier"
 
+_CODE: Final = (
+    re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"),  # NIGHT_AGENT_ID, not NASA
+    re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?:\(\))?"),  # night_agent, not well-known
+    re.compile(  # ~/.harbour/config.yaml, not "A/B test" or "Node.js"
+        r"(?:~|\.{0,2})/\S+|(?:[\w.-]+/)+[\w.-]+\.\w{1,5}|[\w-][\w.-]*\.(?:cfg|conf|csv|env|ini|json|lock|md|py|sh|sql|toml|txt|ya?ml)"
+    ),
+)
+"""Kinds of names of code: constants and environment variables, identifiers, and paths."""
+
 _ONE_SIDED, _CONFLICT = 1, 2
 _NUMBER, _SET, _LETTERS, _TEXT = 1, 2, 3, 4
 _READ: Final = 16_384  # names whose specifics are kept while pairs are compared
@@ -51,7 +62,8 @@ class Vetoes:
     ``name`` (n,) numbers the distinct names, ``says`` (n,) what they say: 0 nothing, and equal numbers the same. ``sort`` (codes,): a lone
     whole number, a set of specifics, one with single letters, or one that cannot be compared without the other words of the name.
     ``alone`` (codes,): beside a name that says nothing it is one-sided. ``words`` (n,) numbers what names are but for the order of their
-    words, and ``spaced`` (n,) but for their spaces; ``signed`` (names,): a name has signs. ``cannot_link`` maps a reason to pair keys
+    words, and ``spaced`` (n,) but for their spaces; ``signed`` (names,): a name has signs; ``code`` (names,) is its kind of name of code, 0
+    for none. ``cannot_link`` maps a reason to pair keys
     i·n+j.
     """
 
@@ -63,6 +75,7 @@ class Vetoes:
     words: Ints
     spaced: Ints
     signed: NDArray[np.bool_]
+    code: NDArray[np.int8]
     folded: NDArray[np.object_]
     cannot_link: Mapping[str, Ints]
     read: Callable[[str], Specifics]
@@ -99,6 +112,7 @@ class Vetoes:
             alone=np.append(np.bool_(False), alone)[first],
             words=population.names.ordered,
             spaced=population.names.compact,
+            code=np.array([_code_kind(title) for title in numbers], np.int8),
             signed=np.array([may_have_signs(title) for title in numbers], np.bool_),
             folded=population.names.folded,
             cannot_link={reason: keys(pairs) for reason, pairs in cannot_link.items()},
@@ -125,8 +139,14 @@ class Vetoes:
         return np.select(forbidden, list(range(1, len(forbidden) + 1)), 0).astype(np.int8)
 
     def one_sided(self, i: Ints, j: Ints) -> NDArray[np.bool_]:
-        """(p,): one name states a specific that the other leaves out, and they contradict each other in none."""
-        return self._degrees(i, j) == _ONE_SIDED
+        """(p,): one name states a specific that the other leaves out, or is another name of code; they contradict each other in none."""
+        degrees = self._degrees(i, j)
+        return (degrees == _ONE_SIDED) | ((degrees == 0) & self._other_code(i, j))
+
+    def _other_code(self, i: Ints, j: Ints) -> NDArray[np.bool_]:
+        """Pairs (p,) of which one is a name of code and the other is not the same name, letter by letter, or one of another kind."""
+        a, b = self.code[self.name[i]], self.code[self.name[j]]
+        return ((a > 0) | (b > 0)) & ((self.spaced[i] != self.spaced[j]) | ((a > 0) & (b > 0) & (a != b)))
 
     def _degrees(self, i: Ints, j: Ints) -> NDArray[np.int8]:
         """0, ``_ONE_SIDED`` or ``_CONFLICT`` for each pair.
@@ -190,6 +210,11 @@ class Vetoes:
             one = difference(self.read(self.display_names[i]), self.read(self.display_names[j]))
             self.looked[key] = 0 if one is None else _CONFLICT if one.degree == "conflict" else _ONE_SIDED
         return self.looked[key]
+
+
+def _code_kind(title: str) -> int:
+    """Return the place in ``_CODE`` of the kind of code that a name is written as, from 1, or 0."""
+    return next((k for k, kind in enumerate(_CODE, 1) if kind.fullmatch(title)), 0)
 
 
 def _other_word(a: str, b: str) -> int:

@@ -40,6 +40,26 @@ def test_veto_numbers() -> None:
     assert verdict("Pier two", "Pier 2") == "free"
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("HARBOUR_CONFIG_YAML", "~/.harbour/config.yaml", "one-sided"),
+        ("night_agent", "NIGHT_AGENT_ID", "one-sided"),
+        ("NIGHT_AGENT", "night_agent", "one-sided"),
+        ("hash_name", "name_hash", "one-sided"),
+        ("src/config.yaml", "config.yaml", "one-sided"),
+        ("night_agent", "Night Agent Service", "one-sided"),
+        ("night_agent", "Night Agent", "free"),
+        ("night_agent", "night_agent", "free"),
+        ("A/B test", "AB test", "free"),
+        ("Vue.js", "Vue", "free"),
+    ],
+)
+def test_names_of_code_differ_by_a_letter_or_by_their_kind(a: str, b: str, expected: str) -> None:
+    """A variable and the path that it holds, an agent and the variable of its id are two (J5)."""
+    assert verdict(a, b) == expected
+
+
 def test_veto_versions() -> None:
     assert verdict("Python 3.11", "Python 3.12") == "forbidden"
     assert verdict("Python 3", "Python 3.11") == "one-sided"

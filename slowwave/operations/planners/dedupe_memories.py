@@ -16,6 +16,7 @@ importance, without small talk, newest start, smallest id; a pinned memory is ne
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -390,11 +391,22 @@ def _evidence(cluster: _Cluster) -> dict[str, object]:
         "names": [quote(r["text"], _QUOTED) for r in rows],
         "kind": rows[0]["kind"],
         "subject": rows[0]["subject"],
+        **_code_points(rows),
         "cosine": [round(c, 4) for _, c in near],
         "threshold": cluster.rule.threshold,
         "window_days": cluster.rule.window_days,
         "valid_from": [r["valid_from"] and r["valid_from"].isoformat() for r in rows],
     }
+
+
+def _code_points(rows: Sequence[_Fields]) -> dict[str, object]:
+    """The code points of subjects or texts that look the same and are written otherwise, as no person can see the difference."""
+    written: dict[str, object] = {}
+    for column in ("subject", "text"):
+        forms = list(dict.fromkeys(str(row[column] or "") for row in rows))
+        if len(forms) > 1 and len({unicodedata.normalize("NFC", form) for form in forms}) == 1:
+            written[f"{column}_forms"] = [quote(ascii(form)[1:-1], _QUOTED) for form in forms]
+    return written
 
 
 def _sources(rows: Sequence[_Fields], live_chunks: frozenset[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.matching.neighbours import FEW, neighbours, pairs_of
@@ -190,10 +191,10 @@ def _striped(matrix: NDArray[np.floating], places: Ints, rows: Ints, count: Ints
 
 
 def blocks(live: pa.Table) -> Ints:
-    """(n,): equal for memories that have all of ``ALIKE`` in common."""
+    """(n,): equal for memories that have all of ``ALIKE`` in common, composed letters being equal to decomposed ones."""
     code = np.zeros(len(live), np.int64)
     for column in ALIKE:
-        own = live[column].combine_chunks().dictionary_encode()
+        own = pc.utf8_normalize(live[column].combine_chunks(), form="NFC").dictionary_encode()
         mixed = code * max(len(own.dictionary), 1) + own.indices.to_numpy(zero_copy_only=False)
         _, code = np.unique(mixed, return_inverse=True)
     return code

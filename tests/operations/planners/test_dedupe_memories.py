@@ -424,3 +424,24 @@ def test_a_crowded_block_is_compared_and_bounded() -> None:
     tracemalloc.stop()
     assert len(found.items) == 200
     assert peak < 40_000_000
+
+
+@pytest.mark.parametrize("kind", ["event", "semantic"])
+def test_composed_and_decomposed_subjects_are_one_and_the_evidence_shows_both(kind: str) -> None:
+    """Equal texts about "Zoë" merge however her name is encoded (J6); nobody sees the difference, so its code points are shown."""
+    text = "Zo\u00eb keeps the boiler keys."
+    one = event("a", 1, text, kind=kind, subject="Zo\u00eb")
+    other = event("b", 2, text.replace("\u00eb", "e\u0308"), kind=kind, subject="Zoe\u0308")
+    (item,) = propose(one, other)[1].items
+    assert item.decision == "merge"
+    assert sorted(item.evidence["subject_forms"]) == ["Zo\\xeb", "Zoe\\u0308"]  # type: ignore[arg-type]
+    assert len(item.evidence["text_forms"]) == 2  # type: ignore[arg-type]
+    assert Item.from_json(item.to_json()) == item
+
+
+def test_subjects_that_differ_in_a_letter_never_merge_and_equal_ones_show_no_forms() -> None:
+    """Only the encoding is normalised: "Zoë" and "Zoe" stay two subjects."""
+    text = "She keeps the boiler keys."
+    assert propose(event("a", 1, text, subject="Zo\u00eb"), event("b", 2, text, subject="Zoe"))[1].items == ()
+    (item,) = propose(event("a", 1, text, subject="Zo\u00eb"), event("b", 2, text, subject="Zo\u00eb"))[1].items
+    assert "subject_forms" not in item.evidence
