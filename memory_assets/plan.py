@@ -44,8 +44,8 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
     """The night's plan: sealed under one hash, and proven before anyone sees it. Nothing is changed by it.
 
     Items that conflict wait for the next night. The probes simulate the plan and ask whether recall suffers, whether anything
-    said would be lost, how much changes, and whether a second night would find more to do. **Approve this plan** opens the
-    Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
+    said would be lost, how much changes, and whether a second night would find more to do. **Approve N items, leave M questions
+    open** opens the Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
     """
     from slowwave.night.inputs import read_inputs
     from slowwave.night.night import make_plan
@@ -87,7 +87,8 @@ def plan_metadata(page: "PlanPage", run_id: str, rule: ApprovalRule | None = Non
         "new_items": page.new_items,
         "carried_items": page.carried_items,
         "deferred_items": len(page.deferred),
-        "review_items": sum(decisions.get("review", 0) for decisions in page.counts.values()),
+        "decided_items": page.decided_items,
+        "questions": page.questions,
         **({"why": dg.MetadataValue.md(page.why())} if page.explained else {}),
         **({"items": table_metadata(page.items, _LISTED, SIDES)} if page.items else {}),
     }

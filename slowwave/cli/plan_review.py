@@ -333,6 +333,9 @@ def _ending(desk: _Desk) -> None:
         say(f"Reviewers contradict each other about item {item}.")
     name, hash_ = argument(desk.namespace), desk.plan.plan_hash[:12]
     command = f"{program()} plans review {name} --plan {hash_} --by {argument(desk.reviewer)}"
+    if counts.decided:
+        show = f"{program()} plans diff {name} --plan {hash_}"
+        suggest("Read each change first, also of the items that planners decided", show)
     if counts.decided and not counts.overruled:
         suggest(
             f"Sign it, with {counted(counts.decided, 'item that needs', 'items that need')} no person",

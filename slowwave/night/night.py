@@ -220,7 +220,7 @@ def make_plan(
         warnings = {name: [f for f in report.findings if f.severity != "info"] for name, report in reports.items()}
         write_findings(connection, snapshot.namespace_id, run_id, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
-    decided = Decisions()
+    decided, by_setting = Decisions(), None
     if state == "awaiting_approval" and not _only_looks(store, run_id):
         by_setting = approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)
         decided = decide_by_policies(store, snapshot.namespace, plan.plan_hash)
@@ -245,6 +245,7 @@ def make_plan(
         else (),
         held_back=made_of.not_planned,
         rejected=len(decided.rejected),
+        settled=decided.items().union(by_setting.item_ids if by_setting else ()),
     )
 
 

@@ -30,8 +30,8 @@ class Probes:
 class Night:
     """What a night produced. ``new_items`` is 0 when nothing is to be decided, and ``why_nothing`` has the sentences that say why;
     ``skipped`` says why there was none, and ``removed_store`` which store is connected no more, if that is why; ``held_back`` is how many
-    proposals are for no plan there, and why; ``rejected`` is how many questions accepted policies rejected. ``state`` is the plan's, see
-    ``slowwave.plans.states``.
+    proposals are for no plan there, and why; ``rejected`` is how many questions accepted policies rejected. ``settled`` are the
+    ids of the items that policies approved or rejected. ``state`` is the plan's, see ``slowwave.plans.states``.
     """
 
     namespace: str
@@ -49,6 +49,12 @@ class Night:
     why_nothing: tuple[str, ...] = ()
     held_back: tuple[int, str] = (0, "")
     rejected: int = 0
+    settled: frozenset[str] = frozenset()
+
+    def pending(self, *, questions: bool) -> int:
+        """Count the items of the plan that no policy settled: its questions, or the items that planners decided."""
+        items = self.plan.items if self.plan else ()
+        return sum((i.decision == "review") == questions and i.id not in self.settled for i in items)
 
     def to_json(self) -> dict[str, object]:
         """As the command line's ``--json`` shows it."""
@@ -60,6 +66,8 @@ class Night:
             "state": self.state,
             "new_items": self.new_items,
             "carried_items": self.carried_items,
+            "decided_items": self.pending(questions=False),
+            "questions": self.pending(questions=True),
             "rejected_items": self.rejected,
             "deferred_items": len(self.plan.deferred) if self.plan else 0,
             "items": per_operation(self.plan.items) if self.plan else {},

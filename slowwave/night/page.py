@@ -38,6 +38,8 @@ def page_of(night: Night, expiry_days: int, level: Level) -> PlanPage:
         level=level,
         new_items=night.new_items,
         carried_items=night.carried_items,
+        decided_items=night.pending(questions=False),
+        questions=night.pending(questions=True),
         counts=per_operation(plan.items),
         items=[_row(item, plan.questions.get(item.id), level) for item in _questions_first(plan.items)],
         deferred=plan.deferred,

@@ -55,7 +55,8 @@ class PlanPage:
     """What the page shows. ``counts`` is operation → decision → items, ``deferred`` item → the item that it conflicts with.
 
     ``explained`` is heading → what is explained under it, and how many items there are of that kind. ``proven`` are the sentences of the
-    probes, ``needs_force`` those of the probes that failed. ``why_nothing`` says why the plan has nothing new.
+    probes, ``needs_force`` those of the probes that failed. ``why_nothing`` says why the plan has nothing new. An approval of the plan
+    covers its ``decided_items`` and answers none of its ``questions``; items that policies settled are in neither.
     """
 
     namespace: str
@@ -66,6 +67,8 @@ class PlanPage:
     level: Level
     new_items: int
     carried_items: int
+    decided_items: int
+    questions: int
     counts: Mapping[str, Mapping[str, int]]
     items: Sequence[Mapping[str, object]]
     deferred: Mapping[str, str]
@@ -98,15 +101,21 @@ class PlanPage:
             rows = rows[:-1]
 
     def _verdict(self, approve_at: str) -> tuple[str, str]:
-        """What is to be decided, and how the summary ends."""
-        link = f"**[Approve this plan]({approve_at})**\n\n`{self.plan_hash}`"
+        """Say what is to be decided, and how the summary ends."""
+        decided = counted(self.decided_items, "item")
+        asked = counted(self.questions, "question")
+        left = f", leave {asked} open" if self.questions else ""
+        link = f"**[Approve {decided}{left}]({approve_at})**\n\n`{self.plan_hash}`"
+        if not self.decided_items:
+            link = f"No item can be approved before its question is answered: see `review`.\n\n`{self.plan_hash}`"
         match self.state:
-            case "awaiting_approval":
-                wait = counted(self.new_items, "new item waits", "new items wait")
-                return f"**{wait} for approval**, for {counted(self.expiry_days, 'day')}.", link
-            case "partly_approved":
-                verdict = "**The namespace's policy approved low-risk items of this plan; the others wait**"
-                return f"{verdict}, for {counted(self.expiry_days, 'day')}.", link
+            case "awaiting_approval" | "partly_approved":
+                policy = "The namespace's policy approved low-risk items of this plan. "
+                before = f" {self.carried_items:,} of them were asked before." if self.carried_items else ""
+                return (
+                    f"{policy if self.state == 'partly_approved' else ''}**{decided} and {asked} wait for approval**, "
+                    f"for {counted(self.expiry_days, 'day')}.{before}"
+                ), link
             case "approved":
                 return "**The namespace's policy approved low-risk items of this plan.**", f"`{self.plan_hash}`"
             case _:
@@ -135,8 +144,8 @@ class PlanPage:
         listed = _command("plans show", self.namespace, "--json")
         parts = [
             f"### Plan {self.plan_hash}",
-            f"Snapshot {escape(self.snapshot_id)} · {self.new_items:,} new, {self.carried_items:,} carried over, "
-            f"{len(self.deferred):,} deferred.",
+            f"Snapshot {escape(self.snapshot_id)} · {counted(self.decided_items, 'decided item')}, "
+            f"{counted(self.questions, 'question')} ({self.carried_items:,} asked before), {len(self.deferred):,} deferred.",
             *(("#### Why there is nothing new", _bullets(self.why_nothing)) if self.why_nothing else ()),
             *(("#### What was proven", self.probes()) if self.proven else ()),
             "#### What audits and planners say",

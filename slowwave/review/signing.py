@@ -5,6 +5,7 @@ Until then nothing follows from a draft. All of it is one transaction: either ev
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +13,7 @@ from typing import Final
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import check_approver, lock_plan, refuse_state, reject_items, sign_items
-from slowwave.plans.ledger import StoredPlan, verify_sealed
+from slowwave.plans.ledger import StoredItem, StoredPlan, verify_sealed
 from slowwave.review.drafts import Draft, current_drafts
 from slowwave.review.superseding import parts_rejected
 from slowwave.store.collector import few_collections
@@ -44,6 +45,37 @@ class Signature:
     lacks: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The pending items of a plan, by what an approval does with them.
+
+    ``yes`` and ``no`` were answered so, ``decided`` are items that planners decided and nobody answered, and ``left`` stay pending.
+    """
+
+    yes: tuple[StoredItem, ...]
+    no: tuple[StoredItem, ...]
+    decided: tuple[StoredItem, ...]
+    left: tuple[StoredItem, ...]
+
+    @property
+    def digest(self) -> str:
+        """A name for exactly these items and verdicts; a page sends it back, so that it approves what it showed."""
+        parts = (f"{name} {s.id}" for name in ("yes", "no", "decided") for s in getattr(self, name))
+        return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
+
+
+def coverage(plan: StoredPlan, drafts: Mapping[str, Draft]) -> Coverage:
+    """Sort the pending items of a plan by what an approval of these drafts does with them."""
+    found: dict[str, list[StoredItem]] = {"yes": [], "no": [], "decided": [], "left": []}
+    for stored in plan.items:
+        if stored.status != "pending":
+            continue
+        said = drafts[stored.id].verdict if stored.id in drafts else ""
+        kind = said if said in ("yes", "no") else "left" if said or stored.decision == "review" else "decided"
+        found[kind].append(stored)
+    return Coverage(*(tuple(found[kind]) for kind in ("yes", "no", "decided", "left")))
+
+
 @few_collections()
 def sign(
     store: Store,
@@ -54,6 +86,7 @@ def sign(
     include_decided: bool = True,
     force: bool = False,
     note: str = "",
+    shown: str | None = None,
 ) -> Signature:
     """Sign what all reviewers drafted: every yes is approved, every no rejected with its note, what was skipped waits on.
 
@@ -61,6 +94,8 @@ def sign(
 
     ``include_decided`` approves with it what needs no person and nobody said anything of. It is held to all that an approval is held to
     (``slowwave.plans.gate.approve``), and refused where two reviewers contradict each other, and where there is nothing to sign.
+
+    ``shown`` is the ``Coverage.digest`` of what the reviewer saw. Raises ``Refused`` if answers or items have changed since.
     """
     check_approver(reviewer, CHANNEL)
     with store.connect("approver") as connection, connection.transaction():
@@ -69,12 +104,14 @@ def sign(
         verify_sealed(plan, "approved")
         drafts = current_drafts(connection, plan.plan_hash)
         _refuse_contradictions(plan, drafts)
-        waiting = [s for s in plan.items if s.status == "pending"]
-        said = {s.id: draft.verdict if (draft := drafts.get(s.id)) else "" for s in waiting}
-        yes = [
-            s for s in waiting if said[s.id] == "yes" or (include_decided and s.decision != "review" and not said[s.id])
-        ]
-        no = [(s, drafts[s.id].note or UNEXPLAINED) for s in waiting if said[s.id] == "no"]
+        found = coverage(plan, drafts)
+        if shown is not None and shown != found.digest:
+            raise Refused(
+                "The answers or items have changed since this page was shown, so it does not list what would be approved. "
+                "Nothing was approved. Read the list again, then approve."
+            )
+        yes = [*found.yes, *(found.decided if include_decided else ())]
+        no = [(s, drafts[s.id].note or UNEXPLAINED) for s in found.no]
         if not yes and not no:
             raise Refused(
                 f"There is nothing to sign: nobody said yes or no of an item of plan {plan.plan_hash[:12]} that waits, and it has none "
@@ -90,7 +127,7 @@ def sign(
             _NOTE_SIGNATURE,
             (plan.header.namespace_id, plan.plan_hash, approval_id, reviewer, len(yes), len(no)),
         )
-    left = len(waiting) - len(yes) - len(no)
+    left = len(found.left) + (0 if include_decided else len(found.decided))
     lacks = approval.lacks if approval else ""
     return Signature(namespace, plan.plan_hash, reviewer, approval_id, len(yes), len(no), left, lacks)
 

@@ -52,10 +52,15 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
         "state": "" if stored.status == "pending" else f"{stored.status}: {stored.reason}".removesuffix(": "),
         "seen": "What the plan saw" if stored.kind == "merge_rows" else "What it would change",
         "lines": _lines(card.lines, rest),
-        "writing": [(_MARKS.get(line[:2], "ours"), line) for line in card.writing],
-        "lost": [(_MARKS.get(line[:2], "ours"), line) for line in card.lost],
+        "writing": marked_lines(card.writing),
+        "lost": marked_lines(card.lost),
         "steps": [_step(step) for step in card.steps],
     }
+
+
+def marked_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each line of a diff with the style class of its first character."""
+    return [(_MARKS.get(line[:2], "ours"), line) for line in lines]
 
 
 def cell(runs: Sequence[MarkedRun], *, mark: bool = True, rest: str = "") -> Markup:

@@ -5,8 +5,10 @@ Who signs is who came in. What is applied is an approval as the gate wrote it; n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import groupby
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -17,22 +19,26 @@ from slowwave.applying.undo import undo_run
 from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.commands import argument, countersign_command
 from slowwave.plans.countersigning import countersign
-from slowwave.plans.ledger import StoredPlan
+from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.policies import read_policies
 from slowwave.plans.signatures import read_rule, signed_by
 from slowwave.review.drafts import read_drafts
+from slowwave.review.item_diffs import ItemDiff, item_diffs
 from slowwave.review.queue import queue
 from slowwave.review.rules import learnt_rules
-from slowwave.review.signing import CHANNEL, sign
+from slowwave.review.signing import CHANNEL, coverage, sign
+from slowwave.reviewing.card_view import marked_lines
 from slowwave.reviewing.desk import Desk, SignedApproval
 from slowwave.reviewing.entrance import Reviewer
 from slowwave.reviewing.guard import Posted
 from slowwave.reviewing.plan_pages import bar_values
-from slowwave.reviewing.queue_view import queue_row
 from slowwave.reviewing.rendering import page
 
-_LISTED = 50
-"""Rejections that the page lists before they are signed."""
+_PART: Final = 100
+"""Items that one foldable part of a list holds; each list shows all of its items."""
+
+_OPEN: Final = 50
+"""A list of at most so many items is unfolded when the page opens."""
 
 
 class SigningPages:
@@ -72,6 +78,7 @@ class SigningPages:
                 include_decided=decided,
                 force=force,
                 note=note,
+                shown=form.get("shown", ""),
             )
         except ProbesFailed as problem:
             return self._sign_page(request, str(problem), failed=True)
@@ -121,8 +128,18 @@ class SigningPages:
     def _sign_page(self, request: Request, problem: str = "", *, failed: bool = False) -> Response:
         plan, form = self._plan(request), _form(request)
         drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
-        found = queue(plan, drafts)
-        path = f"/plans/{plan.plan_hash}"
+        found, covers = queue(plan, drafts), coverage(plan, drafts)
+        deferred = [s for s in plan.items if s.status == "deferred"]
+        described = {
+            d.id: d
+            for d in item_diffs(
+                self._desk.store, plan, [*covers.yes, *covers.no, *covers.decided, *covers.left, *deferred]
+            )
+        }
+
+        def listed(items: Sequence[StoredItem]) -> list[dict[str, object]]:
+            return _by_heading([described[s.id] for s in items])
+
         with self._desk.store.connect("reader") as connection:
             rule = read_rule(connection, plan.header.namespace)
             policies = read_policies(connection, plan.header.namespace)
@@ -132,9 +149,25 @@ class SigningPages:
             "learnt": len(learnt_rules(plan, drafts, policies)),
             "problem": problem,
             "failed": failed,
-            "include_decided": "include_decided" in form or not problem,
+            "include_decided": "include_decided" in form,
             "note": form.get("note", ""),
-            "rejected": [queue_row(w, f"{path}?item={w.id}") for w in found.items if w.state == "no"][:_LISTED],
+            "shown_digest": covers.digest,
+            "decided": len(covers.decided),
+            "left": len(covers.left),
+            "asked": {w.id for w in found.items},
+            "notes": {id_: draft.note for id_, draft in drafts.items()} | {s.id: s.reason for s in deferred},
+            "lists": [
+                ("yes", "Approved by your answers", listed(covers.yes)),
+                ("decided", "Decided by planners: approved only if the box is checked", listed(covers.decided)),
+                ("no", "Rejected by your answers", listed(covers.no)),
+                ("left", "Left out: these questions stay open", listed(covers.left)),
+                (
+                    "deferred",
+                    "Left out: held back, because another item of this plan writes the same cell",
+                    listed(deferred),
+                ),
+            ],
+            "diff_command": f"slowwave plans diff {argument(plan.header.namespace)} --plan {plan.plan_hash[:12]}",
         }
         return page("sign.html", values, 409 if problem else 200)
 
@@ -149,6 +182,17 @@ class SigningPages:
         if found is None:
             raise Refused(f"{named[:64]!r} is no approval of this plan. Nothing was changed.")
         return found
+
+
+def _by_heading(items: Sequence[ItemDiff]) -> list[dict[str, object]]:
+    """Group items by kind, each kind in parts of at most ``_PART`` items that can be folded."""
+    ordered = sorted(items, key=lambda d: d.heading)
+    groups: list[dict[str, object]] = []
+    for heading, found in groupby(ordered, key=lambda d: d.heading):
+        members = [asdict(d) | {"lines": marked_lines(d.lines)} for d in found]
+        parts = [{"start": n + 1, "items": members[n : n + _PART]} for n in range(0, len(members), _PART)]
+        groups.append({"heading": heading, "size": len(members), "parts": parts, "open": len(items) <= _OPEN})
+    return groups
 
 
 def _approval(one: SignedApproval, reviewer: str) -> Mapping[str, object]:

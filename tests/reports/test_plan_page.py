@@ -20,6 +20,8 @@ PAGE = PlanPage(
     level="none",
     new_items=1_200,
     carried_items=3,
+    decided_items=1_000,
+    questions=200,
     counts={"dedupe_entities": {"merge": 1_000, "review": 200}},
     items=[{"item": f"{n}", "what": "Grafana"} for n in range(120)],
     deferred={"late": "winner"},
@@ -34,13 +36,31 @@ PAGE = PlanPage(
 def test_a_plan_that_waits_shows_what_it_holds_and_where_it_is_approved() -> None:
     """The table of operations stands between the verdict and the link."""
     text = PAGE.summary(LINK)
-    assert text.index("1,200 new items") < text.index("| 1,000 |") < text.index(f"]({LINK})") < text.index("ab" * 32)
+    assert (
+        text.index("1,000 items and 200 questions wait for approval")
+        < text.index("| 1,000 |")
+        < text.index(f"]({LINK})")
+        < text.index("ab" * 32)
+    )
 
 
 def test_one_item_waits_and_two_wait() -> None:
     """In the number that fits."""
-    assert "**1 new item waits for approval**, for 1 day." in replace(PAGE, new_items=1, expiry_days=1).summary(LINK)
+    one = replace(PAGE, decided_items=1, questions=1, carried_items=0, expiry_days=1).summary(LINK)
+    assert "**1 item and 1 question wait for approval**, for 1 day." in one
+    assert f"[Approve 1 item, leave 1 question open]({LINK})" in one
     assert "1 review item waits in" in replace(PAGE, state="empty", carried_items=1).summary(LINK)
+
+
+def test_summary_of_a_plan_counts_what_its_link_approves_and_leaves_open() -> None:
+    """The link approves decided items alone, and says so; without any there is no link, as it would be refused (F13)."""
+    text = PAGE.summary(LINK)
+    assert f"[Approve 1,000 items, leave 200 questions open]({LINK})" in text
+    assert "3 of them were asked before" in text
+    assert f"[Approve 1,000 items]({LINK})" in replace(PAGE, questions=0).summary(LINK)
+    only_questions = replace(PAGE, decided_items=0).summary(LINK)
+    assert (LINK in only_questions, PAGE.plan_hash in only_questions) == (False, True)
+    assert "No item can be approved before its question is answered" in only_questions
 
 
 def test_rows_of_the_table_go_before_the_link_does() -> None:

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from slowwave.errors import Refused
 from slowwave.plans.countersigning import set_rule
+from slowwave.review.drafts import NewDraft, save_drafts
 from slowwave.reviewing.app import review_app
 from slowwave.reviewing.desk import Desk
 from slowwave.reviewing.entrance import Entrance, entrance_of
@@ -44,8 +45,10 @@ class Tags(HTMLParser):
 
 def post(browser: TestClient, path: str, **fields: Any) -> Any:
     """A form of ours, as a browser sends it."""
-    token = form_token(browser.get(path.rpartition("/")[0]).text)
-    return browser.post(path, data={"form_token": token, **fields}, headers={"origin": ORIGIN})
+    html = browser.get(path if path.endswith("/sign") else path.rpartition("/")[0]).text
+    shown = [("shown", str(a["value"])) for a in Tags(html).all("input") if a.get("name") == "shown"]
+    fields = {"form_token": form_token(html), **dict(shown), **fields}
+    return browser.post(path, data=fields, headers={"origin": ORIGIN})
 
 
 def say(browser: TestClient, plan: str, **verdicts: str) -> Any:
@@ -103,6 +106,52 @@ def test_from_the_link_to_an_undo_without_a_script(store: Store, browser: TestCl
     post(browser, f"/plans/{plan.plan_hash}/take-back", approval=approval[0][0])
     assert ask(store, "SELECT id, name, invalidated_at FROM memory.entities ORDER BY id") == before
     assert "Nothing of it stands" in browser.get(f"/plans/{plan.plan_hash}/signed").text
+
+
+def test_sign_page_lists_each_item_it_approves_and_leaves_out_with_its_changes(
+    store: Store, browser: TestClient
+) -> None:
+    """The page lists 260 decided items by kind in parts, the answers, and the open questions. Its box is not checked (F4, F13)."""
+    plan = plant(store, decided=260)
+    path = f"/plans/{plan.plan_hash}/sign"
+    asked = [i.id for i in plan.items if i.decision == "review"]
+    say(browser, plan.plan_hash, **{asked[0]: "yes", asked[1]: "no", asked[2]: "skip"})
+    html = browser.get(path).text
+    tags = Tags(html)
+    (box,) = [a for a in tags.all("input") if a.get("name") == "include_decided"]
+    assert "checked" not in box
+    listed: dict[str, set[str]] = {}
+    for line in tags.all("li"):
+        if "data-covered" in line:
+            listed.setdefault(str(line["data-covered"]), set()).add(str(line["data-of"]))
+    assert listed == {
+        "yes": {asked[0]},
+        "no": {asked[1]},
+        "left": set(asked[2:]),
+        "decided": {i.id for i in plan.items if i.decision != "review"},
+    }
+    assert re.search(r"dedupe_entities · merge · low risk(</bdi>)? · 101–200 of 260", html)
+    assert "Approving them answers no question: 13 questions stay open." in html
+    assert html.count('<div class="lines">') == len(plan.items), "each item is listed with its changes"
+    assert "260 items that planners decided" in html
+    assert post(browser, path).status_code == 303
+    assert ask(store, "SELECT cardinality(item_ids) FROM night.approvals") == [(1,)]
+
+
+def test_sign_page_refuses_when_answers_changed_after_it_was_shown(store: Store, browser: TestClient) -> None:
+    """A colleague's yes that the page did not list is not approved by it; without the list's name nothing is."""
+    plan = plant(store)
+    path = f"/plans/{plan.plan_hash}/sign"
+    one, two, *_ = [i.id for i in plan.items if i.decision == "review"]
+    say(browser, plan.plan_hash, **{one: "yes"})
+    (shown,) = [a["value"] for a in Tags(browser.get(path).text).all("input") if a.get("name") == "shown"]
+    save_drafts(store, SLUG, plan.plan_hash, [NewDraft(two, "yes")], reviewer="otto")
+    for known in (str(shown), ""):
+        refused = post(browser, path, shown=known)
+        assert (refused.status_code, "changed since this page was shown" in refused.text) == (409, True)
+    assert ask(store, "SELECT count(*) FROM night.approvals") == [(0,)]
+    assert post(browser, path).status_code == 303
+    assert ask(store, "SELECT cardinality(item_ids) FROM night.approvals") == [(2,)]
 
 
 def test_verdicts_of_the_script_are_kept_and_taken_back(store: Store, browser: TestClient) -> None:
