@@ -20,7 +20,7 @@ from slowwave.errors import Refused
 from slowwave.plans.gate import POLICY, check_name, refuse_state
 from slowwave.plans.latest import find_plan
 from slowwave.plans.ledger import read_plan
-from slowwave.review.superseding import withdraw
+from slowwave.review.superseding import withdraw, withdraw_following
 from slowwave.store.connect import Connection, Store
 
 Verdict = Literal["yes", "no", "skip", "none"]
@@ -56,9 +56,9 @@ before it, wherever the item was."""
 _SAVE: Final = f"""
 INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, amended, reviewer)
 SELECT %(namespace)s, %(plan)s, d.item_id, d.verdict, d.note,
-  CASE WHEN d.verdict = 'no' THEN coalesce(nullif(d.amended, ''), b.amended) END, %(reviewer)s
-FROM unnest(%(items)s::uuid[], %(verdicts)s::text[], %(notes)s::text[], %(amended)s::text[]) WITH ORDINALITY
-  d(item_id, verdict, note, amended, n)
+  CASE WHEN d.verdict = 'no' THEN coalesce(nullif(d.amended, ''), CASE WHEN d.alone THEN NULL ELSE b.amended END) END, %(reviewer)s
+FROM unnest(%(items)s::uuid[], %(verdicts)s::text[], %(notes)s::text[], %(amended)s::text[], %(alone)s::bool[]) WITH ORDINALITY
+  d(item_id, verdict, note, amended, alone, n)
 LEFT JOIN (
   SELECT DISTINCT ON (item_id) item_id, amended FROM ({_OPEN}) said WHERE reviewer = %(reviewer)s ORDER BY item_id, id DESC
 ) b USING (item_id)
@@ -90,12 +90,16 @@ SELECT b.item_id::text, l.amended FROM back b JOIN last l USING (item_id)
 
 @dataclass(frozen=True, slots=True)
 class NewDraft:
-    """A verdict on an item, named by its whole id, and why, where a person wants to say so; ``amended`` is the plan that came of a no."""
+    """A verdict on an item, named by its whole id, and why, where a person wants to say so; ``amended`` is the plan that came of a no.
+
+    A no that is ``alone`` replaces an earlier no together with the plan that came of that; any other keeps the plan.
+    """
 
     item: str
     verdict: Verdict
     note: str = ""
     amended: str = ""
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,9 @@ def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[N
                 raise Refused(f"{id_} is no item of plan {plan[:12]}. Nothing was kept.")
             if status != "pending":
                 raise Refused(f"Item {id_} of plan {plan[:12]} is {status} already. Nothing was kept.")
+        before = {item for item, draft in current_drafts(connection, plan).items() if draft.verdict != "skip"}
+        if before.intersection(ids):
+            withdraw_following(connection, plan, f"An answer was changed by {reviewer}.")
         connection.execute(
             _SAVE.encode(),
             {
@@ -154,6 +161,7 @@ def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[N
                 "verdicts": [d.verdict for d in drafts],
                 "notes": [d.note.strip() for d in drafts],
                 "amended": [d.amended for d in drafts],
+                "alone": [d.alone for d in drafts],
             },
         )
     return len(ids)
@@ -185,6 +193,8 @@ def undo_last(store: Store, namespace: str, plan_hash: str, *, reviewer: str) ->
         plan = find_plan(connection, namespace, plan_hash.strip())
         connection.execute(_HOLD_ALONE, (plan,))
         rows = connection.execute(_TAKE_BACK.encode(), {"plan": plan, "reviewer": reviewer}).fetchall()
+        if rows:
+            withdraw_following(connection, plan, f"Taken back by {reviewer}.")
         for plan_made in sorted({str(made) for _, made in rows if made}):
             withdraw(connection, plan_made, f"Taken back by {reviewer}.")
     return tuple(sorted(str(item) for item, _ in rows))

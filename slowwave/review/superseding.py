@@ -16,6 +16,10 @@ _STAYING: Final = """
 SELECT i.plan_hash, jsonb_build_array(i.mutation #> '{keep,id}') || jsonb_path_query_array(i.mutation, '$.absorb[*].id')
 FROM night.plan_items i WHERE i.plan_hash = ANY(%s) AND i.mutation ->> 'kind' = 'merge_rows'
 """
+_FOLLOWING: Final = """
+SELECT q.plan_hash FROM night.runs r JOIN night.plans q ON q.run_id = r.id
+WHERE r.parameters #>> '{proposal,of}' = %s AND r.trigger = 'review' AND q.state = 'awaiting_approval'
+"""
 _WITHDRAW_ITEMS: Final = """
 UPDATE night.plan_items SET status = 'rejected', reason = %(reason)s WHERE plan_hash = %(plan)s AND status = 'pending'
 """
@@ -39,6 +43,18 @@ def parts_rejected(
         for s in items
         if (stays := staying.get(amended.get(s.id, ""))) and stays < (members := _members(s.item))
     }
+
+
+def follows(plan_hash: str) -> str:
+    """Name what a follow-up plan is made of: the answers of another plan."""
+    return f"after {plan_hash}"
+
+
+def withdraw_following(connection: Connection, plan_hash: str, reason: str) -> None:
+    """Withdraw the plans that follow from the answers of a plan, and those that follow from theirs: an answer has changed."""
+    for (made,) in connection.execute(_FOLLOWING, (follows(plan_hash),)).fetchall():
+        withdraw_following(connection, str(made), reason)
+        withdraw(connection, str(made), reason)
 
 
 def withdraw(connection: Connection, plan_hash: str, reason: str) -> None:
