@@ -18,6 +18,7 @@ from slowwave.night.stream import completed, open_stream, report_done
 from slowwave.operations import Inputs, Proposal
 from slowwave.reports.sinks import Callback
 from slowwave.runs.heartbeat import beating
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 
 Propose = Callable[[Inputs], Proposal]
@@ -35,13 +36,15 @@ def seal_proposal(
     callbacks: Sequence[Callback] = (),
     wait: float = 0.0,
     by: str = "",
+    after: Callable[[Snapshot], Snapshot] | None = None,
 ) -> Night:
     """Seal what ``propose`` proposes of a fresh snapshot, all of it items of ``operation``, which permits them.
 
     ``of`` names what it is about: a plan of the same operation and name that still waits is superseded, and no other. What was rejected or
     undone is left out while what it rests on stands; with nothing left the plan is ``empty`` and asks nobody. ``by`` is sealed with it as
     whoever asked for it, and may not sign it where the rule of the namespace keeps authors out. Raises as ``run_night`` does; ``wait`` are
-    seconds for which another run may hold the namespace.
+    seconds for which another run may hold the namespace. With ``after`` the plan is made of what that makes of the snapshot: the state in
+    which answers that are not applied yet leave memory. Its items are stale until those are applied.
     """
     asked = {"proposal": {"operation": operation, "of": of}}
     run_id = begin(store, namespace, trigger=trigger, parameters=asked, wait=wait)
@@ -51,6 +54,7 @@ def seal_proposal(
         with beating(store, "planner", run_id, expiry(store, namespace)):
             with stream.phase("snapshot"):
                 snapshot = snapshot_of_night(store, namespace)
+                snapshot = after(snapshot) if after else snapshot
             inputs = read_inputs(store, snapshot, {}, run_id=run_id)
             with stream.phase("plan") as phase:
                 made = propose(inputs)
