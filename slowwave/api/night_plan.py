@@ -23,11 +23,15 @@ from slowwave.plans.diff import rewordings
 from slowwave.plans.gate import Approval, approve, reject
 from slowwave.plans.items import Item
 from slowwave.plans.latest import find_plan, latest_plan, no_plan, waiting_plans
-from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.plans.outcome import ItemOutcome, find_outcome
 from slowwave.plans.row_changes import row_changes
 from slowwave.plans.row_names import called, named_rows, read_names
 from slowwave.plans.signatures import HalfSigned, half_signed
+from slowwave.proposals.answers import Answered, describe_answers
+from slowwave.proposals.answers import answer as answer_question
+from slowwave.review.session import sign_session
+from slowwave.review.signing import Signature
 from slowwave.store.connect import Connection, Store
 from slowwave.store.opening import open_store
 from slowwave.texts.counted import counted
@@ -212,6 +216,42 @@ class NightPlan:
         done = countersign(self.store, self.namespace, self.hash, signed_by=by, note=note)
         self.refresh()
         return done
+
+    def answers(self, item: PlannedItem | str) -> dict[str, str]:
+        """The answers that a question offers, by name, and what follows from each. ``yes``, ``no`` and ``skip`` are taken as well."""
+        return {one.name: says for one, says in describe_answers(self._question(item))}
+
+    def answer(self, item: PlannedItem | str, answer: str, by: str, note: str = "") -> Answered:
+        """Answer a question of two sides (``this``, ``other``, ``both``, ``neither``) or a merge (``same``, ``different``, ``other_name``).
+
+        The answer is a draft until ``sign`` signs it. The result names the plans that the answer made: of an amended item, and of the
+        questions that follow from it, which are answered like any other (``plan(namespace, plan_hash=…)``). Raises ``Refused`` for an
+        answer that the question does not offer.
+        """
+        done = answer_question(self.store, self._stored, self._question(item).id, answer, by=by, note=note)
+        self.refresh()
+        return done
+
+    def sign(
+        self, by: str, *, include_decided: bool = False, force: bool = False, note: str = ""
+    ) -> tuple[Signature, ...]:
+        """Sign all answers, with those of the plans that they made, one approval a plan; raises as ``approve`` does."""
+        done = sign_session(
+            *(self.store, self.namespace, self.hash),
+            reviewer=by,
+            include_decided=include_decided,
+            force=force,
+            note=note,
+        )
+        self.refresh()
+        return done
+
+    def _question(self, item: PlannedItem | str) -> StoredItem:
+        named = item if isinstance(item, str) else item.id
+        found = [stored for stored in self._stored.items if stored.id.startswith(named)]
+        if len(found) != 1 or not named:
+            raise Refused(f"{named[:64]!r} names {len(found):,} items of plan {self.hash[:_DIGITS]}. Nothing was kept.")
+        return found[0]
 
     def reject(self, by: str, reason: str, items: Collection[PlannedItem | str] | None = None) -> int:
         """Turn it down, or ``items`` of it; how many. They are not proposed again unless their rows change."""

@@ -35,9 +35,12 @@ if TYPE_CHECKING:
 
 _SAMPLE: Final = 10
 _SAID: Final[dict[str, Verdict]] = {"y": "yes", "n": "no", "s": "skip"}
+_OWN_KEYS: Final = frozenset("123b0")
 _AS: Final[dict[str, Verdict]] = {"yes": "yes", "no": "no"}
 _SORTS: Final[dict[str, Sort]] = {sort: sort for sort in SORTS}
 _KEYS: Final = (
+    ("1 2 b 0", "of two sides: this one is right, the other one, both stay, both end"),
+    ("1 2 3", "of a merge: same, different, same with the other name"),
     ("y", "yes"),
     ("n WHY", "no, and why, which may be left out"),
     ("s", "skip: it waits on"),
@@ -77,6 +80,34 @@ class _Desk:
 
         drafts = read_drafts(self.store, self.namespace, self.plan.plan_hash)
         return queue(self.plan, drafts, sort=self.sort, search=self.words, names=called_rows(self.store, self.plan))
+
+    def answer(self, item: str, key: str, note: str) -> None:
+        """Answer a question by a key of its own; the questions that follow from it are asked next."""
+        from slowwave.plans.ledger import read_plan
+        from slowwave.proposals.answers import answer, answers_of
+
+        stored = next(s for s in self.plan.items if s.id == item)
+        name = next((a.name for a in answers_of(stored) if a.key == key), _SAID.get(key, key))
+        done = answer(self.store, self.plan, item, name, by=self.reviewer, note=note)
+        if done.amended:
+            say(f"Made item {done.amended.item[:8]} of plan {done.amended.plan_hash[:12]}; --sign signs it as well.")
+        if done.problem:
+            say(done.problem)
+        if done.follow_ups:
+            with self.store.connect("reader") as connection:
+                self.plan = read_plan(connection, done.follow_ups[0])
+            say(f"These questions follow from your answers, as plan {self.plan.plan_hash[:12]}:")
+
+    def turn_to_open(self) -> bool:
+        """Turn to another plan of the session that has an open question; return whether there is one."""
+        from slowwave.review.session import read_session
+
+        for one in read_session(self.store, self.namespace, self.plan.plan_hash):
+            open_ = [s for s in one.covers.left if s.decision == "review" and s.id not in one.drafts]
+            if open_ and one.plan.plan_hash != self.plan.plan_hash:
+                self.plan = one.plan
+                return True
+        return False
 
     def keep(self, items: Sequence[str], verdict: Verdict, note: str = "") -> None:
         """Draft a verdict on items."""
@@ -160,6 +191,8 @@ def _ask(desk: _Desk) -> None:
     while True:
         asked = desk.queue()
         current = next((w for w in asked.items if w.state == "open"), None)
+        if current is None and not desk.words and desk.turn_to_open():
+            continue
         if current is None:
             say(
                 f"Nothing that speaks of {desk.words!r} is open; / shows all again."
@@ -169,7 +202,7 @@ def _ask(desk: _Desk) -> None:
         elif current.id != shown:
             show_card(desk.store, desk.plan, asked, current)
             shown = current.id
-        out.print("y n s u a d r x e / ? q > ", end="", markup=False)
+        out.print("1 2 3 b 0 y n s u a d r x e / ? q > ", end="", markup=False)
         line = sys.stdin.readline()
         if not sys.stdin.isatty():
             out.print()
@@ -200,8 +233,8 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
     key, _, rest = line.partition(" ")
     rest = rest.strip()
     try:
-        if key in _SAID and current is not None:
-            desk.keep([current.id], _SAID[key], rest)
+        if (key in _SAID or key in _OWN_KEYS) and current is not None:
+            desk.answer(current.id, key, rest)
         elif key == "u":
             items = undo_last(desk.store, desk.namespace, desk.plan.plan_hash, reviewer=desk.reviewer)
             say(f"Took back {len(items):,}." if items else "There is nothing of yours to take back.")
@@ -346,9 +379,9 @@ def _ending(desk: _Desk) -> None:
 
 
 def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: bool) -> None:
-    from slowwave.review.signing import sign
+    from slowwave.review.session import sign_session
 
-    done = sign(
+    first, *others = sign_session(
         desk.store,
         desk.namespace,
         desk.plan.plan_hash,
@@ -358,11 +391,15 @@ def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: b
         note=note,
     )
     if json:
-        show_json(asdict(done))
+        show_json(asdict(first) | {"made_by_answers": [asdict(one) for one in others]})
         return
-    say(f"Signed: {done.approved:,} approved, {done.rejected:,} rejected, {done.left:,} wait on.")
-    if done.approval_id:
-        suggest_apply(desk.namespace, done.plan_hash, done.lacks)
+    say(f"Signed: {first.approved:,} approved, {first.rejected:,} rejected, {first.left:,} wait on.")
+    for one in others:
+        say(f"Plan {one.plan_hash[:12]}, made by your answers: {one.approved:,} approved, {one.rejected:,} rejected.")
+    for one in (first, *others):
+        if one.approval_id:
+            suggest_apply(desk.namespace, one.plan_hash, one.lacks)
+            break
 
 
 def _as_json(desk: _Desk) -> dict[str, object]:

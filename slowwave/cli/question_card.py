@@ -25,6 +25,7 @@ _STEPS: Final = 4
 
 def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) -> None:
     """The card of a question."""
+    from slowwave.proposals.answers import describe_answers
     from slowwave.review.card import card
 
     stored = next(s for s in plan.items if s.id == current.id)
@@ -46,6 +47,9 @@ def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) ->
         say(f"{source.kind} {source.id[:8]}: {one_line(source.sentence, LONGEST)}", indent=2)
     for event in shown.around.history[:3]:
         say(f"{event.at:%Y-%m-%d}: {one_line(event.sentence(), LONGEST)}", indent=2)
+    if stored.decision == "review":
+        for one, says in describe_answers(stored):
+            say(f"{one.key}: {one.label}: {one_line(says, LONGEST)}")
     say(f"yes: {one_line(shown.if_yes, LONGEST)}")
     say(f"no: {shown.if_no}")
 

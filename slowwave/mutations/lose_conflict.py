@@ -6,7 +6,7 @@ said, that the winner still stands, and what else the decision was taken on is g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +23,8 @@ _OF_FACTS: Final = ("is_active", "superseded_by")
 class Loss:
     """``losers`` say what ``winner`` contradicts; the decision rests on these columns of all of them.
 
+    An empty ``winner`` means that no side is right: the losers end when the item is applied, and no row succeeds them.
+
     ``ended_by`` is the row that says so where that is not the winner, as it has lost to it in turn: the losers ended where that row begins,
     and what it said is guarded, not that it stands.
     """
@@ -35,7 +37,7 @@ class Loss:
 
 def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> list[Mutation]:
     """One mutation a loss, in the order given. Cost: one pass over the table."""
-    ids = {id_ for loss in losses for id_ in (loss.winner, loss.ended_by or loss.winner, *loss.losers)}
+    ids = {id_ for loss in losses for id_ in (loss.winner, loss.ended_by, *loss.losers) if id_}
     more = _OF_FACTS if table == "memory_facts" else ()
     rests_on = {c for loss in losses for c in loss.rests_on}
     columns = sorted({"external_id", "valid_from", *_WRITTEN, *more, *rests_on})
@@ -43,12 +45,13 @@ def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> lis
     found: list[Mutation] = []
     for loss in losses:
         ended_by = loss.ended_by or loss.winner
-        writes = [
-            w for id_ in sorted(loss.losers) for w in _writes(table, id_, rows[id_], loss.winner, rows[ended_by], more)
-        ]
+        begins = rows[ended_by]["valid_from"] if ended_by else None
+        writes = [w for id_ in sorted(loss.losers) for w in _writes(table, id_, rows[id_], loss.winner, begins, more)]
         written = {w.cell for w in writes}
         stands = ("invalidated_at", "valid_to", *(("is_active",) if more else ()))
-        rests = dict.fromkeys((*loss.losers, ended_by), loss.rests_on) | {loss.winner: (*stands, *loss.rests_on)}
+        rests: dict[str, tuple[str, ...]] = dict.fromkeys(loss.losers, loss.rests_on)
+        if ended_by:
+            rests |= {ended_by: loss.rests_on, loss.winner: (*stands, *loss.rests_on)}
         guards = tuple(
             Guard.on(table, id_, rows[id_] | {TOLD: rows[id_].get(VERSION)}, stay)
             for id_, on in sorted(rests.items())
@@ -61,17 +64,15 @@ def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> lis
     return found
 
 
-def _writes(
-    table: str, id_: str, seen: Fields, winner_id: str, ended_by: Mapping[str, Value], more: Sequence[str]
-) -> list[Write]:
-    begins, own = ended_by["valid_from"], seen["valid_from"]
+def _writes(table: str, id_: str, seen: Fields, winner_id: str, begins: Value, more: Sequence[str]) -> list[Write]:
+    own = seen["valid_from"]
     end = str(begins) if begins is not None and (own is None or str(own) < str(begins)) else None
     writes = [
         Write(Cell(table, id_, "invalidated_at"), "now", seen["invalidated_at"]),
         Write(Cell(table, id_, "invalidated_by"), "item", seen["invalidated_by"]),
         Write(Cell(table, id_, "valid_to"), "set" if end else "now", seen["valid_to"], end),
     ]
-    after: dict[str, Value] = {"is_active": False, "superseded_by": winner_id}
+    after: dict[str, Value] = {"is_active": False, "superseded_by": winner_id or None}
     return [*writes, *(Write(Cell(table, id_, c), "set", seen[c], after[c]) for c in more)]
 
 

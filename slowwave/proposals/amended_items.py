@@ -12,18 +12,20 @@ import json
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import RELATIONSHIPS, TOLD, VERSION
+from slowwave.mutations.cells import RELATIONSHIPS, TOLD, VERSION, Cell, Value, Write
+from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.merge_alike import Alike
 from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.new_version import NewVersion, new_versions
+from slowwave.mutations.simulate import simulate
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import Inputs, Proposal
 from slowwave.plans.gate import POLICY, check_name, refuse_state
@@ -32,6 +34,7 @@ from slowwave.plans.latest import find_plan
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.reports.model import Report
 from slowwave.review.drafts import NewDraft, save_drafts
+from slowwave.review.session import read_session
 from slowwave.review.superseding import withdraw
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
@@ -46,6 +49,16 @@ FEWEST: Final = 3
 
 TRIGGER: Final = "review"
 _QUOTED: Final = 400  # characters of a text that the evidence quotes
+
+Otherwise = Literal["other", "neither", "other_name"]
+"""An answer that differs from the sealed item: the other side is right, both sides end, or a merge keeps the other name."""
+
+_ANSWERED: Final = "A reviewer answered so."
+_REASONS: Final = {
+    "other": "{by} answered that the other one is right.",
+    "neither": "{by} answered that both end.",
+    "other_name": "{by} answered that they are the same and keep the other name.",
+}
 _NAMED: Final = 50  # words without a source that an item names
 _MEANWHILE: Final = "The item that it was made of was decided meanwhile."
 _CHANGED: Final = "A row of it says something else since the plan was made: run the night again. Nothing was changed."
@@ -117,6 +130,125 @@ def split(store: Store, namespace: str, plan_hash: str, item: str, *, out: Colle
     amended = _Amendment(replace(of, decision="review", risk="high", probability=chance), evidence, proposed)
     reason = f"Split by {by}: {len(gone):,} of {len(members):,} rows were taken out."
     return _sealed(store, plan, stored, amended, reason, by)
+
+
+def answer_otherwise(
+    store: Store, namespace: str, plan_hash: str, item: str, *, answer: Otherwise, by: str, note: str = ""
+) -> Amended:
+    """Answer a question otherwise than its item proposes: what was answered waits as a new plan, with a draft of ``by`` that says yes.
+
+    ``other``: the side that would end stays, and the side that would stay ends. ``neither``: both end. ``other_name``: the rows are
+    merged, and the survivor keeps the name of the other one. A draft of ``by`` says no to the item as it was sealed. Raises ``Refused``
+    if the item does not ask that, if a row changed since the plan was made, and if nothing can be sealed.
+    """
+    plan, stored = _waiting(store, namespace, plan_hash, item, by)
+    if answer not in otherwise(stored):
+        raise Refused(f"That question has no answer {str(answer)[:32]!r}. Nothing was changed.")
+    of = stored.item
+    evidence, proposed = _renamed(of) if answer == "other_name" else _other_sides(of, answer)
+    evidence |= {"answered by": by, "answered from": f"item {of.id} of plan {plan.plan_hash[:12]}"}
+    amended = _Amendment(replace(of, decision="review"), evidence, proposed)
+    made = _sealed(store, plan, stored, amended, note or _REASONS[answer].format(by=by), by)
+    save_drafts(store, namespace, made.plan_hash, [NewDraft(made.item, "yes", note)], reviewer=by)
+    return made
+
+
+def otherwise(stored: StoredItem) -> tuple[Otherwise, ...]:
+    """Return the answers to a pending question, next to yes and no, that make an amended item of it."""
+    if stored.status != "pending" or stored.decision != "review":
+        return ()
+    item = stored.item
+    if _sides(item):
+        return "other", "neither"
+    return ("other_name",) if item.mutation.table == "entities" and _other_name(item) else ()
+
+
+def _sides(item: Item) -> tuple[str, tuple[str, ...]] | None:
+    """The row that stays and the rows that end, of an item that asks which of two sides is right."""
+    mutation, ends = item.mutation, tuple(row.id for row in item.mutation.rows)
+    if mutation.kind != "invalidate_rows" or mutation.inserts or mutation.deletes or not ends:
+        return None
+    if "winner_id" in item.evidence:
+        return str(item.evidence["winner_id"]), ends
+    if {"earlier", "later"} <= item.evidence.keys() and mutation.table == "memory_facts":
+        successors = {str(w.value) for w in mutation.writes if w.cell.column == "superseded_by"}
+        return (successors.pop(), ends) if len(successors) == 1 else None
+    return None
+
+
+def _other_sides(of: Item, answer: Otherwise) -> tuple[dict[str, object], Callable[[Inputs], Mutation]]:
+    """The evidence and the mutation of an item that ends the side that would stay, alone or with the other one."""
+    sides = _sides(of)
+    if sides is None:
+        raise Refused("That question is not about two sides. Nothing was changed.")
+    (stays, ends), told = sides, of.evidence
+    was = (told.get("winner", told.get("later")), told.get("loser", told.get("earlier")))
+    rest = {k: v for k, v in told.items() if k not in ("winner", "loser", "earlier", "later", "winner_id", "why")}
+    if answer == "other":
+        evidence = {**rest, "winner": was[1], "loser": was[0], "winner_id": ends[0], "why": _ANSWERED}
+        loss = Loss(ends[0], (stays,), ())
+    else:
+        evidence = {**rest, "both end": [str(side) for side in was], "why": _ANSWERED}
+        loss = Loss("", (stays, *ends), ())
+    written = {w.cell.column for w in of.mutation.writes} | {"invalidated_at", "valid_to", "is_active"}
+    columns = {
+        VERSION if c == TOLD else c for g in of.mutation.guards if g.table == of.mutation.table for c in g.columns
+    }
+    loss = replace(loss, rests_on=tuple(sorted(columns - written)))
+
+    def proposed(inputs: Inputs) -> Mutation:
+        (made,) = lose_conflict(inputs.snapshot, of.mutation.table, [loss])
+        then, now = _cells(of.mutation), _cells(made)
+        if any(then[cell] != now[cell] for cell in then.keys() & now.keys()):
+            raise Refused(_CHANGED)
+        return made
+
+    return evidence, proposed
+
+
+def _cells(mutation: Mutation) -> dict[tuple[str, str], Value]:
+    """Row and column → the value that a mutation saw, whether it rests on it or writes it."""
+    seen = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
+    return {(c.row, VERSION if c.column == TOLD else c.column): v for c, v in seen if c.table == mutation.table}
+
+
+def other_name(stored: StoredItem) -> str:
+    """Return the name that the survivor of a merge would not keep; empty if there is none."""
+    item = stored.item
+    row, names = _other_name(item), item.evidence.get("names")
+    rows = [merged.id for merged in ((item.mutation.keep, *item.mutation.absorb) if item.mutation.keep else ())]
+    return str(names[rows.index(row)]) if row and isinstance(names, Sequence) else ""
+
+
+def _other_name(item: Item) -> str:
+    """The row of a merge whose name the survivor would not keep; empty if all have one name."""
+    merge, names = item.mutation, item.evidence.get("names")
+    if merge.keep is None or not isinstance(names, Sequence) or len(names) != len(merge.absorb) + 1:
+        return ""
+    kept = next((str(w.value) for w in merge.writes if _names_survivor(w, merge)), str(names[0]))
+    rows = (merge.keep, *merge.absorb)
+    return next((row.id for row, name in zip(rows, names, strict=True) if str(name) != kept), "")
+
+
+def _names_survivor(write: Write, merge: Mutation) -> bool:
+    return merge.keep is not None and write.cell == Cell("entities", merge.keep.id, "name") and write.action == "set"
+
+
+def _renamed(of: Item) -> tuple[dict[str, object], Callable[[Inputs], Mutation]]:
+    """The evidence and the mutation of a merge whose survivor is the row with the other name."""
+    first = _other_name(of)
+    merge, names = of.mutation, of.evidence["names"]
+    rows = [merge.keep.id, *(row.id for row in merge.absorb)] if merge.keep else []
+    order = [first, *(row for row in rows if row != first)]
+    called = dict(zip(rows, names if isinstance(names, Sequence) else (), strict=True))
+
+    def proposed(inputs: Inputs) -> Mutation:
+        made = _merged(inputs.snapshot, merge.table, order)
+        if _differ(merge, made, order):
+            raise Refused(_CHANGED)
+        return made
+
+    return {**of.evidence, "names": [called[row] for row in order]}, proposed
 
 
 def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, by: str) -> Amended:
@@ -209,7 +341,18 @@ def _sealed(
             problems.append(problem)
         return Proposal(items, Report(of.operation, reason, numbers={"items": len(items)}))
 
-    night = seal_proposal(store, namespace, of.operation, propose, of=stored.id, trigger=TRIGGER, by=by)
+    session = read_session(store, namespace, plan.plan_hash)
+    answered = [s.item for one in session for s in one.covers.yes if s.id != stored.id]
+    follows = (
+        session[0].plan.plan_hash != plan.plan_hash
+    )  # then its item was planned on the state after earlier answers
+    night = seal_proposal(
+        *(store, namespace, of.operation, propose),
+        of=stored.id,
+        trigger=TRIGGER,
+        by=by,
+        after=(lambda snapshot: simulate(snapshot, answered)) if follows else None,
+    )
     if problems:
         raise problems[0]
     if night.plan is None or len(night.plan.items) != 1 or night.state == "empty":

@@ -20,10 +20,13 @@ from slowwave.plans.ledger import StoredPlan
 from slowwave.plans.questions import HEADINGS
 from slowwave.plans.states import shown_state
 from slowwave.proposals.amended_items import amendable
+from slowwave.proposals.answers import ANSWERS, Answered, answer, answers_of, describe_answers
+from slowwave.proposals.follow_up import held_back, leaves_questions, seal_follow_ups
 from slowwave.review.card import called_rows, card, whole_cell
 from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, save_drafts, undo_last
 from slowwave.review.following import gone_drafts
 from slowwave.review.queue import Queue, queue, title_of
+from slowwave.review.session import read_session
 from slowwave.reviewing.card_view import card_values
 from slowwave.reviewing.chosen import Chosen
 from slowwave.reviewing.desk import Desk
@@ -31,6 +34,7 @@ from slowwave.reviewing.entrance import Reviewer
 from slowwave.reviewing.guard import Posted
 from slowwave.reviewing.queue_view import alike, choices, chosen_queue, queue_page, queue_row, said_of, spread
 from slowwave.reviewing.rendering import fragment, page, rendered
+from slowwave.store.connect import Store
 
 SAMPLE: Final = 10
 """Questions of a kind that are shown before all of them are answered at once."""
@@ -42,7 +46,7 @@ PIECE: Final = 20_000
 """Characters of a long text that one page shows."""
 
 _VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
-_ANSWERS: Final = (("yes", "Yes", "y", "say-yes"), ("no", "No", "n", "say-no"), ("skip", "Skip", "s", ""))
+_STYLES: Final = {"yes": "say-yes", "no": "say-no"}
 _DONE: Final = "No question waits here. What you said is at the bottom: sign when you are ready."
 _NONE: Final = "No question fits these filters."
 
@@ -63,6 +67,7 @@ class PlanPages:
             Route(f"{plan}/drafts", self.drafts),
             Route(f"{plan}/drafts", self.say, methods=["POST"]),
             Route(f"{plan}/undo", self.undo, methods=["POST"]),
+            Route(f"{plan}/follow", self.follow, methods=["POST"]),
             Route(f"{plan}/alike", self.alike),
             Route(f"{plan}/alike", self.say_alike, methods=["POST"]),
         ]
@@ -92,7 +97,11 @@ class PlanPages:
             "next": f"{path}?{chosen.at(chosen.page + 1).query()}" if chosen.page < listed.pages else "",
             "current": current,
             "card": Markup(self._card(plan, drafts, current.item) if current else ""),  # noqa: S704 - a template made it
-            "answers": _ANSWERS,
+            "answers": [(one, _STYLES.get(one.verdict, "")) for one in ANSWERS],
+            "offered": {
+                s.id: [*(a.name for a in answers_of(s)), "skip"] for s in plan.items if s.id in {r.item for r in rows}
+            },
+            "session": session_links(self._desk.store, plan),
             "nothing": _NONE if sum(found.counts.values()) else _DONE,
             "query": chosen.query(),
             "look_decided": looks_decided(found),
@@ -139,12 +148,29 @@ class PlanPages:
         """Keep verdicts: JSON with ``drafts``, or one by a form, which goes on to the next question."""
         plan, said = self._plan(request), _said(request)
         if said.body is not None:
-            drafts = _new_drafts(said.body.get("drafts"))
+            given = said.body.get("drafts")
+            if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict):
+                item, name, note = (str(given[0].get(key, "")) for key in ("item", "verdict", "note"))
+                done = answer(self._desk.store, plan, item, name, by=_reviewer(request).name, note=note)
+                return JSONResponse({"saved": 1, **_made(done)})
+            drafts = _new_drafts(given)
             self._save(plan, drafts, request)
             return JSONResponse({"saved": len(drafts)})
         item, verdict, note = (said.form.get(name, [""])[0] for name in ("item", "verdict", "note"))
-        self._save(plan, [_new_draft(item, verdict, note)], request)
+        done = answer(self._desk.store, plan, item, verdict, by=_reviewer(request).name, note=note)
+        if done.problem:
+            raise Refused(f"Your answer is kept. {done.problem}")
         return RedirectResponse(f"/plans/{plan.plan_hash}?{_back(said).query()}", 303)
+
+    def follow(self, request: Request) -> Response:
+        """Seal the questions that follow from the answers so far, such as from those that were given to many at once."""
+        plan = self._plan(request)
+        made = seal_follow_ups(self._desk.store, plan.header.namespace, plan.plan_hash, by=_reviewer(request).name)
+        if not made:
+            raise Refused(
+                "No question follows from the answers so far: those that share a row with it are open, or none does."
+            )
+        return RedirectResponse(f"/plans/{made[0]}", 303)
 
     def undo(self, request: Request) -> Response:
         """Take back what the reviewer said last, and show it again."""
@@ -213,8 +239,36 @@ class PlanPages:
             "amend": amendable(stored),
             "amend_href": f"{path}/amend?item={stored.id}",
             "instead": said.amended if said else "",
+            "answers": describe_answers(stored) if stored.decision == "review" else [],
         }
         return rendered("card.html", values)
+
+
+def session_links(store: Store, plan: StoredPlan) -> dict[str, object]:
+    """The plans of the session that a plan belongs to, with how many of their questions are open, and the questions that follow."""
+    session = read_session(store, plan.header.namespace, plan.plan_hash)
+    names = {s.id: title_of(s) for one in session for s in one.plan.items}
+    return {
+        "plans": [
+            {
+                "plan_hash": one.plan.plan_hash,
+                "open": sum(s.decision == "review" for s in one.covers.left),
+                "made": "" if not one.of else names.get(one.of, "follows from answers"),
+            }
+            for one in session
+        ],
+        "may_follow": any(leaves_questions(one.plan) or held_back([one]) for one in session),
+        "following": [(title_of(stored), names[of]) for stored, of in held_back(session)] if len(session) == 1 else [],
+    }
+
+
+def _made(done: Answered) -> dict[str, object]:
+    """What an answer made, as the page's script reads it; empty for most answers."""
+    return {
+        **({"amended": done.amended.plan_hash} if done.amended else {}),
+        **({"follow_ups": list(done.follow_ups)} if done.follow_ups else {}),
+        **({"problem": done.problem} if done.problem else {}),
+    }
 
 
 def looks_decided(found: Queue) -> int:

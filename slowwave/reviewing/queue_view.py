@@ -43,6 +43,7 @@ class QueueRow:
     sign: str
     said: str
     note: str
+    amended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ def queue_row(waiting: Waiting, href: str) -> QueueRow:
         sign=_SIGNS[waiting.state],
         said=said,
         note=draft.note if draft else "",
+        amended=draft.amended if draft else "",
     )
 
 
@@ -125,7 +127,8 @@ def said_of(draft: Draft, verdict: str) -> str:
     """Who said what of an item, and whether they said it of an earlier plan."""
     against = f"; not so {', '.join(draft.against)}" if draft.against else ""
     followed = f", from the plan of {draft.followed:%Y-%m-%d}" if draft.followed else ""
-    return f"{verdict}, {draft.reviewer}{followed}{against}"
+    instead = f", plan {draft.amended[:12]} instead" if draft.amended else ""
+    return f"{verdict}, {draft.reviewer}{followed}{against}{instead}"
 
 
 def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:

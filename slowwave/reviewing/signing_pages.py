@@ -26,7 +26,8 @@ from slowwave.review.drafts import read_drafts
 from slowwave.review.item_diffs import ItemDiff, item_diffs
 from slowwave.review.queue import queue
 from slowwave.review.rules import learnt_rules
-from slowwave.review.signing import CHANNEL, coverage, sign
+from slowwave.review.session import read_session, session_digest, sign_session
+from slowwave.review.signing import CHANNEL
 from slowwave.reviewing.card_view import marked_lines
 from slowwave.reviewing.desk import Desk, SignedApproval
 from slowwave.reviewing.entrance import Reviewer
@@ -36,6 +37,8 @@ from slowwave.reviewing.rendering import page
 
 _PART: Final = 100
 """Items that one foldable part of a list holds; each list shows all of its items."""
+
+_LISTED: Final = ("pending", "deferred")
 
 _OPEN: Final = 50
 """A list of at most so many items is unfolded when the page opens."""
@@ -70,7 +73,7 @@ class SigningPages:
         if force and not note.strip():
             return self._sign_page(request, "To approve it all the same takes a note that says why.", failed=True)
         try:
-            sign(
+            sign_session(
                 self._desk.store,
                 plan.header.namespace,
                 plan.plan_hash,
@@ -127,15 +130,18 @@ class SigningPages:
 
     def _sign_page(self, request: Request, problem: str = "", *, failed: bool = False) -> Response:
         plan, form = self._plan(request), _form(request)
-        drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
-        found, covers = queue(plan, drafts), coverage(plan, drafts)
+        session = read_session(self._desk.store, plan.header.namespace, plan.plan_hash)
+        plan, drafts, covers = session[0].plan, session[0].drafts, session[0].covers
+        found = queue(plan, drafts)
         deferred = [s for s in plan.items if s.status == "deferred"]
         described = {
             d.id: d
-            for d in item_diffs(
-                self._desk.store, plan, [*covers.yes, *covers.no, *covers.decided, *covers.left, *deferred]
-            )
+            for one in session
+            for d in item_diffs(self._desk.store, one.plan, [s for s in one.plan.items if s.status in _LISTED])
         }
+        yes = [s for one in session for s in one.covers.yes]
+        no = [s for one in session for s in one.covers.no]
+        left = [*covers.left, *(s for one in session[1:] for s in (*one.covers.left, *one.covers.decided))]
 
         def listed(items: Sequence[StoredItem]) -> list[dict[str, object]]:
             return _by_heading([described[s.id] for s in items])
@@ -151,16 +157,19 @@ class SigningPages:
             "failed": failed,
             "include_decided": "include_decided" in form,
             "note": form.get("note", ""),
-            "shown_digest": covers.digest,
+            "shown_digest": session_digest(session),
+            "session_plans": [one.plan.plan_hash for one in session[1:]],
+            "counts_of_session": {"yes": len(yes), "no": len(no), "left": len(left)},
             "decided": len(covers.decided),
-            "left": len(covers.left),
-            "asked": {w.id for w in found.items},
-            "notes": {id_: draft.note for id_, draft in drafts.items()} | {s.id: s.reason for s in deferred},
+            "left": len(left),
+            "asked": {s.id: one.plan.plan_hash for one in session for s in one.plan.items if s.decision == "review"},
+            "notes": {id_: draft.note for one in session for id_, draft in one.drafts.items()}
+            | {s.id: s.reason for s in deferred},
             "lists": [
-                ("yes", "Approved by your answers", listed(covers.yes)),
+                ("yes", "Approved by your answers", listed(yes)),
                 ("decided", "Decided by planners: approved only if the box is checked", listed(covers.decided)),
-                ("no", "Rejected by your answers", listed(covers.no)),
-                ("left", "Left out: these questions stay open", listed(covers.left)),
+                ("no", "Rejected by your answers", listed(no)),
+                ("left", "Left out: these questions stay open", listed(left)),
                 (
                     "deferred",
                     "Left out: held back, because another item of this plan writes the same cell",

@@ -10,11 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from slowwave.cli import session
+from slowwave.night.night import run_night
 from slowwave.review.drafts import read_drafts
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import ask
 from tests.proposals.test_amended_items import people, waiting
+from tests.proposals.test_answers import LIVE, OPS, towns
 from tests.review.reviews import Review, asking, asking_alike
 
 Answer = Callable[..., str]
@@ -194,3 +196,22 @@ def test_a_merge_is_split_and_a_text_edited_in_the_terminal(
     code, text, _ = run(*made[1].split(), "--json")
     (group,) = json.loads(text)["groups"]
     assert (code, group["code"]) == (0, "shorter")
+
+
+def test_cluster_of_four_statements_is_settled_in_one_session_of_the_terminal(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys of their own answer two sides; the questions that follow are asked next, and one --sign covers all plans (J17)."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    lines = "b\n" * len(plan.questions) + "2\n" + "1\n" * 5 + "q\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    code, text, problem = run("plans", "review", "acme", "--by", "mara", "--plan", plan.hash)
+    assert code == 0, problem
+    assert "2: The other one: “Mara lives in" in text
+    assert "These questions follow from your answers" in text
+    (command,) = re.findall(r"^  slowwave (plans review .* --sign)$", text, re.MULTILINE)
+    code, text, problem = run(*command.split())
+    assert (code, "made by your answers" in text) == (0, True), problem
+    assert run("apply", "acme")[0] == 0
+    assert len(ask(store, LIVE)) < 4
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 0

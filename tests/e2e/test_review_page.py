@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
+from slowwave.applying.executor import apply_approval
+from slowwave.night.night import run_night
 from slowwave.plans.countersigning import set_rule
 from slowwave.plans.gate import approve
 from slowwave.plans.policies import accept_policy
@@ -27,6 +29,7 @@ from slowwave.store.connect import Store
 from tests.e2e.test_gate import CHROMIUM, FLAGS, SCHEMES, picture
 from tests.memories import ask
 from tests.proposals.test_amended_items import people, waiting
+from tests.proposals.test_answers import LIVE, OPS, towns
 from tests.review.reviews import asking_alike, asking_of_a_kind
 from tests.review.test_rules import answer, likeliest
 from tests.reviewing.planted import plant
@@ -183,6 +186,40 @@ def test_what_looks_decided_is_offered_as_soon_as_it_does(store: Store, chromium
     page.keyboard.press("u")
     expect(page.locator("[data-count=yes]")).to_have_text("6")
     until(lambda: ask(store, "SELECT count(*) FROM night.review_drafts WHERE verdict = 'none'") == [(12,)])
+
+
+@pytest.mark.timeout(600)
+def test_cluster_of_four_statements_is_settled_in_one_session_of_the_page(
+    store: Store, chromium: Browser, entrance: Entrance
+) -> None:
+    """Keys b, 2 and 1 answer; the page leads to the questions that follow, and one signature covers all plans (F5, J17)."""
+    from playwright.sync_api import expect
+
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    page = opened(chromium, entrance)
+    buttons = page.locator("#answer button[name=verdict]:visible")
+    expect(buttons).to_have_text(["This one 1", "The other one 2", "Both stay b", "Both end 0", "Skip s"])
+    expect(page.locator("#session [data-follows]")).to_have_count(plan.counts["deferred"])
+    for _ in plan.questions:
+        page.keyboard.press("b")
+    page.wait_for_url(lambda url: plan.hash not in url, timeout=240_000)
+    page.keyboard.press("2")
+    until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts WHERE amended IS NOT NULL")) == 1, seconds=240)
+    while page.locator("#queue a[data-verdict=open]").count():
+        answered = ask(store, "SELECT count(*) FROM night.review_drafts")
+        page.keyboard.press("1")
+        until(lambda before=answered: ask(store, "SELECT count(*) FROM night.review_drafts") != before, seconds=240)
+        page.wait_for_load_state()
+    page.get_by_role("link", name="Sign…").click()
+    expect(page.get_by_text("more plan")).to_be_visible()
+    page.get_by_role("button", name="Sign plan").click()
+    expect(page.get_by_role("heading", name="What was signed")).to_be_visible()
+    approvals = ask(store, "SELECT id::text FROM night.open_approvals ORDER BY recorded_at")
+    assert approvals
+    for (approval,) in approvals:
+        apply_approval(store, approval)
+    assert len(ask(store, LIVE)) < 4
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
 
 
 def test_two_people_review_one_plan_in_two_browsers(store: Store, chromium: Browser, entrance: Entrance) -> None:

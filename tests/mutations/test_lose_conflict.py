@@ -124,3 +124,11 @@ def _rows() -> list[dict[str, object]]:
     return [
         {"namespace_id": uid("w"), **fact(n, d, o)} for n, d, o in (("right", 10, "Lisbon"), ("wrong", 90, "Porto"))
     ]
+
+
+def test_both_sides_end_when_neither_is_right() -> None:
+    """They end when the item is applied, nothing succeeds them, and no other row is guarded."""
+    (mutation,) = lose_conflict(world(10, 90), "memory_facts", [Loss("", (RIGHT, WRONG), SAID["memory_facts"])])
+    assert {row.id for row in mutation.rows} == {RIGHT, WRONG} == {g.row for g in mutation.guards}
+    assert [ends(mutation, row) for row in (RIGHT, WRONG)] == [("now", None)] * 2
+    assert {w.value for w in mutation.writes if w.cell.column == "superseded_by"} == {None}

@@ -45,7 +45,7 @@ _Fields = Mapping[str, Any]
     kind="planner",
     reads=("memory_facts", "chunks", "conflicts", "rejections"),
     after=("dedupe_facts",),
-    permits=(Permit("invalidate_rows", {"memory_facts"}, "medium", retires=1),),
+    permits=(Permit("invalidate_rows", {"memory_facts"}, "medium", retires=2),),  # 2: a reviewer may end both facts
     planted=("superseded facts",),
 )
 def supersede_facts(inputs: Inputs) -> Proposal:

@@ -25,6 +25,7 @@ function start(desk) {
   let current = rows.find((row) => row.getAttribute("aria-current") === "true") ?? null;
   let saving = Promise.resolve();
   let unsaved = 0;
+  let follows = ""; // the plan of questions that follow from answers of this page
 
   for (const row of rows) fromServer.set(row.dataset.item, row.dataset.verdict);
   if (current) {
@@ -101,11 +102,25 @@ function start(desk) {
 
   // --- verdicts ------------------------------------------------------------------------------------------------------------------
 
-  function answer(verdict) {
+  const buttons = () => [...document.querySelectorAll("#answer button[name=verdict]")];
+
+  function answerBy(key) {
+    const button = buttons().find((one) => !one.hidden && one.getAttribute("aria-keyshortcuts") === key);
+    if (button) answer(button.value);
+    else if (key === "y" || key === "n") { // of a question with answers of its own
+      const plain = buttons().find((one) => !one.hidden && !("amends" in one.dataset) && one.dataset.draft === (key === "y" ? "yes" : "no"));
+      if (plain) answer(plain.value);
+    }
+  }
+
+  function answer(name) {
     const row = current;
     if (!row) return;
     const text = note.value.trim();
-    save(row, verdict, text);
+    const button = buttons().find((one) => one.value === name);
+    const verdict = button.dataset.draft;
+    delete row.dataset.amended;
+    save(row, verdict, text, name);
     const next = following(row);
     if (next) {
       say(`${title(row)}: ${words[verdict]}. Next: ${title(next)}`);
@@ -117,13 +132,23 @@ function start(desk) {
     }
   }
 
-  function save(row, verdict, text) {
+  function save(row, verdict, text, name = verdict) {
     mark(row, verdict, text);
     later(async () => {
-      const drafts = [{ item: row.dataset.item, verdict, note: text }];
+      const drafts = [{ item: row.dataset.item, verdict: name, note: text }];
       try {
-        await ask("POST", `${plan}/drafts`, { drafts });
+        const made = await (await ask("POST", `${plan}/drafts`, { drafts })).json();
         fromServer.set(row.dataset.item, verdict);
+        if (made.amended) row.dataset.amended = made.amended;
+        if (row === current) pressed();
+        if (made.amended || made.follow_ups) cards.delete(row.dataset.item);
+        if (made.problem) say(made.problem, true);
+        if (made.follow_ups) follows = made.follow_ups[0];
+        if (follows && !rows.some((one) => one.dataset.verdict === "open")) {
+          unsaved = 0;
+          location.href = `/plans/${follows}`; // the questions that follow from these answers
+          return;
+        }
         if (unsaved === 1) await meanwhile(); // what looks decided now; a burst of answers asks once
       } catch (problem) {
         mark(row, fromServer.get(row.dataset.item) ?? "open", text);
@@ -203,8 +228,11 @@ function start(desk) {
   }
 
   function pressed() {
-    for (const button of document.querySelectorAll("#answer button[name=verdict]")) {
-      button.setAttribute("aria-pressed", String(current?.dataset.verdict === button.value));
+    const offered = (current?.dataset.answers ?? "").split(" ");
+    for (const button of buttons()) {
+      button.hidden = !offered.includes(button.value);
+      const said = current?.dataset.verdict === button.dataset.draft && !("amends" in button.dataset) && !("amended" in current.dataset);
+      button.setAttribute("aria-pressed", String(said));
     }
   }
 
@@ -241,9 +269,7 @@ function start(desk) {
   // --- keys, buttons, links --------------------------------------------------------------------------------------------------------
 
   const keys = {
-    y: () => answer("yes"),
-    n: () => answer("no"),
-    s: () => answer("skip"),
+    ...Object.fromEntries(["y", "n", "s", "1", "2", "3", "b", "0"].map((key) => [key, () => answerBy(key)])),
     u: undo,
     j: () => show(beside(1), { focus: true }),
     k: () => show(beside(-1), { focus: true }),

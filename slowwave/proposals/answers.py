@@ -1,0 +1,123 @@
+"""Answer a question in its own words: this one, the other one, both stay, both end; of a merge: same, different, same with the other name.
+
+An answer that agrees with the sealed item, or leaves everything as it is, is a draft of yes or no. Any other is an amended item
+(``slowwave.proposals.amended_items``), which waits in a plan of its own with a yes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from slowwave.errors import Refused, SlowwaveError
+from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.proposals.amended_items import Amended, Otherwise, answer_otherwise, other_name, otherwise
+from slowwave.proposals.follow_up import leaves_questions, seal_follow_ups
+from slowwave.review.drafts import NewDraft, Verdict, save_drafts
+from slowwave.review.queue import code_of
+from slowwave.review.session import first_plan
+from slowwave.store.connect import Store
+from slowwave.texts.quotation import quotable
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of a question: its name in the API, its key, its label on a button, and the draft or amendment that it makes."""
+
+    name: str
+    key: str
+    label: str
+    verdict: Verdict = "no"
+    amends: Otherwise | None = None
+
+
+_SIDES: Final = (
+    Answer("this", "1", "This one", "yes"),
+    Answer("other", "2", "The other one", amends="other"),
+    Answer("both", "b", "Both stay"),
+    Answer("neither", "0", "Both end", amends="neither"),
+)
+_MERGES: Final = (
+    Answer("same", "1", "Same", "yes"),
+    Answer("different", "2", "Different"),
+    Answer("other_name", "3", "Same, with the other name", amends="other_name"),
+)
+_PLAIN: Final = (Answer("yes", "y", "Yes", "yes"), Answer("no", "n", "No"))
+_ALWAYS: Final = (*_PLAIN, Answer("skip", "s", "Skip", "skip"))
+
+
+ANSWERS: Final = (*_SIDES, *_MERGES, *_ALWAYS)
+"""All answers that there are, in the order of their buttons."""
+
+
+def answers_of(stored: StoredItem) -> tuple[Answer, ...]:
+    """Return the answers that a question offers, without skip; an item that asks only yes or no offers those."""
+    amends = otherwise(stored)
+    if "other" in amends:
+        return _SIDES
+    if stored.kind == "merge_rows" and code_of(stored) == "same":
+        return tuple(a for a in _MERGES if a.amends is None or a.amends in amends)
+    return _PLAIN
+
+
+def describe_answers(stored: StoredItem) -> list[tuple[Answer, str]]:
+    """Return the answers of a question with what follows from each, in words that quote memory without secrets."""
+    offered, evidence = answers_of(stored), stored.item.evidence
+    stays, ends = (
+        f"“{quotable(str(evidence.get(new, evidence.get(old, ''))))}”"
+        for new, old in (("winner", "later"), ("loser", "earlier"))
+    )
+    says = {
+        "this": f"{stays} stays; {ends} ends.",
+        "other": f"{ends} stays; {stays} ends.",
+        "both": "Nothing changes, and this is not asked again while both rows say what they say.",
+        "neither": f"{stays} ends, and {ends} ends.",
+        "same": "They are merged as proposed.",
+        "different": "They stay apart, and this is not asked again while the rows say what they say.",
+        "other_name": f"They are merged, and the result is called “{quotable(other_name(stored))}”.",
+    }
+    return [(one, str(says[one.name])) for one in offered if one.name in says]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer that was kept: the amended item that it made, if any, and the plans of the questions that follow from it.
+
+    ``problem`` says why those could not be sealed; the answer is kept all the same.
+    """
+
+    amended: Amended | None = None
+    follow_ups: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, note: str = "") -> Answered:
+    """Give one answer to a question of a plan, then seal the questions that follow from it.
+
+    ``yes``, ``no`` and ``skip`` are taken for every question. A no by another name drops an amended item that an earlier answer made.
+    Raises ``Refused`` for an answer that the question does not offer, and for an item that does not wait.
+    """
+    stored = next((s for s in plan.items if s.id == item), None)
+    if stored is None:
+        raise Refused(f"{item[:64]} is no item of plan {plan.plan_hash[:12]}. Nothing was kept.")
+    offered = answers_of(stored) if name not in ("yes", "no", "skip") else _ALWAYS
+    chosen = next((a for a in offered if a.name == name), None)
+    if chosen is None:
+        names = ", ".join(dict.fromkeys(a.name for a in (*offered, *_ALWAYS)))
+        raise Refused(f"{name[:32]!r} is no answer to that question: it is one of {names}. Nothing was kept.")
+    namespace, made = plan.header.namespace, None
+    if chosen.amends:
+        made = answer_otherwise(store, namespace, plan.plan_hash, item, answer=chosen.amends, by=by, note=note)
+    else:
+        draft = NewDraft(item, chosen.verdict, note, alone=name != "no")
+        save_drafts(store, namespace, plan.plan_hash, [draft], reviewer=by)
+    with store.connect("approver") as connection:
+        first = first_plan(connection, plan.plan_hash)
+    held = first != plan.plan_hash or any(s.status == "deferred" and s.decision == "review" for s in plan.items)
+    held = held or bool(leaves_questions(plan))
+    if chosen.verdict == "skip" or not held:
+        return Answered(made)
+    try:
+        return Answered(made, seal_follow_ups(store, namespace, first, by=by))
+    except SlowwaveError as problem:  # such as a night that holds the namespace
+        return Answered(made, problem=f"The questions that follow could not be sealed: {problem}")

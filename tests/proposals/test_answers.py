@@ -1,0 +1,167 @@
+"""Answers in the words of a question: each of them is kept, signed, applied and undone; one that differs from the item amends it."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.api.night_plan import NightPlan
+from slowwave.api.night_plan import plan as plan_of
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.undo import undo_run
+from slowwave.errors import Refused
+from slowwave.night.night import run_night
+from slowwave.plans.ledger import read_plan
+from slowwave.review.drafts import read_drafts, undo_last
+from slowwave.review.session import read_session
+from slowwave.store.connect import Store
+from slowwave.store.digest import digest
+from tests.memories import ago, ask, remember
+
+pytestmark = pytest.mark.slow
+
+LIVE = "SELECT object FROM memory.memory_facts WHERE invalidated_at IS NULL AND is_active ORDER BY object"
+OPS = "contradictions,resolve_conflicts"
+
+
+def towns(store: Store, *names: str, slug: str = "acme") -> NightPlan:
+    """The plan of a night over facts of one person who lives in each of the towns; nothing says which fact is right."""
+    facts = [
+        {
+            "id": name,
+            "subject": "Mara",
+            "predicate": "lives in",
+            "object": name,
+            "valid_from": ago(30),
+            "confidence": 0.8,
+        }
+        for name in names
+    ]
+    remember(store, slug, {"contradiction_reconcile_policy": "evidence_weighted"}, memory_facts=facts)
+    night = run_night(store, slug, ops=OPS, force=True)
+    assert night.plan is not None
+    return NightPlan(slug, night.plan.plan_hash, store)
+
+
+def sides(plan: NightPlan) -> tuple[str, str]:
+    """The town that the question of a plan would keep, and the one that it would end."""
+    with plan.store.connect("reader") as connection:
+        (stored,) = [s for s in read_plan(connection, plan.hash).items if s.status == "pending"]
+    winner, loser = (str(stored.item.evidence[side]).removeprefix("Mara lives in ") for side in ("winner", "loser"))
+    return winner, loser
+
+
+def applied(store: Store, plan: NightPlan, by: str = "mara") -> list[str]:
+    """Sign all answers of a session and apply what was approved; returns the runs."""
+    return [apply_approval(store, s.approval_id).run_id for s in plan.sign(by) if s.approval_id]
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [("this", "winner"), ("other", "loser"), ("both", "winner loser"), ("neither", "")],
+)
+def test_answer_about_two_sides_leaves_what_it_says_and_is_not_asked_again(store: Store, name: str, left: str) -> None:
+    """The four answers: what is live after apply, no question in the next night, and the memory as it was after undo (F5)."""
+    plan = towns(store, "Porto", "Lisbon")
+    before, named = digest(store, "acme"), dict[str, str](zip(("winner", "loser"), sides(plan), strict=True))
+    assert list(plan.answers(plan.questions[0])) == ["this", "other", "both", "neither"]
+    plan.answer(plan.questions[0], name, "mara")
+    runs = applied(store, plan)
+    assert ask(store, LIVE) == [(town,) for town in sorted(named[side] for side in left.split())]
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
+    for run in reversed(runs):
+        undo_run(store, run)
+    assert digest(store, "acme") == before
+
+
+def test_answer_that_is_changed_drops_the_item_that_it_made(store: Store) -> None:
+    """From the other one to both, and back by undo: only the answer that stands is signed."""
+    plan = towns(store, "Porto", "Lisbon")
+    winner, _ = sides(plan)
+    made = plan.answer(plan.questions[0], "other", "mara").amended
+    assert made
+    assert [s.plan.plan_hash for s in read_session(store, "acme", plan.hash)] == [plan.hash, made.plan_hash]
+    assert [s.plan.plan_hash for s in read_session(store, "acme", made.plan_hash)] == [plan.hash, made.plan_hash]
+    plan.answer(plan.questions[0], "this", "mara")
+    assert [s.plan.plan_hash for s in read_session(store, "acme", plan.hash)] == [plan.hash]
+    applied(store, plan)
+    assert ask(store, LIVE) == [(winner,)]
+    assert ask(store, "SELECT state FROM night.plans WHERE plan_hash = %s", made.plan_hash) == [("rejected",)]
+
+
+def test_answer_taken_back_takes_its_item_with_it(store: Store) -> None:
+    """Undo of the last answer withdraws the amended plan; the question is open again."""
+    plan = towns(store, "Porto", "Lisbon")
+    made = plan.answer(plan.questions[0], "neither", "mara").amended
+    assert made
+    assert undo_last(store, "acme", plan.hash, reviewer="mara") == (made.of,)
+    assert read_drafts(store, "acme", plan.hash) == {}
+    assert ask(store, "SELECT state FROM night.plans WHERE plan_hash = %s", made.plan_hash) == [("rejected",)]
+
+
+def test_answer_that_a_question_does_not_offer_is_refused(store: Store) -> None:
+    """Nothing is kept, and the message names the answers that there are."""
+    plan = towns(store, "Porto", "Lisbon")
+    with pytest.raises(Refused, match="one of this, other, both, neither, yes, no, skip"):
+        plan.answer(plan.questions[0], "same", "mara")
+    assert read_drafts(store, "acme", plan.hash) == {}
+
+
+def test_answer_other_name_merges_and_keeps_the_name_of_the_other_row(store: Store) -> None:
+    """A merge that asks has three answers; the third keeps the name that the item would drop (F6)."""
+    from tests.reviewing.planted import plant
+
+    sealed = plant(store, asked=1, decided=0, archived=0)
+    plan = plan_of("harbor", plan_hash=sealed.plan_hash, store=store)
+    before = digest(store, "harbor")
+    (question,) = plan.questions
+    assert list(plan.answers(question)) == ["same", "different", "other_name"]
+    kept, other = sealed.items[0].evidence["names"]  # type: ignore[misc]
+    plan.answer(question, "other_name", "mara")
+    (run,) = applied(store, plan)
+    live = "SELECT name FROM memory.entities WHERE invalidated_at IS NULL"
+    assert ask(store, live) == [(other,)] != [(kept,)]
+    undo_run(store, run)
+    assert digest(store, "harbor") == before
+
+
+@pytest.mark.parametrize("answers", [("this",), ("other",), ("neither", "this"), ("both",)])
+def test_cluster_of_four_statements_is_settled_in_one_session(store: Store, answers: tuple[str, ...]) -> None:
+    """Six contradicting pairs: two or three are asked, the others follow when these are answered, until nothing contradicts (J17)."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    before = digest(store, "acme")
+    assert (len(plan.questions) + plan.counts["deferred"], len(plan.questions) < 4) == (6, True)
+    plans, given = [plan], 0
+    while plans:
+        current = plans.pop(0)
+        for question in current.questions:
+            done = current.answer(question, answers[given % len(answers)], "mara")
+            given += 1
+            assert done.problem == ""
+            plans += [plan_of("acme", plan_hash=made, store=store) for made in done.follow_ups]
+    session = read_session(store, "acme", plan.hash)
+    for one in session:  # law 4: within a plan no item writes what another one writes or rests on
+        items = [s.item for s in one.plan.items if s.status == "pending"]
+        for n, item in enumerate(items):
+            for other in items[n + 1 :]:
+                assert item.writes().isdisjoint(other.writes() | other.guards())
+                assert other.writes().isdisjoint(item.guards())
+    runs = applied(store, plan)
+    live = [town for (town,) in ask(store, LIVE)]
+    assert len(live) in {"this": (1,), "other": (1,), "neither": (0, 1), "both": (4,)}[answers[0]]
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 0, "no question is left for another night"
+    for run in reversed(runs):
+        undo_run(store, run)
+    assert digest(store, "acme") == before
+
+
+def test_answer_changed_after_questions_followed_withdraws_them(store: Store) -> None:
+    """What followed from another answer is not signed; it follows anew."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    questions = plan.questions
+    following = [made for question in questions for made in plan.answer(question, "both", "mara").follow_ups]
+    again = plan.answer(questions[-1], "this", "mara").follow_ups
+    assert following
+    session = [s.plan.plan_hash for s in read_session(store, "acme", plan.hash)]
+    assert session == [plan.hash, *again]
+    state = "SELECT DISTINCT state FROM night.plans WHERE plan_hash = ANY(%s)"
+    assert ask(store, state, following) == [("rejected",)]
