@@ -8,7 +8,7 @@ Over 900 lines: it is the whole schema, so that whoever asks what a column is fi
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     ARRAY,
@@ -44,35 +44,35 @@ class Vector(UserDefinedType[str]):
         return "vector"
 
 
-def _instant(name: str, *, required: bool = False, now: bool = False) -> Column[object]:
+def _instant(name: str, *, required: bool = False, now: bool = False) -> Column[Any]:
     return Column(name, DateTime(timezone=True), nullable=not required, server_default=text("now()") if now else None)
 
 
-def _id() -> Column[object]:
+def _id() -> Column[Any]:
     return Column("id", Uuid, primary_key=True)
 
 
-def _namespace() -> Column[object]:
+def _namespace() -> Column[Any]:
     return Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id"), nullable=False)
 
 
-def _count(name: str, default: int = 0) -> Column[object]:
+def _count(name: str, default: int = 0) -> Column[Any]:
     return Column(name, Integer, nullable=False, server_default=str(default))
 
 
-def _score(name: str, default: float = 1.0) -> Column[object]:
+def _score(name: str, default: float = 1.0) -> Column[Any]:
     return Column(name, Double, nullable=False, server_default=str(default))
 
 
-def _ids(name: str) -> Column[object]:
+def _ids(name: str) -> Column[Any]:
     return Column(name, ARRAY(Uuid), nullable=False, server_default="{}")
 
 
-def _json(name: str, default: str = "{}") -> Column[object]:
+def _json(name: str, default: str = "{}") -> Column[Any]:
     return Column(name, JSONB, nullable=False, server_default=default)
 
 
-def _bitemporal() -> list[Column[object]]:
+def _bitemporal() -> list[Column[Any]]:
     """World time (valid_*) and system time (recorded_at, invalidated_*)."""
     return [
         _instant("valid_from"),
@@ -81,7 +81,7 @@ def _bitemporal() -> list[Column[object]]:
     ]
 
 
-def _system() -> list[Column[object]]:
+def _system() -> list[Column[Any]]:
     return [
         _instant("recorded_at", required=True, now=True),
         _instant("invalidated_at"),
@@ -89,7 +89,7 @@ def _system() -> list[Column[object]]:
     ]
 
 
-def _versioned() -> list[Column[object]]:
+def _versioned() -> list[Column[Any]]:
     """Columns that triggers keep; no digest, comparison or snapshot rests on them."""
     return [
         Column("content_version", BigInteger, nullable=False, server_default="1"),

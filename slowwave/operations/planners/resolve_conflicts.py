@@ -247,7 +247,7 @@ def _item(
 
 def _by_side(value: object, winner: str) -> object:
     """Figures of the two rows under the names of their sides: a and b are an order of ids, which no surface shows."""
-    if not isinstance(value, Mapping) or value.keys() != {"a", "b"}:
+    if not isinstance(value, Mapping) or set(value) != {"a", "b"}:
         return value
     return {"stays": value[winner], "ends": value["b" if winner == "a" else "a"]}
 
