@@ -11,6 +11,8 @@ import hashlib
 import importlib
 import importlib.util
 import json
+import queue
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -42,6 +44,7 @@ _BATCH: Final = 128
 _ATTEMPTS: Final = 5
 _LONGEST_PAUSE: Final = 30.0
 _MOST_BYTES: Final = 100_000_000
+_LATE: Final = "The embedding model was not ready in time. Ask again, or allow more time with a longer timeout."
 
 
 class Embedder(Protocol):
@@ -60,6 +63,48 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """(n, d) float32 with unit rows, in the order of ``texts``; (0, d) for none. Raises ``EmbeddingError``."""
         ...
+
+
+class DeadlineEmbedder:
+    """An embedder that is not awaited beyond ``until`` (monotonic seconds): loading a model or a busy endpoint may take longer.
+
+    A call that is late goes on behind, so that the model is loaded for the next one.
+    """
+
+    def __init__(self, embedder: Embedder, until: float) -> None:
+        self._embedder, self._until = embedder, until
+
+    @property
+    def model(self) -> str:
+        """Name of the wrapped model."""
+        return self._embedder.model
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        return self._embedder.dimensions
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors, see ``Embedder.embed``. Raises ``EmbeddingError`` also when they are not there in time."""
+        if (left := self._until - time.monotonic()) <= 0:
+            raise EmbeddingError(_LATE)
+        answers: queue.SimpleQueue[np.ndarray | Exception] = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                answers.put(self._embedder.embed(texts))
+            except Exception as problem:  # noqa: BLE001 - raised again by the caller
+                answers.put(problem)
+
+        # A program waits at its end for a packaged model that is being loaded, as ending then would crash it, but for no server.
+        threading.Thread(target=work, daemon=isinstance(self._embedder, EndpointEmbedder)).start()
+        try:
+            answer = answers.get(timeout=left)
+        except queue.Empty:
+            raise EmbeddingError(_LATE) from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 class OfflineEmbedder:

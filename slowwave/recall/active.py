@@ -67,7 +67,6 @@ def denied(page: FoundPage, profile: ActiveProfile, profiles: ActiveProfiles) ->
             "path": _fits(page.path, never.paths),
             "status": facts.get("status") in never.statuses or bool(facts.get("superseded_by")),
             "source_kind": facts.get("source_kind") in never.source_kinds,
-            "temperature": facts.get("temperature") in never.temperatures,
             "confidence": page.confidence == "low",
             "profile": not profile.durable or _fits(page.path, profile.denies),
             "visibility": facts.get("visibility") in profile.visibilities,
@@ -127,9 +126,10 @@ def _filled(told: Iterable[tuple[str, tuple[str, ...], int, bool]], budget: int)
 
 
 def _worth(page: FoundPage, profiles: ActiveProfiles) -> float:
-    add = next((w.add for w in profiles.weights if fnmatchcase(page.path, w.path)), 0.0)
+    add = next((w.add for w in profiles.weights if _fits(page.path, (w.path,))), 0.0)
     return page.score + add - QUERY * page.query - RANK * page.rank - STALE * page.stale
 
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(path, pattern) for pattern in patterns)
+    """Whether a path fits a pattern, in any case: a vault keeps ``People/`` where another folder has ``people/``."""
+    return any(fnmatchcase(path.lower(), pattern.lower()) for pattern in patterns)

@@ -34,7 +34,6 @@ class NeverShown(_Data):
     paths: tuple[str, ...]
     statuses: tuple[str, ...]
     source_kinds: tuple[str, ...]
-    temperatures: tuple[str, ...]
     sensitivities: tuple[str, ...]
 
 

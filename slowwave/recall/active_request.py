@@ -31,6 +31,8 @@ from slowwave.store.namespaces import namespace_id
 _CANDIDATES: Final = 20
 _SESSIONS_OF_A_WAKE: Final = 5
 _LONGEST_QUERY: Final = 8_000
+_EMBEDDING: Final = 0.7
+"""Share of the time left that embedding may take; the rest is for a search by words."""
 
 _SET_TIMEOUT: Final = "SELECT set_config('statement_timeout', %s, true)"
 
@@ -171,7 +173,13 @@ class _Help:
 
 
 def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, plan: ReminderPlan, *, sessions: bool) -> list[_Asked]:
-    """The searches: durable pages where the profile has them searched, and sessions where they are wanted; the prompt before a plan's."""
+    """Return the searches: durable pages where the profile has them searched, and sessions where they are wanted; the prompt before a
+    plan's. A prompt of small talk ("thanks, that is all") is about no page, so nothing is searched for it.
+    """
+    from slowwave.texts.small_talk import is_small_talk  # a server starts without its tables
+
+    if is_small_talk(request.prompt):
+        return []
     prompt = request.prompt[:_LONGEST_QUERY]
     durable = [
         SearchRequest(query=query, k=_CANDIDATES, include_content=True, debug=True)
@@ -198,7 +206,8 @@ def _searched(
         if left > 0:
             with suppress(psycopg.errors.QueryCanceled), connection.transaction():
                 connection.execute(_SET_TIMEOUT, (str(left),))
-                done.append((one, search_on(connection, namespace, one.request, plain=True)))
+                embed_until = time.monotonic() + left * _EMBEDDING / 1000
+                done.append((one, search_on(connection, namespace, one.request, plain=True, embed_until=embed_until)))
     return done
 
 

@@ -142,18 +142,20 @@ def by_vector(connection: Connection, domain: Domain, model: str, vector: np.nda
     return Found([id_ for _, id_ in best], _floats(score for score, _ in best))
 
 
-def cosines(connection: Connection, model: str, vector: np.ndarray, ids: Sequence[str]) -> dict[str, float]:
-    """Cosines of rows by their ids, of those that have a vector."""
-    if not ids:
+def cosines(connection: Connection, model: str, vectors: np.ndarray, ids: Sequence[str]) -> dict[str, float]:
+    """Return the best cosine of each row that has a vector with any of ``vectors`` (q, d)."""
+    if not ids or not len(vectors):
         return {}
     parts = sql.SQL(" UNION ALL ").join(
         sql.SQL(
-            "SELECT v.id::text, 1 - (v.vector <=> %(vector)s::vector) FROM memory.{table} v "
-            "WHERE v.id = ANY (%(ids)s::uuid[]) AND v.model = %(model)s"
+            "SELECT v.id::text, max(1 - (v.vector <=> q.vector)) FROM memory.{table} v, "
+            "unnest(%(vectors)s::text[]::vector[]) AS q (vector) "
+            "WHERE v.id = ANY (%(ids)s::uuid[]) AND v.model = %(model)s GROUP BY v.id"
         ).format(table=sql.Identifier(name))
         for name in VECTORS
     )
-    rows = connection.execute(parts, {"vector": _written(vector), "ids": list(ids), "model": model}).fetchall()
+    values = {"vectors": [_written(vector) for vector in vectors], "ids": list(ids), "model": model}
+    rows = connection.execute(parts, values).fetchall()
     return {str(r[0]): float(str(r[1])) for r in rows}
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from rapidfuzz import fuzz
 
+from slowwave.search.fusion import CONTEXTUAL, Calibration
 from slowwave.search.request import Confidence, EvidenceClass
 
 _TIMELINE: Final = re.compile(r"^#+\s*timeline\b|<!--\s*timeline", re.IGNORECASE | re.MULTILINE)
@@ -35,13 +36,37 @@ def evidence_class(path: str, plane: str, metadata: Mapping[str, Any]) -> Eviden
     return "canonical" if metadata.get("canonical") is True else "other"
 
 
-def confidence(kind: EvidenceClass, mode: str, coverage: float, place: int, match: float) -> Confidence:
-    """How sure a match is: ``coverage`` of the query's words, ``place`` from 1, ``match`` from 0 to 1. Sessions are never sure."""
+def confidence(
+    kind: EvidenceClass,
+    mode: str,
+    coverage: float,
+    place: int,
+    match: float,
+    meaning: float | None = None,
+    calibration: Calibration = CONTEXTUAL,
+) -> Confidence:
+    """Grade the evidence that a row answers a query. Sessions are never sure.
+
+    Args:
+        kind: The class of the row.
+        mode: The mode of the search.
+        coverage: Share of the query's words in the row. No row has most words of a long query, so it decides only without ``meaning``.
+        place: Place of the row, from 1.
+        match: Score of the row, from 0 to 1.
+        meaning: Calibrated cosine of the row and the sentence of the query that is nearest to it; None where no vectors were compared.
+        calibration: That of the model of ``meaning``.
+    """
     if kind == "session":
         return "low"
-    if mode == "exact" or (coverage >= 0.75 and place <= 3):
+    if mode == "exact":
         return "high"
-    return "medium" if coverage >= 0.4 or (place <= 2 and match >= 0.5) else "low"
+    if meaning is not None:
+        is_sure = meaning + calibration.worth * coverage >= calibration.evidence
+    else:
+        is_sure = coverage >= 0.4 or (place <= 2 and match >= 0.5)
+    if not is_sure:
+        return "low"
+    return "high" if coverage >= 0.75 and place <= 3 else "medium"
 
 
 def stale_warning(text: str, metadata: Mapping[str, Any]) -> str | None:

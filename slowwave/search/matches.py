@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -31,16 +31,17 @@ _LEADING: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ScoredIds:
-    """Scores from 0 to 1 by the ids of rows, in no order, and what has to be said of how they came about."""
+    """Scores from 0 to 1 by the ids of rows, in no order, the cosines behind them, and warnings about how they came about."""
 
     scores: Mapping[str, float]
     warnings: tuple[str, ...] = ()
+    cosines: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def matches(
     connection: Connection, domain: Domain, query: str, mode: Mode, embedder: Callable[[], Embedder], depth: int
 ) -> ScoredIds:
-    """The ``depth`` best of each side. ``embedder`` is called where vectors are wanted; raises what it raises."""
+    """Return the ``depth`` best of each side. ``embedder`` is called where vectors are wanted; raises what it raises."""
     if mode == "exact":
         found = by_substring(connection, domain, query, depth)
         return ScoredIds(dict(zip(found.ids, found.scores.tolist(), strict=True)))
@@ -57,9 +58,10 @@ def matches(
     calibration = calibration_of(model.model)
     if mode == "vector":
         return ScoredIds(
-            dict(zip(meant, semantic_scores(np.array([*meant.values()]), calibration).tolist(), strict=True))
+            dict(zip(meant, semantic_scores(np.array([*meant.values()]), calibration).tolist(), strict=True)),
+            cosines=meant,
         )
-    meant |= cosines(connection, model.model, vector, [id_ for id_ in said if id_ not in meant])
+    meant |= cosines(connection, model.model, vector[None], [id_ for id_ in said if id_ not in meant])
     weight = weight_of_words(leading_mean(connection, said), calibration)
 
     def fused() -> dict[str, float]:
@@ -74,7 +76,7 @@ def matches(
     scores = fused()
     before = {id_: scores[first] for first, id_, _ in after if id_ in scores}
     gained = in_context(np.array([scores[id_] for id_ in before]), np.array([*before.values()]))
-    return ScoredIds(scores | dict(zip(before, gained.tolist(), strict=True)))
+    return ScoredIds(scores | dict(zip(before, gained.tolist(), strict=True)), cosines=meant)
 
 
 def leading_mean(connection: Connection, said: Mapping[str, float]) -> float:

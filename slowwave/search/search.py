@@ -10,17 +10,22 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any, Final
 
+import numpy as np
+from rapidfuzz.distance import OSA
+
 from slowwave.config.settings import SearchStep, Settings
 from slowwave.errors import EmbeddingError
-from slowwave.language.embedder import Embedder, embedder_for
+from slowwave.language.embedder import DeadlineEmbedder, Embedder, embedder_for
 from slowwave.language.searcher import Searcher
-from slowwave.search.candidates import Domain
+from slowwave.search.candidates import Domain, cosines
 from slowwave.search.evidence import collapsed, confidence, evidence_class, precedence, stale_warning
+from slowwave.search.fusion import Calibration, calibration_of, semantic_scores
 from slowwave.search.matches import ScoredIds, matches
 from slowwave.search.model_help import helper
 from slowwave.search.namespace_settings import known_namespace
@@ -34,6 +39,9 @@ from slowwave.search.things import Cited, better_worded, covers, either_covers, 
 from slowwave.search.words import asked, words
 from slowwave.store.connect import Connection, Store
 from slowwave.texts.frontmatter import body
+from slowwave.texts.lexicon import is_known
+from slowwave.texts.sentences import sentences
+from slowwave.texts.slips import ONE, slip
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
 _SHALLOWEST: Final = 40
@@ -41,6 +49,8 @@ _DEEPER: Final = 4  # candidates a place
 _DEEPEST: Final = 800  # candidates beyond which a list stays as short as it is
 _LONG, _SHORT = 700, 240
 _OTHER_WORDS: Final = 0.9
+_SENTENCES: Final = 12
+_PARTS: Final = re.compile(r"[^\W_]+")
 _BEHIND: Final = 1e-5
 _SESSION_WORDS: Final = frozenset(
     words("session sessions conversation chat said told discussed talked yesterday recently")
@@ -68,6 +78,9 @@ FROM memory.search_rows r LEFT JOIN memory.documents d ON d.id = r.document_id L
   LEFT JOIN memory.entities t ON t.id = r.id
 WHERE r.id = ANY (%(ids)s::uuid[])
 """
+
+
+_TEXTS: Final = "SELECT title, text FROM memory.search_rows WHERE id = ANY (%(ids)s::uuid[])"
 
 
 @dataclass(slots=True)
@@ -120,9 +133,11 @@ def search_on(
     embedder: Embedder | None = None,
     today: date | None = None,
     plain: bool = False,
+    embed_until: float | None = None,
 ) -> SearchResponse:
     """Search a namespace (its name), and leave the log to the caller. ``today`` is what relative days are reckoned from; it is the day of
-    ``as_of`` where that is given. A search that is ``plain`` asks no language model, whatever the settings say.
+    ``as_of`` where that is given. A search that is ``plain`` asks no language model, whatever the settings say. If the query has no vector
+    by ``embed_until`` (monotonic seconds), ``hybrid`` compares words alone, as it does when the model cannot embed.
 
     Raises ``Refused`` for an unknown namespace and ``EmbeddingError`` in the mode ``vector`` where the model cannot embed; ``hybrid`` then
     compares words alone and says so.
@@ -138,13 +153,23 @@ def search_on(
     searcher, warning = (None, "") if plain or request.mode == "exact" else helper(connection, known)
     steps = searcher.steps if searcher else frozenset[SearchStep]()
 
-    def found_by(query: str) -> ScoredIds:
-        return _matched(connection, domain, query, request.mode, known.settings, embedder, depth)
+    def model() -> Embedder:
+        chosen = embedder or _embedder_of(known.settings)
+        return chosen if embed_until is None else DeadlineEmbedder(chosen, embed_until)
 
-    plan = planned(searcher, request.query) if searcher and "plan" in steps else QueryPlan()
-    found = found_by(request.query)
+    # A model that knows case would take a sentence in capitals for acronyms.
+    query = request.query.lower() if request.query.isupper() and " " in request.query.strip() else request.query
+
+    def found_by(text: str) -> ScoredIds:
+        return _matched(connection, domain, text, request.mode, model, depth)
+
+    plan = planned(searcher, query) if searcher and "plan" in steps else QueryPlan()
+    found = found_by(query)
     if searcher and "expand" in steps and "plan" not in steps and max(found.scores.values(), default=0) < WEAK:
-        plan = expanded(searcher, request.query)
+        plan = expanded(searcher, query)
+    corrected = query if request.mode == "exact" else _corrected(connection, query, found)
+    if corrected != query:
+        plan = replace(plan, durable=(corrected, *plan.durable), sessions=(corrected, *plan.sessions))
     reorders = searcher is not None and request.rerank != "false" and bool(steps & {"rerank", "select"})
     most = RERANKED if reorders else request.k
     while True:
@@ -156,14 +181,19 @@ def search_on(
         if len(ordered) >= request.k or len(best) < depth or depth > _DEEPEST or not crowded:
             break
         depth *= _DEEPER  # things of so many wordings, or so many that are over, that others have no room among the candidates
-        found = found_by(request.query)
+        found = found_by(query)
     warnings = [warning, plan.warning, *found.warnings]
     if request.rerank == "true" and not reorders:
         warnings.append("No reranker is set, so the order is that of the search.")
     if searcher and reorders and ordered:
-        ordered, problems = _reordered(searcher, ordered, request.query)
+        ordered, problems = _reordered(searcher, ordered, query)
         warnings += problems
-    results = [_result(row, place, request) for place, row in enumerate(ordered[: request.k], 1)]
+    meaning = _meaning(connection, corrected, found, model, ordered[: request.k])
+    calibration = calibration_of(model().model if meaning else "")
+    results = [
+        _result(row, place, request, asked(corrected), meaning.get(row.id), calibration)
+        for place, row in enumerate(ordered[: request.k], 1)
+    ]
     took = (time.perf_counter() - began) * 1000
     return SearchResponse(
         query=request.query,
@@ -185,17 +215,59 @@ def _matched(
     domain: Domain,
     query: str,
     mode: Mode,
-    settings: Settings,
-    embedder: Embedder | None,
+    embedder: Callable[[], Embedder],
     depth: int,
 ) -> ScoredIds:
     try:
-        return matches(connection, domain, query, mode, lambda: embedder or _embedder_of(settings), depth)
+        return matches(connection, domain, query, mode, embedder, depth)
     except EmbeddingError as problem:
         if mode == "vector":
             raise
-        found = matches(connection, domain, query, "bm25", lambda: _embedder_of(settings), depth)
+        found = matches(connection, domain, query, "bm25", embedder, depth)
         return ScoredIds(found.scores, (f"Only words were compared. {problem}",))
+
+
+def _corrected(connection: Connection, query: str, found: ScoredIds) -> str:
+    """Return the query with each mistyped word replaced by the word that the best candidates have for it.
+
+    A word counts as mistyped if neither the lexicon nor any candidate has it.
+    """
+    doubtful = {word for word in asked(query) if len(word) >= ONE and word.isalpha() and not is_known(word)}
+    best = sorted(found.scores, key=lambda id_: (-found.scores[id_], id_))[:_SHALLOWEST] if doubtful else []
+    if not best:
+        return query
+    rows = connection.execute(_TEXTS, {"ids": best}).fetchall()
+    used = {word for title, text in rows for word in words(f"{title} {text}")}
+    meant: dict[str, str] = {}
+    for word in doubtful - used:
+        if near := [other for other in sorted(used) if slip(word, other, used)]:
+            meant[word] = min(near, key=lambda other: OSA.distance(word, other))
+    parts = (next(iter(words(part)), "") for part in _PARTS.findall(query))
+    return _PARTS.sub(lambda part: meant.get(next(parts), part[0]), query) if meant else query
+
+
+def _meaning(
+    connection: Connection, query: str, found: ScoredIds, embedder: Callable[[], Embedder], rows: Sequence[_Row]
+) -> dict[str, float]:
+    """Return the calibrated cosine of each row, in its nearest wording, with the nearest sentence of the query; of rows with vectors.
+
+    A prompt of several sentences is near to no page as a whole. Of a long one the first and the last sentences are compared.
+    """
+    if not found.cosines:
+        return {}
+    best, model = dict(found.cosines), embedder()
+    said = sentences(query)
+    if len(said) > _SENTENCES:
+        said = [*said[: _SENTENCES // 2], *said[-_SENTENCES // 2 :]]
+    if len(said) > 1:
+        ids = [other.id for row in rows for other in (row, *row.also)]
+        with suppress(EmbeddingError):
+            for id_, cosine in cosines(connection, model.model, model.embed(said), ids).items():
+                best[id_] = max(best.get(id_, -1.0), cosine)
+    nearest = {row.id: max(best.get(other.id, -2.0) for other in (row, *row.also)) for row in rows}
+    known = {id_: cosine for id_, cosine in nearest.items() if cosine >= -1}
+    scores = semantic_scores(np.array([*known.values()]), calibration_of(model.model))
+    return dict(zip(known, scores.tolist(), strict=True))
 
 
 def _joined(found: Sequence[ScoredIds]) -> ScoredIds:
@@ -204,7 +276,8 @@ def _joined(found: Sequence[ScoredIds]) -> ScoredIds:
     for other in found[1:]:
         for id_, score in other.scores.items():
             scores[id_] = max(scores.get(id_, 0.0), _OTHER_WORDS * score)
-    return ScoredIds(scores, tuple(dict.fromkeys(warning for one in found for warning in one.warnings)))
+    cosines = {id_: max(one.cosines.get(id_, -1.0) for one in found) for one in found for id_ in one.cosines}
+    return ScoredIds(scores, tuple(dict.fromkeys(warning for one in found for warning in one.warnings)), cosines)
 
 
 def _rows(connection: Connection, scores: Mapping[str, float], at: datetime) -> list[_Row]:
@@ -329,8 +402,14 @@ def _is_retired(row: _Row, *, as_of: bool) -> bool:
     return (gone and not as_of) or is_quarantined(row.path) or any(covers(text, row.text) for text in row.ended)
 
 
-def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
-    wanted = asked(request.query)
+def _result(
+    row: _Row,
+    place: int,
+    request: SearchRequest,
+    wanted: Sequence[str],
+    meaning: float | None,
+    calibration: Calibration,
+) -> SearchResult:
     kind = evidence_class(row.path, row.plane, {"status": row.status, **row.metadata})
     covered = coverage(f"{row.title} {row.text}", wanted)
     return SearchResult(
@@ -342,7 +421,7 @@ def _result(row: _Row, place: int, request: SearchRequest) -> SearchResult:
         evidence_class=kind,
         snippet=_shown(row, frozenset(wanted), _LONG if request.include_content else _SHORT),
         stale_warning=stale_warning(row.document, row.metadata),
-        confidence=confidence(kind, request.mode, covered, place, row.match),
+        confidence=confidence(kind, request.mode, covered, place, row.match, meaning, calibration),
         score=round(min(1.0, max(0.0, row.rank)), 6),
         also_in=tuple(OtherWording(id=o.id, kind=o.kind, path=o.path, lines=_lines(o)) for o in row.also),
         **(_debugged(row) if request.debug else {}),

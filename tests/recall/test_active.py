@@ -36,7 +36,6 @@ def test_dory_some_paths_are_never_told(path: str) -> None:
         ("superseded_by", "core/user.md", "status"),
         ("source_kind", "generated", "source_kind"),
         ("source_kind", "imported", "source_kind"),
-        ("temperature", "cold", "temperature"),
         ("sensitivity", "credentials", "sensitivity"),
     ],
 )
@@ -45,6 +44,21 @@ def test_dory_some_pages_are_never_told(key: str, value: str, reason: str) -> No
     assert denied(PAGE, GENERAL, PROFILES) == ""
     assert denied(replace(PAGE, metadata={key: value}), GENERAL, PROFILES) == reason
     assert denied(replace(PAGE, confidence="low"), GENERAL, PROFILES) == "confidence"
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("People/Mara.md", "profile"), ("PEOPLE/mara.md", "profile"), ("Inbox/a.md", "path"), ("Peoples/a.md", "")],
+)
+def test_denied_path_in_another_case_is_denied(path: str, reason: str) -> None:
+    """A vault has ``People/`` where Dory has ``people/`` (fixes D5)."""
+    assert denied(replace(PAGE, path=path), CODING, PROFILES) == reason
+
+
+def test_chosen_path_in_another_case_keeps_its_weight() -> None:
+    """Of equal scores the decision comes first."""
+    pages = [replace(PAGE, path="Anything/a.md"), replace(PAGE, path="Decisions/a.md")]
+    assert [page.path for page in chosen(pages, GENERAL, PROFILES)] == ["Decisions/a.md", "Anything/a.md"]
 
 
 def test_dory_a_profile_denies_besides() -> None:

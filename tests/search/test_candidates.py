@@ -170,7 +170,7 @@ def test_dory_vectors_come_from_an_index_and_not_from_a_pass_over_all(store: Sto
     assert indexes == [(1,)]
     with store.connect("reader") as connection:
         near = by_vector(connection, domain(), MODEL, np.array(unit(*vectors[17])), 10)
-        exact = cosines(connection, MODEL, np.array(unit(*vectors[17])), [uid("c17"), uid("none")])
+        exact = cosines(connection, MODEL, np.array([unit(*vectors[17])]), [uid("c17"), uid("none")])
     assert near.ids[0] == uid("c17")
     assert near.scores[0] == pytest.approx(1, abs=1e-5)
     assert exact == pytest.approx({uid("c17"): 1}, abs=1e-5)

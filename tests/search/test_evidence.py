@@ -3,6 +3,7 @@
 import pytest
 
 from slowwave.search.evidence import are_copies, collapsed, confidence, evidence_class, precedence, stale_warning
+from slowwave.search.fusion import calibration_of
 
 BODY = "The harbour ledger is kept by Anna, who writes each ship's name, its cargo and the day on which it came in."
 
@@ -33,9 +34,16 @@ def test_the_first_class_that_fits_is_the_class(path, plane, metadata, kind):
         (("other", "hybrid", 0.0, 2, 0.5), "medium"),
         (("other", "hybrid", 0.3, 3, 0.9), "low"),
         (("session", "exact", 1.0, 1, 1.0), "low"),
+        (("other", "hybrid", 0.05, 9, 0.2, 0.5), "medium"),
+        (("other", "hybrid", 0.5, 1, 0.2, 0.42), "medium"),
+        (("other", "hybrid", 0.5, 1, 0.9, 0.2), "low"),
+        (("other", "hybrid", 1.0, 1, 0.9, 0.2), "low"),
+        (("other", "hybrid", 1.0, 1, 0.9, 0.35), "high"),
+        (("other", "hybrid", 0.6, 1, 0.2, 0.1, calibration_of("fast-use-v3")), "medium"),
+        (("other", "hybrid", 0.3, 1, 0.9, 0.1, calibration_of("fast-use-v3")), "low"),
     ],
 )
-def test_confidence_follows_coverage_place_and_match(arguments, sure):
+def test_confidence_follows_meaning_where_it_is_known_and_words_and_place_elsewhere(arguments, sure):
     assert confidence(*arguments) == sure
 
 
