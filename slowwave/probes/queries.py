@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -24,6 +24,9 @@ from slowwave.search.rows import SEARCHED, searched_table
 from slowwave.snapshots.snapshot import Snapshot
 
 Source = Literal["recall_events", "episodes", "none"]
+
+Evident = Callable[[Sequence[tuple[str, Sequence[str]]]], Sequence[Sequence[str]]]
+"""Queries with their first hits → those of the hits that are evidence: what is merely the best of an off-topic query is no answer."""
 
 EPISODES: Final = 100
 """Questions that are drawn from raw episodes where no recall event can be replayed."""
@@ -63,27 +66,36 @@ def questions_of(
     tables: Sequence[str],
     limit: int,
     successors: Mapping[str, str] | None = None,
+    evident: Evident | None = None,
 ) -> tuple[Source, list[ProbeQuery]]:
     """Past recalls where any can be replayed, else sentences of raw episodes.
 
+    ``evident`` selects the hits that answer, of recalls where the agent selected none; without it all do.
+
     ``successors``: memory that ends → the one that says so, whose words are asked for in its place where a question is drawn.
     """
-    if events := _event_questions(before, names, tables, limit):
+    if events := _event_questions(before, names, tables, limit, evident):
         return "recall_events", events
     return "episodes", _episode_questions(before, names, tables, successors or {})
 
 
-def _event_questions(before: Snapshot, names: TargetResolver, tables: Sequence[str], limit: int) -> list[ProbeQuery]:
+def _event_questions(
+    before: Snapshot, names: TargetResolver, tables: Sequence[str], limit: int, evident: Evident | None
+) -> list[ProbeQuery]:
     """The newest ``limit`` recall events whose query and targets still mean something in ``before``, newest first."""
     events = before.table("recall_events").sort_by([("occurred_at", "descending"), ("id", "ascending")])
     questions: list[ProbeQuery] = []
-    for event in _rows(events, ("query", "selected_ids", "hit_ids")):
-        ids = (event["selected_ids"] or (event["hit_ids"] or ())[:FIRST]) if event["query"].strip() else ()
-        targets = names.targets(ids, tables)
-        if targets:
-            questions.append(ProbeQuery(event["query"], targets))
-        if len(questions) == limit:
-            break
+    wanted = ("query", "selected_ids", "hit_ids")
+    for start in range(0, len(events), limit):
+        recalls = [event for event in _rows(events.slice(start, limit), wanted) if event["query"].strip()]
+        unselected = [(r["query"], tuple((r["hit_ids"] or ())[:FIRST])) for r in recalls if not r["selected_ids"]]
+        hits = iter(evident(unselected) if evident else [ids for _, ids in unselected])
+        for recall in recalls:
+            targets = names.targets(recall["selected_ids"] or next(hits), tables)
+            if targets:
+                questions.append(ProbeQuery(recall["query"], targets))
+            if len(questions) == limit:
+                return questions
     return questions
 
 

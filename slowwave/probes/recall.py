@@ -72,12 +72,14 @@ class Recall:
 class RecallProbe(Recall):
     """The figures over all that is searched, with those over ``memories`` alone; ``passed`` says that both hold.
 
-    ``withheld`` counts recalled rows that the plan withholds. ``lost`` maps rows to what they cost, in questions: those that
+    ``withheld`` counts recalled rows that the plan withholds. A plan that ``only_adds`` rows passes: what was found before is still there.
+    ``lost`` maps rows to what they cost, in questions: those that
     were found before the plan and are not after it, or what took their places where they still stand.
     """
 
     memories: Recall
     withheld: int = 0
+    only_adds: bool = False
     lost: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
@@ -96,7 +98,12 @@ class RecallProbe(Recall):
             if self.withheld
             else ""
         )
-        message = f"{self.figures()}.{alone}{left_out}"
+        added = (
+            " The plan only adds rows, so every answer is still there."
+            if self.only_adds and min(self.delta, self.memories.delta) < 0
+            else ""
+        )
+        message = f"{self.figures()}.{alone}{left_out}{added}"
         return message if self.passed else f"{message} The plan may harm recall: approving it needs force and a reason."
 
 
@@ -111,7 +118,7 @@ class Baseline:
     def __init__(self, snapshot: Snapshot, embed: Embed | None) -> None:
         self.snapshot, self.embed = snapshot, embed
         self._retrievers: dict[tuple[str, ...], Retriever] = {}
-        self._vectors: dict[tuple[str, ...], np.ndarray | None] = {}
+        self._vectors: dict[str, np.ndarray] = {}
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[_Things]] = {}
 
     def retriever(self, tables: tuple[str, ...] = SEARCHED) -> Retriever:
@@ -121,11 +128,24 @@ class Baseline:
             self._retrievers[tables] = Retriever(self.snapshot, self.embed, base=base, tables=tables)
         return self._retrievers[tables]
 
-    def vectors(self, queries: tuple[str, ...]) -> np.ndarray | None:
-        """Queries (q) → unit vectors (q, d), see ``Retriever.embedded``."""
-        if queries not in self._vectors:
-            self._vectors[queries] = self.retriever().embedded(queries)
-        return self._vectors[queries]
+    def vectors(self, queries: Sequence[str]) -> np.ndarray | None:
+        """Queries (q) → unit vectors (q, d), see ``Retriever.embedded``. Each query is embedded once."""
+        new = sorted({*queries} - self._vectors.keys())
+        made = self.retriever().embedded(new)
+        if new and made is None:
+            return None
+        if made is not None:
+            self._vectors.update(zip(new, made, strict=True))
+        return np.stack([self._vectors[query] for query in queries]) if queries else None
+
+    def evident(self, recalls: Sequence[tuple[str, Sequence[str]]]) -> list[Sequence[str]]:
+        """Queries with their first hits → those of the hits that are evidence, see ``Retriever.evident``."""
+        vectors = self.vectors([query for query, _ in recalls])
+        retriever = self.retriever()
+        return [
+            retriever.evident(query, None if vectors is None else vectors[n], ids)
+            for n, (query, ids) in enumerate(recalls)
+        ]
 
     def found(self, tables: tuple[str, ...], queries: tuple[str, ...]) -> list[_Things]:
         """The ``K`` best things of ``tables`` for each query."""
@@ -145,11 +165,12 @@ def recall_probe(
 ) -> RecallProbe:
     """Replay the newest ``settings.recall_probe_queries`` recall events against both snapshots, and again against their memories alone.
 
-    What an event selected is to be found, or its first three hits where it selected nothing: that another row displaces the last of ten
-    is no loss. Where no event names a row that is live in ``before``, questions are sentences of raw episodes: episodic memories and
-    chunks. Deterministic; exactly 0 where the snapshots hold the same searched rows and targets. It passes when the lower bound of the
-    difference in Recall@10 is not under ``settings.recall_floor``, in both. ``items`` made ``after``: they tell which row a loser of a
-    contradiction gave way to, and what stands for a page's earlier words.
+    What an event selected is to be found, or those of its first three hits that are evidence where it selected nothing: that another row
+    displaces the last of ten, or the best of an off-topic query, is no loss. Where no event names a row that is live in ``before``,
+    questions are sentences of raw episodes: episodic memories and chunks. Deterministic; exactly 0 where the snapshots hold the same
+    searched rows and targets. It passes when the lower bound of the difference in Recall@10 is not under ``settings.recall_floor``, in
+    both, or when the plan only adds rows. ``items`` made ``after``: they tell which row a loser of a contradiction gave way to, and what
+    stands for a page's earlier words.
     ``baseline`` is that of ``before`` and ``embed``, where several futures are looked at.
 
     Cost: the texts are read once, and every question is searched four times at most, twice where the plan leaves what is searched alone.
@@ -157,11 +178,14 @@ def recall_probe(
     names = TargetResolver(before, after, {**merged_into(after), **won_against(items), **rewritten(before, items)})
     limit = settings.recall_probe_queries
     successors = succeeded_by(items)
-    asked = {tables: questions_of(before, names, tables, limit, successors) for tables in (SEARCHED, _ALONE)}
+    baseline = baseline or Baseline(before, embed)
+    asked = {
+        tables: questions_of(before, names, tables, limit, successors, baseline.evident)
+        for tables in (SEARCHED, _ALONE)
+    }
     if not any(questions for _, questions in asked.values()):
         return RecallProbe(**asdict(_NOTHING), memories=_NOTHING, withheld=names.withheld_targets)
     queries = tuple(sorted({q.query for _, questions in asked.values() for q in questions}))
-    baseline = baseline or Baseline(before, embed)
     second = Retriever(after, embed, base=baseline.retriever())
     lost: dict[str, float] = defaultdict(float)
     whole = _measured(*asked[SEARCHED], baseline, second, SEARCHED, queries, settings, lost)
@@ -169,8 +193,11 @@ def recall_probe(
     if asked[_ALONE][1]:
         bare = Retriever(after, embed, base=second, tables=_ALONE)
         alone = _measured(*asked[_ALONE], baseline, bare, _ALONE, queries, settings, lost)
-    both = replace(whole, passed=whole.passed and alone.passed)
-    return RecallProbe(**asdict(both), memories=alone, withheld=names.withheld_targets, lost=dict(lost))
+    only_adds = second.extends(baseline.retriever())
+    both = replace(whole, passed=only_adds or (whole.passed and alone.passed))
+    return RecallProbe(
+        **asdict(both), memories=alone, withheld=names.withheld_targets, only_adds=only_adds, lost=dict(lost)
+    )
 
 
 def _measured(

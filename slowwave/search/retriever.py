@@ -19,9 +19,11 @@ from slowwave.errors import EmbeddingError
 from slowwave.language import Embed
 from slowwave.search.bm25 import Counts, postings, word_weights
 from slowwave.search.cited_rows import CitedRows
+from slowwave.search.evidence import confidence
 from slowwave.search.fusion import LEADERS, calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
 from slowwave.search.ranking import ScoredRows, best, ranked
 from slowwave.search.rows import SEARCHED, SearchedRows, searched_rows
+from slowwave.search.snippets import coverage
 from slowwave.search.things import Cited, either_covers
 from slowwave.search.words import asked
 from slowwave.snapshots.snapshot import Snapshot
@@ -44,6 +46,14 @@ class _Block:
 
     matrix: np.ndarray
     rows: np.ndarray
+
+    def vectors_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """Row numbers (m,) → their vectors (m, d), or None where one has none here."""
+        order = np.argsort(self.rows, kind="stable")
+        place = np.searchsorted(self.rows, rows, sorter=order)
+        if (place == len(order)).any() or (self.rows[order[place]] != rows).any():
+            return None
+        return self.matrix[order[place]]
 
 
 class Retriever:
@@ -152,6 +162,44 @@ class Retriever:
                 np.array_equal(a.rows, b.rows) and (a.matrix is b.matrix or np.array_equal(a.matrix, b.matrix))
                 for a, b in zip(self._blocks, other._blocks, strict=True)
             )
+        )
+
+    def extends(self, other: Retriever) -> bool:
+        """Return whether every row of ``other`` is here too, with the same text and vector."""
+        place = pc.index_in(other.rows.ids, value_set=self.rows.ids)
+        if place.null_count or not self.rows.texts.take(place).equals(other.rows.texts):
+            return False
+        at = place.to_numpy(zero_copy_only=False)
+        for block in other._blocks:
+            searched = block.rows >= 0
+            rows = at[block.rows[searched]]
+            own = [vectors for one in self._blocks if (vectors := one.vectors_of(rows)) is not None]
+            if not any(np.array_equal(vectors, block.matrix[searched]) for vectors in own):
+                return False
+        return True
+
+    def evident(self, query: str, vector: np.ndarray | None, ids: Sequence[str]) -> tuple[str, ...]:
+        """Return those of some ids, best first, that are evidence for a query (``slowwave.search.evidence.confidence``) or no row here.
+
+        ``vector`` (d,) is the query's; None compares words alone.
+        """
+        wanted = asked(query)
+        found = pc.index_in(pa.array(ids, pa.string()), value_set=self.rows.ids).to_pylist()
+        rows = np.array([-1 if row is None else row for row in found])
+        meaning: dict[int, float] = {}
+        if vector is not None:
+            known = rows[[row >= 0 and any(row in block.rows for block in self._blocks) for row in rows]]
+            cosines = self._cosines(vector[None], np.zeros(len(known), np.int64), known)
+            meaning = dict(zip(known.tolist(), semantic_scores(cosines, self._calibration).tolist(), strict=True))
+
+        def is_evident(place: int, row: int) -> bool:
+            covered = coverage(str(self.rows.texts[row].as_py()), wanted)
+            return confidence("other", "hybrid", covered, place, 0.0, meaning.get(row), self._calibration) != "low"
+
+        return tuple(
+            id_
+            for place, (id_, row) in enumerate(zip(ids, rows.tolist(), strict=True), 1)
+            if row < 0 or is_evident(place, row)
         )
 
     def _by_words(self, queries: Sequence[str], depth: int) -> ScoredRows:
