@@ -473,3 +473,19 @@ def test_a_search_is_a_recall_with_scores(store: Store):
     asked(store, "tea")
     logged()
     assert ask(store, "SELECT count(*) FROM memory.recall_events") == [(1,)]
+
+
+def test_newer_of_two_statements_of_one_form_comes_first(store: Store):
+    """The spare key has moved; the row that was stated first matches as well (fixes J11)."""
+    said = {"old": "The spare tea key is with Ada since winter.", "new": "The spare tea key is with Otto since spring."}
+    corpus(
+        store,
+        memories=[
+            {"id": n, "kind": "semantic", "current_version_id": f"{n} v", "valid_from": ago(at), "recorded_at": ago(at)}
+            for n, at in (("old", 90), ("new", 2))
+        ],
+        memory_versions=[{"id": f"{n} v", "memory_id": n, "content": text} for n, text in said.items()],
+        memory_vectors=[{"id": n, "vector": unit(1, 0, 0.1)} for n in said],
+    )
+    for mode in ("bm25", "vector", "hybrid"):
+        assert ids(store, "Where is the spare tea key?", mode=mode) == [uid("new"), uid("old")]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.search.things import STEP, Cited, better_worded, either_covers, grouped
+from slowwave.search.things import STEP, Cited, better_worded, either_covers, grouped, newer_first
 
 PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.booleans()), max_size=30)
 
@@ -57,3 +57,32 @@ def test_the_better_worded_is_not_behind(
 )
 def test_one_of_two_texts_tells_what_the_other_says(one: str, other: str, same: bool):
     assert either_covers(one, other) is either_covers(other, one) is same
+
+
+ADA, OTTO = "The spare key is with Ada.", "The spare key is with Otto now."
+
+
+@pytest.mark.parametrize(
+    ("texts", "days", "ranks", "expected"),
+    [
+        ((ADA, OTTO), ("2026-01-01", "2026-02-01"), (0.5, 0.45), [0.45, 0.5]),
+        ((ADA, OTTO), ("2026-01-01", "2026-02-01"), (0.6, 0.45), [0.6, 0.45]),
+        ((ADA, OTTO), ("2026-02-01", "2026-01-01"), (0.5, 0.45), [0.5, 0.45]),
+        ((ADA, OTTO), ("2026-01-01", ""), (0.5, 0.45), [0.5, 0.45]),
+        ((ADA, "The spare key is with Otto too."), ("2026-01-01", "2026-02-01"), (0.5, 0.45), [0.5, 0.45]),
+        ((ADA, "Otto has the spare key."), ("2026-01-01", "2026-02-01"), (0.5, 0.45), [0.5, 0.45]),
+        ((ADA, f"{OTTO} Ask him."), ("2026-01-01", "2026-02-01"), (0.5, 0.45), [0.5, 0.45]),
+    ],
+)
+def test_newer_sentence_of_one_form_within_the_margin_comes_first(
+    texts: tuple[str, ...], days: tuple[str, ...], ranks: tuple[float, ...], expected: list[float]
+) -> None:
+    """Not one far behind, older, without a day, that adds a value, of another form or of several sentences (fixes J11)."""
+    assert newer_first(texts, days, ranks, 0.1) == expected
+
+
+@given(st.lists(st.tuples(st.sampled_from([ADA, OTTO, "Tea."]), st.dates().map(str), st.floats(0, 1)), max_size=60))
+def test_newer_first_exchanges_ranks(rows: list[tuple[str, str, float]]) -> None:
+    """Scores stay those that were found, each once, but for the steps that tell equal ones apart."""
+    texts, days, ranks = zip(*rows, strict=True) if rows else ((), (), ())
+    assert sorted(newer_first(texts, days, ranks, 0.1)) == pytest.approx(sorted(ranks), abs=60 * STEP)
