@@ -185,10 +185,10 @@ class Retriever:
         """
         wanted = asked(query)
         found = pc.index_in(pa.array(ids, pa.string()), value_set=self.rows.ids).to_pylist()
-        rows = np.array([-1 if row is None else row for row in found])
+        rows = np.array([-1 if row is None else row for row in found], np.int64)
         meaning: dict[int, float] = {}
         if vector is not None:
-            known = rows[[row >= 0 and any(row in block.rows for block in self._blocks) for row in rows]]
+            known = rows[(rows >= 0) & np.any([np.isin(rows, block.rows) for block in self._blocks], axis=0)]
             cosines = self._cosines(vector[None], np.zeros(len(known), np.int64), known)
             meaning = dict(zip(known.tolist(), semantic_scores(cosines, self._calibration).tolist(), strict=True))
 

@@ -159,7 +159,7 @@ def test_recall_hit_with_a_near_vector_is_a_target_though_it_shares_no_word():
     before = make_snapshot(
         entities=[entity("a"), entity("b")],
         vectors={"entity_vectors": {uid("a"): (1, 0), uid("b"): (0, 1)}},
-        recall_events=[event("x", hits=("a", "b"))],
+        recall_events=[event("x", hits=("a", "b")), event("nothing was found", days=2)],
     )
 
     def embed(texts):
