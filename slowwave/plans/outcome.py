@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from slowwave.conflicts.conflict import REASONS
-from slowwave.mutations.cells import Insert, Value, inserted_id
+from slowwave.mutations.cells import Cell, Insert, Value, inserted_id
 from slowwave.mutations.mutation import Mutation
 from slowwave.plans.items import Item
 from slowwave.plans.questions import SAME
@@ -60,7 +60,8 @@ class OutcomeRow:
 class ItemOutcome:
     """Which rows stay and which end. ``kind`` is ``merges`` where the rows that end are merged into the one that stays.
 
-    ``reason`` is a clause that follows "because". ``proposed`` is true as long as nobody has decided.
+    ``reason`` is a clause that follows "because". ``proposed`` is true as long as nobody has decided. ``name`` is the new name of the row
+    that stays, empty if it keeps its own.
     """
 
     stays: tuple[OutcomeRow, ...]
@@ -69,6 +70,7 @@ class ItemOutcome:
     kind: Literal["ends", "merges"] = "ends"
     proposed: bool = False
     noun: str = ""
+    name: str = ""
 
     @property
     def date(self) -> str:
@@ -84,6 +86,7 @@ class ItemOutcome:
             "stays": [{"id": row.id or None, "text": row.text} for row in self.stays],
             "ends": [{"id": row.id or None, "text": row.text, "date": row.date or None} for row in self.ends],
             "date": self.date or None,
+            "name": self.name or None,
             "reason": self.reason,
             "sentence": self.sentence(),
         }
@@ -103,6 +106,8 @@ class ItemOutcome:
         if self.kind == "merges":
             verb = "is" if len(self.ends) == 1 else "are"
             done = f"{listed(self.ends)} {verb} merged into {listed(self.stays)}"
+            if self.name:
+                stay = f"{self.noun}“{self.name}” stays"
         else:
             dates = dict.fromkeys(row.date for row in self.ends)
             done = _joined([_ending(date, [r for r in self.ends if r.date == date], listed) for date in dates])
@@ -173,8 +178,17 @@ def _merge(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
         _row(mutation, row.id, words.get(row.id) or names.get(row.id, ""), external=row.external_id or "")
         for row in (mutation.keep, *mutation.absorb)
     )
-    noun = "the name " if mutation.table == "entities" else ""
-    return ItemOutcome((stays,), tuple(ends), f"they {SAME.get(mutation.table, 'are one thing')}", "merges", noun=noun)
+    entities = mutation.table == "entities"
+    given = next((w.value for w in mutation.writes if w.cell == Cell("entities", mutation.keep.id, "name")), None)
+    name = str(quotable(str(given))) if entities and given is not None else ""
+    return ItemOutcome(
+        (stays,),
+        tuple(ends),
+        f"they {SAME.get(mutation.table, 'are one thing')}",
+        "merges",
+        noun="the name " if entities else "",
+        name=name if name != stays.text else "",
+    )
 
 
 def _summary(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:

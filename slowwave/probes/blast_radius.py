@@ -2,8 +2,8 @@
 
 A live row is *retired* when it is live no longer after the plan: invalidated, ended in the world, merged, deleted, or in a state
 other than active. It is *reworded* when words that people read are taken from it. What only adds is neither, and is counted apart: words
-beside those that were there, aliases, tags, vectors, pages, new rows. Cleaning provenance and moving the endpoint of a relationship
-change no words.
+next to those that were there, another name of a merged entity, whose own name becomes an alias, aliases, tags, vectors, pages, new rows.
+Cleaning provenance and moving the endpoint of a relationship change no words.
 
 Every table is held to its cap by itself, and so is every type within it: 21 of 21 memories are all of them, however many passages
 stand beside. Of a type, rows that merge are not gone, as their survivor stands for them: three spellings of the only company are one.
@@ -323,16 +323,28 @@ def _change(before: Snapshot, after: Snapshot, table: str, tidied: frozenset[str
     gone = pc.is_null(places).to_numpy(zero_copy_only=False)
     kept[gone], lost[gone] = _RETIRED, tokens[gone]
     whole = after.table(table)
+    survivors: set[str] = set()
     if "merged_into" in whole.column_names:
         survived = whole["id"].filter(pc.is_valid(whole["merged_into"])).combine_chunks()
         merged = gone & pc.is_in(old["id"], value_set=survived).to_numpy()
+        if (
+            table == "entities"
+        ):  # a survivor may get another of the names, and keeps its own as an alias: no words are taken from it
+            survivors = set(
+                whole["merged_into"]
+                .filter(pc.is_in(whole["id"], value_set=old["id"].filter(pa.array(merged)).combine_chunks()))
+                .to_pylist()
+            )
     then = [column.combine_chunks() for column in own]
     now = [column.take(places).combine_chunks() for column in texts]
     differs = np.zeros(len(old), np.bool_)
     for a, b in zip(then, now, strict=True):
         differs |= pc.fill_null(pc.not_equal(a, b), False).to_numpy(zero_copy_only=False)
     for n in np.flatnonzero(differs).tolist():
-        share = _lost([(str(a[n].as_py()), str(b[n].as_py())) for a, b in zip(then, now, strict=True)])
+        first = (
+            1 if survivors and old["id"][n].as_py() in survivors else 0
+        )  # without the name, the first of an entity's columns
+        share = _lost([(str(a[n].as_py()), str(b[n].as_py())) for a, b in zip(then[first:], now[first:], strict=True)])
         kept[n] = _ADDED if share is None else _REWORDED
         lost[n] = ceil((share or 0.0) * tokens[n])
     known = pc.is_in(rows["id"], value_set=before.table(table)["id"].combine_chunks())

@@ -145,7 +145,7 @@ def answer_otherwise(
     if answer not in otherwise(stored):
         raise Refused(f"That question has no answer {str(answer)[:32]!r}. Nothing was changed.")
     of = stored.item
-    evidence, proposed = _renamed(of) if answer == "other_name" else _other_sides(of, answer)
+    evidence, proposed = _renamed(stored) if answer == "other_name" else _other_sides(of, answer)
     evidence |= {"answered by": by, "answered from": f"item {of.id} of plan {plan.plan_hash[:12]}"}
     amended = _Amendment(replace(of, decision="review"), evidence, proposed)
     made = _sealed(store, plan, stored, amended, note or _REASONS[answer].format(by=by), by)
@@ -234,21 +234,18 @@ def _names_survivor(write: Write, merge: Mutation) -> bool:
     return merge.keep is not None and write.cell == Cell("entities", merge.keep.id, "name") and write.action == "set"
 
 
-def _renamed(of: Item) -> tuple[dict[str, object], Callable[[Inputs], Mutation]]:
-    """The evidence and the mutation of a merge whose survivor is the row with the other name."""
-    first = _other_name(of)
-    merge, names = of.mutation, of.evidence["names"]
+def _renamed(stored: StoredItem) -> tuple[dict[str, object], Callable[[Inputs], Mutation]]:
+    """Return the evidence and the mutation of a merge whose survivor gets the name that it would not keep."""
+    merge, name = stored.item.mutation, other_name(stored)
     rows = [merge.keep.id, *(row.id for row in merge.absorb)] if merge.keep else []
-    order = [first, *(row for row in rows if row != first)]
-    called = dict(zip(rows, names if isinstance(names, Sequence) else (), strict=True))
 
     def proposed(inputs: Inputs) -> Mutation:
-        made = _merged(inputs.snapshot, merge.table, order)
-        if _differ(merge, made, order):
+        made = _merged(inputs.snapshot, merge.table, rows, name)
+        if _differ(merge, made, rows):
             raise Refused(_CHANGED)
         return made
 
-    return {**of.evidence, "names": [called[row] for row in order]}, proposed
+    return dict(stored.item.evidence), proposed
 
 
 def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, by: str) -> Amended:
@@ -368,11 +365,11 @@ def _sealed(
     return Amended(namespace, night.plan.plan_hash, made.id, stored.id)
 
 
-def _merged(snapshot: Snapshot, table: str, left: Sequence[str]) -> Mutation:
-    """The merge of those that are left, into the first of them."""
+def _merged(snapshot: Snapshot, table: str, left: Sequence[str], name: str = "") -> Mutation:
+    """Return the merge of the rows that are left into the first of them; an entity gets ``name``, or the best of the names."""
     keep, *absorb = left
     if table == "entities":
-        return merge_rows(snapshot, [Merge(keep, tuple(absorb))])[0]
+        return merge_rows(snapshot, [Merge(keep, tuple(absorb), name=name)])[0]
     return (merge_facts if table == "memory_facts" else merge_memories)(snapshot, [Alike(keep, tuple(absorb))])[0]
 
 

@@ -311,6 +311,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.usefixtures("every_rule_decides")  # so that the demo has decided contradictions as well
 def test_outcome_on_the_demo_is_the_same_on_every_surface(demo: Store, run: Run) -> None:
     """The command line, JSON, Python, Dagster's table and report, the review page's cards and lists, and the list of conflicts."""
     night = run_night(demo, NAMESPACE, ops=OPERATIONS, force=True)
