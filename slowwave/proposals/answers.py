@@ -15,7 +15,7 @@ from slowwave.proposals.amended_items import Amended, Otherwise, answer_otherwis
 from slowwave.proposals.follow_up import leaves_questions, seal_follow_ups
 from slowwave.review.drafts import NewDraft, Verdict, save_drafts
 from slowwave.review.queue import code_of
-from slowwave.review.session import first_plan
+from slowwave.review.session import first_plan, read_session
 from slowwave.store.connect import Store
 from slowwave.texts.quotation import quotable
 
@@ -43,6 +43,7 @@ _MERGES: Final = (
     Answer("other_name", "3", "Same, with the other name", amends="other_name"),
 )
 _PLAIN: Final = (Answer("yes", "y", "Yes", "yes"), Answer("no", "n", "No"))
+_SETTLED: Final = "Settled by the answer to item {item}."
 _ALWAYS: Final = (*_PLAIN, Answer("skip", "s", "Skip", "skip"))
 
 
@@ -95,6 +96,7 @@ def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, not
     """Give one answer to a question of a plan, then seal the questions that follow from it.
 
     ``yes``, ``no`` and ``skip`` are taken for every question. A no by another name drops an amended item that an earlier answer made.
+    An answer that ends the side that would stay settles the other open questions about that side: they get a no, until the answer changes.
     Raises ``Refused`` for an answer that the question does not offer, and for an item that does not wait.
     """
     stored = next((s for s in plan.items if s.id == item), None)
@@ -106,8 +108,10 @@ def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, not
         names = ", ".join(dict.fromkeys(a.name for a in (*offered, *_ALWAYS)))
         raise Refused(f"{name[:32]!r} is no answer to that question: it is one of {names}. Nothing was kept.")
     namespace, made = plan.header.namespace, None
+    _reopen_settled(store, namespace, plan.plan_hash, item, by=by)
     if chosen.amends:
         made = answer_otherwise(store, namespace, plan.plan_hash, item, answer=chosen.amends, by=by, note=note)
+        _settle(store, namespace, made, item, by=by)
     else:
         draft = NewDraft(item, chosen.verdict, note, alone=name != "no")
         save_drafts(store, namespace, plan.plan_hash, [draft], reviewer=by)
@@ -121,3 +125,27 @@ def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, not
         return Answered(made, seal_follow_ups(store, namespace, first, by=by))
     except SlowwaveError as problem:  # such as a night that holds the namespace
         return Answered(made, problem=f"The questions that follow could not be sealed: {problem}")
+
+
+def _settle(store: Store, namespace: str, made: Amended, item: str, *, by: str) -> None:
+    """Draft a no to the open questions that rest on a row which an amended item ends: what they ask is planned again without it."""
+    session = read_session(store, namespace, made.plan_hash)
+    ended = next((s.item.writes() for one in session for s in one.plan.items if s.id == made.item), frozenset())
+    for one in session:
+        moot = [
+            s.id
+            for s in one.covers.left
+            if s.id != item and s.decision == "review" and not ended.isdisjoint(s.item.writes() | s.item.guards())
+        ]
+        if moot:
+            drafts = [NewDraft(id_, "no", _SETTLED.format(item=item[:8])) for id_ in moot]
+            save_drafts(store, namespace, one.plan.plan_hash, drafts, reviewer=by)
+
+
+def _reopen_settled(store: Store, namespace: str, plan_hash: str, item: str, *, by: str) -> None:
+    """Open the questions again that the present answer to ``item`` settles, because it is about to change."""
+    for one in read_session(store, namespace, plan_hash):
+        again = [d.item for d in one.drafts.values() if d.note == _SETTLED.format(item=item[:8]) and d.reviewer == by]
+        if again:
+            drafts = [NewDraft(id_, "skip") for id_ in again]
+            save_drafts(store, namespace, one.plan.plan_hash, drafts, reviewer=by)

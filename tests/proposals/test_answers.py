@@ -134,6 +134,8 @@ def test_cluster_of_four_statements_is_settled_in_one_session(store: Store, answ
     while plans:
         current = plans.pop(0)
         for question in current.questions:
+            if question.id in read_drafts(store, "acme", current.hash):
+                continue  # settled by an earlier answer, which ended the side that would stay
             done = current.answer(question, answers[given % len(answers)], "mara")
             given += 1
             assert done.problem == ""
