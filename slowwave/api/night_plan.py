@@ -28,7 +28,7 @@ from slowwave.plans.outcome import ItemOutcome, find_outcome
 from slowwave.plans.row_changes import row_changes
 from slowwave.plans.row_names import called, named_rows, read_names
 from slowwave.plans.signatures import HalfSigned, half_signed
-from slowwave.proposals.answers import Answered, describe_answers
+from slowwave.proposals.answers import AnswerOutcome, describe_answers
 from slowwave.proposals.answers import answer as answer_question
 from slowwave.review.session import sign_session
 from slowwave.review.signing import Signature
@@ -221,7 +221,7 @@ class NightPlan:
         """The answers that a question offers, by name, and what follows from each. ``yes``, ``no`` and ``skip`` are taken as well."""
         return {one.name: says for one, says in describe_answers(self._question(item))}
 
-    def answer(self, item: PlannedItem | str, answer: str, by: str, note: str = "") -> Answered:
+    def answer(self, item: PlannedItem | str, answer: str, by: str, note: str = "") -> AnswerOutcome:
         """Answer a question of two sides (``this``, ``other``, ``both``, ``neither``) or a merge (``same``, ``different``, ``other_name``).
 
         The answer is a draft until ``sign`` signs it. The result names the plans that the answer made: of an amended item, and of the

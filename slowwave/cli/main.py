@@ -31,7 +31,11 @@ VERBS: Final = {
         "dream_now",
         "Plan now, whatever the schedule says, and tell in one word what came of it.",
     ),
-    "apply": Verb("runs", "apply", "Apply what is approved in a namespace, in this process."),
+    "apply": Verb(
+        "runs",
+        "apply",
+        "Apply what is approved in a namespace, in this process. The exit code is 1 where an item failed or the run was cancelled.",
+    ),
     "undo": Verb(
         "runs",
         "undo",

@@ -312,7 +312,7 @@ def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
     key, _, note = sys.stdin.readline().strip().partition(" ")
     if key in ("y", "n"):
         desk.keep([w.id for w in alike], _SAID[key], note.strip())
-        say(f"Answered {len(alike):,}.")
+        say(f"AnswerOutcome {len(alike):,}.")
     else:
         say("None was answered.")
 
@@ -349,7 +349,7 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
         out.print(f"y answers all {len(alike):,} with {group.verdict}, anything else none > ", end="", markup=False)
         if sys.stdin.readline().strip() == "y":
             desk.keep([w.id for w in alike], _AS[group.verdict], group.note)
-            say(f"Answered {len(alike):,}; u takes them back, y or n any one of them.")
+            say(f"AnswerOutcome {len(alike):,}; u takes them back, y or n any one of them.")
         else:
             say("None was answered.")
 

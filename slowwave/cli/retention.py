@@ -9,7 +9,6 @@ import typer
 from slowwave.cli.night_summary import show_failures
 from slowwave.cli.session import Json, chosen_namespaces, open_store, show_json, show_table
 from slowwave.errors import SlowwaveError
-from slowwave.reports.redaction import in_words
 from slowwave.store.namespaces import namespace_settings
 
 
@@ -32,6 +31,8 @@ def retain(
         except Exception as problem:
             if len(names) == 1:
                 raise
+            from slowwave.reports.redaction import in_words  # it brings the settings
+
             known = isinstance(problem, SlowwaveError)
             failures.append((name, problem if known else SlowwaveError(f"{in_words(problem, 'all')}.")))
     if json:

@@ -10,6 +10,7 @@ from sqlalchemy import Table
 
 from slowwave.config.settings import Settings
 from slowwave.errors import Refused, SettingsError
+from slowwave.plans.commands import argument
 from slowwave.snapshots.files import database_base, remove_snapshot
 from slowwave.store.connect import Connection, Store
 from slowwave.store.tables import metadata
@@ -80,7 +81,7 @@ def remove_namespace(store: Store, namespace: str) -> Removal:
         if live and live[0]:
             raise Refused(
                 f"{namespace} holds {int(str(live[0])):,} live rows of memory, and removing a namespace deletes none. To end its nights "
-                f"alone: `slowwave namespace set {namespace} enabled=false`. Nothing was removed."
+                f"alone: `slowwave namespace set {argument(namespace)} enabled=false`. Nothing was removed."
             )
         try:
             settings = Settings.for_namespace(own if isinstance(own, dict) else {})

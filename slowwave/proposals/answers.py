@@ -21,7 +21,7 @@ from slowwave.texts.quotation import quotable
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerChoice:
     """One answer of a question: its name in the API, its key, its label on a button, and the draft or amendment that it makes."""
 
     name: str
@@ -32,26 +32,26 @@ class Answer:
 
 
 _SIDES: Final = (
-    Answer("this", "1", "This one", "yes"),
-    Answer("other", "2", "The other one", amends="other"),
-    Answer("both", "b", "Both stay"),
-    Answer("neither", "0", "Both end", amends="neither"),
+    AnswerChoice("this", "1", "This one", "yes"),
+    AnswerChoice("other", "2", "The other one", amends="other"),
+    AnswerChoice("both", "b", "Both stay"),
+    AnswerChoice("neither", "0", "Both end", amends="neither"),
 )
 _MERGES: Final = (
-    Answer("same", "1", "Same", "yes"),
-    Answer("different", "2", "Different"),
-    Answer("other_name", "3", "Same, with the other name", amends="other_name"),
+    AnswerChoice("same", "1", "Same", "yes"),
+    AnswerChoice("different", "2", "Different"),
+    AnswerChoice("other_name", "3", "Same, with the other name", amends="other_name"),
 )
-_PLAIN: Final = (Answer("yes", "y", "Yes", "yes"), Answer("no", "n", "No"))
+_PLAIN: Final = (AnswerChoice("yes", "y", "Yes", "yes"), AnswerChoice("no", "n", "No"))
 _SETTLED: Final = "Settled by the answer to item {item}."
-_ALWAYS: Final = (*_PLAIN, Answer("skip", "s", "Skip", "skip"))
+_ALWAYS: Final = (*_PLAIN, AnswerChoice("skip", "s", "Skip", "skip"))
 
 
 ANSWERS: Final = (*_SIDES, *_MERGES, *_ALWAYS)
 """All answers that there are, in the order of their buttons."""
 
 
-def answers_of(stored: StoredItem) -> tuple[Answer, ...]:
+def answers_of(stored: StoredItem) -> tuple[AnswerChoice, ...]:
     """Return the answers that a question offers, without skip; an item that asks only yes or no offers those."""
     amends = otherwise(stored)
     if "other" in amends:
@@ -61,7 +61,7 @@ def answers_of(stored: StoredItem) -> tuple[Answer, ...]:
     return _PLAIN
 
 
-def describe_answers(stored: StoredItem) -> list[tuple[Answer, str]]:
+def describe_answers(stored: StoredItem) -> list[tuple[AnswerChoice, str]]:
     """Return the answers of a question with what follows from each, in words that quote memory without secrets."""
     offered, evidence = answers_of(stored), stored.item.evidence
     stays, ends = (
@@ -81,7 +81,7 @@ def describe_answers(stored: StoredItem) -> list[tuple[Answer, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerOutcome:
     """An answer that was kept: the amended item that it made, if any, and the plans of the questions that follow from it.
 
     ``problem`` says why those could not be sealed; the answer is kept all the same.
@@ -92,7 +92,7 @@ class Answered:
     problem: str = ""
 
 
-def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, note: str = "") -> Answered:
+def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, note: str = "") -> AnswerOutcome:
     """Give one answer to a question of a plan, then seal the questions that follow from it.
 
     ``yes``, ``no`` and ``skip`` are taken for every question. A no by another name drops an amended item that an earlier answer made.
@@ -120,11 +120,11 @@ def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, not
     held = first != plan.plan_hash or any(s.status == "deferred" and s.decision == "review" for s in plan.items)
     held = held or bool(leaves_questions(plan))
     if chosen.verdict == "skip" or not held:
-        return Answered(made)
+        return AnswerOutcome(made)
     try:
-        return Answered(made, seal_follow_ups(store, namespace, first, by=by))
+        return AnswerOutcome(made, seal_follow_ups(store, namespace, first, by=by))
     except SlowwaveError as problem:  # such as a night that holds the namespace
-        return Answered(made, problem=f"The questions that follow could not be sealed: {problem}")
+        return AnswerOutcome(made, problem=f"The questions that follow could not be sealed: {problem}")
 
 
 def _settle(store: Store, namespace: str, made: Amended, item: str, *, by: str) -> None:

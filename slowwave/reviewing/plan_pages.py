@@ -20,7 +20,7 @@ from slowwave.plans.ledger import StoredPlan
 from slowwave.plans.questions import HEADINGS
 from slowwave.plans.states import shown_state
 from slowwave.proposals.amended_items import amendable
-from slowwave.proposals.answers import ANSWERS, Answered, answer, answers_of, describe_answers
+from slowwave.proposals.answers import ANSWERS, AnswerOutcome, answer, answers_of, describe_answers
 from slowwave.proposals.follow_up import held_back, leaves_questions, seal_follow_ups
 from slowwave.review.card import called_rows, card, whole_cell
 from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, save_drafts, undo_last
@@ -262,7 +262,7 @@ def session_links(store: Store, plan: StoredPlan) -> dict[str, object]:
     }
 
 
-def _made(done: Answered) -> dict[str, object]:
+def _made(done: AnswerOutcome) -> dict[str, object]:
     """What an answer made, as the page's script reads it; empty for most answers."""
     return {
         **({"amended": done.amended.plan_hash} if done.amended else {}),

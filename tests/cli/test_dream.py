@@ -75,7 +75,7 @@ def test_refusals_and_errors_have_their_exit_codes(store: Store, run: Run) -> No
         (("runs", "pause", "12345678"), "is no run"),
         (("switch", "apply", "off"), "must be named"),
         (("switch", "lights", "off"), "slowwave switch apply off --by NAME"),
-        (("namespace", "nobody"), "There is no namespace 'nobody'"),
+        (("namespace", "show", "nobody"), "There is no namespace 'nobody'"),
     ]:
         code, _, err = run(*arguments)
         assert (code, sentence in err) == (2, True), (arguments, err)

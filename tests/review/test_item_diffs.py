@@ -25,5 +25,5 @@ def test_item_diffs_of_a_plan_name_each_item_and_its_changes(store: Store) -> No
         ("state active → archived",),
     )
     assert (archive.heading, merge.heading) == ("May this change?", "Same thing?")
-    assert " = " in merge.title
+    assert "is merged into" in merge.title
     assert all(d.lines for d in found)
