@@ -15,7 +15,7 @@ import psycopg
 from slowwave.bindings.connected import ConnectedStore
 from slowwave.config.settings import Settings
 from slowwave.corpus.corpora import corpora_of
-from slowwave.corpus.pending_files import follow_files, has_pending
+from slowwave.corpus.pending_files import SUPERSEDED, follow_files, has_pending
 from slowwave.errors import Refused, SlowwaveError, UndoBlocked
 from slowwave.folders.following import CommitWords, folder_of, follow_folder, places_of
 from slowwave.mutations.mutation import Mutation
@@ -51,8 +51,9 @@ def follow_folders(store: Store, claim: NamespaceClaim) -> None:
         with store.connect("applier") as connection:
             folders = {c.id: c for c in corpora_of(connection, claim.namespace_id) if c.folder is not None}
             for id_ in has_pending(connection, list(folders)):
-                left = follow_files(connection, folders[id_]).left
-                problems += [f"{path}: {why}" for path, why in left.items()]
+                done = follow_files(connection, folders[id_])
+                problems += [f"{path}: {why}" for path, why in done.left.items()]
+                problems += [f"{path}: {SUPERSEDED}" for path in done.edited]
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
         problems.append(f"Files of folders could not follow ({type(problem).__name__}).")
     if problems:

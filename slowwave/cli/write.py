@@ -106,9 +106,11 @@ def purge(
 
 def _show(done: WriteResponse) -> None:
     edges = f" {counted(done.edges_added, 'link')} came." if done.edges_added else ""
-    followed = {"written": " Its file is written.", "pending": " Its file follows with the next sync."}.get(
-        done.file, ""
-    )
+    followed = {
+        "written": " Its file is written.",
+        "pending": " Its file follows with the next sync.",
+        "superseded": " Its file keeps the text of the person who edited it.",
+    }.get(done.file, "")
     say(f"{plain(done.path)} {_SAID[done.action]}.{edges}{followed}")
     say(f"hash {done.hash}", indent=2)
     for warning in done.warnings:

@@ -59,6 +59,7 @@ def purge(
     )
     if not follow or told.file != "pending" or place.corpus is None:
         return told
-    left = follow_files(connection, place.corpus, done.paths).left
+    followed = follow_files(connection, place.corpus, done.paths)
+    state = "pending" if followed.left else "superseded" if followed.edited else "written"
     held = told.held and told.held.model_copy(update={"git": histories_of(place.corpus)})
-    return told.model_copy(update={"file": "pending" if left else "written", "held": held})
+    return told.model_copy(update={"file": state, "held": held})

@@ -18,7 +18,7 @@ Written = Literal[
     "created", "appended", "replaced", "forgotten", "moved", "quarantined", "proposed",
     "would_create", "would_append", "would_replace", "would_forget", "would_move", "would_quarantine",
 ]  # fmt: skip
-FileState = Literal["none", "written", "pending"]
+FileState = Literal["none", "written", "pending", "superseded"]
 
 _HOLDERS: Final = {
     "versions": "its versions",
@@ -105,7 +105,8 @@ class HeldElsewhere(BaseModel):
 
 class WriteResponse(BaseModel):
     """``hash`` is that of the page now, ``indexed`` whether the search index knows of it at once. ``file``: whether its file has
-    followed, where it has one. ``proposal`` is the id of what was kept for a person to decide, and nothing was written.
+    followed, where it has one; ``superseded``: a person edited the file, and the next sync takes that text over this one. ``proposal`` is
+    the id of what was kept for a person to decide, and nothing was written.
     """
 
     path: str

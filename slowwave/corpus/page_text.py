@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any, Final
 
 from slowwave.corpus.fields import fields_of
 from slowwave.corpus.markdown import MarkdownPage
 from slowwave.corpus.profile import Profile
-from slowwave.texts.frontmatter import Frontmatter, frontmatter
+from slowwave.texts.frontmatter import Frontmatter, UnreadableFile, frontmatter
 
 _TIMELINE: Final = re.compile(r"^[ \t]*<!--[ \t]*timeline\b[^\n]*-->[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _TIMELINE_HEADING: Final = re.compile(r"\s*^#+[ \t]*timeline\b[^\n]*$", re.IGNORECASE | re.MULTILINE)
@@ -22,6 +23,8 @@ _RULE: Final = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\n\s*\Z")
 _DATED: Final = re.compile(r"[-*][ \t]+\**\d{4}-\d\d-\d\d\b")
 _BULLET: Final = re.compile(r"[-*+][ \t]|\d+[.)][ \t]")
 _NAME: Final = re.compile(r"""(?:([A-Za-z_][\w-]*)|"([^"\\]+)"|'([^']+)')[ \t]*:(?=[ \t]|$)""")
+_COMPARED: Final = 4_000_000
+"""Pairs of changed lines up to which two texts are compared; it keeps a merge below a second."""
 _ESCAPED: Final = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 _NORMALISED: Final = ("type", "status", "source_kind", "temperature", "created")
 """Fields that a new page says in its profile's words. Whether it is canonical it says only where that was said."""
@@ -84,6 +87,75 @@ def appended_page(text: str, given: Mapping[str, Any], content: str, today: str)
         rest = body[at:].lstrip("\n")
         body = before + gap + dated + "\n" + (f"\n{rest}" if rest else "")
     return head + body
+
+
+def merged_page(before: str, after: str, edited: str) -> str | None:
+    """Add to a page that a person edited what an append added to it.
+
+    Args:
+        before: The page that both started from.
+        after: That page with the appended text.
+        edited: That page as the person left it.
+
+    Returns:
+        The edited page with the lines that ``after`` adds, each behind the line that it follows in ``before`` or behind the person's edit
+        of that line. A field of the head that both changed keeps the person's value; tags are joined. None if ``after`` removes or
+        rewords a line of the body, or a head cannot be parsed.
+    """
+    try:
+        heads = [frontmatter(text) for text in (before, after, edited)]
+    except UnreadableFile:
+        return None
+    old, new, own = (
+        text[head.end :].rstrip("\n").split("\n") for text, head in zip((before, after, edited), heads, strict=True)
+    )
+    theirs, ours = _changes(old, own), _changes(old, new)
+    if theirs is None or ours is None:
+        return None
+    added: dict[int, list[str]] = {}
+    for start, end, first, last in ours:
+        if any(line.strip() for line in old[start:end]):
+            return None
+        added[start] = new[first:last]
+    lines: list[str] = []
+    place = 0
+    for start, end, first, last in [*theirs, (len(old), len(old), len(own), len(own))]:
+        while place < start:
+            lines += [*added.pop(place, ()), old[place]]
+            place += 1
+        lines += own[first:last]
+        while place < end:
+            lines += added.pop(place, [])
+            place += 1
+    lines += added.pop(place, [])
+    return _merged_head(heads[0].fields, heads[1].fields, edited) + _ended("\n".join(lines))
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]] | None:
+    """Return the changed spans of two texts by line (start and end in ``old``, start and end in ``new``), None if they differ too much to
+    compare.
+    """
+    shorter = min(len(old), len(new))
+    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
+    foot = next((n for n in range(shorter - head) if old[-1 - n] != new[-1 - n]), shorter - head)
+    left, right = old[head : len(old) - foot], new[head : len(new) - foot]
+    if len(left) * len(right) > _COMPARED:
+        return None
+    codes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    return [(head + i, head + j, head + m, head + n) for tag, i, j, m, n in codes if tag != "equal"]
+
+
+def _merged_head(before: Mapping[str, Any], after: Mapping[str, Any], edited: str) -> str:
+    """The head of an edited page with the fields that an append changed and the person did not."""
+    own = frontmatter(edited)
+    changes = {
+        name: value
+        for name, value in after.items()
+        if before.get(name, _ABSENT) != value and (name == "updated" or own.fields.get(name) == before.get(name))
+    }
+    if after.get("tags") != before.get("tags"):
+        changes["tags"] = _merged(own, after)
+    return changed_head(edited, changes) if changes else edited[: own.end]
 
 
 def forgotten_page(text: str, tombstone: str, today: str) -> str:

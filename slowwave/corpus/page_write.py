@@ -26,7 +26,7 @@ from slowwave.corpus.page_text import (
     replaced_page,
     tombstone_page,
 )
-from slowwave.corpus.pending_files import follow_files, histories_of
+from slowwave.corpus.pending_files import SUPERSEDED, follow_files, histories_of
 from slowwave.corpus.profile import Profile
 from slowwave.errors import AlreadyThere, NotInCorpus, Refused
 from slowwave.language.embedder import Embedder, embedder_for
@@ -150,11 +150,19 @@ def followed(writer: Writer, told: WriteResponse, place: PagePlace) -> WriteResp
     """The answer once the folder's files have followed, where this process can write them."""
     corpus = place.corpus
     assert corpus is not None  # noqa: S101 - a folder's
-    left = follow_files(writer.connection, corpus, (told.path, told.tombstone or told.path, place.path)).left
+    done = follow_files(writer.connection, corpus, (told.path, told.tombstone or told.path, place.path))
     held = told.held and told.held.model_copy(update={"git": histories_of(corpus)})
-    update: dict[str, Any] = {"file": "pending" if left else "written", "held": held}
-    if left:
-        update["warnings"] = (*told.warnings, *(f"{path}: {why}" for path, why in left.items()))
+    state = "pending" if done.left else "superseded" if done.edited else "written"
+    warnings = (
+        *told.warnings,
+        *(f"{path}: {why}" for path, why in done.left.items()),
+        *(f"{path}: {SUPERSEDED}" for path in done.edited),
+        *(
+            f"{path}: somebody edited the file since the last sync. The addition was merged into it."
+            for path in done.merged
+        ),
+    )
+    update: dict[str, Any] = {"file": state, "held": held, "warnings": warnings}
     return told.model_copy(update=update)
 
 

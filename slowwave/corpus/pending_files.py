@@ -1,8 +1,9 @@
 """Files that follow their rows: what an agent wrote into a followed folder by day, brought to the folder by whoever has its rights.
 
 The rows are committed first and say which files have yet to follow (``memory.pending_files``), so a process that ends in between loses
-nothing and the next one goes on; doing it again does nothing. A file that says something else than it did before the write was edited by a
-person: it stays as it is, and the next sync takes it as the page's next version, with what the agent wrote as a version before it.
+nothing and the next one goes on; doing it again does nothing. A file that differs from its state before the write was edited by a person.
+If the agent only added text, that text is merged into the file. Otherwise the file stays as it is, and the next sync takes it as the page's
+next version, with the agent's text as the version before it.
 
 Every folder on the way is opened by its name within the one above and never through a link, so no file outside of the root is written.
 """
@@ -21,17 +22,22 @@ from typing import Any, Final
 
 from slowwave.corpus.corpora import Corpus
 from slowwave.corpus.page_file import content_hash
+from slowwave.corpus.page_text import merged_page
 from slowwave.store.connect import Connection
 
 _BATCH: Final = 100  # files that one transaction waits for
+SUPERSEDED: Final = "somebody edited the file since the last sync, so it keeps that text. The agent's text is kept as the version before it."
+"""What became of a write whose file a person had edited."""
 _MARK: Final = ".slowwave-"
 """In names of files that stand for a moment only; they begin with a dot, which no scan looks at."""
 
 _PENDING: Final = "SELECT path FROM memory.pending_files WHERE corpus_id = %s AND (%s::text[] IS NULL OR path = ANY(%s)) ORDER BY path"
 _LOCK: Final = "SELECT memory.lock_name(%s || path, 3) FROM unnest(%s::text[]) AS path"
 _ROWS: Final = """
-SELECT p.path, p.was_hash, d.content, d.content_hash FROM memory.pending_files p
+SELECT p.path, p.was_hash, d.content, d.content_hash, v.content FROM memory.pending_files p
   LEFT JOIN memory.documents d ON d.corpus_id = p.corpus_id AND d.path = p.path AND d.invalidated_at IS NULL
+  LEFT JOIN LATERAL (SELECT o.content FROM memory.documents o WHERE o.version_of = d.id AND o.content_hash = p.was_hash
+    ORDER BY o.invalidated_at DESC LIMIT 1) v ON true
  WHERE p.corpus_id = %s AND p.path = ANY(%s) ORDER BY p.path"""
 _SETTLED: Final = "DELETE FROM memory.pending_files WHERE corpus_id = %s AND path = ANY(%s)"
 _WAITING_CORPORA: Final = "SELECT DISTINCT corpus_id::text FROM memory.pending_files WHERE corpus_id = ANY(%s::uuid[])"
@@ -43,9 +49,11 @@ class Unwritable(Exception):  # noqa: N818 - a finding of this module, always ca
 
 @dataclass(slots=True)
 class Following:
-    """Paths whose files were ``written`` or removed, those that a person had ``edited`` and that stay, and those ``left`` with reasons."""
+    """Paths whose files were ``written`` or removed, those of them into whose edited text an agent's addition was ``merged``, those that a
+    person had ``edited`` and that stay, and those ``left`` with reasons."""
 
     written: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
 
@@ -78,12 +86,15 @@ def _follow(connection: Connection, corpus: Corpus, paths: Sequence[str], done: 
     with connection.transaction():
         connection.execute(_LOCK, (corpus.namespace_id, list(paths)))
         rows: Any = connection.execute(_ROWS, (corpus.id, list(paths))).fetchall()
-        for path, was_hash, content, hash_ in rows:
+        for path, was_hash, content, hash_, before in rows:
             try:
                 if corpus.folder is None:
                     raise Unwritable("its corpus has no folder")
                 wanted = None if content is None else content.encode()
                 kept = bring_file(corpus.folder, path, was_hash, wanted, hash_)
+                if kept and content is not None and before is not None and _merge(corpus.folder, path, before, content):
+                    done.merged.append(path)
+                    kept = False
             except (Unwritable, OSError) as problem:
                 told = problem.strerror if isinstance(problem, OSError) else str(problem)
                 done.left[path] = f"the file has not followed yet: {told}"
@@ -91,6 +102,24 @@ def _follow(connection: Connection, corpus: Corpus, paths: Sequence[str], done: 
             settled.append(path)
             (done.edited if kept else done.written).append(path)
         connection.execute(_SETTLED, (corpus.id, settled))
+
+
+def _merge(root: Path, path: str, before: str, after: str) -> bool:
+    """Merge an agent's addition into a file that a person edited; ``before`` is the page that both started from. Returns whether the file
+    holds both now.
+    """
+    *folders, name = path.split("/")
+    with _opened(root, folders, make=False) as folder:
+        found = None if folder is None else _read(folder, name)
+    try:
+        text = None if found is None else found.decode()
+    except UnicodeDecodeError:
+        return False
+    merged = None if text is None else merged_page(before, after, text)
+    if found is None or merged is None:
+        return False
+    wanted = merged.encode()
+    return not bring_file(root, path, content_hash(found), wanted, content_hash(wanted))
 
 
 def bring_file(root: Path, path: str, was_hash: str | None, wanted: bytes | None, hash_: str | None) -> bool:
@@ -152,7 +181,13 @@ def _refuse_doubles(folder: int, name: str) -> None:
 
 
 def _hash_of(folder: int, name: str) -> str | None:
-    """The SHA-256 of a file, None where there is none."""
+    """Return the SHA-256 of a file, None if there is none."""
+    found = _read(folder, name)
+    return None if found is None else content_hash(found)
+
+
+def _read(folder: int, name: str) -> bytes | None:
+    """Read a file, None if there is none."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except FileNotFoundError:
@@ -162,7 +197,7 @@ def _hash_of(folder: int, name: str) -> str | None:
     with os.fdopen(descriptor, "rb") as opened:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Unwritable(f"{name} is no file")
-        return content_hash(opened.read())
+        return opened.read()
 
 
 def _create(folder: int, name: str, content: bytes) -> bool:

@@ -62,6 +62,8 @@ class CorpusSync:
     unchanged: int = 0
     unsettled: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    superseded: tuple[str, ...] = ()
+    """Paths that an agent wrote and a person had edited: the person's text is the page, the agent's a version before it."""
     added: Mapping[str, int] = field(default_factory=dict)
     chunks_embedded: int = 0
     vectors_reused: int = 0
@@ -78,6 +80,7 @@ class CorpusSync:
             **counts,
             "unsettled": list(self.unsettled),
             "left_out": [out.to_json() for out in self.left_out],
+            "superseded": list(self.superseded),
             "added": dict(self.added),
             "chunks_embedded": self.chunks_embedded,
             "vectors_reused": self.vectors_reused,
@@ -219,6 +222,7 @@ class _Sync:
             gone=len(gone),
             unsettled=tuple(sorted(self._unsettled)),
             left_out=tuple(sorted(scan.left_out, key=lambda out: out.path)),
+            superseded=tuple(sorted(following.edited)),
             added=dict(self._tally.added),
             chunks_embedded=self._tally.chunks_embedded,
             vectors_reused=self._tally.vectors_reused,

@@ -12,6 +12,7 @@ from slowwave.corpus.page_text import (
     appended_page,
     changed_head,
     forgotten_page,
+    merged_page,
     new_page,
     quarantined_page,
     replaced_page,
@@ -152,3 +153,43 @@ def test_what_is_quarantined_is_a_raw_capture_that_says_where_it_was_to_go() -> 
     assert (fields["type"], fields["status"], fields["canonical"]) == ("capture", "raw", False)
     assert (fields["original_target"], fields["original_kind"]) == ("ideas/tea.md", "create")
     assert text.endswith("---\ncanonical: true\n---\nText\n")
+
+
+HEAD = '---\ntitle: Tides\ntags: ["sea"]\nupdated: 2026-05-01\n---\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "appended", "edited", "merged"),
+    [
+        ("One.\n", "New.", "One.\nOurs.\n", "One.\nOurs.\n\nNew.\n"),
+        ("One.\n", "New.", "One.\nOurs.", "One.\nOurs.\n\nNew.\n"),
+        ("One.\n", "New.", "Ours.\n", "Ours.\n\nNew.\n"),
+        ("One.\nTwo.\n", "New.", "", "\n\nNew.\n"),
+        ("One.\n\nTwo.\n", "New.", "First.\n\nOne.\n\nTwo.\n", "First.\n\nOne.\n\nTwo.\n\nNew.\n"),
+    ],
+)
+def test_merged_page_with_an_append_keeps_the_edit_and_adds_the_text(
+    before: str, appended: str, edited: str, merged: str
+) -> None:
+    """At the end, or behind the person's edit of the line that it followed."""
+    after = appended_page(HEAD + before, {}, appended, "2026-05-04")
+    assert merged_page(HEAD + before, after, HEAD + edited) == HEAD.replace("2026-05-01", '"2026-05-04"') + merged
+
+
+def test_merged_page_below_a_timeline_keeps_the_order_of_both() -> None:
+    """A dated bullet stays in the timeline, and the fields of both are in the head."""
+    page = HEAD + "\nAt six.\n\n<!-- timeline -->\n\n- 2026-05-01: Read.\n\n## Evidence\n\n- notes.md\n"
+    after = appended_page(page, {"tags": ["moon"], "area": "sea"}, "- 2026-05-03: Again.", "2026-05-04")
+    edited = page.replace("At six.", "At seven.").replace("title: Tides", "title: Ours").replace('["sea"]', '["lock"]')
+    merged = merged_page(page, after, edited)
+    assert merged is not None
+    assert "- 2026-05-01: Read.\n- 2026-05-03: Again.\n\n## Evidence" in merged
+    fields = frontmatter(merged).fields
+    assert (fields["title"], fields["area"], fields["tags"]) == ("Ours", "sea", ["lock", "sea", "moon"])
+    assert "At seven." in merged
+
+
+def test_merged_page_of_a_replacement_is_refused() -> None:
+    """Nobody knows which of two texts is meant; nor does a head that no parser accepts merge."""
+    assert merged_page(HEAD + "One.\n", HEAD + "Two.\n", HEAD + "One.\nOurs.\n") is None
+    assert merged_page(HEAD + "One.\n", HEAD + "One.\nTwo.\n", "---\na: [\n---\nOurs.\n") is None

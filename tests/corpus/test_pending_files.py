@@ -156,20 +156,54 @@ def test_a_file_that_has_not_followed_yet_does_not_take_back_what_an_agent_wrote
     assert "lock closes" in (folder.root / PATH).read_text()
 
 
-def test_what_a_person_wrote_meanwhile_wins_and_both_texts_stand(folder: Folder) -> None:
-    """The person's is the page, the agent's a version before it."""
+def test_append_pending_while_a_person_edits_the_file_is_merged_into_it(folder: Folder) -> None:
+    """D1: the next sync leaves a page and a file that hold both texts, and the head that the person changed."""
     folder.write(PATH, PAGE)
     folder.sync()
     by_agent(folder, "append", "The lock closes at dusk.")
-    folder.write(PATH, PAGE + "\nA person was here.\n", age=20)
+    edited = PAGE.replace("title: Tides", "title: Tides and moons") + "\nA person was here.\n"
+    folder.write(PATH, edited, age=20)
     synced = folder.sync()
-    assert (synced.changed, pending(folder)) == (1, [])
-    now, agents, first = texts(folder)
-    assert "A person was here." in now
-    assert "lock closes" not in now
-    assert "lock closes" in agents
-    assert first == "The spring tide is at six."
-    assert "A person was here." in (folder.root / PATH).read_text()
+    assert (synced.changed, synced.superseded, pending(folder)) == (1, (), [])
+    file = (folder.root / PATH).read_text()
+    assert file.index("A person was here.") < file.index("The lock closes at dusk.")
+    assert "title: Tides and moons\n" in file
+    assert texts(folder)[0] == file.split("---\n")[-1].strip()
+    again = folder.sync()
+    assert (again.changed, again.unchanged) == (0, 2)
+
+
+def test_append_to_a_file_that_a_person_edited_writes_both_and_reports_the_merge(folder: Folder) -> None:
+    """D1: the answer `written` is true, and a warning names the edit."""
+    folder.write(PATH, PAGE)
+    folder.sync()
+    folder.write(PATH, PAGE.replace("six", "seven"), age=20)
+    done = put(folder.store, "append", PATH, "The lock closes at dusk.", follow=True)
+    assert (done.file, "merged" in done.warnings[0]) == ("written", True)
+    assert (folder.root / PATH).read_text().endswith("at seven.\n\nThe lock closes at dusk.\n")
+    put(folder.store, "append", PATH, "A second one.", follow=True)
+    folder.sync()
+    assert texts(folder)[0] == "The spring tide is at seven.\n\nThe lock closes at dusk.\n\nA second one."
+
+
+def test_replace_of_a_file_that_a_person_edited_reports_superseded_and_keeps_both_texts(folder: Folder) -> None:
+    """The person's text is the page, the agent's a version before it; the write and the sync say so."""
+    first = put(folder.store, target=PATH, follow=True)
+    folder.sync()
+    edited = (folder.root / PATH).read_text() + "\nA person was here.\n"
+    folder.write(PATH, edited, age=20)
+    done = put(folder.store, "replace", PATH, "At nine.", expected_hash=first.hash, follow=True)
+    assert (done.file, pending_files.SUPERSEDED in done.warnings[0]) == ("superseded", True)
+    folder.sync()
+    now, agents, _ = texts(folder)
+    assert ("A person was here." in now, agents) == (True, "At nine.")
+    ((hash_,),) = ask(
+        folder.store, "SELECT content_hash FROM memory.documents WHERE path = %s AND invalidated_at IS NULL", PATH
+    )
+    by_agent(folder, "replace", "At ten.", expected_hash=str(hash_))
+    folder.write(PATH, edited + "\nAgain.\n", age=10)
+    assert folder.sync().superseded == (PATH,)
+    assert texts(folder)[0].endswith("Again.")
 
 
 def test_a_person_who_creates_the_same_page_meanwhile_wins_as_well(folder: Folder) -> None:
@@ -211,7 +245,8 @@ def test_an_edit_within_the_very_moment_of_writing_is_put_back(
     """Between the look at the file and its replacement."""
     folder.write(PATH, PAGE)
     folder.sync()
-    by_agent(folder, "append", "The lock closes at dusk.")
+    ((hash_,),) = ask(folder.store, "SELECT content_hash FROM memory.documents WHERE path = %s", PATH)
+    by_agent(folder, "replace", "The lock closes at dusk.", expected_hash=str(hash_))
     made = pending_files._temporary
 
     def edited(at: int, name: str, content: bytes, mode: int) -> str:
