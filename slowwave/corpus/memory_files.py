@@ -38,7 +38,8 @@ _LONGEST_NAME: Final = 100
 _LISTED: Final = """
 SELECT path, metadata #>> '{frontmatter,memory_path}',
   octet_length(content) - coalesce(octet_length(substring(content FROM '^---\\n.*?\\n---\\n')), 0)
-FROM memory.documents WHERE namespace_id = %s AND corpus_id = ANY(%s::uuid[]) AND invalidated_at IS NULL AND starts_with(path, %s)
+FROM memory.documents WHERE namespace_id = %s AND corpus_id = ANY(%s::uuid[]) AND invalidated_at IS NULL
+  AND starts_with(lower(path), lower(%s))
   AND path NOT LIKE '%%.tombstone.md' AND NOT jsonb_exists_any(metadata, '{quarantined,forgotten}')"""
 
 
@@ -109,8 +110,8 @@ class MemoryFiles:
                 "created": today,
                 "updated": today,
             }
-            self._store_text(writer, "create", place, path, verbatim_page(fields, said))
-            return (path,)
+            self._store_text(writer, "create", place, place.path, verbatim_page(fields, said))
+            return (place.path,)
 
         self._do(made)
 
@@ -161,7 +162,7 @@ class MemoryFiles:
             paths: list[str] = []
             for file in chosen:
                 new = other + file.name.removeprefix(name)
-                path = self._path_of(new)
+                path = page_place(writer.connection, writer.namespace_id, self._path_of(new), self._corpus).path
                 place = page_place(writer.connection, writer.namespace_id, file.path, self._corpus)
                 named = {_FIELD: None, **self._named(path, new)}
                 if named[_FIELD] is None and _FIELD not in place.metadata.get("frontmatter", {}):
@@ -205,7 +206,7 @@ class MemoryFiles:
         corpora = chosen_corpus(writer.connection, writer.namespace_id, self._corpus)
         ids = [corpus.id for corpus in corpora if corpus.root != SESSIONS_ROOT]
         rows: Any = writer.connection.execute(_LISTED.encode(), (writer.namespace_id, ids, self._folder)).fetchall()
-        found = (MemoryFile(str(kept or path.removeprefix(self._folder)), path, size) for path, kept, size in rows)
+        found = (MemoryFile(str(kept or path[len(self._folder) :]), path, size) for path, kept, size in rows)
         return {file.name: file for file in found}
 
     def _chosen(self, writer: Writer, name: str) -> list[MemoryFile]:
@@ -236,7 +237,7 @@ class MemoryFiles:
 
     def _named(self, path: str, name: str) -> dict[str, str]:
         """The field that keeps a name that the path does not say."""
-        return {} if path == self._folder + name else {_FIELD: name}
+        return {} if path[len(self._folder) :] == name else {_FIELD: name}
 
     def _screened(self, writer: Writer, text: str, before: str) -> str:
         said = screened(text, before, writer.settings)

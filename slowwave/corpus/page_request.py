@@ -7,9 +7,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-PATH: Final = r"^[a-z0-9][a-z0-9_.\-/]*\.md$"
-"""Paths of pages; no part of one is empty, begins with a dot or is ``..``."""
-LONGEST_PATH: Final = 300
+from slowwave.texts.page_paths import LONGEST_PATH, path_fault
+
+PATH: Final = r"^[^./\\\x00-\x1f\x7f][^\\\x00-\x1f\x7f]*\.md$"
+"""Paths of pages, as a schema shows them; ``path_fault`` decides. Matches ``People/Li Na.md``, not ``../x.md``."""
 LONGEST: Final = 256_000
 """Characters of a request; the setting ``max_write_bytes`` is asked besides."""
 
@@ -31,13 +32,9 @@ _HOLDERS: Final = {
 
 
 def path_of_page(path: str) -> str:
-    """The path, where a page can have it. Raises ``ValueError``."""
-    if not re.fullmatch(PATH, path) or any(part == "" or part.startswith(".") for part in path.split("/")):
-        raise ValueError(
-            "a page's path has lower-case letters, digits, dots, hyphens and _, ends in .md, and no part of it begins with a dot"
-        )
-    if path.startswith(("logs/sessions/", "archive/")):
-        raise ValueError("sessions are stored by session-ingest, and nothing is written under archive/")
+    """Return the path if a page can have it. Raises ``ValueError``."""
+    if fault := path_fault(path):
+        raise ValueError(f"a page's path {fault}")
     return path
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,10 +26,17 @@ from slowwave.corpus.profile import Profile, profile
 from slowwave.errors import AlreadyThere, Forbidden, NotInCorpus, Refused
 from slowwave.language.embedder import Embedder
 from slowwave.store.connect import Connection
+from slowwave.texts.page_paths import fold_path, path_fault
 
 _STORED: Final = """
 SELECT corpus_id::text, id::text, content_hash, content, metadata FROM memory.documents
  WHERE namespace_id = %s AND corpus_id = ANY(%s::uuid[]) AND path = %s AND invalidated_at IS NULL"""
+_FOLDERS: Final = """
+SELECT DISTINCT left(path, length(path) - length(regexp_replace(path, '^.*/', ''))) FROM memory.documents
+ WHERE corpus_id = %s AND invalidated_at IS NULL"""
+_IN_FOLDER: Final = """
+SELECT path FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL AND starts_with(path, %s)
+  AND strpos(substr(path, length(%s) + 1), '/') = 0"""
 _WRITE: Final = """
 SELECT memory.write_page(%s::text, %s::text, %s::text, %s::uuid, %s::uuid, %s::text, %s::text, %s::text, %s::text, %s::text, %s::jsonb,
   %s::timestamptz, %s::boolean, %s::text[], %s::integer[], %s::integer[], %s::text, %s::text[], %s::real[], %s::jsonb, %s::uuid[],
@@ -99,9 +107,12 @@ class Stored:
 
 
 def page_place(connection: Connection, namespace_id: str, path: str, corpus: str | None = None) -> PagePlace:
-    """Where a path is: in the one corpus that holds a page of it, else in the folder that is followed, else in the agents' own corpus.
+    """Return where a path is: in the corpus that holds a page of it, else in the folder that is followed, else in the agents' own corpus.
 
-    Raises ``Refused`` where several are meant, or a folder's profile leaves such a path out.
+    A path that differs from that of a page in case or in the spelling of accents alone means that page. A new path takes the spelling of
+    the folders that exist.
+
+    Raises ``Refused`` if several are meant, no new page can have the path, or a folder's profile leaves it out.
     """
     known = {
         c.id: c for c in chosen_corpus(connection, namespace_id, corpus) if c.root not in (SESSIONS_ROOT, EVIDENCE_ROOT)
@@ -117,12 +128,46 @@ def page_place(connection: Connection, namespace_id: str, path: str, corpus: str
     folders = [c for c in known.values() if c.folder is not None]
     if len(folders) > 1:
         raise Refused(f"Several folders are followed ({_names(folders)}), and none has {path}. Name one of them.")
-    place = PagePlace(path, next(iter(folders or known.values()), None))
+    chosen = next(iter(folders or known.values()), None)
+    spelled = unicodedata.normalize("NFC", path) if chosen is None else _spelled(connection, chosen, path)
+    if spelled != path:
+        return page_place(connection, namespace_id, spelled, corpus)
+    if fault := path_fault(path, is_new=True):
+        raise Refused(
+            f"There is no page of this path, and none can be made there: a page's path {fault}. Nothing was stored."
+        )
+    place = PagePlace(path, chosen)
     if not place.layout.takes(path):
         raise Refused(
             f"{path} is left out by the profile {place.layout.name}, so nothing would find it. Choose another path."
         )
     return place
+
+
+def _spelled(connection: Connection, corpus: Corpus, path: str) -> str:
+    """Spell a path as the pages and folders of a corpus do that differ from it in case or accents' spelling alone."""
+    *parts, name = unicodedata.normalize("NFC", path).split("/")
+    rows = connection.execute(_FOLDERS, (corpus.id,)).fetchall()
+    known = {folder[: place + 1] for (folder,) in rows for place, c in enumerate(str(folder)) if c == "/"}
+    folder = ""
+    for part in parts:
+        wanted = f"{folder}{part}/"
+        same = sorted(other for other in known if fold_path(other) == fold_path(wanted))
+        folder = wanted if wanted in same else same[0] if same else f"{folder}{_name_on_disk(corpus, folder, part)}/"
+    wanted = folder + name
+    pages = connection.execute(_IN_FOLDER, (corpus.id, folder, folder)).fetchall()
+    return next((str(other) for (other,) in sorted(pages) if fold_path(str(other)) == fold_path(wanted)), wanted)
+
+
+def _name_on_disk(corpus: Corpus, folder: str, name: str) -> str:
+    """Return the name that a folder without pages has on disk, if this process sees it there; else the given one."""
+    if corpus.folder is None:
+        return name
+    try:
+        names = sorted(entry.name for entry in (corpus.folder / folder).iterdir())
+    except OSError:
+        return name
+    return next((n for n in (name, *names) if n in names and fold_path(n) == fold_path(name)), name)
 
 
 def store_page(

@@ -26,7 +26,9 @@ from slowwave.corpus.page_text import merged_page
 from slowwave.store.connect import Connection
 
 _BATCH: Final = 100  # files that one transaction waits for
-SUPERSEDED: Final = "somebody edited the file since the last sync, so it keeps that text. The agent's text is kept as the version before it."
+SUPERSEDED: Final = (
+    "a person edited the file since the last sync, so it keeps that text. The agent's text is the version before it."
+)
 """What became of a write whose file a person had edited."""
 _MARK: Final = ".slowwave-"
 """In names of files that stand for a moment only; they begin with a dot, which no scan looks at."""

@@ -30,9 +30,9 @@ from slowwave.corpus.profile import Profile, profile
 from slowwave.errors import Refused
 from slowwave.language import Embed
 from slowwave.mutations.mutation import MADE_FROM, Mutation
-from slowwave.mutations.page_limits import PATH
 from slowwave.mutations.write_page import Link, PageCorpus, PagePassage, PageText, named_id, page_corpus, write_pages
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.page_paths import path_fault
 
 _WRITTEN: Final = ("kind", "target", "anchor", "line")
 
@@ -292,11 +292,6 @@ def _held(snapshot: Snapshot, paths: Collection[str]) -> dict[tuple[str, str], l
 
 def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
     """A page, screened and read. Raises ``Refused``."""
-    if not PATH.fullmatch(page.path):
-        raise Refused(
-            f"A page cannot be planned at {page.path[:64]!r}: paths have lower-case letters, digits, dots, hyphens and _, end in .md, and "
-            "no part of them begins with a dot."
-        )
     if len(page.text.encode("utf-8", "replace")) > MOST_BYTES:
         raise Refused(f"{page.path} would have more than {MOST_BYTES:,} bytes. Plan less, or several pages.")
     corpus = world.corpus(page.root)
@@ -304,6 +299,8 @@ def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
     if layout.plane_of(page.path) != "durable":
         raise Refused(f"{page.path} lies where sessions are kept, so no page can be planned there.")
     document, before, fresh = world.document(corpus, page.path)
+    if fault := path_fault(page.path, is_new=fresh):
+        raise Refused(f"A page cannot be planned at {page.path[:64]!r}: a page's path {fault}.")
     said = screened(page.text.replace("\r\n", "\n").replace("\0", ""), before, settings)
     if said.refused:
         raise Refused(f"{page.path} holds what screening refuses ({said.refused}), so it cannot be planned.")

@@ -7,17 +7,14 @@ is there already, and nothing that belongs to another page. A corpus that it say
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from slowwave.mutations.cells import SHARED, Value, named_id
+from slowwave.texts.page_paths import path_fault
 
 if TYPE_CHECKING:
     from slowwave.mutations.mutation import Mutation
-
-PATH: Final = re.compile(r"(?!.*(?:^|/)(?:\.|$))(?!.*//)[a-z0-9][a-z0-9_./-]{0,296}\.md")
-"""What the path of a page that is written may be: lower-case letters, digits, dots, hyphens and _, no part that begins with a dot."""
 
 EVIDENCE: Final = "evidence:"
 _MADE: Final[Mapping[str, frozenset[str]]] = {
@@ -26,7 +23,6 @@ _MADE: Final[Mapping[str, frozenset[str]]] = {
     "forget_rows": frozenset({"pages:", EVIDENCE}),
 }
 """Kind → the roots of the corpora that it may make."""
-_CLOSED: Final = re.compile(r"(logs/sessions|archive)/")
 
 
 def page_fault(mutation: Mutation) -> str:
@@ -76,7 +72,7 @@ def _misplaced(row: str, place: Mapping[str, Value], roots: Mapping[str, str], k
         return f"writes document {row} without holding that it is a live page of a corpus"
     if root == "sessions:" or (root == EVIDENCE and kind != "forget_rows" and not (is_new and kind == "write_claims")):
         return f"may not write document {row} of {root}"
-    if is_new and (not PATH.fullmatch(path) or _CLOSED.match(path)):
+    if is_new and path_fault(path, is_new=True):
         return f"may not make a page at {path[:64]!r}"
     return ""
 

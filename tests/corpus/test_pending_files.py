@@ -13,6 +13,7 @@ import pytest
 from slowwave.api.memory import Memory
 from slowwave.corpus import pending_files, sync
 from slowwave.corpus.folder_state import folder_states
+from slowwave.corpus.memory_files import MemoryFiles
 from slowwave.corpus.page_request import WriteResponse
 from slowwave.corpus.pending_files import Following, follow_files
 from slowwave.corpus.watch import watch_corpora
@@ -326,16 +327,17 @@ def test_dory_a_link_out_of_the_folder_is_not_followed(folder: Folder, tmp_path:
 
 
 def test_a_name_that_differs_in_case_alone_is_one_file_on_many_systems(folder: Folder) -> None:
-    """Refused where its page is known; where only the file is there, it waits with the reason."""
+    """A page that is known is meant; if only the file is there, the write is pending with the reason. A folder's spelling is taken."""
     folder.write("ideas/Lock.md", PAGE)
     folder.sync()
-    with pytest.raises(AlreadyThere, match="case alone"):
+    with pytest.raises(AlreadyThere, match=r"ideas/Lock\.md is there"):
         put(folder.store, target="ideas/lock.md")
     folder.write("ideas/Dusk.md", PAGE, age=20)
     done = put(folder.store, target="ideas/dusk.md", follow=True)
     assert (done.file, "case alone" in done.warnings[0]) == ("pending", True)
     folder.write("Notes/a.md", PAGE, age=20)
-    assert put(folder.store, target="notes/b.md", follow=True).file == "pending"
+    done = put(folder.store, target="notes/b.md", follow=True)
+    assert (done.path, done.file) == ("Notes/b.md", "written")
 
 
 def test_pages_that_the_profile_leaves_out_and_folders_that_nobody_named(folder: Folder, tmp_path: Path) -> None:
@@ -430,3 +432,87 @@ def test_a_forgotten_page_is_no_news_to_a_sync_and_says_nothing_again(folder: Fo
     assert ask(folder.store, "SELECT metadata->'problems' FROM memory.documents WHERE path LIKE '%%.tombstone.md'") == [
         (None,)
     ]
+
+
+VAULT = {
+    "Projects/Lantern.md": "Ship it in May.\n",
+    "Reading list.md": "- Tides\n",
+    "People/李娜.md": "Works in Oslo.\n",
+    "Was nun?.md": "Gute Frage.\n",
+}
+
+
+@pytest.fixture
+def notes(tmp_path: Path, store: Store) -> Folder:
+    """A vault whose names have capitals, spaces and other scripts, synced, with a folder that has no page yet."""
+    found = Folder(tmp_path / "notes", store, "vault", "acme")
+    for path, text in VAULT.items():
+        found.write(path, text)
+    (found.root / "Trips").mkdir()
+    assert found.sync().new == len(VAULT)
+    return found
+
+
+@pytest.mark.parametrize("path", VAULT)
+def test_page_of_a_vault_is_appended_to_replaced_forgotten_and_purged(notes: Folder, path: str) -> None:
+    """D2: under the name that a person gave it, over a server as well."""
+    done = put(notes.store, "append", path, "- By an agent.", follow=True)
+    assert (done.path, done.file) == (path, "written")
+    assert (notes.root / path).read_text().endswith(f"---\n{VAULT[path]}\n- By an agent.\n")
+    done = put(notes.store, "replace", path, "Anew.", expected_hash=done.hash, follow=True)
+    done = put(notes.store, "forget", path, "", reason="A joke.", follow=True)
+    assert done.tombstone == path.removesuffix(".md") + ".tombstone.md"
+    assert (notes.root / done.tombstone).exists()
+    drop(
+        notes.store, path, expected_hash=done.hash, reason="Gone.", dry_run=False, allow_canonical=True,
+        include_related_tombstone=True, follow=True,
+    )  # fmt: skip
+    assert not (notes.root / path).exists()
+    assert path not in notes.live()
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        ("people/kvist.md", "People/kvist.md"),
+        ("PROJECTS/New/Plan A.md", "Projects/New/Plan A.md"),
+        ("trips/Bergen.md", "Trips/Bergen.md"),
+        ("Ideas/日記.md", "Ideas/日記.md"),
+        ("reading notes.md", "reading notes.md"),
+    ],
+)
+def test_new_page_of_a_vault_takes_the_case_of_its_folders(notes: Folder, asked: str, path: str) -> None:
+    """D2: those with pages, and those that are on the disk alone; its file is written and the next sync has nothing to do."""
+    done = put(notes.store, "create", asked, follow=True)
+    assert (done.path, done.file) == (path, "written")
+    assert (notes.root / path).exists()
+    synced = notes.sync()
+    assert (synced.new, synced.changed, synced.gone, synced.left_out) == (0, 0, 0, ())
+
+
+def test_path_of_a_vault_in_another_case_means_the_page(notes: Folder) -> None:
+    """It is appended to as it is named, and no second page comes."""
+    assert put(notes.store, "append", "projects/lantern.md", "More.", follow=True).path == "Projects/Lantern.md"
+    with pytest.raises(AlreadyThere, match="Projects/Lantern"):
+        put(notes.store, "create", "projects/LANTERN.md")
+    assert sorted(notes.live()) == sorted(VAULT)
+
+
+@pytest.mark.parametrize("path", ["What?.md", "a:b.md", "x /y.md", "李" * 70 + ".md"])
+def test_new_page_with_a_name_that_some_file_system_refuses_is_refused(notes: Folder, path: str) -> None:
+    """By the request, and by the store's own function."""
+    with pytest.raises(Refused, match="if the page is new"):
+        put(notes.store, "create", path)
+    assert sorted(notes.live()) == sorted(VAULT)
+
+
+def test_memory_tool_on_a_vault_writes_into_the_folder_as_it_is_spelled(notes: Folder) -> None:
+    """Its files are listed, edited and renamed there."""
+    notes.write("Memories/First.md", "One.\n")
+    notes.sync()
+    files = MemoryFiles(notes.store, "acme")
+    files.create("second.md", "Two.")
+    files.edit("second.md", lambda text: text + " Three.")
+    files.rename("second.md", "third.md")
+    assert [file.name for file in files.files()] == ["First.md", "third.md"]
+    assert (notes.root / "Memories/third.md").read_text().endswith("Two. Three.")
