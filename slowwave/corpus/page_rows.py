@@ -148,7 +148,8 @@ def _spelled(connection: Connection, corpus: Corpus, path: str) -> str:
     """Spell a path as the pages and folders of a corpus do that differ from it in case or accents' spelling alone."""
     *parts, name = unicodedata.normalize("NFC", path).split("/")
     rows = connection.execute(_FOLDERS, (corpus.id,)).fetchall()
-    known = {folder[: place + 1] for (folder,) in rows for place, c in enumerate(str(folder)) if c == "/"}
+    folders = [str(found) for (found,) in rows]
+    known = {found[: place + 1] for found in folders for place, c in enumerate(found) if c == "/"}
     folder = ""
     for part in parts:
         wanted = f"{folder}{part}/"

@@ -24,7 +24,8 @@ _LEAD_IN: Final = re.compile(
     r"^(?:(?:ok(?:ay)?|right|so|well|yes|yeah|yep|also|and|but|oh|ah|hm+|btw|fyi|by the way|just so (?:you|we all) know|for the record|"
     r"(?:quick |small |short )?(?:update|note|news|reminder|heads[- ]up)|good news|bad news|great|perfect|fine|thanks|thank you|cool|sure|"
     r"done|one more thing|last thing|in short|to be clear|as discussed|as agreed|morning|good morning|hi|hello|hey|"
-    r"actually|anyway|of course|haha|however|besides [\w ]{3,30}|as for [\w ]{3,20})"
+    r"actually|anyway|of course|haha|however|correction|sorry|apologies|oops|(?:no,? )?wait|hang on|hold on|i was wrong|my mistake|"
+    r"on second thoughts?|scratch that|besides [\w ]{3,30}|as for [\w ]{3,20})"
     r"(?:\s*[,:;!.–—-]+\s+|\s+(?=we |(?-i:I |[A-Z]))))+",
     re.IGNORECASE,
 )

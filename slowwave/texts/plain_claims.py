@@ -94,12 +94,14 @@ _WHEN: Final = re.compile(
     rf"^{_THING} (?:(?:is|are|was|has been) {_SOON})?(?:due|scheduled|planned|set|expected|moved|slipped|postponed|pushed|brought forward)"
     rf"(?: back| out| forward)?(?: from {_DATE})?(?: (?:on|for|by|to|in|until|at))* (?P<when>{_DATE})"
 )
+_DATE_OF: Final = re.compile(r"['’]s (?:(?:new|current|revised|final) )?(?:due date|deadline|date)$")
 _LAUNCHES: Final = re.compile(
     rf"^{_THING} (?:launches|starts|begins|ends|ships|closes|opens|takes place) (?:on|in) (?P<when>{_DATE})"
 )
 _SINGLE: Final = "deadline|due date|budget|owner|price|launch date|release date|status|target|limit"
 _OF_THING: Final = re.compile(
-    rf"^(?:[Tt]he )?(?P<what>{_SINGLE}) (?:of|for) (?P<subject>(?:the )?(?:{NAME})(?: [\w.-]+){{0,3}}?) is {_SOON}(?P<rest>.+)$"
+    rf"^(?:[Tt]he )?(?:new |current |revised |updated |final )?"
+    rf"(?P<what>{_SINGLE}) (?:of|for) (?P<subject>(?:the )?(?:{NAME})(?: [\w.-]+){{0,3}}?) is {_SOON}(?P<rest>.+)$"
 )
 _PART: Final = re.compile(
     rf"^[Tt]he (?P<what>[a-z][a-z -]{{2,30}}) (?:of|for) (?P<subject>{NAME}) (?:runs for|lasts|costs|takes|ends on|"
@@ -225,13 +227,14 @@ def slot_of(statement: str) -> str:
     text = statement.replace("’", "'")
     for pattern, name in ((_WHEN, "date"), (_LAUNCHES, "date"), (_STATUS, "status")):
         if match := pattern.match(text):
-            return f"{name} of {_key(match['subject'])}"
+            return f"{name} of {_key(_bearer(match['subject']))}"
     for pattern in (_LEADS, _LED):
         if match := pattern.match(text):
             return f"lead of {_key(match['thing'])}"
     for pattern in (_OF_THING, _THINGS_OWN, _FAVOURITE):
         if (match := pattern.match(text)) and match["subject"]:
-            return f"{fold(match['what'])} of {_key(match['subject'])}"
+            what = fold(match["what"])
+            return f"{'date' if what == 'due date' else what} of {_key(match['subject'])}"
     if TRIGGER.search(text):
         for stated in stated_relations(text):
             return f"{stated.relation} of {stated.subject}"
@@ -334,7 +337,7 @@ def _named(text: str) -> PlainClaim | None:
         return PlainClaim("preference", match["subject"], _ended(text), slot_of(text))
     for pattern in (_WHEN, _LAUNCHES, _STATUS, _OF_THING, _THINGS_OWN):
         if match := pattern.match(text):
-            return PlainClaim("state", match["subject"], _ended(_main(text)), slot_of(text))
+            return PlainClaim("state", _bearer(match["subject"]), _ended(_main(text)), slot_of(text))
     if (match := _LEADS.match(text) or _LED.match(text)) and match["subject"] and is_given(_first(match["subject"])):
         return PlainClaim("state", match["thing"], _ended(text), slot_of(text))
     if match := _PART.match(text):
@@ -361,6 +364,11 @@ def _named(text: str) -> PlainClaim | None:
 def _main(text: str) -> str:
     """A sentence without what it says of something else behind a comma."""
     return _BESIDE.sub("", text)
+
+
+def _bearer(subject: str) -> str:
+    """Return what has a date, where its date is the subject: "Lantern's due date moved" is about Lantern."""
+    return _DATE_OF.sub("", subject)
 
 
 def _surface(folded: str, text: str) -> str:

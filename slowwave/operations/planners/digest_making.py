@@ -196,7 +196,7 @@ class Digests:
 
     def _sections(self, told: Iterable[SessionStatement]) -> dict[Section, tuple[DigestLine, ...]]:
         sections: dict[Section, list[DigestLine]] = {section: [] for section in SECTIONS}
-        for one in sorted(told, key=lambda t: (t.since, t.source)):
+        for one in sorted((t for t in told if not t.corrected), key=lambda t: (t.since, t.source)):
             sections[_section(one)].append(DigestLine(line_text(one), (one.source,)))
         kept, out = within(sections, self.max_tokens)
         self.left_out += out

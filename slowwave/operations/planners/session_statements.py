@@ -8,15 +8,18 @@ them belongs to ``digest_sessions`` and ``extract_claims``. Time: linear in the 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import repeat
 from typing import Any, Final
 
 import pyarrow.compute as pc
 
 from slowwave.operations.planners.named_things import NamedThings
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.corrections import HeardSentence, corrected_claims
 from slowwave.texts.informative_sentences import SentenceKind, informative
 from slowwave.texts.plain_claims import PlainClaim, introduced, plain_claim
 from slowwave.texts.screening import counting, screen, unsafe
@@ -60,7 +63,8 @@ class FoundSessions:
 @dataclass(frozen=True, slots=True)
 class SessionStatement:
     """A sentence that tells something. ``said`` is as it was said, ``text`` without its lead-in; ``speaker`` is a name, ``user`` or
-    ``assistant``, or empty; ``at`` is None where only the day is known; ``claim`` is what it claims, told of "Somebody"."""
+    ``assistant``, or empty; ``at`` is None where only the day is known; ``claim`` is what it claims, told of "Somebody"; ``corrected``: a
+    later sentence of the session corrects it, so it claims nothing."""
 
     telling: SentenceKind
     text: str
@@ -71,6 +75,7 @@ class SessionStatement:
     line: int
     page: SessionPage
     claim: PlainClaim | None = None
+    corrected: bool = False
 
     @property
     def source(self) -> str:
@@ -153,13 +158,14 @@ def read_session(page: SessionPage, leave: Collection[str] = ()) -> ReadSession:
     name = ""
     bad = private = 0
     turns = session_turns(page.text)
-    for turn in turns:
+    claims = _claims(turns)
+    for place, turn in enumerate(turns):
         day = turn.at.date() if turn.at else page.day
         days.add(day)
         speakers.add(turn.speaker)
         if turn.speaker == "system":
             continue
-        telling, own = _statements(turn, page, day)
+        telling, own = _statements(turn, page, day, claims.get(place, ()))
         name = name or own
         if not telling:
             continue
@@ -178,21 +184,50 @@ def read_session(page: SessionPage, leave: Collection[str] = ()) -> ReadSession:
     return ReadSession(page, tuple(found), frozenset(days), frozenset(speakers), tuple(turns), name, bad, private)
 
 
-def _statements(turn: SessionTurn, page: SessionPage, day: date) -> tuple[list[SessionStatement], str]:
+def _claims(turns: Sequence[SessionTurn]) -> Mapping[int, Sequence[tuple[PlainClaim | None, bool]]]:
+    """Turn → what each of its sentences claims, and whether a later sentence of the session corrects it. Assistants claim and correct
+    nothing: what they repeat may be wrong.
+    """
+    heard = [
+        (turn, HeardSentence(sentence.text, one.speaker, plain_claim(sentence.text, "Somebody")))
+        for turn, one in enumerate(turns)
+        if one.speaker not in (ASSISTANT, "system")
+        for sentence in spoken(one)
+    ]
+    corrected = corrected_claims([one for _, one in heard])
+    found: defaultdict[int, list[tuple[PlainClaim | None, bool]]] = defaultdict(list)
+    for place, (turn, one) in enumerate(heard):
+        found[turn].append((None if place in corrected else one.claim, place in corrected))
+    return found
+
+
+def _statements(
+    turn: SessionTurn, page: SessionPage, day: date, claims: Sequence[tuple[PlainClaim | None, bool]]
+) -> tuple[list[SessionStatement], str]:
     """What a turn tells before it is screened, and the name by which its speaker introduces himself."""
     found: list[SessionStatement] = []
     name = ""
-    for sentence in spoken(turn):
+    for sentence, (claim, corrected) in zip(spoken(turn), claims or repeat((None, False)), strict=False):
         if turn.speaker == USER and not name:
             name = introduced(sentence.text)
         informed = informative(sentence.text)
         telling, text = (informed.kind, informed.text) if informed else (None, sentence.text)
-        claim = None if turn.speaker == ASSISTANT else plain_claim(sentence.text, "Somebody")
         telling = telling or (claim.kind if claim else None)
         if telling is None or (turn.speaker == ASSISTANT and telling not in _OF_ASSISTANTS):
             continue
         found.append(
-            SessionStatement(telling, text, sentence.text, turn.speaker, day, turn.at, sentence.line, page, claim)
+            SessionStatement(
+                telling,
+                text,
+                sentence.text,
+                turn.speaker,
+                day,
+                turn.at,
+                sentence.line,
+                page,
+                claim,
+                corrected,
+            )
         )
     return found, name
 

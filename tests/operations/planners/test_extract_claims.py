@@ -266,3 +266,33 @@ def test_entities_are_not_read_where_nobody_claims_anything() -> None:
     with pytest.raises(SnapshotError, match="entities"):
         subjects.meant("Mara")
     assert not plan(without).items
+
+
+CORRECTIONS = (
+    "Correction: Kestrel is due on 12 May.",
+    "Sorry, Kestrel is due on 12 May.",
+    "No wait, Kestrel is due on 12 May.",
+    "I was wrong: Kestrel is due on 12 May.",
+    "Kestrel is not due on 5 May but on 12 May.",
+    "The new due date of Kestrel is 12 May.",
+    "Forget what I said about Kestrel, it is due on 12 May.",
+    "Kestrel's due date moved to 12 May.",
+    "Actually, Kestrel is due on 12 May.",
+    "Update: Kestrel is due on 12 May.",
+    "Kestrel is now due on 12 May.",
+    "Kestrel is due on 12 May.",
+)
+"""The twelve forms of D3."""
+
+
+@pytest.mark.parametrize("form", CORRECTIONS)
+@pytest.mark.parametrize("turns", ["one", "two"])
+def test_claim_that_a_later_sentence_of_the_session_corrects_is_not_current(form: str, turns: str) -> None:
+    """D3: the first date is not claimed, and no two dates are; other claims of the session stay."""
+    first = "Mara: Kestrel is due on 5 May. I prefer tabs over spaces."
+    lines = [f"{first} {form}"] if turns == "one" else [first, "Jonas: Thanks.", f"Mara: {form}"]
+    told = claims(plan(sessions_snapshot([said("Mara: Kestrel is a project of ours, and Kestrel is blocked.", *lines)])))
+    dates = [statement for statement, claim in told.items() if "5 May" in statement or "12 May" in statement]
+    assert not [statement for statement in dates if "5 May" in statement and told[statement]["until"] is None]
+    assert len(dates) <= 1
+    assert "Mara prefers tabs over spaces." in told
