@@ -19,7 +19,7 @@ Action = Literal["write", "replace", "forget"]
 ClaimKind = Literal["fact", "preference", "state", "decision", "note"]
 ClaimId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Relation = Literal["same", "near", "contradicts"]
-Matched = Literal["", "id", "name", "alias", "slug", "matching", "model", "scope"]
+Matched = Literal["", "id", "name", "alias", "slug", "page", "matching", "model", "scope"]
 Sureness = Literal["high", "medium", "low"]
 
 _ALIASES: Final = {"add": "write", "create": "write", "remove": "forget", "delete": "forget"}

@@ -23,6 +23,8 @@ def name_of(request: RememberRequest, found: Resolution) -> str | None:
     """What a new subject is called: as it was said, or as its reference reads."""
     if found.new is None:
         return None
+    if found.name:
+        return found.name
     read = SubjectRef.read(request.subject)
     if read is None:
         return request.subject

@@ -1,7 +1,8 @@
 """Subjects: the entity that a name means, or that it may mean one of several, or none.
 
-Looked up by reference, then by name, by alias and by slug, each through an index; what remains is compared with the names that begin alike
-(``slowwave.matching``). Of several that are equally good none is chosen. An entity that was merged is the one it was merged into.
+Looked up by reference, then by name, by alias and by slug, each through an index, then among the pages about a person, a project, a concept
+or a decision by title, alias and file name; what remains is compared with the names that begin alike (``slowwave.matching``). Of several
+that are equally good none is chosen. An entity that was merged is the one it was merged into.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ NEAR: Final = 50
 SHOWN: Final = 5
 """Candidates that are told."""
 
+_NO_NAMES: Final = frozenset(("state", "index", "readme", "overview", "notes"))
+"""File names that say nothing about what a page is about."""
 _BEGINNING: Final = 3  # letters that names have to begin with to be compared
 _SLUG: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -62,6 +65,20 @@ SELECT e.name FROM memory.entities e WHERE e.id = ANY (%(ids)s::uuid[])
 UNION SELECT a.alias FROM memory.entity_aliases a WHERE a.entity_id = ANY (%(ids)s::uuid[])"""
 
 
+_PAGES: Final = """
+SELECT DISTINCT d.title, d.metadata->>'type' FROM memory.documents d JOIN memory.corpora c ON c.id = d.corpus_id
+WHERE d.namespace_id = %(namespace)s AND d.invalidated_at IS NULL AND d.version_of IS NULL AND d.plane = 'durable'
+  AND c.invalidated_at IS NULL AND c.root NOT IN ('sessions:', 'evidence:')
+  AND d.metadata->>'type' = ANY ('{person,project,concept,decision}') AND NOT jsonb_exists_any(d.metadata, '{quarantined,forgotten}')
+  AND coalesce(d.metadata->>'status', '') NOT IN ('superseded', 'retired')
+  AND (d.path = %(said)s OR memory.name_key(d.title) = %(key)s
+    OR memory.name_key(regexp_replace(d.path, '^(?:.*/)?(?:\\d{4}-\\d\\d(?:-\\d\\d)?[-_ ]+)?|\\.(?:md|markdown)$', '', 'g')) = %(key)s
+    OR EXISTS (SELECT 1 FROM jsonb_array_elements_text(
+      CASE jsonb_typeof(d.metadata->'aliases') WHEN 'array' THEN d.metadata->'aliases' ELSE '[]' END) AS a (name)
+      WHERE memory.name_key(a.name) = %(key)s))
+LIMIT 6"""
+
+
 class Subject(NamedTuple):
     """An entity that statements may be about; ``ids`` are its own and those of what was merged into it."""
 
@@ -83,7 +100,7 @@ class Subject(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """``subject`` is who or what is meant where that is sure enough; ``new`` is what would be made where nobody is. ``learnt`` is a way to
-    write the name that was not known. Where neither is, ``candidates`` may be meant.
+    write the name that was not known. Where neither is, ``candidates`` may be meant. ``name`` is what a page calls a new subject.
     """
 
     outcome: Literal["known", "created", "ambiguous", "unresolved"]
@@ -93,6 +110,7 @@ class Resolution:
     sureness: Sureness = "low"
     candidates: tuple[SubjectCandidate, ...] = ()
     learnt: str = ""
+    name: str = ""
 
 
 def name_key(name: str) -> str:
@@ -113,6 +131,8 @@ def resolve(connection: Connection, namespace_id: str, said: str, scope: Family 
             return Resolution("known", found[0], matched_by=by, sureness="high")
         if found:
             return Resolution("ambiguous", candidates=_as_candidates(found))
+    if (by_page := _by_page(connection, namespace_id, said, ref, family)) is not None:
+        return by_page
     if ref is None and not _ID.fullmatch(said.lower()):
         near, learnt = near_names(said, _of_family(_begin_alike(connection, namespace_id, said), family))
         if len(near) == 1 and near[0][1] != "low":
@@ -127,6 +147,31 @@ def resolve(connection: Connection, namespace_id: str, said: str, scope: Family 
     if new is None or (new.family == "core" and new.slug not in CORE):
         return Resolution("unresolved")
     return Resolution("created", new=new, matched_by="scope", sureness="high")
+
+
+def _by_page(
+    connection: Connection, namespace_id: str, said: str, ref: SubjectRef | None, family: Family | None
+) -> Resolution | None:
+    """Return the subject of the page whose title, alias, file name or path is ``said``; None if there is no such page or several."""
+    if _ID.fullmatch(said.lower()):
+        return None
+    key = name_key(ref.slug.replace("-", " ") if ref is not None else said)
+    values = {"namespace": namespace_id, "said": said, "key": key}
+    rows: list[Any] = list(connection.execute(_PAGES.encode(), values)) if key and key not in _NO_NAMES else []
+    pages: list[tuple[str, Family]] = [(str(title), family_of(str(type_))) for title, type_ in rows]
+    pages = [page for page in pages if family in (None, page[1]) and name_key(page[0])]
+    if len(pages) != 1:
+        return None
+    title, own = pages[0]
+    for by, query, own_key in (
+        ("name", _BY_NAME, name_key(title)),
+        ("id", _BY_REF, str(SubjectRef(own, slug_of(title)))),
+    ):
+        known = _of_family(_subjects(connection, query, namespace_id, own_key), own)
+        if len(known) == 1:
+            learnt = "" if ref is not None or said.endswith(".md") or by == "id" else said
+            return Resolution("known", known[0], matched_by="page", sureness="high", learnt=learnt)
+    return Resolution("created", new=SubjectRef(own, slug_of(title)), matched_by="page", sureness="high", name=title)
 
 
 def subjects_of(connection: Connection, namespace_id: str, ids: Sequence[str]) -> list[Subject]:

@@ -158,6 +158,8 @@ def subject_history(connection: Connection, namespace: str, request: SubjectHist
     found = resolve(connection, scope, request.subject, request.scope)
     if found.candidates:
         return SubjectHistoryResponse(subject_ref="", subject=request.subject, candidates=found.candidates)
+    if found.new is not None and found.matched_by == "page":  # a page is about it, and nothing was claimed yet
+        return SubjectHistoryResponse(subject_ref=str(found.new), subject=found.name)
     if found.subject is None:
         raise NotInCorpus(f"Nothing is known about {request.subject!r} in {namespace}.")
     values = {"namespace": scope, "subjects": list(found.subject.ids), "limit": request.limit}

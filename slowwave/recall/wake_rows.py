@@ -18,12 +18,16 @@ from slowwave.recall.wake import SectionContent, lines_with, passages
 from slowwave.recall.wake_profiles import PROJECT, WakeProfile, WakeProfiles, WakeSection
 from slowwave.store.connect import Connection
 from slowwave.texts.frontmatter import body
+from slowwave.texts.markup import plain_line, without_marks
 from slowwave.texts.quotation import quotable
 
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9_.-]*", re.IGNORECASE)
 _LONGEST_DECISION: Final = 400
 _LONGEST_SESSION: Final = 120
 _LONGEST_PAGE: Final = 160
+_ITEM: Final = re.compile(r"(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_SPEAKER: Final = re.compile(r"\*\*[^*\n]{1,40}\*\*:?(?:[ \t]*[\[(]?\d{4}-\d\d-\d\d[^\n]{0,30})?$")
+"""A line that only names who speaks: "**user**", "**Mara** (2026-05-04 09:00)"; not "**user** Hello."."""
 _PROSE: Final = re.compile(r"[\w\"'“‘*_`(]")
 
 _LIVE: Final = """
@@ -91,7 +95,7 @@ class _Row:
     @property
     def body(self) -> str:
         """The text under the frontmatter, with a marker for each secret."""
-        return str(quotable(body(self.content)))
+        return without_marks(str(quotable(body(self.content))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,37 +198,62 @@ def _memory(row: _Row) -> str:
 
 
 def _page(row: _Row) -> str:
-    """Its title, where it lies, and its first sentence unless that is the title again."""
+    """Its title, where it lies, and its first sentence unless that is the title again, with the first one behind it that gives an order."""
     title = " ".join(str(quotable(row.title)).split()) or row.path
-    said = _first_sentence(row.body)
+    said, order = _first_sentence(row.body)
     told = f"{title} ({row.path})"
-    return told if said.casefold().rstrip(".") in ("", title.casefold()) else f"{told}: {_short(said, _LONGEST_PAGE)}"
+    said = "" if said.casefold().rstrip(".") == title.casefold() else said
+    parts = [_short(part, _LONGEST_PAGE) for part in (said, order) if part]
+    return f"{told}: {' '.join(parts)}" if parts else told
 
 
 def _session(row: _Row) -> str:
     first, title = _first_line(row.body), row.title or row.path
     said = _short(first, _LONGEST_SESSION)
-    return (
-        said if first.startswith(title) else f"{title}: {said}"
-    )  # without a title of its own a session is called by its first line
+    if not said or first.startswith(title):  # without a title of its own a session is called by its first line
+        return said or title
+    return f"{plain_line(title).rstrip(' .:')}: {said}"
 
 
 def _first_line(text: str) -> str:
-    """The first line that says something and is no heading."""
+    """The first line that says something, as plain text: no heading, and no line that only names who speaks."""
     lines = (line.strip() for line in text.splitlines())
-    return next((line for line in lines if line and not line.startswith("#")), "")
+    return next(
+        (plain_line(line) for line in lines if line and not line.startswith("#") and not _SPEAKER.match(line)), ""
+    )
 
 
-def _first_sentence(text: str) -> str:
-    """The first sentence of the first paragraph of prose: no heading, list of links, table, code or quotation begins it."""
+def _first_sentence(text: str) -> tuple[str, str]:
+    """The first sentence of the first paragraph of prose, as plain text, and the first one behind it that gives an order. No heading, list
+    of links, table, code or quotation begins it. A list is told in whole items.
+    """
+    from slowwave.texts.instructions import gives_order
     from slowwave.texts.sentences import sentences  # knows more words than a wake without pages needs
 
+    found, order = "", ""
     for paragraph in passages(text):
         lines = [line.strip() for line in paragraph.splitlines() if not line.startswith("#")]
-        said = " ".join(" ".join(lines).split())
-        if said and _PROSE.match(said):
-            return sentences(said)[0]
-    return _first_line(text)
+        first = next((n for n, line in enumerate(lines) if _ITEM.match(line)), len(lines))
+        said = plain_line(" ".join(" ".join(lines[:first]).split()))
+        if found or not (said and _PROSE.match(said)):
+            continue
+        own = sentences(said)
+        found, order = own[0], next((one for one in own[1:] if gives_order(one)), "")
+        if first < len(lines) and len(own) == 1:
+            found = _with_items(found, lines[first:])
+    return (found, order) if found else (_first_line(text), "")
+
+
+def _with_items(lead: str, lines: Sequence[str]) -> str:
+    """A line that leads in a list, with as many whole items as have room."""
+    items = [plain_line(_ITEM.sub("", line)).rstrip(" .;,") for line in lines if _ITEM.match(line)]
+    told, sign = lead.rstrip(" :."), ":"
+    for n, item in enumerate(items):
+        more = f"{told}{sign} {item}"
+        if len(more) + 3 * (n + 1 < len(items)) > _LONGEST_PAGE:
+            return f"{told}{sign if n else ':'} …"
+        told, sign = more, ";"
+    return told
 
 
 def _short(text: str, longest: int) -> str:

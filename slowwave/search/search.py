@@ -40,6 +40,7 @@ from slowwave.search.words import asked, words
 from slowwave.store.connect import Connection, Store
 from slowwave.texts.frontmatter import body
 from slowwave.texts.lexicon import is_known
+from slowwave.texts.markup import without_marks
 from slowwave.texts.sentences import sentences
 from slowwave.texts.slips import ONE, slip
 
@@ -51,7 +52,6 @@ _LONG, _SHORT = 700, 240
 _OTHER_WORDS: Final = 0.9
 _SENTENCES: Final = 12
 _PARTS: Final = re.compile(r"[^\W_]+")
-_BEHIND: Final = 1e-5
 _SAME_FORM: Final = 0.1
 """Difference of ranks within which the newer of two sentences of one form comes first. Chosen on two generated calendars at 9d52f4b: with
 .04 / .06 / .1 / .15 the first hit is right for .665 / .670 / .675 / .675 of 200 questions and stale for .125 / .120 / .115 / .115 of them;
@@ -323,7 +323,7 @@ def _ordered(
     files: set[str] = set()
     _well_worded(shown, asked(request.query))
     if request.mode != "exact":
-        _names_behind(shown, asked(request.query))
+        shown = _without_bare_names(shown, request)
     if request.mode not in ("exact", "recall"):  # recall has the weight of recency in its match
         ranks = newer_first([r.text for r in shown], [r.day for r in shown], [r.rank for r in shown], _SAME_FORM)
         for row, rank in zip(shown, ranks, strict=True):
@@ -350,14 +350,15 @@ def _well_worded(rows: Sequence[_Row], wanted: Sequence[str]) -> None:
             row.rank = rank
 
 
-def _names_behind(rows: Sequence[_Row], wanted: Sequence[str]) -> None:
-    """Rank an entity of which only the name is known behind the rows that tell something of it, unless the name alone is asked for."""
-    names = {n: frozenset(words(row.title)) for n, row in enumerate(rows) if row.kind == "entities" and _is_bare(row)}
-    names = {n: name for n, name in names.items() if not name.issuperset(wanted)}
-    if names:
-        told = [(row.rank, frozenset(words(f"{row.title} {row.text}"))) for row in rows if row.kind != "entities"]
-        for n, name in names.items():
-            rows[n].rank = min([rows[n].rank, *(rank - _BEHIND for rank, said in told if name <= said)])
+def _without_bare_names(rows: list[_Row], request: SearchRequest) -> list[_Row]:
+    """Leave out entities of which only the name is known: a name answers no question. One stays if it alone is asked for, if types are
+    asked for, or if nothing else was found.
+    """
+    said = frozenset(words(request.query))
+    if request.scope.type:
+        return rows
+    kept = [row for row in rows if row.kind != "entities" or not _is_bare(row) or said <= frozenset(words(row.title))]
+    return kept or rows
 
 
 def _is_bare(row: _Row) -> bool:
@@ -450,7 +451,7 @@ def _debugged(row: _Row) -> dict[str, Any]:
 
 
 def _shown(row: _Row, wanted: frozenset[str], longest: int) -> str:
-    return snippet(body(row.text) if row.start_line == 1 else row.text, wanted, longest)
+    return snippet(without_marks(body(row.text) if row.start_line == 1 else row.text), wanted, longest)
 
 
 @cache

@@ -45,9 +45,22 @@ _PERSONA: Final = re.compile(
 _ADDRESSED: Final = re.compile(
     r"[\W\d_]*(?:you|your|never|always|do|don['’]t|respond|answer|speak|be)\b", re.IGNORECASE
 )
+_ORDER: Final = re.compile(
+    r"[\W\d_]*(?:(?:please|always|never|instead|then|also|in (?:that|this) case)[,: ]+)*(?:do not|don['’]t|answer|address|add|back up|book|"
+    r"bring|call|cc|close|commit|deploy|document|eat|end|format|get|leave|limit|list|log|name|open|order|pay|put|remind|remove|restart|run|save|set|"
+    r"share|ship|sign|skip|start|store|summari[sz]e|switch|take|test|translate|turn|water)\b"
+    r"(?! (?:is|are|was|were|has|have|will|of|day|date)\b)",
+    re.IGNORECASE,
+)
+"""Matches "Answer in three lines at most.", not "Order of the day: tea."."""
 _LONGEST_TITLE: Final = 12  # words
 _PROSE: Final = 3
 """Sentences of orders that make a policy of prose."""
+
+
+def gives_order(sentence: str) -> bool:
+    """Return whether one sentence tells its reader what to do or not to do."""
+    return bool(_STRONG.search(sentence) or _IMPERATIVE.match(sentence) or _ORDER.match(sentence))
 
 
 def instructive(text: str) -> bool:

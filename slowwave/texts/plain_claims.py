@@ -166,9 +166,15 @@ _BESIDE: Final = re.compile(
 )
 _INTRODUCED: Final = re.compile(
     rf"^(?:(?:hello|hi|hey|good \w+)[,! ]+)?(?:and )?(?:my name is|my name['’]s|I am called|call me|I['’]m|I am|"
-    rf"this is) (?P<name>(?:{NAME})(?: {NAME})?)(?=[,.!;]|$| (?:here|from|and|speaking)\b)",
+    rf"this is) (?P<name>(?:{NAME})(?: {NAME})?)(?=[,.!;]|$| (?:here|from|and|speaking|again|back|calling|writing)\b)",
     re.IGNORECASE,
 )
+
+
+_NO_FAMILY_NAMES: Final = words_of("""
+again here back too also now still today speaking calling writing once actually sorry just only really there then
+""")
+"""Words behind a given name that are no part of it ("I'm Nora again")."""
 
 
 class PlainClaim(NamedTuple):
@@ -184,8 +190,10 @@ class PlainClaim(NamedTuple):
 def introduced(sentence: str) -> str:
     """The name by which who speaks introduces himself; empty where he does not."""
     match = _INTRODUCED.match(sentence)
-    name = match["name"] if match else ""
-    said = match[0][: -len(name)].lower() if match else ""
+    whole = match["name"] if match else ""
+    said = match[0][: -len(whole)].lower() if match else ""
+    first, *more = whole.split() or [""]
+    name = " ".join([first, *(w for w in more if w[:1].isupper() and w.lower() not in _NO_FAMILY_NAMES)])
     sure = "name" in said or "call" in said
     return name if name[:1].isupper() and (sure or is_given(_first(name))) else ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.claims.subjects import Resolution, name_key, resolve
+from slowwave.claims.trail import SubjectHistoryRequest, subject_history
 from slowwave.store.connect import Store
 from tests.claims import tell
 from tests.memories import ago, ask, remember
@@ -152,3 +153,69 @@ def test_a_name_is_looked_up_by_index(acme: Store) -> None:
     ask(acme, "ANALYZE memory.entities")
     query = "EXPLAIN SELECT id FROM memory.entities e WHERE namespace_id = %s AND memory.name_key(e.name) COLLATE \"C\" = 'crane 7'"
     assert "entities_name_key" in str(ask(acme, query, uid("acme")))
+
+
+@pytest.fixture
+def paged(acme: Store) -> Store:
+    """Pages about persons, a project and a decision in a vault, of whom nothing was claimed yet."""
+    pages = (
+        ("People/Mara Lindqvist.md", "Mara Lindqvist", "person", {"aliases": ["Mara", "M. Lindqvist"]}),
+        ("people/alex.md", "Alex", "person", {}),
+        ("People/李娜.md", "李娜", "person", {}),
+        ("projects/lantern/state.md", "Lantern", "project", {}),
+        ("decisions/2026-04-07-homeserver.md", "HomeServer daemon host", "decision", {}),
+        ("People/Tom Ek.md", "Tom Ek", "person", {"aliases": ["Tom"]}),
+        ("People/Tom Dahl.md", "Tom Dahl", "person", {"aliases": ["Tom"]}),
+        ("People/Gone.md", "Nils Gone", "person", {"forgotten": True}),
+        ("notes/tides.md", "Tides", "note", {}),
+    )
+    remember(
+        acme,
+        "acme",
+        corpora=[{"id": "vault", "root": "/vault", "profile": "vault"}],
+        documents=[
+            {
+                "id": path,
+                "path": path,
+                "title": title,
+                "content": title,
+                "corpus_id": "vault",
+                "metadata": {"type": kind, **more},
+            }
+            for path, title, kind, more in pages
+        ],
+    )
+    return acme
+
+
+@pytest.mark.parametrize(
+    ("said", "ref", "name"),
+    [
+        ("Mara Lindqvist", "person:mara-lindqvist", "Mara Lindqvist"),
+        ("Mara", "person:mara-lindqvist", "Mara Lindqvist"),
+        ("mara-lindqvist", "person:mara-lindqvist", "Mara Lindqvist"),
+        ("Alex", "person:alex", "Alex"),
+        ("people/alex.md", "person:alex", "Alex"),
+        ("person:alex", "person:alex", "Alex"),
+        ("Lantern", "project:lantern", "Lantern"),
+        ("homeserver", "decision:homeserver-daemon-host", "HomeServer daemon host"),
+    ],
+)
+def test_resolve_name_of_a_page_makes_its_subject_known(paged: Store, said: str, ref: str, name: str) -> None:
+    """D4: by title, alias, file name with or without its date, path and reference; `remember` and `history` take it."""
+    meant = found(paged, said)
+    assert (meant.outcome, str(meant.new), meant.name, meant.matched_by) == ("created", ref, name, "page")
+    with paged.connect("server") as connection:
+        history = subject_history(connection, "acme", SubjectHistoryRequest(subject=said))
+    assert (history.subject_ref, history.subject, history.claims) == (ref, name, ())
+    told = tell(paged, "Prefers tabs over spaces.", said, kind="preference")
+    assert (told.result, told.subject_ref) == ("written", ref)
+    again = found(paged, said)
+    assert again.subject is not None
+    assert (again.outcome, again.subject.name, str(again.subject.ref)) == ("known", name, ref)
+
+
+@pytest.mark.parametrize("said", ["Tom", "Nils Gone", "Tides", "state", "Nobody"])
+def test_resolve_name_of_no_page_or_of_two_makes_nobody_known(paged: Store, said: str) -> None:
+    """An alias of two persons, a page that was forgotten, a page about nobody, a file name that says nothing."""
+    assert found(paged, said).outcome == "unresolved"

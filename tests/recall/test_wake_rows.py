@@ -247,3 +247,48 @@ def test_of_many_pages_the_pinned_linked_and_recent_are_told_first(store: Store)
     short = waken(store, budget_tokens=60)
     assert count(short.block) <= 60
     assert waken(store, profile="privacy").block == ""
+
+
+def test_page_with_an_instruction_in_its_second_sentence_is_told_with_it(store: Store) -> None:
+    """J21; a sentence that gives no order stays on the page."""
+    put_notes(
+        store,
+        {"path": "a.md", "title": "Ola", "content": "Ola likes tidy reports. Answer in three lines at most."},
+        {
+            "path": "b.md",
+            "title": "Quay",
+            "content": "The quay is old. It was built in 1910. Never moor on its north side.",
+        },
+        {"path": "c.md", "title": "Tea", "content": "Tea is at four. The cups are blue."},
+    )
+    lines = waken(store).block.split("\n\n")
+    assert lines[1:4] == [
+        "- Ola (a.md): Ola likes tidy reports. Answer in three lines at most.",
+        "- Quay (b.md): The quay is old. Never moor on its north side.",
+        "- Tea (c.md): Tea is at four.",
+    ]
+
+
+def test_page_with_markup_is_told_as_plain_text_with_whole_items(store: Store) -> None:
+    """D23, D28: no comments, references to claims, emphasis or links; a list is not cut within an item."""
+    goals = "Goals 2026:\n\n1. Ship Lantern to three schools in Kenya\n2. Learn Norwegian"
+    put_notes(
+        store,
+        {
+            "path": "a.md",
+            "title": "Mara",
+            "content": "<!-- slowwave:begin hash=5cc8 -->\n**Mara** runs [[Lantern|the lamp]] [9c28caec](claim:9c28caec).",
+        },
+        {"path": "b.md", "title": "Goals", "content": goals.replace("\n\n", "\n")},
+        {
+            "path": "c.md",
+            "title": "Long list",
+            "content": "Bring:\n" + "\n".join(f"- thing number {n} of a long list" for n in range(9)),
+        },
+    )
+    lines = waken(store).block.split("\n\n")
+    assert lines[1:3] == [
+        "- Mara (a.md): Mara runs the lamp.",
+        "- Goals (b.md): Goals 2026: Ship Lantern to three schools in Kenya; Learn Norwegian",
+    ]
+    assert lines[3].endswith("of a long list; …")

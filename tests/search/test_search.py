@@ -335,8 +335,8 @@ def test_what_stood_then_is_searched_as_of_then(store: Store):
     assert ids(store, "tea", mode="bm25") == []
 
 
-def test_a_bare_name_stands_behind_what_is_told_of_it(store: Store):
-    """Unless the name alone is asked for, or something is known of it."""
+def test_bare_entity_is_no_answer_to_a_question(store: Store):
+    """D10: unless its name alone or its type is asked for, nothing else is found, or something is known of it."""
     told = {
         "memories": [{"id": "m", "kind": "semantic", "current_version_id": "v"}],
         "memory_versions": [{"id": "v", "memory_id": "m", "content": "We all like how Percival sings in the choir."}],
@@ -347,9 +347,11 @@ def test_a_bare_name_stands_behind_what_is_told_of_it(store: Store):
         {"id": "other", "name": "Ottoline", "entity_type": "PERSON"},
     ]
     remember(store, "acme", **told, entities=entities)
-    assert ids(store, "percival choir", mode="bm25") == [uid("m"), uid("bare"), uid("known")]
+    assert ids(store, "percival choir", mode="bm25") == [uid("m"), uid("known")]
+    assert ids(store, "What does Percival do?", mode="bm25") == [uid("m")]
     assert ids(store, "percival", mode="bm25") == [uid("bare"), uid("m")]
-    assert ids(store, "does ottoline sing", mode="bm25")[0] == uid("other")
+    assert ids(store, "What does Percival do?", mode="bm25", scope={"type": ["PERSON"]}) == [uid("bare")]
+    assert ids(store, "where is ottoline", mode="bm25") == [uid("other")]
 
 
 @pytest.mark.parametrize("table", ["memories", "entities", "documents"])

@@ -103,3 +103,20 @@ def test_a_page_calls_what_it_is_about_by_its_title() -> None:
         "",
         "",
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name"),
+    [
+        ("I'm Nora again.", "Nora"),
+        ("Hi, I'm Nora again, back from leave.", "Nora"),
+        ("This is Nora Again.", "Nora"),
+        ("I'm Nora speaking.", "Nora"),
+        ("I'm Nora Lind again.", "Nora Lind"),
+        ("I'm Nora Lind.", "Nora Lind"),
+        ("My name is Nora Lind, from billing.", "Nora Lind"),
+    ],
+)
+def test_introduced_name_with_an_adverb_behind_it_is_the_name_alone(sentence: str, name: str) -> None:
+    """D7: an adverb is no family name."""
+    assert introduced(sentence) == name

@@ -76,6 +76,7 @@ class Naming:
             return found.subject
         if found.candidates:
             return self._doubt(name, found.candidates)
+        name = found.title or name
         return NewName(str(SubjectRef("person", slug_of(name))), name)
 
     def user(self) -> Subject | NewName:

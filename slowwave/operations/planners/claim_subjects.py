@@ -1,16 +1,19 @@
 """Subjects of a snapshot: the entity that a name means, as ``remember`` finds it by day, without a connection.
 
-By reference, then by name, then by alias, then by the names that begin alike; of several that are equally good none is chosen. What was
+By reference, then by name, then by alias, then by a page about it, then by the names that begin alike; of several none is chosen. What was
 merged into an entity stands for it. Which names a text has belongs to ``named_things``. Cost: a pass over entities and aliases, made when
 the first name is asked for: a night without sessions and pages asks for none.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+
+import pyarrow.compute as pc
 
 from slowwave.claims.subject_ref import Family, SubjectRef, family_of, slug_of
 from slowwave.claims.subjects import Subject, name_key, near_names
@@ -19,6 +22,7 @@ from slowwave.texts.tokens import normalise_name
 
 _BEGINNING: Final = 3  # letters that names have to begin with to be compared
 _NEAR: Final = 50
+_PAGE_TYPES: Final = ("person", "project", "concept", "decision")
 
 
 class Meant(NamedTuple):
@@ -26,6 +30,8 @@ class Meant(NamedTuple):
 
     subject: Subject | None = None
     candidates: tuple[Subject, ...] = ()
+    title: str = ""
+    """What a page calls a subject that is no entity yet."""
 
 
 @dataclass(slots=True)
@@ -38,6 +44,7 @@ class KnownSubjects:
     _names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _aliases: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _beginnings: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _pages: dict[str, set[tuple[str, Family]]] = field(default_factory=lambda: defaultdict(set))
     _called: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _asked: dict[tuple[str, str], Meant] = field(default_factory=dict)
 
@@ -74,6 +81,20 @@ class KnownSubjects:
         names: list[str] = aliases["alias"].to_pylist()
         for id_, alias in zip(ids, names, strict=True):
             self._call(heads.get(id_, id_), alias, self._aliases)
+        self._read_pages(snapshot)
+
+    def _read_pages(self, snapshot: Snapshot) -> None:
+        """Note the titles and aliases of pages about a person, a project, a concept or a decision."""
+        pages = snapshot.live("documents", ("path", "title", "metadata", "plane"))
+        for row in pages.filter(pc.equal(pages["plane"], "durable")).to_pylist():
+            fields = json.loads(row["metadata"] or "{}")
+            gone = "quarantined" in fields or "forgotten" in fields or fields.get("status") in ("superseded", "retired")
+            if gone or fields.get("type") not in _PAGE_TYPES or not row["title"]:
+                continue
+            aliases = fields.get("aliases")
+            for name in (row["title"], *(aliases if isinstance(aliases, list) else ())):
+                if key := name_key(str(name)):
+                    self._pages[key].add((str(row["title"]), family_of(fields["type"])))
 
     def meant(self, said: str, family: Family | None = None) -> Meant:
         """Whom or what a name means, among the subjects of a family where one is named."""
@@ -100,6 +121,11 @@ class KnownSubjects:
                 return Meant(found[0])
             if found:
                 return Meant(candidates=tuple(found))
+        pages = [page for page in self._pages.get(key, ()) if wanted in (None, page[1])]
+        if len(pages) == 1:
+            title, own = pages[0]
+            called = self._of_family(self._names.get(name_key(title), ()), own)
+            return Meant(called[0]) if len(called) == 1 else Meant(title=title)
         near, _ = near_names(said, self._of_family(self._begin_alike(said), wanted)[:_NEAR])
         if len(near) == 1 and near[0][1] != "low":
             return Meant(near[0][0])

@@ -291,8 +291,28 @@ def test_claim_that_a_later_sentence_of_the_session_corrects_is_not_current(form
     """D3: the first date is not claimed, and no two dates are; other claims of the session stay."""
     first = "Mara: Kestrel is due on 5 May. I prefer tabs over spaces."
     lines = [f"{first} {form}"] if turns == "one" else [first, "Jonas: Thanks.", f"Mara: {form}"]
-    told = claims(plan(sessions_snapshot([said("Mara: Kestrel is a project of ours, and Kestrel is blocked.", *lines)])))
+    told = claims(
+        plan(sessions_snapshot([said("Mara: Kestrel is a project of ours, and Kestrel is blocked.", *lines)]))
+    )
     dates = [statement for statement, claim in told.items() if "5 May" in statement or "12 May" in statement]
     assert not [statement for statement in dates if "5 May" in statement and told[statement]["until"] is None]
     assert len(dates) <= 1
     assert "Mara prefers tabs over spaces." in told
+
+
+def test_person_of_a_page_is_one_subject_by_its_alias_and_its_title() -> None:
+    """D4: in a vault `Mara` and `Mara Lindqvist` are the person of the page, who is not known as an entity yet."""
+    page = {
+        "id": uid("page"),
+        "path": "People/Mara Lindqvist.md",
+        "title": "Mara Lindqvist",
+        "content": "# Mara Lindqvist",
+        "plane": "durable",
+        "corpus_id": uid("vault"),
+        "recorded_at": datetime(2026, 5, 1, tzinfo=UTC),
+        "metadata": {"type": "person", "aliases": ["Mara"]},
+    }
+    tables = {"documents": [page], "corpora": [{"id": uid("vault"), "root": "/vault", "profile": "vault"}]}
+    talk = said("Mara: I prefer tabs over spaces.", "Jonas: Mara Lindqvist prefers tea in the morning.")
+    found = plan(sessions_snapshot([talk], tables=tables))
+    assert {item.evidence["subject"] for item in found.items} == {"Mara Lindqvist"}  # type: ignore[attr-defined]
