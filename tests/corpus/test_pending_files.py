@@ -461,7 +461,8 @@ def test_page_of_a_vault_is_appended_to_replaced_forgotten_and_purged(notes: Fol
     assert (notes.root / path).read_text().endswith(f"---\n{VAULT[path]}\n- By an agent.\n")
     done = put(notes.store, "replace", path, "Anew.", expected_hash=done.hash, follow=True)
     done = put(notes.store, "forget", path, "", reason="A joke.", follow=True)
-    assert done.tombstone == path.removesuffix(".md") + ".tombstone.md"
+    assert done.tombstone == f"{path.removesuffix('.md')}.tombstone.md"
+    assert done.tombstone is not None
     assert (notes.root / done.tombstone).exists()
     drop(
         notes.store, path, expected_hash=done.hash, reason="Gone.", dry_run=False, allow_canonical=True,
