@@ -7,7 +7,7 @@ import psycopg
 from alembic import op
 
 revision = "0047"
-down_revision = "0045"
+down_revision = "0046"
 
 
 def upgrade() -> None:

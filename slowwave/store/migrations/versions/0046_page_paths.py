@@ -6,8 +6,8 @@ from typing import cast
 import psycopg
 from alembic import op
 
-revision = "0060"
-down_revision = "0044"
+revision = "0046"
+down_revision = "0045"
 
 
 def upgrade() -> None:
