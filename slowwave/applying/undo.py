@@ -86,6 +86,10 @@ SELECT DISTINCT ON (item_id) item_id::text, operation, decision, mutation FROM n
   ORDER BY item_id
 """
 
+_ERASING: Final = """
+SELECT DISTINCT j.item_id::text FROM night.journal j WHERE j.run_id = %s AND (%s::uuid[] IS NULL OR j.item_id = ANY(%s::uuid[]))
+  AND j.table_name = 'erasures' ORDER BY 1
+"""
 _WRITING: Final[tuple[Mode, ...]] = ("apply", "undo")
 _OF_RUN: Final = (
     "SELECT item_id FROM night.journal WHERE run_id = %(run)s "
@@ -165,6 +169,7 @@ def undo_run(
     """
     with store.connect("applier") as connection:
         source, chosen = _source(connection, target, items, operation, namespace)
+        _refuse_erased(connection, source, chosen)
         about = _undoing(connection, source, chosen)
         if announce:
             announce(about)
@@ -221,6 +226,16 @@ def undo_run(
             stream.close()
         counted = _by_operation(connection, source, undone)
     return UndoResult(claim.run_id, source.run_id, source.namespace, undone, counted, cancelled, left)
+
+
+def _refuse_erased(connection: Connection, source: Run, items: Sequence[str] | None) -> None:
+    """Refuse to undo items that deleted rows for good: nothing is stored from which they could be restored."""
+    rows = connection.execute(_ERASING, (source.run_id, items, items)).fetchall()
+    if rows:
+        raise Refused(
+            f"Item {rows[0][0]} forgot rows for good, as its plan stated, so it cannot be undone. Nothing was undone. Name the run's other "
+            "items, if it has any, to undo those. To store the rows again, import them into another namespace."
+        )
 
 
 def _undo(

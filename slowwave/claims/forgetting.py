@@ -20,6 +20,7 @@ from slowwave.claims.remember_request import RememberRequest, RememberResponse, 
 from slowwave.claims.screened_request import ScreenedRequest
 from slowwave.claims.subjects import Resolution, Subject
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument
 from slowwave.search.words import words
 from slowwave.store.connect import Connection
 from slowwave.texts.counted import counted
@@ -86,6 +87,7 @@ def forget(
                 raise refusal(problem) from None
             held = row[0] if row else {}  # type: ignore[assignment]
         elsewhere = said_elsewhere(connection, scope, statements) if held else (0, 0)
+        naming = said_elsewhere(connection, scope, [subject.name], [claim.id for claim in claims])[0]
     counts = StillHeld(
         versions=held.get("versions", 0),
         evidence=held.get("evidence", 0),
@@ -105,7 +107,8 @@ def forget(
         confidence=found.sureness,
         indexed=bool(held),
         quarantined=False,
-        message=_message(request, len(claims), counts if held else None),
+        message=_message(request, len(claims), counts if held else None)
+        + _still_named(namespace, subject.name, naming),
         evidence_path=page.path if claims else "",
         matched_by=found.matched_by,
         forgotten=tuple(claim.id for claim in claims),
@@ -155,11 +158,18 @@ def nothing_said(request: RememberRequest) -> str:
     return f"No statement about {request.subject!r} {what}. Nothing was forgotten."
 
 
+def _still_named(namespace: str, name: str, count: int) -> str:
+    """State how many other memories name the subject, and the command that plans to delete them; empty if none does."""
+    if not count:
+        return ""
+    memories = counted(count, "other memory names", "other memories name")
+    command = f"slowwave forget {argument(namespace)} --entity {argument(name)}"
+    return f" {memories} {name!r}; ending claims leaves them. `{command}` plans to delete them for good."
+
+
 def _message(request: RememberRequest, count: int, held: StillHeld | None) -> str:
     if not count:
         return nothing_said(request)
     if held is None:
         return f"Nothing was changed: {counted(count, 'statement')} would be forgotten."
-    return (
-        f"{counted(count, 'statement')} forgotten: no search finds {'it' if count == 1 else 'them'}. {held.sentence()}"
-    )
+    return f"{counted(count, 'statement')} forgotten: no search finds {'this claim' if count == 1 else 'these claims'}. {held.sentence()}"

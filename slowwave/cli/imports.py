@@ -206,6 +206,7 @@ def _run(
                 "changed": {"new_versions": summary.reworded, "left": list(summary.left)},
                 "screened": dict(summary.screened),
                 "quarantined": summary.quarantined,
+                "forgotten": summary.forgotten,
             }
         )
         _exit(summary)
@@ -228,6 +229,8 @@ def _run(
     say(f"{counted(summary.seen, 'row')} read into {into}; added {added}.")
     if summary.reworded:
         say(f"{summary.reworded:,} known memories say something else in the file and got a new version.")
+    if summary.forgotten:
+        say(f"left out {counted(summary.forgotten, 'row')} that a plan forgot for good.", console=err)
     if summary.left:
         more = f" and {len(summary.left) - _SHOWN:,} more" if len(summary.left) > _SHOWN else ""
         say(

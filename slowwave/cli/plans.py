@@ -61,6 +61,8 @@ ORDER BY p.recorded_at DESC LIMIT 100
 _TEXTS: Final = """
 SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[])
 UNION ALL SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(ids)s::uuid[])
 """
 
 Hash = Annotated[str | None, typer.Argument(help="The plan's hash, or its first characters.", show_default=False)]

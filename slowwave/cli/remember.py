@@ -1,4 +1,7 @@
-"""``slowwave remember`` and ``slowwave forget``: what an agent does by the call memory-write, by hand."""
+"""``slowwave remember`` and ``slowwave forget``: what an agent does by the call memory-write, by hand.
+
+``forget`` has two forms. With a subject it ends claims at once. With a selector it seals a plan that deletes stored rows for good.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowwave.cli.session import Json, Namespace, instant_of, open_store, out, say, show_json, show_table
+from slowwave.cli.session import (
+    Json,
+    Namespace,
+    instant_of,
+    open_store,
+    out,
+    plain,
+    program,
+    say,
+    show_json,
+    show_table,
+    suggest,
+)
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument
 
 if TYPE_CHECKING:
     from slowwave.claims.remember_request import RememberResponse
+    from slowwave.proposals.forget_stored import By
     from slowwave.store.connect import Store
 
 Subject = Annotated[
@@ -80,18 +97,51 @@ def remember(
 
 def forget(
     namespace: Namespace,
-    subject: Annotated[str, typer.Argument(help="A name, an alias, or a reference (project:rowan).")],
+    subject: Annotated[
+        str, typer.Argument(help="End claims about this name, alias, or reference (project:rowan) now.")
+    ] = "",
+    memory: Annotated[str, typer.Option(help="Plan to delete this memory for good, by its id.")] = "",
+    entity: Annotated[str, typer.Option(help="Plan to delete an entity and all rows that name it.")] = "",
+    stored_session: Annotated[
+        str,
+        typer.Option(
+            "--session",
+            help="Plan to delete all that was stored of this session. With a subject: who ends claims in it.",
+        ),
+    ] = "",
+    match: Annotated[str, typer.Option(help="Plan to delete all rows that hold this text, in any case.")] = "",
     statement: Annotated[str, typer.Option(help="Only what says this.")] = "",
     kind: Annotated[str, typer.Option(help="Only this kind; note means all of them.")] = "note",
     scope: Scope = None,
     claim: Claims = None,
     reason: Reason = "",
     agent: Agent = "",
-    session: Session = "",
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Forget what is known about a subject, and say what still holds the words."""
+    """End claims about a subject now, or plan to delete stored rows for good: --memory, --entity, --session or --match.
+
+    Ended claims are kept, retired. A plan that deletes rows is approved and applied like any other, and cannot be undone.
+    """
+    chosen: dict[By, str] = {"memory": memory, "entity": entity, "match": match}
+    if not subject:
+        chosen["session"] = stored_session
+    given: list[tuple[By, str]] = [(by, value) for by, value in chosen.items() if value]
+    if len(given) > 1 or (subject and given):
+        raise Refused(
+            "Name a subject or one of --memory, --entity, --session and --match, not several. Nothing was done."
+        )
+    if given:
+        if dry_run or claim or statement or scope or kind != "note":
+            raise Refused(
+                "--dry-run, --claim, --statement, --scope and --kind belong to a subject. A plan deletes nothing until it is approved. "
+                "Nothing was done."
+            )
+        by, value = given[0]
+        _plan_forgetting(namespace, by, value, reason=reason, json=json)
+        return
+    if not subject:
+        raise Refused("Name a subject, or one of --memory, --entity, --session and --match. Nothing was done.")
     from slowwave.api.memory import Memory
 
     store = open_store()
@@ -105,11 +155,29 @@ def forget(
             claim_ids=_whole(store, namespace, claim or ()),
             dry_run=dry_run,
             agent=agent,
-            session_id=session,
+            session_id=stored_session,
             origin_surface="cli",
         ),
         json=json,
     )
+
+
+def _plan_forgetting(namespace: str, by: By, value: str, *, reason: str, json: bool) -> None:
+    """Seal a plan that deletes rows for good and show what it means."""
+    from slowwave.proposals.forget_stored import plan_forgetting
+
+    done = plan_forgetting(open_store(), namespace, by, value, reason=reason)
+    if json:
+        shown = {"plan_hash": done.plan_hash, "rows": dict(done.rows), "pages": list(done.pages)}
+        show_json({**shown, "message": done.sentence()})
+        return
+    say(done.sentence())
+    for path in done.pages:
+        command = f"{program()} purge {argument(namespace)} {argument(path)}"
+        say(f"The page {plain(path)} holds the text as well: edit it, or delete it with `{command}`.")
+    plan = f"{argument(namespace)} --plan {done.plan_hash[:12]}"
+    suggest("Every row", f"{program()} plans diff {plan}")
+    suggest("Approve it", f"{program()} plans approve {argument(namespace)} {done.plan_hash[:12]} --by NAME")
 
 
 def _whole(store: Store, namespace: str, claims: Sequence[str]) -> tuple[str, ...]:

@@ -87,17 +87,21 @@ def import_facts(
     refuse_read_only(connection, [slug])
     refuse_connected(connection, [slug])
     facts, steps = [fact for _, fact in first.values()], Steps(progress, len(first))
-    added, known, left = Counter[str](), 0, list[str]()
+    added, known, left, forgotten = Counter[str](), 0, list[str](), 0
     for batch in batches(facts, lambda fact: len(str(fact.values)), BATCH_CHARACTERS):
         with connection.transaction():
             within = claim(connection, slug, added, embedder.model)
+            ids = {fact.external_id: stored.row_id(within, "memory_facts", fact.external_id) for fact in batch}
+            gone = stored.erased(connection, within, "memory_facts", list(ids.values()))
+            batch = [fact for fact in batch if ids[fact.external_id] not in gone]
             standing = _stored_facts(connection, within, batch)
             fresh = [fact for fact in batch if fact.external_id not in standing]
             rows = (_row(within, fact) for fact in fresh)
             insert(connection, tables.memory_facts, rows, len(fresh), added)
         known += len(batch) - len(fresh)
+        forgotten += len(gone)
         left += [f.external_id for f in batch if standing.get(f.external_id, f.says) != f.says]
-        steps.finish(len(batch))
+        steps.finish(len(batch) + len(gone))
     analyse(connection, added)
     screening = check.screening
     return ImportSummary(
@@ -108,6 +112,7 @@ def import_facts(
         known,
         dict(screening.found),
         left=tuple(left),
+        forgotten=forgotten,
     )
 
 

@@ -20,7 +20,7 @@ from slowwave.errors import ImportRefused
 from slowwave.imports import stored
 from slowwave.imports.batches import BATCH_CHARACTERS, Progress, batches
 from slowwave.imports.loading import insert
-from slowwave.imports.namespaces import claim, refuse_read_only
+from slowwave.imports.namespaces import claim, found_id, refuse_read_only
 from slowwave.imports.pipeline import ImportSummary, Record, write_records, write_turns
 from slowwave.imports.rows import (
     LONGEST_ID,
@@ -102,7 +102,7 @@ def import_graphiti(
     groups = _groups(path, check, namespace)
     refuse_read_only(connection, groups)
     refuse_connected(connection, [*groups])
-    added, known, left, reworded = Counter[str](), 0, list[str](), 0
+    added, known, left, reworded, forgotten = Counter[str](), 0, list[str](), 0, 0
     for slug, group in groups.items():
         nodes = write_records(connection, slug, [*group.nodes.values()], check, embedder=embedder, progress=progress)
         turns = write_turns(
@@ -118,7 +118,10 @@ def import_graphiti(
             added.update(part.added)
             known, reworded = known + part.known, reworded + part.reworded
             left += part.left
-        stood, changed = _write_edges(connection, slug, [*group.edges.values()], embedder.model, added)
+            forgotten += part.forgotten
+        edges, gone = _without_erased(connection, slug, [*group.edges.values()])
+        forgotten += gone
+        stood, changed = _write_edges(connection, slug, edges, embedder.model, added)
         known += stood
         left += changed
     analyse(connection, added)
@@ -133,7 +136,19 @@ def import_graphiti(
         screening.quarantined,
         reworded,
         tuple(dict.fromkeys(left)),
+        forgotten,
     )
+
+
+def _without_erased(connection: psycopg.Connection[Any], slug: str, edges: Sequence[_Edge]) -> tuple[list[_Edge], int]:
+    """Return the edges of which neither the fact nor an end was forgotten for good, and how many others there are."""
+    namespace = found_id(connection, slug)
+    facts = {edge.id: stored.row_id(namespace, "memory_facts", edge.id) for edge in edges}
+    ends = {end: _entity(namespace, end) for edge in edges for end in (edge.source, edge.target)}
+    gone = stored.erased(connection, namespace, "memory_facts", list(facts.values()))
+    gone |= stored.erased(connection, namespace, "entities", list(ends.values()))
+    kept = [edge for edge in edges if not {facts[edge.id], ends[edge.source], ends[edge.target]} & gone]
+    return kept, len(edges) - len(kept)
 
 
 def _groups(path: Path, check: RowCheck, namespace: str | None) -> dict[str, _Group]:

@@ -48,7 +48,7 @@ class ImportSummary:
     ``reworded`` of these have changed since and got a new version; ``left`` are the ids of those that have changed and stay as they are:
     entities, and memories that are retired, archived or quarantined, or would have to be.
     ``screened`` counts the rows that held a secret, an injection, hidden characters or look-alikes, by kind; of those, ``quarantined``
-    begin outside recall.
+    begin outside recall. ``forgotten`` rows are left out because a plan forgot them for good.
     """
 
     namespaces: tuple[str, ...]
@@ -60,6 +60,7 @@ class ImportSummary:
     quarantined: int = 0
     reworded: int = 0
     left: tuple[str, ...] = ()
+    forgotten: int = 0
 
 
 def write_turns(
@@ -122,7 +123,12 @@ def write_records(
     for batch in batches(records, lambda record: len(record.name) + len(str(record.attributes)), BATCH_CHARACTERS):
         step, vectors = steps.part(len(batch)), LoadedVectors(embedder)
         with connection.transaction():
-            known = stored.entities(connection, found_id(connection, slug), [_key(record) for record in batch])
+            within = found_id(connection, slug)
+            named = {_key(record): stored.row_id(within, "entities", *_key(record)) for record in batch}
+            gone = stored.erased(connection, within, "entities", list(named.values()))
+            batch = [record for record in batch if named[_key(record)] not in gone]
+            known = stored.entities(connection, within, [_key(record) for record in batch])
+        tally.forgotten += len(gone)
         vectors.need([_text(record) for record in batch if _key(record) not in known], step)
         with connection.transaction():
             namespace = claim(connection, slug, tally.added, embedder.model)
@@ -138,7 +144,7 @@ def write_records(
         tally.left += [
             ":".join(_key(record)) for record in batch if known.get(_key(record), _said(record)) != _said(record)
         ]
-        steps.finish(len(batch))
+        steps.finish(len(batch) + len(gone))
     analyse(connection, tally.added)
     return _summary((slug,) if records else (), tally, check)
 
@@ -155,6 +161,7 @@ def _summary(slugs: tuple[str, ...], tally: ImportTally, check: RowCheck) -> Imp
         screening.quarantined,
         tally.reworded,
         tuple(dict.fromkeys(tally.left)),
+        tally.forgotten,
     )
 
 

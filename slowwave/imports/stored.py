@@ -34,6 +34,9 @@ _ENTITIES: Final = """
 SELECT e.source, e.external_id, e.id::text, e.name, e.entity_type, e.attributes FROM memory.entities e
 JOIN unnest(%s::text[], %s::text[]) AS k (source, external_id) USING (source, external_id) WHERE e.namespace_id = %s
 """
+_ERASED: Final = """
+SELECT DISTINCT row_id::text FROM memory.erasures WHERE namespace_id = %s AND row_id = ANY(%s::uuid[]) AND table_name = %s
+"""
 _BEFORE_NIGHTS: Final = """
 SELECT DISTINCT ON (j.row_id, j.column_name) j.row_id::text, j.column_name, b.before
 FROM night.journal j JOIN night.before_images b ON b.journal_id = j.id
@@ -109,6 +112,11 @@ def memories(
     for memory, id_, ordinal, known in versions:
         by_id[memory].versions.append(Version(id_, ordinal, known))
     return found
+
+
+def erased(connection: psycopg.Connection[Any], namespace: str, table: str, row_ids: Sequence[str]) -> frozenset[str]:
+    """Return those of the rows of a table that a plan forgot for good; an import does not bring them back."""
+    return frozenset(str(id_) for (id_,) in connection.execute(_ERASED, [namespace, list(row_ids), table]))
 
 
 def chunks(connection: psycopg.Connection[Any], namespace: str, external_ids: Sequence[str]) -> frozenset[str]:

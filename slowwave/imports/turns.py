@@ -68,6 +68,7 @@ class ImportTally:
     known: int = 0
     reworded: int = 0
     left: list[str] = field(default_factory=list)
+    forgotten: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,11 @@ class ImportTarget:
     def write(self, batch: Sequence[Turn], step: Callable[[float], None]) -> None:
         """Write what the batch brings, in as many transactions as its names want; ``step`` is called with the share that is done."""
         with self._connection.transaction():
-            work = self._sorted_out(found_id(self._connection, self._slug), batch)
+            namespace = found_id(self._connection, self._slug)
+            batch, forgotten = self._without_erased(namespace, batch)
+            work = self._sorted_out(namespace, batch)
+        self._tally.forgotten += forgotten
+        self._tally.known -= forgotten
         self._tally.left += work.left
         self._names = {
             turn.external_id: mentions.read_names(turn.content)
@@ -133,6 +138,13 @@ class ImportTarget:
             self._tally.known -= len(work.fresh)
             self._tally.reworded += len(work.reworded)
             self._vectors.forget()
+
+    def _without_erased(self, namespace: str, turns: Sequence[Turn]) -> tuple[list[Turn], int]:
+        """Return the turns of which no memory was forgotten for good, and how many others there are."""
+        ids = {turn.external_id: stored.row_id(namespace, "memories", turn.external_id) for turn in turns}
+        gone = stored.erased(self._connection, namespace, "memories", list(ids.values()))
+        kept = [turn for turn in turns if ids[turn.external_id] not in gone]
+        return kept, len(turns) - len(kept)
 
     def _read(self, turn: Turn) -> mentions.NamesInText:
         return self._names.get(turn.external_id, mentions.NamesInText())

@@ -20,6 +20,15 @@ FORGOTTEN: Final = "forgotten"
 RETIRED: Final = "retired"
 """The event of a claim that was forgotten."""
 
+ERASURES: Final = "erasures"
+"""The table of which each new row deletes the row that it names, for good (migration 0061)."""
+
+ERASABLE: Final = frozenset(
+    {"memories", "memory_versions", "promotions", "claim_events", "memory_facts", "entities", "entity_aliases"}
+    | {"relationships", "documents", "chunks", "links", "communities", "pages", "recall_events", "session_items"}
+)
+"""The tables of which a plan may delete rows for good, as the constraint of ``memory.erasures`` has it."""
+
 _Seen = Mapping[tuple[str, str], Mapping[str, Value]]
 
 
@@ -37,11 +46,32 @@ def forget_fault(mutation: Mutation) -> str:
             i.table == "documents" and not i.stamped and _marked(i.values.get("metadata")) for i in mutation.inserts
         )
         return "may mark no page as forgotten" if marked or made else ""
+    if mutation.table == ERASURES or any(i.table == ERASURES for i in mutation.inserts):
+        return _erasure_fault(mutation)
     guards = {(g.table, g.row): dict(zip(g.columns, g.seen, strict=True)) for g in mutation.guards}
     for write in mutation.writes:
         if write.cell.table != "documents" and not _ends(write):
             return f"may only end {write.cell.table} (row {write.cell.row})"
     return _page_fault(mutation, guards) if mutation.table == "documents" else _claims_fault(mutation, guards)
+
+
+def erased(mutation: Mutation) -> list[tuple[str, str]]:
+    """Return table and id of each row that a mutation deletes for good, in the mutation's order."""
+    return [(str(i.values["table_name"]), str(i.values["row_id"])) for i in mutation.inserts if i.table == ERASURES]
+
+
+def _erasure_fault(mutation: Mutation) -> str:
+    """Refuse an erasure that does anything else, or that names a table of which no row may be erased."""
+    if mutation.table != ERASURES or mutation.writes or mutation.deletes or mutation.physical:
+        return "may erase rows or end them, not both in one item"
+    for insert in mutation.inserts:
+        columns = insert.values.keys() - {"reason"}
+        if insert.table != ERASURES or insert.refs or insert.stamped or columns != {"table_name", "row_id"}:
+            return "may note of rows that they were erased, and nothing else"
+        if insert.values["table_name"] not in ERASABLE:
+            return f"may not erase rows of {str(insert.values['table_name'])[:64]!r}"
+    named = sorted(row for _, row in erased(mutation))
+    return "" if named and named == sorted(mutation.row_ids()) else "lists each row that it erases once"
 
 
 def _page_fault(mutation: Mutation, guards: _Seen) -> str:

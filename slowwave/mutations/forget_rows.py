@@ -4,6 +4,8 @@ It is to a plan what ``memory.forget_page`` and ``memory.forget`` are by day. No
 version, claims and the evidence that only they rest on are retired. That not even a search as of an earlier day finds their words is the
 database's affair (migration 0025), which looks for the mark of a page and the event of a claim, when they come and when an undo takes them
 back.
+
+``erase_rows`` is the exception: it deletes imported rows for good and cannot be undone. The item holds the ids of these rows and no text.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Cell, Guard, Insert, Value, Write, canonical, canonical_json
-from slowwave.mutations.forget_limits import FORGOTTEN, RETIRED
+from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Value, Write, canonical, canonical_json
+from slowwave.mutations.forget_limits import ERASURES, FORGOTTEN, RETIRED
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.page_limits import EVIDENCE
 from slowwave.mutations.rows import Fields, as_ids, rows_by_id, rows_where
@@ -91,6 +93,56 @@ def forget_claims(
             rows,
         )
     )
+
+
+def erase_rows(snapshot: Snapshot, rows: Mapping[str, Collection[str]], reason: str) -> Mutation:
+    """Delete rows for good: table → ids. Memories, entities and documents that the snapshot does not hold are left out.
+
+    The item is stale if a memory has another version by then, an entity another relationship, or a page another text. Raises ``Refused``
+    if no row is left. Cost: a pass over each named table and over the relationships.
+    """
+    seen = {table: _held(snapshot, table, ids) for table, ids in rows.items()}
+    guards = [
+        Guard.on(table, id_, row, _ERASED[table])
+        for table in sorted(_ERASED.keys() & seen.keys())
+        for id_, row in seen[table].items()
+        if table != "entities"
+    ]
+    incident: dict[str, set[str]] = {id_: set() for id_ in seen.get("entities", {})}
+    for column in ("source_entity_id", "target_entity_id"):
+        for edge in rows_where(snapshot, "relationships", column, incident, ()):
+            incident[str(edge[column])].add(str(edge["id"]))
+    for id_, row in seen.get("entities", {}).items():
+        edges = {RELATIONSHIPS: tuple(sorted(incident[id_]))}
+        guards.append(Guard.on("entities", id_, row | edges, (*_ERASED["entities"], RELATIONSHIPS)))
+    named = [(table, id_) for table in sorted(seen) for id_ in sorted(seen[table])]
+    if not named:
+        raise Refused("Nothing that is stored matches. Nothing was planned.")
+    inserts = [Insert(ERASURES, {"table_name": table, "row_id": id_, "reason": reason}) for table, id_ in named]
+    external = {id_: _text(row.get("external_id")) for table in seen for id_, row in seen[table].items()}
+    return checked(
+        Mutation(
+            *("forget_rows", ERASURES),
+            guards=tuple(guards),
+            inserts=tuple(inserts),
+            rows=tuple(Row(id_, external[id_]) for _, id_ in named),
+        )
+    )
+
+
+def _held(snapshot: Snapshot, table: str, ids: Collection[str]) -> dict[str, Fields]:
+    """Return the rows of ``ids`` with the columns that their guards need; tables without guards are not looked up."""
+    if table not in _ERASED:
+        return {id_: {} for id_ in ids}
+    return {str(row["id"]): row for row in rows_where(snapshot, table, "id", ids, _ERASED[table])}
+
+
+_ERASED: Final[Mapping[str, tuple[str, ...]]] = {
+    "memories": ("external_id", "current_version_id"),
+    "entities": ("external_id", "merged_into"),
+    "documents": ("external_id", "content_hash"),
+}
+"""Table → the columns that say, without text, that a row still holds what the plan saw."""
 
 
 def _forget_claim(snapshot: Snapshot, id_: str, seen: Fields, writes: list[Write], guards: list[Guard]) -> None:

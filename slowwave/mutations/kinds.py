@@ -129,7 +129,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             **dict.fromkeys(("chunks", "links"), _INVALIDATE - {"valid_to"}),
             "memories": _INVALIDATE,
         },
-        frozenset({"corpora", "documents", "claim_events"}),
+        frozenset({"corpora", "documents", "claim_events", "erasures"}),
     ),
     "purge_rows": Kind(
         {"memory_facts": frozenset({"superseded_by"}), "memories": frozenset({"merged_into"})},

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from slowwave.errors import SnapshotError
 from slowwave.mutations.cells import SHARED, Value, Write, canonical, inserted_id, table_of
+from slowwave.mutations.forget_limits import ERASURES, erased
 from slowwave.mutations.mutation import Identified
 from slowwave.mutations.vectors import decode
 from slowwave.snapshots.snapshot import Snapshot, Vectors
@@ -58,6 +59,12 @@ def _tables(item: Identified) -> Iterator[str]:
     yield from (write.cell.table for write in item.mutation.writes)
     yield from (insert.table for insert in item.mutation.inserts)
     yield from (delete.table for delete in item.mutation.deletes)
+    yield from (part for table, _ in erased(item.mutation) for part in _with_vectors(table))
+
+
+def _with_vectors(table: str) -> tuple[str, ...]:
+    """Return a table and the table of its vectors, if it has one."""
+    return table, *(vectors for vectors, of in VECTORS.items() if of == table)
 
 
 def _made(snapshot: Snapshot, items: Iterable[Identified], only: Collection[str] | None) -> Snapshot:
@@ -76,7 +83,13 @@ def _made(snapshot: Snapshot, items: Iterable[Identified], only: Collection[str]
                 vectors[cell.table][cell.row] = decode(str(write.value))
             else:
                 writes[cell.table][cell.column].append((item_id, write))
+        for table, row in erased(mutation):
+            for part in _with_vectors(table):
+                if part in (*snapshot.tables, *snapshot.vectors) and (only is None or part in only):
+                    gone[part].append(row)
         for n, insert in enumerate(mutation.inserts):
+            if insert.table == ERASURES:
+                continue
             if only is not None and insert.table not in only:
                 continue
             row, values = insert.named(item_id)

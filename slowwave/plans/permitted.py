@@ -15,6 +15,7 @@ from typing import Final
 
 from slowwave.errors import Refused
 from slowwave.mutations.cells import RELATIONSHIPS, Guard, Write
+from slowwave.mutations.forget_limits import erased
 from slowwave.mutations.rows import as_ids
 from slowwave.plans.items import Item
 
@@ -123,7 +124,7 @@ def tidies(item: Item) -> bool:
 def retired(item: Item) -> frozenset[tuple[str, str]]:
     """(table, row) of the rows that an item takes out of what is recalled or believed."""
     ended = {(w.cell.table, w.cell.row) for w in item.mutation.writes if _retires(w)}
-    return frozenset(ended | {(d.table, d.row) for d in item.mutation.deletes})
+    return frozenset(ended | {(d.table, d.row) for d in item.mutation.deletes} | set(erased(item.mutation)))
 
 
 def approvable_by_policy(item: Item, operations: Iterable[str]) -> bool:

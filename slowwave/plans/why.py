@@ -12,12 +12,13 @@ from dataclasses import asdict, dataclass
 from typing import Final, cast
 
 from slowwave.mutations.cells import VERSION
+from slowwave.mutations.forget_limits import ERASURES
 from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import NO_NAMES, ItemOutcome, find_outcome, instant, seen_words
 from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, question
-from slowwave.plans.writings import KINDS, about, writing
+from slowwave.plans.writings import KINDS, NO_UNDO, about, writing
 from slowwave.reports.waterfall import Step, one_in, percent, steps
 from slowwave.texts.counted import counted
 from slowwave.texts.quotation import quotable
@@ -205,6 +206,8 @@ def _writing(mutation: Mutation) -> str:
     claims = sum(i.table == "memories" for i in mutation.inserts)
     ended = sum((w.cell.table, w.cell.column) == ("memories", "valid_to") for w in mutation.writes)
     again = sum(i.table == "claim_events" and i.values.get("event") == "supported" for i in mutation.inserts)
+    if mutation.table == ERASURES:
+        return f"It would {about(mutation)}. {NO_UNDO}"
     if mutation.kind == "forget_rows":
         return f"It would {about(mutation)}, which no search finds then, and keep a page that says why."
     parts = [

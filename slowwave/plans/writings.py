@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from slowwave.mutations.cells import Insert, Value
-from slowwave.mutations.forget_limits import FORGOTTEN
+from slowwave.mutations.forget_limits import ERASURES, FORGOTTEN, erased
 from slowwave.mutations.mutation import Mutation
 from slowwave.mutations.page_limits import EVIDENCE
 from slowwave.texts.counted import counted
@@ -61,6 +61,8 @@ def cited(mutation: Mutation, status: str = "") -> list[str]:
     if mutation.kind == "forget_rows" and status == "applied":
         return [g.row for g in mutation.guards if g.table == "entities"]
     seen = _seen(mutation)
+    if mutation.table == ERASURES:
+        return [row for table, row in erased(mutation) if table in _QUOTED]
     versions = [
         str(f["current_version_id"]) for (t, _), f in seen.items() if t == "memories" and f.get("current_version_id")
     ]
@@ -93,7 +95,9 @@ def writing(mutation: Mutation, texts: Mapping[str, str]) -> list[str]:
 
 
 def _forgotten_name(mutation: Mutation, texts: Mapping[str, str]) -> str:
-    """The page that would be forgotten, or how many statements about whom."""
+    """The page that would be forgotten, or how many statements about whom, or how many rows for good."""
+    if mutation.table == ERASURES:
+        return f"{_erased_counts(mutation)} for good"
     if mutation.table == "documents":
         marked = {w.cell.row for w in mutation.writes if w.cell.column == "metadata" and FORGOTTEN in _object(w.value)}
         return f"page {quotable(', '.join(path for row, path in _pages(mutation).items() if row in marked))}"
@@ -107,6 +111,9 @@ def _forgotten_name(mutation: Mutation, texts: Mapping[str, str]) -> str:
 
 def _forgetting(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
     """What no search would find any more, and the page that stays and says why."""
+    if mutation.table == ERASURES:
+        yield from _erasing(mutation, texts)
+        return
     seen = _seen(mutation)
     claims = {w.cell.row: seen["memories", w.cell.row] for w in mutation.writes if w.cell.table == "memories"}
     it = "them" if len(claims) > 1 else "it"
@@ -123,6 +130,35 @@ def _forgetting(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
         yield f"page {quotable(str(stone.values['path']))} stays and says why:"
         text = str(stone.values["content"]).partition("\n---\n")[2].strip()
         yield from _bounded([f"+ {line}" for line in _lines(str(quotable(text))) if line])
+
+
+NO_UNDO: Final = "It cannot be undone: the rows are deleted, and an import does not bring them back."
+"""What a plan that forgets rows for good states before anyone approves it."""
+
+_QUOTED: Final = {
+    "memory_versions": "text of a memory",
+    "chunks": "passage",
+    "entities": "entity",
+    "memory_facts": "fact",
+}
+"""Tables whose rows are shown in full, and what each row is called."""
+
+
+def _erased_counts(mutation: Mutation) -> str:
+    """Count the rows that a mutation deletes for good, by table."""
+    found = Counter(table for table, _ in erased(mutation))
+    return ", ".join(f"{n:,} of {table}" for table, n in sorted(found.items()))
+
+
+def _erasing(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
+    """List the rows that would be deleted for good, with their texts as far as they are stored."""
+    yield f"deletes {_erased_counts(mutation)}. {NO_UNDO}"
+    lines = [
+        f"{_QUOTED[table]} {row[:8]}: {quotable(texts[row])}" for table, row in erased(mutation) if texts.get(row, "")
+    ]
+    yield from _bounded([line for line in lines if line])
+    if reasons := sorted({str(i.values["reason"]) for i in mutation.inserts if i.values.get("reason")}):
+        yield f"reason: {quotable('; '.join(reasons))}"
 
 
 def _seen(mutation: Mutation) -> _Seen:

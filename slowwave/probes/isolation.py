@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.mutations.cells import CLAIMS, RELATIONSHIPS, TOLD, VIRTUAL, Value, inserted_id
+from slowwave.mutations.forget_limits import ERASURES, erased
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
@@ -114,8 +115,12 @@ def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe
 def _rows(item: Item) -> Iterator[tuple[str, str]]:
     """(table, row) of everything that an item names, repeats included."""
     mutation = item.mutation
-    for row in mutation.row_ids():
-        yield mutation.table, row
+    if (
+        mutation.table == ERASURES
+    ):  # the rows of the tables below are in no snapshot whole; the database checks their namespace
+        yield from (named for named in erased(mutation) if named[0] not in ("session_items", "recall_events"))
+    else:
+        yield from ((mutation.table, row) for row in mutation.row_ids())
     for write in mutation.writes:
         yield write.cell.table, write.cell.row
         if write.action != "row":

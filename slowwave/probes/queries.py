@@ -266,6 +266,8 @@ def withheld_rows(before: Snapshot, after: Snapshot) -> frozenset[str]:
     found: set[str] = set()
     for table in SEARCHED:
         rows, old = after.table(table), before.table(table)
+        if rows is not old:  # only what is forgotten for good, or was retired before, leaves its table
+            found |= set(old["id"].to_pylist()) - set(rows["id"].to_pylist())
         if rows is not old and "state" in rows.column_names:
             held, held_before = (t["id"].filter(pc.equal(t["state"], "quarantined")) for t in (rows, old))
             found |= set(held.to_pylist()) - set(held_before.to_pylist())

@@ -49,6 +49,8 @@ _WORD: Final = re.compile(r"\s+|\S+")
 _TEXTS: Final = """
 SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[])
 UNION ALL SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(ids)s::uuid[])
 """
 _SOURCES: Final = """
 SELECT id::text, 'passage', left(content, %(most)s) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])

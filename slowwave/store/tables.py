@@ -279,6 +279,19 @@ purges = Table(
     schema="memory",
 )
 
+erasures = Table(  # written by plans alone: its trigger deletes the rows that it names (migration 0061)
+    "erasures",
+    metadata,
+    Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
+    _namespace(),
+    Column("table_name", Text, nullable=False),
+    Column("row_id", Uuid, nullable=False),  # of session_items: memory.session_item_id
+    Column("reason", Text, nullable=False, server_default=""),
+    _instant("recorded_at", required=True, now=True),
+    Column("recorded_by", Uuid),  # the item of the plan
+    schema="memory",
+)
+
 chunks = Table(
     "chunks",
     metadata,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,41 @@ def test_history_without_a_subject_shows_the_runs(acme: Store, run: Run) -> None
 def test_the_inbox_needs_no_subject(acme: Store, run: Run) -> None:
     code, out, _ = run("remember", "acme", "Ask Mara.", "--inbox")
     assert (code, "inbox/semantic/" in out) == (0, True)
+
+
+def test_forget_plans_to_delete_stored_rows_and_a_subject_names_that_command(
+    acme: Store, run: Run, tmp_path: Path
+) -> None:
+    """J23, J24: ending claims says where else the subject is stored; the plan is shown, approved and applied like any other."""
+    file = tmp_path / "notes.jsonl"
+    rows = [
+        {"id": "m1", "text": "Rowan Quillfeather has the boat key."},
+        {"id": "m2", "text": "The ferry leaves at seven."},
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert run("import", "memories", str(file), "--namespace", "acme")[0] == 0
+    assert (
+        run("remember", "acme", "Rowan Quillfeather is kind.", "--subject", "Rowan Quillfeather", "--scope", "person")[
+            0
+        ]
+        == 0
+    )
+    out = " ".join(run("forget", "acme", "Rowan Quillfeather")[1].split())
+    assert "1 other memory names" in out
+    assert "forget acme --entity 'Rowan Quillfeather'" in out
+    assert run("forget", "acme", "Rowan", "--match", "boat")[0] == 2
+    assert run("forget", "acme", "--match", "boat", "--dry-run")[0] == 2
+    assert run("forget", "acme")[0] == 2
+    code, out, _ = run("forget", "acme", "--match", "boat key", "--json")
+    plan = json.loads(out)
+    assert (code, plan["rows"]["memories"], "cannot be undone" in plan["message"]) == (0, 1, True)
+    shown = run("plans", "diff", "acme", "--plan", plan["plan_hash"])[1]
+    assert "Rowan Quillfeather has the boat key." in shown
+    assert "cannot be undone" in " ".join(shown.split())
+    assert run("plans", "approve", "acme", plan["plan_hash"], "--by", "mara", "--force", "--note", "Asked.")[0] == 0
+    assert "1 applied" in run("apply", "acme")[1]
+    code, _, err = run("undo", "last", "--namespace", "acme")
+    assert (code, "forgot rows for good" in " ".join(err.split())) == (2, True)
+    assert (
+        "left out 1 row that a plan forgot for good" in run("import", "memories", str(file), "--namespace", "acme")[2]
+    )

@@ -19,6 +19,7 @@ from slowwave.reports.model import Report
             retires=None,
             ends=PAGE_PARTS | {"documents"},
         ),
+        Permit("forget_rows", {"erasures"}, "high"),
         Permit("write_claims", {"memories"}, risk="medium", beside=OF_CLAIMS, retires=None, ends=PAGE_PARTS),
     ),
 )

@@ -1,0 +1,239 @@
+"""Plans that forget stored rows for good: a memory, a person or another entity, a session, or every row that holds a text.
+
+The plan is sealed, shown, approved and applied as any other. Applied, it deletes the rows with their versions, vectors, passages, search
+texts and recall queries. It lists ids and no text, so that the plan does not keep what it removes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from slowwave.bindings.connected import connected_store
+from slowwave.errors import Refused
+from slowwave.mutations.forget_limits import erased
+from slowwave.mutations.forget_rows import erase_rows
+from slowwave.night.proposal import seal_proposal
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.items import Item
+from slowwave.plans.writings import NO_UNDO
+from slowwave.proposals.planned import OPERATION
+from slowwave.reports.model import Report
+from slowwave.store.connect import Connection, Store
+from slowwave.store.namespaces import namespace_id
+
+MOST: Final = 5_000
+"""Rows that one plan may forget for good. One item lists all of them, and a person has to be able to read it."""
+
+NOT_ERASED: Final = (
+    "Earlier plans and their journal, reports, snapshots and the storage of Dagster may still hold the text until their retention is over; "
+    "this plan does not erase them."
+)
+
+SHORTEST: Final = 3
+"""Characters that a text or a name needs to be matched: a shorter one is part of almost every row."""
+
+By = Literal["memory", "entity", "session", "match"]
+
+_MEMORY: Final = """
+SELECT id::text FROM memory.memories WHERE namespace_id = %(scope)s
+  AND (external_id = %(value)s OR id::text = %(value)s OR length(%(value)s) >= 8 AND id::text LIKE %(prefix)s) ORDER BY id LIMIT 2
+"""
+_ENTITIES: Final = """
+SELECT e.id::text, e.name FROM memory.entities e WHERE e.namespace_id = %(scope)s AND (lower(e.name) = lower(%(value)s)
+  OR e.id::text = %(value)s OR e.external_id = %(value)s
+  OR EXISTS (SELECT 1 FROM memory.entity_aliases a WHERE a.entity_id = e.id AND lower(a.alias) = lower(%(value)s)))
+"""
+_NAMES: Final = """
+SELECT name FROM memory.entities WHERE id = ANY(%(entities)s::uuid[])
+UNION SELECT alias FROM memory.entity_aliases WHERE entity_id = ANY(%(entities)s::uuid[])
+"""
+_SESSION: Final = """
+SELECT 'memories', id::text FROM memory.memories WHERE namespace_id = %(scope)s AND session_id = %(value)s
+UNION ALL SELECT 'memory_facts', id::text FROM memory.memory_facts WHERE namespace_id = %(scope)s AND session_id = %(value)s
+UNION ALL SELECT 'session_items', memory.session_item_id(namespace_id, id)::text FROM memory.session_items
+  WHERE namespace_id = %(scope)s AND session_id = %(value)s
+UNION ALL SELECT 'documents', id::text FROM memory.documents WHERE namespace_id = %(scope)s AND version_of IS NULL
+  AND (external_id = source || ':' || %(value)s OR %(value)s IN (metadata ->> 'session_id', metadata -> 'frontmatter' ->> 'session_id'))
+"""
+_HOLDING: Final = """
+SELECT 'memories', m.id::text FROM memory.memories m WHERE m.namespace_id = %(scope)s
+  AND (concat_ws(' ', m.subject, m.attributes::text, m.tags::text, m.external_id) ~ %(pattern)s OR EXISTS (
+    SELECT 1 FROM memory.memory_versions v WHERE v.memory_id = m.id AND v.content ~ %(pattern)s))
+UNION ALL SELECT 'memory_facts', id::text FROM memory.memory_facts
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', subject, predicate, object, fact_text) ~ %(pattern)s
+UNION ALL SELECT 'entities', e.id::text FROM memory.entities e WHERE e.namespace_id = %(scope)s
+  AND (concat_ws(' ', e.name, e.description, e.attributes::text) ~ %(pattern)s
+    OR EXISTS (SELECT 1 FROM memory.entity_aliases a WHERE a.entity_id = e.id AND a.alias ~ %(pattern)s))
+UNION ALL SELECT 'relationships', id::text FROM memory.relationships
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', description, properties::text) ~ %(pattern)s
+UNION ALL SELECT 'communities', id::text FROM memory.communities WHERE namespace_id = %(scope)s AND payload::text ~ %(pattern)s
+UNION ALL SELECT 'pages', id::text FROM memory.pages WHERE namespace_id = %(scope)s AND concat_ws(' ', path, title, body) ~ %(pattern)s
+UNION ALL SELECT 'recall_events', id::text FROM memory.recall_events WHERE namespace_id = %(scope)s AND query ~ %(pattern)s
+UNION ALL SELECT 'session_items', memory.session_item_id(namespace_id, id)::text FROM memory.session_items
+  WHERE namespace_id = %(scope)s AND item ~ %(pattern)s
+UNION ALL SELECT 'chunks', k.id::text FROM memory.chunks k JOIN memory.documents d ON d.id = k.document_id
+  WHERE k.namespace_id = %(scope)s AND d.corpus_id IS NULL AND k.content ~ %(pattern)s
+UNION ALL SELECT 'documents', coalesce(d.version_of, d.id)::text FROM memory.documents d LEFT JOIN memory.corpora c ON c.id = d.corpus_id
+  WHERE d.namespace_id = %(scope)s AND (c.id IS NULL OR c.root IN ('sessions:', 'evidence:'))
+    AND concat_ws(' ', d.title, d.content) ~ %(pattern)s
+"""
+_PAGES: Final = """
+SELECT DISTINCT d.path FROM memory.documents d JOIN memory.corpora c ON c.id = d.corpus_id WHERE d.namespace_id = %(scope)s
+  AND c.root NOT IN ('sessions:', 'evidence:') AND concat_ws(' ', d.title, d.content) ~ %(pattern)s ORDER BY 1
+"""
+_TEXTS_OF: Final = """
+SELECT DISTINCT content FROM memory.memory_versions WHERE memory_id = ANY(%(memories)s::uuid[]) AND length(btrim(content)) >= 3
+"""
+_SAYING: Final = """
+SELECT 'recall_events', e.id::text FROM memory.recall_events e JOIN unnest(%(texts)s::text[]) AS t (said)
+  ON strpos(lower(e.query), lower(t.said)) > 0 WHERE e.namespace_id = %(scope)s
+UNION ALL SELECT 'chunks', k.id::text FROM memory.chunks k JOIN memory.documents d ON d.id = k.document_id
+  WHERE k.namespace_id = %(scope)s AND d.corpus_id IS NULL AND k.content = ANY(%(texts)s::text[]) AND EXISTS (
+    SELECT 1 FROM memory.memories m WHERE m.id = ANY(%(memories)s::uuid[])
+      AND (k.id = ANY(m.source_chunk_ids) OR regexp_replace(k.external_id, '#[0-9]+$', '') = m.external_id))
+"""
+_PARTS: Final = """
+WITH chosen AS (SELECT * FROM unnest(%(tables)s::text[], %(rows)s::uuid[]) AS c (tbl, row_id)),
+documents AS (
+  SELECT row_id AS id FROM chosen WHERE tbl = 'documents'
+  UNION SELECT d.id FROM memory.documents d JOIN chosen ON tbl = 'documents' AND d.version_of = row_id)
+SELECT 'memory_versions', v.id::text FROM memory.memory_versions v JOIN chosen ON tbl = 'memories' AND v.memory_id = row_id
+UNION SELECT 'promotions', p.id::text FROM memory.promotions p JOIN chosen ON tbl = 'memories' AND p.memory_id = row_id
+UNION SELECT 'claim_events', e.id::text FROM memory.claim_events e JOIN chosen ON tbl = 'memories' AND e.claim_id = row_id
+UNION SELECT 'entity_aliases', a.id::text FROM memory.entity_aliases a JOIN chosen ON tbl = 'entities' AND a.entity_id = row_id
+UNION SELECT 'relationships', r.id::text FROM memory.relationships r JOIN chosen ON tbl = 'entities' AND r.source_entity_id = row_id
+UNION SELECT 'relationships', r.id::text FROM memory.relationships r JOIN chosen ON tbl = 'entities' AND r.target_entity_id = row_id
+UNION SELECT 'links', l.id::text FROM memory.links l JOIN chosen ON tbl = 'entities' AND l.entity_id = row_id
+UNION SELECT 'links', l.id::text FROM memory.links l JOIN documents d ON l.document_id = d.id
+UNION SELECT 'chunks', k.id::text FROM memory.chunks k JOIN documents d ON k.document_id = d.id
+UNION SELECT 'documents', id::text FROM documents
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedForgetting:
+    """A sealed plan that forgets rows for good. ``rows`` counts them by table, ``pages`` are paths whose text it leaves."""
+
+    plan_hash: str
+    rows: Mapping[str, int]
+    pages: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """State what the plan would delete, that it cannot be undone, and what still holds the text."""
+        counts = ", ".join(f"{n:,} of {table}" for table, n in sorted(self.rows.items()))
+        return f"The plan would delete {counts}. {NO_UNDO} {NOT_ERASED}"
+
+
+def plan_forgetting(
+    store: Store, namespace: str, by: By, value: str, *, reason: str = "", wait: float = 0.0
+) -> PlannedForgetting:
+    """Seal a plan that forgets the rows that a selector means; nothing is deleted until it is approved and applied.
+
+    ``by`` says how to read ``value``: the id of a memory, a name of an entity, the id of a session, or a text that rows hold. Raises
+    ``Refused`` for a selector that means no row, an ambiguous id, more than ``MOST`` rows, or a namespace of a connected store.
+    """
+    value = value.strip()
+    if not value or (by in ("entity", "match") and len(value) < SHORTEST):
+        raise Refused(f"--{by} needs at least {SHORTEST if value else 1} characters. Nothing was planned.")
+    pages: list[str] = []
+
+    def propose(inputs: Inputs) -> Proposal:
+        with store.connect("reader") as connection:
+            rows, found = _selected(connection, inputs.snapshot.namespace_id, by, value)
+        pages.extend(found)
+        mutation = erase_rows(inputs.snapshot, rows, reason)
+        shown = {"selected_by": by, "undo": NO_UNDO, "still_held": NOT_ERASED}
+        if by in ("memory", "session"):  # an id; the text of the others is what is to be forgotten
+            shown["selected"] = value
+        item = Item(OPERATION, "forget", mutation, shown, risk="high")
+        return Proposal((item,), Report(OPERATION, f"{len(mutation.rows):,} rows would be forgotten for good."))
+
+    with store.connect("reader") as connection:
+        scope = namespace_id(connection, namespace)
+        if (connected := connected_store(connection, scope)) is not None:
+            raise Refused(
+                f"{namespace} is a namespace of the connected store {connected[0].name}, and Slowwave deletes no rows there for good. "
+                "Delete them with the program that owns the store; the next night reads what is left. Nothing was planned."
+            )
+    name = f"forget {by} {hashlib.sha256(value.encode()).hexdigest()[:16]}"
+    night = seal_proposal(store, namespace, OPERATION, propose, of=name, trigger="manual", wait=wait)
+    if night.plan is None or not night.plan.items or night.state == "empty":
+        raise Refused(
+            "A plan that forgets exactly these rows was rejected before, and they have not changed. Withdraw the rejection "
+            "(`slowwave plans withdraw`) to plan it again. Nothing was planned."
+        )
+    counts = Counter(table for item in night.plan.items for table, _ in erased(item.mutation))
+    return PlannedForgetting(night.plan.plan_hash, counts, tuple(pages))
+
+
+def _selected(connection: Connection, scope: str, by: By, value: str) -> tuple[dict[str, set[str]], list[str]]:
+    """Return the rows to forget, with all their parts, and the paths of followed pages that hold the text."""
+    chosen: defaultdict[str, set[str]] = defaultdict(set)
+    asked: dict[str, Any] = {"scope": scope, "value": value, "prefix": f"{value}%" if _is_hex(value) else value}
+    pages: list[str] = []
+    if by == "memory":
+        found = connection.execute(_MEMORY, asked).fetchall()
+        if len(found) != 1:
+            many = "is the beginning of several memories" if found else "is the id of no memory of this namespace"
+            raise Refused(
+                f"{value[:64]!r} {many}. `slowwave search NAMESPACE WORDS --json` shows ids. Nothing was planned."
+            )
+        chosen["memories"].add(str(found[0][0]))
+    elif by == "session":
+        _add(chosen, connection.execute(_SESSION, asked).fetchall())
+    else:
+        names = [value]
+        if by == "entity":
+            entities = [str(id_) for id_, _ in connection.execute(_ENTITIES, asked).fetchall()]
+            if not entities:
+                raise Refused(
+                    f"There is no entity {value[:64]!r}. --match forgets rows that hold a text. Nothing was planned."
+                )
+            chosen["entities"].update(entities)
+            names = [str(n) for (n,) in connection.execute(_NAMES, {"entities": entities}) if len(str(n)) >= SHORTEST]
+        asked["pattern"] = _pattern(names, whole=by == "entity")
+        _add(chosen, connection.execute(_HOLDING, asked).fetchall())
+        pages = [str(path) for (path,) in connection.execute(_PAGES, asked)]
+    memories = {"memories": sorted(chosen["memories"]), "scope": scope}
+    texts = [str(text) for (text,) in connection.execute(_TEXTS_OF, memories)]
+    _add(chosen, connection.execute(_SAYING, {**memories, "texts": texts}).fetchall())
+    flat = [(table, row) for table, rows in chosen.items() for row in rows]
+    parts = {"tables": [table for table, _ in flat], "rows": [row for _, row in flat]}
+    _add(chosen, connection.execute(_PARTS, parts).fetchall())
+    if not any(chosen.values()):
+        raise Refused(_nothing(by, pages))
+    if (many := sum(map(len, chosen.values()))) > MOST:
+        raise Refused(f"That means {many:,} rows, and one plan may forget {MOST:,}. Select fewer. Nothing was planned.")
+    return {table: rows for table, rows in chosen.items() if rows}, pages
+
+
+def _nothing(by: By, pages: list[str]) -> str:
+    if pages:
+        return (
+            f"Only pages hold that text: {', '.join(pages[:5])}. `slowwave purge NAMESPACE PATH` deletes a page with its versions. "
+            "Nothing was planned."
+        )
+    return f"No stored row matches --{by}. Nothing was planned."
+
+
+def _add(chosen: defaultdict[str, set[str]], rows: list[Any]) -> None:
+    for table, row in rows:
+        chosen[str(table)].add(str(row))
+
+
+def _pattern(texts: list[str], *, whole: bool) -> str:
+    """Return a regular expression of PostgreSQL that finds any of the texts.
+
+    Names are matched in their own case and as whole words, so that a person called Will is not every "will"; other texts in any case.
+    """
+    either = "|".join(sorted({re.escape(text) for text in texts}))
+    return rf"(?<!\w)({either})(?!\w)" if whole else f"(?i)({either})"
+
+
+def _is_hex(value: str) -> bool:
+    return re.fullmatch(r"[0-9a-f-]+", value) is not None

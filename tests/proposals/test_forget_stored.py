@@ -1,0 +1,211 @@
+"""``forget --memory``, ``--entity``, ``--session`` and ``--match``: stored rows are deleted for good by a plan (T6, J23)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from slowwave.api.memory import Memory
+from slowwave.applying.executor import apply_approval
+from slowwave.applying.undo import undo_run
+from slowwave.errors import Refused
+from slowwave.imports.memories import import_memories
+from slowwave.imports.pipeline import ImportSummary
+from slowwave.language.embedder import OfflineEmbedder
+from slowwave.plans.gate import approve
+from slowwave.proposals.forget_stored import NOT_ERASED, By, plan_forgetting
+from slowwave.store.connect import Store
+from tests.claims import MODES, shown
+from tests.memories import ask
+
+MARKER = "Quillfeather"
+"""A name that no other row of the tests holds."""
+
+_TEXTS = """
+SELECT DISTINCT table_name FROM information_schema.columns WHERE table_schema = 'memory' AND table_name NOT IN ('erasures', 'namespaces')
+"""
+_LOG = """
+INSERT INTO memory.recall_events (id, namespace_id, occurred_at, query) SELECT gen_random_uuid(), id, now(), %s FROM memory.namespaces
+"""
+_ORPHANS = """
+SELECT count(*) FROM memory.search_texts t WHERE t.id NOT IN (
+  SELECT id FROM memory.memories UNION SELECT id FROM memory.chunks UNION SELECT id FROM memory.entities)
+"""
+_WHOLE = """
+SELECT count(*) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE importance = 0.7
+"""
+_ERASE = """
+INSERT INTO memory.erasures (namespace_id, table_name, row_id, recorded_by) SELECT id, 'memories', %s, %s FROM memory.namespaces
+"""
+
+
+def message(n: int, text: str, session: str = "one") -> dict[str, object]:
+    at = f"2026-03-0{n}T10:00:00Z"
+    return {"id": f"m{n}", "session": session, "text": text, "created_at": at}
+
+
+MESSAGES = (
+    message(1, f"Ada {MARKER} keeps the boat key under the blue pot."),
+    message(2, "The ferry to the island leaves at seven in the morning."),
+    message(3, f"Call Ada {MARKER} about the harbour fee.", "two"),
+    message(4, "The harbour master wants the papers of the boat.", "two"),
+)
+
+
+def import_all(store: Store, folder: Path) -> ImportSummary:
+    """Import memories; a second time brings what is not stored."""
+    path = folder / "memories.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in MESSAGES))
+    with store.connect("owner") as connection:
+        return import_memories(connection, path, embedder=OfflineEmbedder(), namespace="acme")
+
+
+@pytest.fixture
+def acme(store: Store, tmp_path: Path) -> Store:
+    import_all(store, tmp_path)
+    for query in (f"where does Ada {MARKER} keep the key", "when does the ferry leave"):
+        shown(store, query)
+    for query in (f"where is Ada {MARKER}", "when does the ferry leave"):
+        ask(store, _LOG, query)
+    return store
+
+
+def holding(store: Store, word: str) -> dict[str, int]:
+    """Count the rows of each table of ``memory`` that hold a word, or the vector or search text of a row that held it."""
+    found: dict[str, int] = {}
+    for (table,) in ask(store, _TEXTS):
+        query = f"SELECT count(*) FROM memory.{table} t WHERE t::text ILIKE '%%' || %s || '%%'"
+        found[str(table)] = int(str(ask(store, query, word)[0][0]))
+    return {table: n for table, n in found.items() if n}
+
+
+def others(store: Store, word: str) -> dict[str, str]:
+    """Hash the rows of each table that do not hold a word, apart from those that only describe rows that hold it."""
+    found: dict[str, str] = {}
+    for (table,) in ask(store, _TEXTS):
+        if table in ("changes", "search_statistics"):
+            continue
+        hashed = "coalesce(md5(string_agg(t::text, '|' ORDER BY t::text)), '')"
+        query = f"SELECT {hashed} FROM memory.{table} t WHERE t::text NOT ILIKE '%%' || %s || '%%'"
+        found[str(table)] = str(ask(store, query, word)[0][0])
+    return found
+
+
+def forget(store: Store, by: By, value: str) -> str:
+    """Plan, approve and apply; returns the run."""
+    done = plan_forgetting(store, "acme", by, value, reason="She asked for it.")
+    signed = approve(store, "acme", done.plan_hash, approver="mara", channel="cli", force=True, note="Asked for.")
+    result = apply_approval(store, signed.id)
+    assert result.counts["applied"] == 1, ask(store, "SELECT reason FROM night.plan_items")
+    return result.run_id
+
+
+def memory_id(store: Store, external: str) -> str:
+    return str(ask(store, "SELECT id::text FROM memory.memories WHERE external_id LIKE %s", f"%{external}")[0][0])
+
+
+@pytest.mark.parametrize("by", ["match", "entity"])
+def test_forget_text_or_entity_leaves_no_row_that_holds_it(acme: Store, by: By) -> None:
+    assert {"memories", "memory_versions", "chunks", "recall_events"} - holding(acme, MARKER).keys() <= {"memories"}
+    vectors = ask(acme, "SELECT count(*) FROM memory.memory_vectors")[0][0]
+    forget(acme, by, MARKER.lower() if by == "match" else f"Ada {MARKER}")
+    assert holding(acme, MARKER) == {}
+    assert ask(acme, "SELECT count(*) FROM memory.memory_vectors")[0][0] == int(str(vectors)) - 2
+    assert ask(acme, _ORPHANS) == [(0,)]
+    assert all(MARKER not in shown(acme, "boat key", mode) for mode in MODES)
+    memory = Memory("acme", acme)
+    told = [memory.wake("codex"), memory.active("Where is the boat key under the blue pot?", "codex")]
+    assert all(MARKER not in one.model_dump_json() for one in told)
+    assert "ferry" in shown(acme, "ferry")
+
+
+def test_forget_memory_leaves_every_other_row_as_it_was(acme: Store) -> None:
+    ask(acme, "UPDATE memory.memories SET importance = 0.7")
+    before = others(acme, "boat key under")
+    gone = memory_id(acme, "m1")
+    held = {
+        str(v)
+        for row in ask(acme, "SELECT id::text, current_version_id::text FROM memory.memories WHERE id = %s", gone)
+        for v in row
+    }
+    forget(acme, "memory", "m1")
+    assert holding(acme, "boat key under") == {}
+    after = others(acme, "boat key under")
+    described = {"memories", "chunk_vectors", "memory_vectors", "search_texts", "memory_versions", "chunks"}
+    assert {t: h for t, h in after.items() if t not in described} == {
+        t: h for t, h in before.items() if t not in described
+    }
+    assert ask(acme, _WHOLE) == [(3,)]
+    assert not any(one in str(row) for one in held for row in ask(acme, "SELECT t::text FROM memory.memory_vectors t"))
+    assert "harbour fee" in shown(acme, "harbour fee"), "another memory names the same person"
+
+
+def test_forget_session_deletes_its_memories_and_passages(acme: Store) -> None:
+    forget(acme, "session", "two")
+    assert ask(acme, "SELECT count(*) FROM memory.memories WHERE session_id = 'two'") == [(0,)]
+    assert ask(acme, "SELECT count(*), count(DISTINCT session_id) FROM memory.memories") == [(2, 1)]
+    assert holding(acme, "harbour") == {}
+    assert holding(acme, "ferry")["memory_versions"] == 1
+
+
+def test_import_again_after_forgetting_leaves_the_row_out_and_reports_it(acme: Store, tmp_path: Path) -> None:
+    forget(acme, "match", MARKER)
+    again = import_all(acme, tmp_path)
+    assert (again.forgotten, dict(again.added)) == (2, {})
+    assert holding(acme, MARKER) == {}
+
+
+def test_undo_of_forgotten_rows_is_refused_and_the_plan_states_it(acme: Store) -> None:
+    done = plan_forgetting(acme, "acme", "memory", "m1")
+    evidence = ask(acme, "SELECT evidence::text, mutation::text FROM night.plan_items")[0]
+    assert "cannot be undone" in str(evidence[0])
+    assert "cannot be undone" in done.sentence()
+    assert NOT_ERASED in done.sentence()
+    assert MARKER not in str(evidence), "the plan does not keep what it removes"
+    run = forget(acme, "memory", "m1")
+    with pytest.raises(Refused, match="forgot rows for good"):
+        undo_run(acme, run)
+    with pytest.raises(Refused, match="forgot rows for good"):
+        undo_run(acme, "last", namespace="acme")
+    assert MARKER not in str(ask(acme, "SELECT before, after FROM night.before_images"))
+
+
+def test_erasures_without_an_approved_plan_are_refused_by_the_database(acme: Store) -> None:
+    """The applier's login alone deletes nothing, and no login takes a record back."""
+    row, other = memory_id(acme, "m2"), memory_id(acme, "m4")
+    done = plan_forgetting(acme, "acme", "memory", row)
+    find = "SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s"
+    item = str(ask(acme, find, done.plan_hash)[0][0])
+    for named, by in ((row, None), (row, item), (other, item)):
+        with acme.connect("applier") as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(_ERASE.encode(), (named, by))
+    forget(acme, "memory", row)
+    assert ask(acme, "SELECT count(*) FROM memory.memories") == [(3,)]
+    with pytest.raises(psycopg.errors.RaiseException):
+        ask(acme, "DELETE FROM memory.erasures RETURNING 1")
+
+
+@pytest.mark.parametrize(
+    ("by", "value", "why"),
+    [
+        ("memory", "m9", "no memory"),
+        ("entity", "Nobody", "no entity"),
+        ("match", "xylophone", "No stored row"),
+        ("match", "a", "characters"),
+    ],
+)
+def test_selector_that_means_nothing_is_refused(acme: Store, by: By, value: str, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        plan_forgetting(acme, "acme", by, value)
+
+
+def test_forget_refuses_a_namespace_of_a_connected_store(acme: Store) -> None:
+    connected: Any = ask(acme, "SELECT id FROM memory.namespaces")[0][0]
+    ask(acme, "INSERT INTO night.stores (name, kind) VALUES ('notes', 'khora')")
+    ask(acme, "INSERT INTO night.store_namespaces (namespace_id, store) VALUES (%s, 'notes')", connected)
+    with pytest.raises(Refused, match="connected store notes"):
+        plan_forgetting(acme, "acme", "memory", "m1")
