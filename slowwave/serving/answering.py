@@ -22,7 +22,7 @@ from slowwave.search.recall_log import Answered, log_behind
 from slowwave.serving.call_metrics import CallMetrics
 from slowwave.serving.calls import Call
 from slowwave.serving.failures import Failure, invalid
-from slowwave.serving.tokens import Caller, caller_of
+from slowwave.serving.tokens import Caller, caller_of, has_tokens
 from slowwave.store.connect import Connection, Store
 from slowwave.store.idle import MOST
 
@@ -63,6 +63,17 @@ class Answering:
     async def caller_of(self, token: str) -> Caller | Failure | None:
         """Whose token it is; None where it opens nothing."""
         return await to_thread.run_sync(self._caller_of, token, limiter=self._threads)
+
+    async def asks_for_tokens(self, namespace: str) -> bool | Failure:
+        """Whether a namespace has a valid token, so that its callers need one."""
+        return await to_thread.run_sync(self._has_tokens, namespace, limiter=self._threads)
+
+    def _has_tokens(self, namespace: str) -> bool | Failure:
+        try:
+            with self.store.connect("server") as connection:
+                return has_tokens(connection, namespace)
+        except (StoreError, psycopg.OperationalError) as problem:
+            return _unreachable(problem)
 
     def _read(self, caller: Caller, look: Callable[[Connection, str], Looked]) -> Looked | Failure:
         try:

@@ -19,6 +19,7 @@ CODES: Final[Mapping[int, str]] = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    408: "request_timeout",
     409: "conflict",
     413: "payload_too_large",
     422: "validation_error",

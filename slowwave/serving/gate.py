@@ -1,7 +1,7 @@
 """What every request over HTTP passes first: an id, a token or a local caller, a rate, a size. Nothing behind it asks again.
 
-A server without tokens is for this machine alone: a page in a browser, whatever name it gave this machine, is refused by the names in
-``Host`` and ``Origin``.
+A server without tokens is for programs of this machine alone. A page in a browser is refused by ``Host``, ``Origin`` and
+``Sec-Fetch-Site``, for reads as for writes. Such a server asks for a token as soon as its namespace has a valid one, and from then on.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from anyio import current_time, move_on_after
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -29,11 +31,21 @@ from slowwave.serving.tokens import OPEN_SCOPES, Caller
 REQUEST_BYTES: Final = 262_144
 """Most bytes of a request's body."""
 
+BODY_SECONDS: Final = 30.0
+"""Seconds in which a client has to send the body of a request."""
+
+TOKEN_CHECK_SECONDS: Final = 5.0
+"""Seconds for which a server without tokens remembers that there is none."""
+
 _LOG: Final = logging.getLogger(__name__)
 _WRONG: Final = Failure(
     401, "A valid token is needed: Authorization: Bearer slw_… `slowwave tokens new --namespace NAME` makes one."
 )
-_ELSEWHERE: Final = Failure(403, "A server without tokens answers programs of this machine alone.")
+_ELSEWHERE: Final = Failure(
+    403, "A server without tokens answers programs of this machine alone, and no page in a browser."
+)
+_OWN_SITE: Final = frozenset({"", "none", "same-origin"})
+"""Values of ``Sec-Fetch-Site`` that a program, a person or a page of this server sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,7 @@ class Door:
     only: str | None = None
     rate: RequestRate | None = None
     request_bytes: int = REQUEST_BYTES
+    body_seconds: float = BODY_SECONDS
     clock: Callable[[], float] = field(default=time.monotonic)
 
 
@@ -54,6 +67,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, answering: Answering, door: Door) -> None:
         self._app, self._answering, self._door = app, answering, door
+        self._asks_for_tokens, self._checked_at = door.open_to is None, -TOKEN_CHECK_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or say why not."""
@@ -74,8 +88,11 @@ class Gate:
         try:
             failure = await self._refusal(scope)
             if failure is None:
-                await self._app(scope, _bounded(receive, self._door.request_bytes), sent)
+                await self._app(scope, _bounded(receive, self._door.request_bytes, self._door.body_seconds), sent)
                 return
+        except ClientDisconnect:
+            _LOG.debug("The client of request %s left before it was answered.", request_id)
+            return
         except Exception as problem:  # noqa: BLE001 - whatever it is, its message may hold memory text
             _LOG.error("Request %s failed: %s.", request_id, type(problem).__name__)
             if begun:
@@ -95,21 +112,47 @@ class Gate:
         found = await self._caller(headers)
         if isinstance(found, Failure):
             return found
-        if self._door.rate is not None and (wait := self._door.rate.take(found.token_id, self._door.clock())):
+        if (
+            self._door.rate is not None
+            and found.token_id
+            and (wait := self._door.rate.take(found.token_id, self._door.clock()))
+        ):
             return Failure(429, "This token asks too often. Wait, then ask again.", retry_after=ceil(wait))
         scope["state"]["caller"] = found
         return None
 
     async def _caller(self, headers: Headers) -> Caller | Failure:
-        if self._door.open_to is not None:
-            origin = headers.get("origin")
-            local = is_loopback(_host(headers.get("host", ""))) and (origin is None or is_loopback(_host(origin)))
-            return Caller(self._door.open_to, OPEN_SCOPES) if local else _ELSEWHERE
+        namespace = self._door.open_to
+        if namespace is not None and not _is_from_this_machine(headers):
+            return _ELSEWHERE
+        if isinstance(asks := await self._needs_token(), Failure):
+            return asks
+        if namespace is not None and not asks:
+            return Caller(namespace, OPEN_SCOPES)
         scheme, _, token = headers.get("authorization", "").partition(" ")
         found = await self._answering.caller_of(token.strip()) if scheme.lower() == "bearer" else None
         if isinstance(found, Failure):
             return found
-        return found if found is not None and self._door.only in (None, found.namespace) else _WRONG
+        return found if found is not None and (self._door.only or namespace) in (None, found.namespace) else _WRONG
+
+    async def _needs_token(self) -> bool | Failure:
+        """Whether callers need a token: always, or since the namespace of a server without tokens got one."""
+        now = self._door.clock()
+        if self._asks_for_tokens or self._door.open_to is None or now < self._checked_at + TOKEN_CHECK_SECONDS:
+            return self._asks_for_tokens
+        found = await self._answering.asks_for_tokens(self._door.open_to)
+        if isinstance(found, Failure):
+            return found
+        self._asks_for_tokens, self._checked_at = found, now
+        return found
+
+
+def _is_from_this_machine(headers: Headers) -> bool:
+    """Whether a program of this machine asks: by a loopback name, and for no page but one of this very server."""
+    host = headers.get("host", "").lower()
+    origin = headers.get("origin")
+    foreign = origin is not None and origin.lower().partition("://")[2] != host
+    return is_loopback(_host(host)) and not foreign and headers.get("sec-fetch-site", "").lower() in _OWN_SITE
 
 
 def is_loopback(host: str) -> bool:
@@ -135,14 +178,23 @@ def too_large(most: int) -> Failure:
     return Failure(413, f"A request has at most {most:,} bytes.")
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
-    """The body as it comes, until it is too much: its length need not have been told."""
+def _bounded(receive: Receive, most: int, seconds: float) -> Receive:
+    """Pass a body on until it is too long or takes too long; its length need not have been sent."""
     seen = 0
+    ends = current_time() + seconds
+    complete = False
 
     async def received() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
+        nonlocal seen, complete
+        if complete:  # all that can come is that the client leaves
+            return await receive()
+        message: Message = {}
+        with move_on_after(max(0.0, ends - current_time())) as limit:
+            message = await receive()
+            seen += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+        if limit.cancelled_caught:
+            raise HTTPException(408, f"The body did not arrive within {seconds:g} seconds.")
         if seen > most:
             raise HTTPException(413, too_large(most).message)
         return message

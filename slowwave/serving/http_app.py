@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -15,6 +16,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from slowwave.serving.answering import Answering
 from slowwave.serving.calls import CALLS, Call
@@ -22,7 +24,7 @@ from slowwave.serving.failures import Failure, invalid
 from slowwave.serving.gate import Door, Gate, response_of
 from slowwave.serving.mcp_route import McpRoute
 from slowwave.serving.openapi import openapi
-from slowwave.serving.stream import MOST, StreamRequest, events
+from slowwave.serving.stream import EACH, MOST, StreamRequest, events
 from slowwave.serving.tokens import Caller
 
 
@@ -50,11 +52,17 @@ def http_app(answering: Answering, door: Door) -> Starlette:
         return JSONResponse(page)
 
     streams = CapacityLimiter(MOST)
+    open_streams = Counter[str]()
 
     async def stream(request: Request) -> Response:
         caller: Caller = request.state.caller
         if "read" not in caller.scopes:
             return _refused(request, Failure(403, "The token lacks the scope read."))
+        asker = caller.token_id or (request.client.host if request.client else "")
+        if open_streams[asker] >= EACH:
+            return _refused(
+                request, Failure(429, f"This caller has {EACH} streams open already. Close one first.", retry_after=30)
+            )
         try:
             asked = StreamRequest.model_validate(_query(request))
             streams.acquire_on_behalf_of_nowait(key := object())
@@ -63,14 +71,13 @@ def http_app(answering: Answering, door: Door) -> Starlette:
         except WouldBlock:
             return _refused(request, Failure(503, f"{MOST} streams are open already. Try again later.", retry_after=30))
 
-        async def body() -> AsyncGenerator[str]:
-            try:
-                async for event in events(answering, caller, asked):
-                    yield event
-            finally:
-                streams.release_on_behalf_of(key)
+        open_streams[asker] += 1
 
-        return StreamingResponse(body(), media_type="text/event-stream")
+        def ended() -> None:
+            streams.release_on_behalf_of(key)
+            open_streams[asker] -= 1
+
+        return _StreamOfEvents(events(answering, caller, asked), ended)
 
     async def wrong(request: Request, problem: Exception) -> Response:
         found = cast("HTTPException", problem)
@@ -94,6 +101,20 @@ def http_app(answering: Answering, door: Door) -> Starlette:
         exception_handlers={HTTPException: wrong},
         lifespan=lifespan,
     )
+
+
+class _StreamOfEvents(StreamingResponse):
+    """Events as they happen; calls ``ended`` when the stream is over, also if its client left before the first one."""
+
+    def __init__(self, content: AsyncGenerator[str], ended: Callable[[], None]) -> None:
+        super().__init__(content, media_type="text/event-stream")
+        self._ended = ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._ended()
 
 
 def _endpoint(answering: Answering, call: Call) -> Callable[[Request], Awaitable[Response]]:

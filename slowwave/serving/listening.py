@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import logging
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from slowwave.errors import Refused, StoreError
 from slowwave.serving.gate import Door, is_loopback
 from slowwave.serving.request_rate import RequestRate
+from slowwave.serving.tokens import has_tokens
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 
@@ -22,9 +24,8 @@ BURST: Final = 4.0
 
 _ARENA_MAX: Final = -8  # M_ARENA_MAX of malloc.h
 
-_VALID: Final = """
-SELECT count(*) FROM memory.tokens t JOIN memory.namespaces n ON n.id = t.namespace_id
- WHERE t.revoked_at IS NULL AND t.expires_at > now() AND (%(only)s::text IS NULL OR n.slug = %(only)s)"""
+HEAD_SECONDS: Final = 15.0
+"""Seconds in which a client has to send the head of a request; then its connection is closed."""
 
 
 def door_of(connection: Connection, host: str, namespace: str | None, rate: float, request_bytes: int) -> Door:
@@ -34,9 +35,8 @@ def door_of(connection: Connection, host: str, namespace: str | None, rate: floa
     """
     if namespace is not None:
         namespace_id(connection, namespace)
-    row = connection.execute(_VALID, {"only": namespace}).fetchone()
-    if row and row[0]:
-        limit = RequestRate(rate, max(rate * BURST, 1)) if rate > 0 else None
+    limit = RequestRate(rate, max(rate * BURST, 1)) if rate > 0 else None
+    if has_tokens(connection, namespace):
         return Door(only=namespace, rate=limit, request_bytes=request_bytes)
     of = "" if namespace is None else f" of {namespace}"
     if not is_loopback(host):
@@ -46,7 +46,7 @@ def door_of(connection: Connection, host: str, namespace: str | None, rate: floa
         )
     if namespace is None:
         raise Refused("There is no valid token, so --namespace has to say which memory is served. Nothing was served.")
-    return Door(open_to=namespace, request_bytes=request_bytes)
+    return Door(open_to=namespace, rate=limit, request_bytes=request_bytes)  # the rate holds once there is a token
 
 
 def listener(host: str, port: int) -> socket.socket:
@@ -77,6 +77,7 @@ def answer(app: ASGIApp, bound: socket.socket) -> None:
     # No access log: a line of it holds what was asked for. What proxies say of addresses is not believed: a client is who connects.
     config = uvicorn.Config(
         app,
+        http=limited_protocol(),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -86,6 +87,45 @@ def answer(app: ASGIApp, bound: socket.socket) -> None:
     )
     with suppress(KeyboardInterrupt):  # uvicorn passes on, once all is answered, what it was ended by
         uvicorn.Server(config).run(sockets=[bound])
+
+
+def limited_protocol(seconds: float = HEAD_SECONDS) -> type[asyncio.Protocol]:
+    """Return uvicorn's HTTP protocol with a limit on the time in which the head of a request has to arrive.
+
+    uvicorn closes a connection that is idle between two requests, and waits without end for the rest of a head.
+    """
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
+        """Closes the connection of a client that does not finish a head in time."""
+
+        loop: asyncio.AbstractEventLoop
+        transport: asyncio.Transport
+        cycle: Any
+        _timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._timer = self.loop.call_later(seconds, transport.close)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            cycle = self.cycle
+            if cycle is not None and not cycle.response_complete:  # the head is there, and its request is answered
+                self._stop_timer()
+            elif self._timer is None:
+                self._timer = self.loop.call_later(seconds, self.transport.close)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_timer()
+            super().connection_lost(exc)
+
+        def _stop_timer(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    return LimitedProtocol
 
 
 def share_one_heap() -> None:

@@ -26,6 +26,10 @@ MOST: Final = 32
 """Streams of a process at once."""
 
 
+EACH: Final = 8
+"""Streams of one caller at once, so that no caller takes all of them."""
+
+
 class StreamRequest(BaseModel):
     """How long it lasts."""
 

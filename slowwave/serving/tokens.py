@@ -38,6 +38,10 @@ _FIND: Final = """
 SELECT t.hash, n.slug, t.scopes FROM memory.tokens t JOIN memory.namespaces n ON n.id = t.namespace_id
  WHERE t.id = %s AND t.revoked_at IS NULL AND t.expires_at > now()"""
 
+_VALID: Final = """
+SELECT count(*) FROM memory.tokens t JOIN memory.namespaces n ON n.id = t.namespace_id
+ WHERE t.revoked_at IS NULL AND t.expires_at > now() AND (%(only)s::text IS NULL OR n.slug = %(only)s)"""
+
 _LIST: Final = """
 SELECT t.id, n.slug AS namespace, t.name, t.scopes, t.recorded_at, t.expires_at, t.revoked_at,
        t.revoked_at IS NULL AND t.expires_at > now() AS valid
@@ -105,6 +109,12 @@ def revoke(connection: Connection, key: str) -> TokenRow:
         if row.id == key:
             return row
     raise Refused(f"There is no token {key[:20]!r}. `slowwave tokens list` lists those there are.")
+
+
+def has_tokens(connection: Connection, namespace: str | None) -> bool:
+    """Whether there is a valid token, of a namespace if one is named."""
+    row = connection.execute(_VALID, {"only": namespace}).fetchone()
+    return bool(row and row[0])
 
 
 def caller_of(connection: Connection, token: str) -> Caller | None:

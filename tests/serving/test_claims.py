@@ -148,8 +148,8 @@ async def test_dory_a_statement_goes_to_the_tokens_namespace_alone(harbour: Stor
         assert MARKER not in (await client.get("/v1/history", params={"subject": "Rowan"})).text
     async with http(harbour, OPEN) as client:
         answer = await client.post("/v1/memory-write", json=said)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
-        assert "SLOWWAVE_TOKEN" in answer.json()["error"]["message"]
+        assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorized")
+        assert "Bearer" in answer.json()["error"]["message"]
     assert ask(harbour, slugs) == [("rival",)]
 
 

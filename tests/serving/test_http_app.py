@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import AsyncGenerator
 
+import anyio
 import httpx
 import pytest
+from starlette.types import Message
 
+from slowwave.serving.answering import Answering
 from slowwave.serving.calls import CALLS
-from slowwave.serving.gate import Door
+from slowwave.serving.gate import TOKEN_CHECK_SECONDS, Door
+from slowwave.serving.http_app import http_app
 from slowwave.serving.request_rate import RequestRate
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
-from tests.serving import OPEN, bearer, http, token_of
+from tests.serving import HERE, OPEN, bearer, http, token_of
 from tests.serving.conftest import MARKER
 from tests.snapshots import uid
 
@@ -261,3 +266,72 @@ async def test_a_namespace_that_went_away_is_refused(acme: Store) -> None:
     remember(acme, "acme")
     async with http(acme, Door(open_to="gone")) as client:
         assert _error(await client.get("/v1/status")) == (400, "bad_request")
+
+
+async def test_a_server_without_tokens_asks_for_one_as_soon_as_there_is_one(acme: Store) -> None:
+    """Also after the token was revoked: a server does not open by itself (T11)."""
+    now = 0.0
+    async with http(acme, Door(open_to="acme", clock=lambda: now)) as client:
+        assert (await client.get("/v1/status")).status_code == 200
+        token, other = token_of(acme), token_of(acme, "rival")
+        now += TOKEN_CHECK_SECONDS
+        assert _error(await client.get("/v1/status")) == (401, "unauthorized")
+        assert _error(await client.get("/v1/status", headers=bearer(other))) == (401, "unauthorized")
+        assert (await client.get("/v1/status", headers=bearer(token))).status_code == 200
+        ask(acme, "UPDATE memory.tokens SET revoked_at = now()")
+        now += TOKEN_CHECK_SECONDS
+        assert _error(await client.get("/v1/status")) == (401, "unauthorized")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "http://localhost:9999"},
+        {"Origin": "http://127.0.0.1:9999"},
+    ],
+)
+async def test_a_page_of_another_site_or_port_reads_and_writes_nothing(acme: Store, headers: dict[str, str]) -> None:
+    """An image, and a form of another local port (T12); a page of the server itself and a program are answered."""
+    async with http(acme, OPEN) as client:
+        assert _error(await client.get("/v1/status", headers=headers)) == (403, "forbidden")
+        assert _error(await client.get("/v1/stream", headers=headers)) == (403, "forbidden")
+        assert _error(await client.post("/v1/recall-event", json={"query": "q"}, headers=headers)) == (403, "forbidden")
+        own = {"Sec-Fetch-Site": "same-origin", "Origin": HERE}
+        assert (await client.get("/v1/status", headers=own)).status_code == 200
+    assert ask(acme, "SELECT count(*) FROM memory.recall_events") == [(0,)]
+
+
+async def test_a_body_that_does_not_arrive_in_time_is_refused(acme: Store) -> None:
+    """T13: what is held is a connection for a bounded time."""
+
+    async def endless() -> AsyncGenerator[bytes]:
+        yield b"{"
+        await anyio.sleep_forever()
+
+    async with http(acme, Door(open_to="acme", body_seconds=0.05)) as client:
+        assert _error(await client.post("/v1/wake", content=endless())) == (408, "request_timeout")
+
+
+async def test_a_client_that_leaves_is_no_error(acme: Store, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is logged as an error, and no answer is sent (T14)."""
+    caplog.set_level(logging.INFO)
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asked = {"type": "http", "method": "POST", "path": "/v1/wake", "query_string": b"", "http_version": "1.1"}
+    scope = asked | {
+        "headers": [(b"host", b"127.0.0.1:7070")],
+        "scheme": "http",
+        "raw_path": b"/v1/wake",
+        "root_path": "",
+    }
+    await http_app(Answering(acme), OPEN)(scope, receive, send)
+    assert sent == []
+    assert not [r for r in caplog.records if r.levelno >= logging.WARNING or "refused" in r.getMessage()]

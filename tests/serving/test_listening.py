@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import platform
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+import uvicorn
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from slowwave.errors import Refused, StoreError
 from slowwave.serving.gate import Door, is_loopback
-from slowwave.serving.listening import door_of, listener
+from slowwave.serving.listening import door_of, limited_protocol, listener
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.serving import token_of
@@ -24,7 +29,7 @@ def _door(store: Store, host: str, namespace: str | None = None, rate: float = 5
 
 def test_dory_without_tokens_only_this_machine_is_served_and_one_namespace_named(acme: Store) -> None:
     """No switch lets everybody in."""
-    assert _door(acme, "127.0.0.1", "acme") == Door(open_to="acme", request_bytes=1024)
+    assert _door(acme, "127.0.0.1", "acme", rate=0) == Door(open_to="acme", request_bytes=1024)
     for host, namespace in (("0.0.0.0", "acme"), ("::", "acme"), ("192.0.2.1", "acme"), ("memory.example", "acme")):  # noqa: S104
         with pytest.raises(Refused, match="everybody"):
             _door(acme, host, namespace)
@@ -111,3 +116,28 @@ def test_threads_of_a_server_share_one_heap(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", _THREADS, str(told), way], check=True)
         heaps[way] = told.read_text().count("<heap nr=")
     assert heaps["shared"] == 1 < heaps["each its own"]
+
+
+def test_half_a_head_closes_the_connection_and_a_whole_one_is_answered() -> None:
+    """A client that does not finish its head in time holds no connection (T13)."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response("well")(scope, receive, send)
+
+    config = uvicorn.Config(app, log_config=None, http=limited_protocol(0.2), lifespan="off", ws="none")
+    server = uvicorn.Server(config)
+    with listener("127.0.0.1", 0) as bound:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread.start()
+        try:
+            with socket.create_connection(bound.getsockname(), timeout=30) as client:
+                client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+                assert client.recv(100) == b""
+            with socket.create_connection(bound.getsockname(), timeout=30) as client:
+                client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                assert b"200 OK" in client.recv(1000)
+                client.sendall(b"GET / HTTP/1.1\r\n")
+                assert client.recv(100) == b"", "the head of a second request has a limit as well"
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import anyio
 import pytest
 
 from slowwave.serving.answering import Answering
@@ -11,7 +12,7 @@ from slowwave.serving.stream import StreamRequest, events
 from slowwave.serving.tokens import Caller
 from slowwave.store.connect import Store
 from tests.memories import remember
-from tests.serving import OPEN, http, token_of
+from tests.serving import OPEN, bearer, http, token_of
 from tests.serving.conftest import MARKER
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
@@ -62,3 +63,23 @@ async def test_over_http_it_is_an_event_stream(acme: Store) -> None:
         assert (await client.get("/v1/stream", params={"seconds": 0})).status_code == 422
     async with http(acme, token=token_of(acme, "acme", "write")) as client:
         assert (await client.get("/v1/stream")).status_code == 403
+
+
+async def test_a_caller_takes_only_its_share_of_streams(acme: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One token's streams leave room for another's, and a stream that ends gives its place back (T12)."""
+    monkeypatch.setattr("slowwave.serving.http_app.EACH", 1)
+    mine, other = token_of(acme), token_of(acme)
+    async with http(acme) as client, anyio.create_task_group() as tasks:
+
+        async def ask(token: str, seconds: int) -> int:
+            asked = await client.get("/v1/stream", params={"seconds": seconds}, headers=bearer(token))
+            return asked.status_code
+
+        assert [await ask(mine, 1) for _ in range(3)] == [200] * 3
+        tasks.start_soon(ask, mine, 3_600)
+        found = 200
+        while found == 200:
+            await anyio.sleep(0.01)
+            found = await ask(mine, 1)
+        assert (found, await ask(other, 1)) == (429, 200)
+        tasks.cancel_scope.cancel()
