@@ -1,6 +1,8 @@
 """Who may come to the review page, and under which name: by a link that works once, or by the login of a proxy.
 
-The link's token is exchanged for a session, whose id a cookie keeps from every script. Where a proxy has a login, the name is the one
+The link's token is exchanged for a session with two secrets: an id in a cookie, which no script can read, and the beginning of every
+address (``/s/…/``). Browsers send a host's cookies to all of its ports, so a program at another port of this machine receives the cookie.
+It never receives the address, and neither of the two opens anything without the other. Where a proxy has a login, the name is the one
 that it sends, believed from its own address alone. A name never comes from a form: what is signed is signed by who came in.
 """
 
@@ -89,6 +91,10 @@ class Entrance:
         session = secrets.token_urlsafe(32)
         self._sessions[_hashed(session)] = self.clock() + HOURS * 3600
         return session
+
+    def address(self, session: str) -> str:
+        """Return the path below which the pages of a session are; it cannot be computed from the cookie."""
+        return f"/s/{self._form_token(f'address {_hashed(session)}')}"
 
     def by_session(self, session: str) -> Reviewer | None:
         """Who holds a session; None where it is none, or over."""

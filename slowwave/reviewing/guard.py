@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import secrets
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
 
+from anyio import move_on_after
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slowwave.errors import Refused
 from slowwave.reviewing.entrance import Entrance, Reviewer
 from slowwave.reviewing.rendering import page
+from slowwave.serving.gate import BODY_SECONDS
 
 MOST_BYTES: Final = 262_144
 """Most bytes of a request's body: verdicts on a thousand items with notes are less."""
@@ -40,6 +43,10 @@ _HEADERS: Final = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "x-robots-tag": "noindex",
 }
+_SESSION_PATH: Final = re.compile(r"(/s/[0-9a-f]{64})(/.*)?")
+_LINKS: Final = re.compile(rb'\b(href|action|formaction)="/(?!/|static/)')
+"""Matches ``href="/plans/1"``, and not ``href="/static/review.css"`` or a quoted ``href=&#34;/``, which is text of memory."""
+
 _ELSEWHERE: Final = "This page answers under its own address alone."
 _NO_LINK: Final = (
     "You are not known here. Open the link that `slowwave review` or `slowwave dev` printed; it works once. "
@@ -76,6 +83,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         begun = False
+        send = _below_session(scope, send)
 
         async def sent(message: Message) -> None:
             nonlocal begun
@@ -90,6 +98,8 @@ class RequestGuard:
         try:
             answer = await self._let_in(scope, receive)
             await (answer or self._app)(scope, receive, sent)
+        except ClientDisconnect:
+            _LOG.debug("A client of the review page left before it was answered.")
         except Exception as problem:  # noqa: BLE001 - whatever it is, its message may hold memory text
             _LOG.error("A request of the review page failed: %s.", type(problem).__name__)
             if not begun:
@@ -127,9 +137,8 @@ class RequestGuard:
         token = QueryParams(cast("bytes", scope["query_string"])).get("token", "")
         session = self._entrance.enter(token)
         if session is None:
-            known = self._by_cookie(Headers(scope=scope))
-            return page("entered.html", {}) if known else _refusal(scope, _No(401, _NO_LINK))
-        answer = page("entered.html", {})
+            return _refusal(scope, _No(401, _NO_LINK))
+        answer = page("entered.html", {"address": self._entrance.address(session)})
         answer.headers["referrer-policy"] = "no-referrer"  # the token is in this page's address
         answer.set_cookie(
             self._entrance.cookie, session, httponly=True, samesite="strict", secure=self._entrance.secure, path="/"
@@ -139,7 +148,7 @@ class RequestGuard:
     def _reviewer(self, scope: Scope, headers: Headers) -> Reviewer | _No:
         proxy = self._entrance.proxy
         if proxy is None:
-            return self._by_cookie(headers) or _No(401, _NO_LINK)
+            return self._by_session(scope, headers) or _No(401, _NO_LINK)
         client = scope.get("client")
         try:
             found = self._entrance.by_proxy(str(client[0]) if client else "", headers.getlist(proxy.user_header))
@@ -147,15 +156,27 @@ class RequestGuard:
             return _No(403, str(problem))
         return found or _No(403, _NO_LOGIN)
 
-    def _by_cookie(self, headers: Headers) -> Reviewer | None:
-        session = cookie_parser(headers.get("cookie", "")).get(self._entrance.cookie)
-        return self._entrance.by_session(session) if session else None
+    def _by_session(self, scope: Scope, headers: Headers) -> Reviewer | None:
+        """Return who holds both secrets of a session, the cookie and the address, and take the address off the path."""
+        session = cookie_parser(headers.get("cookie", "")).get(self._entrance.cookie, "")
+        reviewer = self._entrance.by_session(session) if session else None
+        below = _SESSION_PATH.fullmatch(str(scope["path"]))
+        if reviewer is None or below is None or not secrets.compare_digest(below[1], self._entrance.address(session)):
+            return None
+        scope["path"] = below[2] or "/"
+        scope["raw_path"] = scope["path"].encode()
+        scope["state"] = {**scope.get("state", {}), "address": below[1]}
+        return reviewer
 
     async def _said(self, headers: Headers, receive: Receive, origin: str, reviewer: Reviewer) -> Posted | _No:
         """What a request that writes says, if it came from a page of ours."""
         if headers.getlist("origin") != [origin]:
             return _No(403, _FOREIGN)
-        raw = await _body(receive)
+        raw: bytes | None = None
+        with move_on_after(BODY_SECONDS) as limit:
+            raw = await _body(receive)
+        if limit.cancelled_caught:
+            return _No(408, f"The form did not arrive within {BODY_SECONDS:g} seconds. Nothing was written.")
         if raw is None:
             return _No(413, f"A request has at most {MOST_BYTES:,} bytes. Nothing was written.")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -175,12 +196,41 @@ class RequestGuard:
         return Posted(form, cast("dict[str, Any] | None", body))
 
 
+def _below_session(scope: Scope, send: Send) -> Send:
+    """Pass an answer on with the links of its page, and its redirect, below the address of the session that asked."""
+    held: list[Message] = []
+
+    async def sent(message: Message) -> None:
+        address = cast("str", scope.get("state", {}).get("address", ""))
+        if not address:
+            await send(message)
+            return
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if (to := headers.get("location", "")).startswith("/"):
+                headers["location"] = address + to
+            if headers.get("content-type", "").startswith("text/html") and scope["method"] != "HEAD":
+                held.append(message)
+                return
+        if held:  # pages are sent in one piece
+            body = _LINKS.sub(rb'\1="' + address.encode() + b"/", cast("bytes", message.get("body", b"")))
+            start = held.pop()
+            MutableHeaders(scope=start)["content-length"] = str(len(body))
+            await send(start)
+            message = {**message, "body": body}
+        await send(message)
+
+    return sent
+
+
 async def _body(receive: Receive) -> bytes | None:
     """A request's whole body; None where it is too much."""
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
         part = cast("bytes", message.get("body", b""))
         size += len(part)
         if size > MOST_BYTES:
@@ -194,4 +244,4 @@ def _refusal(scope: Scope, no: _No) -> Response:
     """Why not: a sentence as JSON for the page's script, else a page."""
     if "application/json" in Headers(scope=scope).get("accept", ""):
         return Response(json.dumps({"message": no.message}), no.status, media_type="application/json")
-    return page("refusal.html", {"message": no.message}, no.status)
+    return page("refusal.html", {"message": no.message, "unknown": no.message == _NO_LINK}, no.status)

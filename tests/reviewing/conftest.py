@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -15,6 +16,21 @@ from slowwave.store.connect import Store
 ORIGIN = "http://127.0.0.1:4600"
 
 
+class Browser(TestClient):
+    """A client that, once it opened a link, asks for pages below the address of its session, as the links of these pages do."""
+
+    address = ""
+
+    def request(self, method: str, url: Any, **more: Any) -> Any:
+        """Ask for a page; its path may be given with or without the address of the session."""
+        if str(url).startswith("/") and not str(url).startswith(("/s/", "/static/", "/enter")):
+            url = self.address + str(url)
+        answer = super().request(method, url, **more)
+        if found := re.search(r'content="(/s/[0-9a-f]{64})"', answer.text):
+            self.address = found[1]
+        return answer
+
+
 @pytest.fixture
 def entrance() -> Entrance:
     """The way in of mara, on this machine."""
@@ -22,14 +38,14 @@ def entrance() -> Entrance:
 
 
 @pytest.fixture
-def outside(store: Store, entrance: Entrance) -> Iterator[TestClient]:
+def outside(store: Store, entrance: Entrance) -> Iterator[Browser]:
     """A browser that has no cookie yet."""
-    with TestClient(review_app(store, entrance), base_url=ORIGIN, follow_redirects=False) as client:
+    with Browser(review_app(store, entrance), base_url=ORIGIN, follow_redirects=False) as client:
         yield client
 
 
 @pytest.fixture
-def browser(outside: TestClient, entrance: Entrance) -> TestClient:
+def browser(outside: Browser, entrance: Entrance) -> Browser:
     """The same after the link was opened."""
     assert outside.get(entrance.link()).status_code == 200
     return outside

@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from slowwave.errors import Refused
 from slowwave.plans.countersigning import set_rule
@@ -17,7 +16,7 @@ from slowwave.reviewing.desk import Desk
 from slowwave.reviewing.entrance import Entrance, entrance_of
 from slowwave.store.connect import Store
 from tests.memories import ask
-from tests.reviewing.conftest import ORIGIN, form_token
+from tests.reviewing.conftest import ORIGIN, Browser, form_token
 from tests.reviewing.planted import LONG, REORDERED, SCRIPT, SLUG, plant
 
 pytestmark = pytest.mark.slow
@@ -43,7 +42,7 @@ class Tags(HTMLParser):
         return [str(a["data-item"]) for a in self.all("a") if "data-item" in a]
 
 
-def post(browser: TestClient, path: str, **fields: Any) -> Any:
+def post(browser: Browser, path: str, **fields: Any) -> Any:
     """A form of ours, as a browser sends it."""
     html = browser.get(path if path.endswith("/sign") else path.rpartition("/")[0]).text
     shown = [("shown", str(a["value"])) for a in Tags(html).all("input") if a.get("name") == "shown"]
@@ -51,7 +50,7 @@ def post(browser: TestClient, path: str, **fields: Any) -> Any:
     return browser.post(path, data=fields, headers={"origin": ORIGIN})
 
 
-def say(browser: TestClient, plan: str, **verdicts: str) -> Any:
+def say(browser: Browser, plan: str, **verdicts: str) -> Any:
     """Verdicts, as the page's script sends them."""
     token = form_token(browser.get(f"/plans/{plan}").text)
     drafts = [{"item": item, "verdict": verdict, "note": ""} for item, verdict in verdicts.items()]
@@ -60,12 +59,12 @@ def say(browser: TestClient, plan: str, **verdicts: str) -> Any:
     )
 
 
-def test_from_the_link_to_an_undo_without_a_script(store: Store, browser: TestClient) -> None:
+def test_from_the_link_to_an_undo_without_a_script(store: Store, browser: Browser) -> None:
     """A plan is read, answered, signed once, applied and taken back, by links and forms alone."""
     plan = plant(store)
     before = ask(store, "SELECT id, name, invalidated_at FROM memory.entities ORDER BY id")
     home = browser.get("/")
-    assert (home.status_code, home.headers["location"]) == (303, f"/plans/{plan.plan_hash}")
+    assert (home.status_code, home.headers["location"]) == (303, f"{browser.address}/plans/{plan.plan_hash}")
     shown = browser.get(f"/plans/{plan.plan_hash}")
     asked = {i.id for i in plan.items if i.decision == "review"}
     items = Tags(shown.text).items()
@@ -79,7 +78,7 @@ def test_from_the_link_to_an_undo_without_a_script(store: Store, browser: TestCl
     answered = post(
         browser, f"/plans/{plan.plan_hash}/drafts", item=yes, verdict="yes", note="", query="risk=high&evil=1"
     )
-    assert answered.headers["location"] == f"/plans/{plan.plan_hash}?risk=high"
+    assert answered.headers["location"] == f"{browser.address}/plans/{plan.plan_hash}?risk=high"
     post(browser, f"/plans/{plan.plan_hash}/drafts", item=no, verdict="no", note="Two people.")
     post(browser, f"/plans/{plan.plan_hash}/drafts", item=skipped, verdict="skip", note="")
     assert ask(store, DRAFTS) == [
@@ -109,7 +108,7 @@ def test_from_the_link_to_an_undo_without_a_script(store: Store, browser: TestCl
 
 
 def test_sign_page_lists_each_item_it_approves_and_leaves_out_with_its_changes(
-    store: Store, browser: TestClient
+    store: Store, browser: Browser
 ) -> None:
     """The page lists 260 decided items by kind in parts, the answers, and the open questions. Its box is not checked (F4, F13)."""
     plan = plant(store, decided=260)
@@ -138,7 +137,7 @@ def test_sign_page_lists_each_item_it_approves_and_leaves_out_with_its_changes(
     assert ask(store, "SELECT cardinality(item_ids) FROM night.approvals") == [(1,)]
 
 
-def test_sign_page_refuses_when_answers_changed_after_it_was_shown(store: Store, browser: TestClient) -> None:
+def test_sign_page_refuses_when_answers_changed_after_it_was_shown(store: Store, browser: Browser) -> None:
     """A colleague's yes that the page did not list is not approved by it; without the list's name nothing is."""
     plan = plant(store)
     path = f"/plans/{plan.plan_hash}/sign"
@@ -154,7 +153,7 @@ def test_sign_page_refuses_when_answers_changed_after_it_was_shown(store: Store,
     assert ask(store, "SELECT cardinality(item_ids) FROM night.approvals") == [(2,)]
 
 
-def test_verdicts_of_the_script_are_kept_and_taken_back(store: Store, browser: TestClient) -> None:
+def test_verdicts_of_the_script_are_kept_and_taken_back(store: Store, browser: Browser) -> None:
     """Several at once, all or none; undo says again what was said before."""
     plan = plant(store)
     one, two, *_ = Tags(browser.get(f"/plans/{plan.plan_hash}").text).items()
@@ -176,7 +175,7 @@ def test_verdicts_of_the_script_are_kept_and_taken_back(store: Store, browser: T
     assert browser.get(f"/plans/{plan.plan_hash}/drafts").json()["drafts"] == {}
 
 
-def test_all_of_a_kind_are_answered_after_a_sample_of_ten(store: Store, browser: TestClient) -> None:
+def test_all_of_a_kind_are_answered_after_a_sample_of_ten(store: Store, browser: Browser) -> None:
     """Those that were counted on the page, and no others: who answers meanwhile is not overruled."""
     plan = plant(store, asked=30)
     chances = {i.id: i.probability for i in plan.items if i.decision == "review" and i.operation == "dedupe_entities"}
@@ -207,7 +206,7 @@ def test_all_of_a_kind_are_answered_after_a_sample_of_ten(store: Store, browser:
 
 
 def test_filters_leave_what_fits_and_a_page_holds_so_many(
-    store: Store, browser: TestClient, monkeypatch: pytest.MonkeyPatch
+    store: Store, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By question, operation, risk, verdict and words; the rest is on the next page."""
     monkeypatch.setattr("slowwave.reviewing.queue_view.PAGE", 8)
@@ -230,7 +229,7 @@ def test_filters_leave_what_fits_and_a_page_holds_so_many(
     assert listed("state=yes") == [first[0]]
 
 
-def test_what_memory_says_is_text_wherever_it_is_shown(store: Store, browser: TestClient) -> None:
+def test_what_memory_says_is_text_wherever_it_is_shown(store: Store, browser: Browser) -> None:
     """A planted script, a name that reads backwards, and a megabyte: in the queue, a card, a sample, and on the page that signs."""
     plan = plant(store, hostile=True)
     path = f"/plans/{plan.plan_hash}"
@@ -262,9 +261,9 @@ def test_plans_of_other_namespaces_are_not_there(store: Store, entrance: Entranc
     """Where one is served: not in the list, not by its hash, not for a form."""
     theirs = plant(store, slug="rival")
     ours = plant(store)
-    with TestClient(review_app(store, entrance, SLUG), base_url=ORIGIN, follow_redirects=False) as browser:
+    with Browser(review_app(store, entrance, SLUG), base_url=ORIGIN, follow_redirects=False) as browser:
         browser.get(entrance.link())
-        assert browser.get("/").headers["location"] == f"/plans/{ours.plan_hash}"
+        assert browser.get("/").headers["location"] == f"{browser.address}/plans/{ours.plan_hash}"
         token = form_token(browser.get(f"/plans/{ours.plan_hash}").text)
         for path in (
             "",
@@ -285,16 +284,14 @@ def test_plans_of_other_namespaces_are_not_there(store: Store, entrance: Entranc
     assert ask(store, DRAFTS) == []
     with pytest.raises(Refused):
         Desk(store, "nobody")
-    with TestClient(review_app(store, entrance), base_url=ORIGIN, follow_redirects=False) as browser:
+    with Browser(review_app(store, entrance), base_url=ORIGIN, follow_redirects=False) as browser:
         browser.get(entrance.link())
         both = browser.get("/").text
         assert theirs.plan_hash in both
         assert ours.plan_hash in both
 
 
-def test_a_failed_probe_takes_force_and_a_note(
-    store: Store, browser: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_probe_takes_force_and_a_note(store: Store, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked when a probe failed and not before; without a note nothing is signed."""
     from slowwave.plans.judgement import Judgement
 
@@ -315,7 +312,7 @@ def test_a_failed_probe_takes_force_and_a_note(
     assert ask(store, "SELECT forced, note FROM night.approvals") == [(True, "It is right.")]
 
 
-def test_nothing_to_sign_is_said_and_an_approval_of_elsewhere_is_not_applied(store: Store, browser: TestClient) -> None:
+def test_nothing_to_sign_is_said_and_an_approval_of_elsewhere_is_not_applied(store: Store, browser: Browser) -> None:
     """A form names an approval of its own plan."""
     plan, theirs = plant(store), plant(store, slug="rival")
     refused = post(browser, f"/plans/{plan.plan_hash}/sign")
@@ -331,7 +328,7 @@ def test_nothing_to_sign_is_said_and_an_approval_of_elsewhere_is_not_applied(sto
 
 
 def test_a_verdict_costs_as_many_statements_with_a_thousand_questions_as_with_ten(
-    store: Store, browser: TestClient, monkeypatch: pytest.MonkeyPatch
+    store: Store, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And so do the page of the queue and a card: nothing is asked per row, and nothing is judged."""
     import psycopg
@@ -365,7 +362,7 @@ def test_a_verdict_costs_as_many_statements_with_a_thousand_questions_as_with_te
     assert cost(small.plan_hash) == cost(large.plan_hash)
 
 
-def test_pages_can_be_read_and_used_without_seeing_them(store: Store, browser: TestClient) -> None:
+def test_pages_can_be_read_and_used_without_seeing_them(store: Store, browser: Browser) -> None:
     """Landmarks, one heading of the first rank, a label for every field and a name for every button."""
     plan = plant(store)
     post(browser, f"/plans/{plan.plan_hash}/sign", include_decided="yes")
@@ -394,7 +391,7 @@ def test_pages_can_be_read_and_used_without_seeing_them(store: Store, browser: T
     assert all(f'aria-keyshortcuts="{key}"' in main for key in "ynsua?")
 
 
-def test_a_text_of_a_megabyte_is_cut_on_the_card_and_read_piece_by_piece(store: Store, browser: TestClient) -> None:
+def test_a_text_of_a_megabyte_is_cut_on_the_card_and_read_piece_by_piece(store: Store, browser: Browser) -> None:
     """The link leads on from where the card stops, to the end, and back; a piece that is not there is said."""
     plan = plant(store, hostile=True)
     path = f"/plans/{plan.plan_hash}"
@@ -420,7 +417,7 @@ def test_a_text_of_a_megabyte_is_cut_on_the_card_and_read_piece_by_piece(store: 
     assert (gone.status_code, "ends before that" in gone.text) == (409, True)
 
 
-def test_where_two_have_to_sign_the_page_says_so_and_lets_somebody_else(store: Store, browser: TestClient) -> None:
+def test_where_two_have_to_sign_the_page_says_so_and_lets_somebody_else(store: Store, browser: Browser) -> None:
     """Mara signs, sees that one more is needed and no way to apply; otto's first page leads to it, and he signs as well."""
     plan = plant(store)
     set_rule(store, "harbor", signatures=2, set_by="root")
@@ -433,10 +430,10 @@ def test_where_two_have_to_sign_the_page_says_so_and_lets_somebody_else(store: S
     assert post(browser, f"{path}/apply", approval=approval[0]).status_code == 409
     assert post(browser, f"{path}/countersign").status_code == 409
     others = entrance_of("127.0.0.1", 4600, reviewer="otto")
-    with TestClient(review_app(store, others), base_url=ORIGIN, follow_redirects=False) as otto:
+    with Browser(review_app(store, others), base_url=ORIGIN, follow_redirects=False) as otto:
         otto.get(others.link())
         plant(store, slug="rival")
-        assert f'href="{path}/signed"' in otto.get("/").text
+        assert f'href="{otto.address}{path}/signed"' in otto.get("/").text
         assert "Sign as well, as otto" in otto.get(f"{path}/signed").text
         assert post(otto, f"{path}/countersign", note="seen").status_code == 303
         assert post(otto, f"{path}/apply", approval=approval[0]).status_code == 303

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from starlette.testclient import TestClient
 
 from slowwave.review.drafts import NewDraft, read_drafts, save_drafts, undo_last
 from slowwave.store.connect import Store
 from tests.review.reviews import Review, asking_alike
-from tests.reviewing.conftest import ORIGIN, form_token
+from tests.reviewing.conftest import ORIGIN, Browser, form_token
 from tests.reviewing.test_app import Tags
 
 pytestmark = pytest.mark.slow
@@ -22,7 +21,7 @@ def answered(review: Review, *verdicts: str) -> None:
     save_drafts(review.store, review.slug, review.hash, drafts, reviewer="mara")
 
 
-def test_a_group_is_answered_at_once_after_a_look(store: Store, browser: TestClient) -> None:
+def test_a_group_is_answered_at_once_after_a_look(store: Store, browser: Browser) -> None:
     review = asking_alike(store, 20)
     path = f"/plans/{review.hash}"
     assert "Nothing looks decided yet." in browser.get(f"{path}/decided").text
@@ -38,7 +37,7 @@ def test_a_group_is_answered_at_once_after_a_look(store: Store, browser: TestCli
     (known_by,) = [a["value"] for a in Tags(shown).all("input") if a.get("name") == "known_by"]
     form = {"form_token": form_token(shown), "known_by": str(known_by)}
     there = browser.post(f"{path}/decided", data=form, headers={"origin": ORIGIN})
-    assert (there.status_code, there.headers["location"]) == (303, path)
+    assert (there.status_code, there.headers["location"]) == (303, browser.address + path)
     drafts = read_drafts(store, review.slug, review.hash)
     assert len(drafts) == 18
     assert sum("like it were answered" in draft.note for draft in drafts.values()) == 12
@@ -48,7 +47,7 @@ def test_a_group_is_answered_at_once_after_a_look(store: Store, browser: TestCli
     assert len(undo_last(store, review.slug, review.hash, reviewer="mara")) == 12
 
 
-def test_an_answer_meanwhile_means_a_look_again(store: Store, browser: TestClient) -> None:
+def test_an_answer_meanwhile_means_a_look_again(store: Store, browser: Browser) -> None:
     """A group whose items are others than the page showed is not answered, though it has as many."""
     review = asking_alike(store, 20)
     path = f"/plans/{review.hash}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -14,6 +17,7 @@ from starlette.testclient import TestClient
 
 from slowwave.reviewing.entrance import Entrance, entrance_of
 from slowwave.reviewing.guard import MOST_BYTES, RequestGuard
+from tests.reviewing.conftest import Browser
 
 ORIGIN = "http://127.0.0.1:4600"
 
@@ -42,9 +46,9 @@ def entrance() -> Entrance:
 
 
 @pytest.fixture
-def client(entrance: Entrance) -> TestClient:
+def client(entrance: Entrance) -> Browser:
     """A browser that opened the link."""
-    made = TestClient(app(entrance), base_url=ORIGIN, follow_redirects=False, raise_server_exceptions=False)
+    made = Browser(app(entrance), base_url=ORIGIN, follow_redirects=False, raise_server_exceptions=False)
     assert made.get(entrance.link()).status_code == 200
     return made
 
@@ -57,7 +61,7 @@ def token_of(entrance: Entrance, client: TestClient) -> str:
 
 def test_without_the_link_nothing_is_shown(entrance: Entrance) -> None:
     """No cookie, a made-up one, a made-up token."""
-    with TestClient(app(entrance), base_url=ORIGIN) as stranger:
+    with Browser(app(entrance), base_url=ORIGIN) as stranger:
         assert stranger.get("/").status_code == 401
         assert stranger.get("/enter?token=guess").status_code == 401
         assert stranger.get("/", headers={"cookie": f"{entrance.cookie}=guess"}).status_code == 401
@@ -67,18 +71,65 @@ def test_without_the_link_nothing_is_shown(entrance: Entrance) -> None:
 def test_the_link_works_once_and_its_token_does_not_stay_in_the_address(entrance: Entrance) -> None:
     """Whoever finds the link in a history or a log finds it used."""
     link = entrance.link()
-    with TestClient(app(entrance), base_url=ORIGIN, follow_redirects=False) as first:
+    with Browser(app(entrance), base_url=ORIGIN, follow_redirects=False) as first:
         entered = first.get(link)
         cookie = entered.headers["set-cookie"].lower()
         assert all(part in cookie for part in ("httponly", "samesite=strict", "path=/"))
         assert entered.headers["referrer-policy"] == "no-referrer"
-        assert 'content="0; url=/"' in entered.text
+        assert f'content="0; url={first.address}/"' in entered.text
         assert link.partition("token=")[2] not in entered.text
         assert first.get("/").json()["name"] == "mara"
-        assert first.get(link).status_code == 200, "the same browser is simply sent on"
-    with TestClient(app(entrance), base_url=ORIGIN, follow_redirects=False) as second:
+        again = first.get(link)
+        assert again.status_code == 401, "the cookie alone opens nothing"
+        assert "/static/session.js" in again.text, "the same browser knows the address, and its script goes there"
+        assert first.address not in again.text
+    with Browser(app(entrance), base_url=ORIGIN, follow_redirects=False) as second:
         assert second.get(link).status_code == 401
         assert second.get("/").status_code == 401
+
+
+def test_a_program_at_another_port_that_receives_the_cookie_reads_and_approves_nothing(entrance: Entrance) -> None:
+    """T15: browsers send a host's cookies to all of its ports. The program asks by itself, with any header that it likes."""
+    received: list[str] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        """The program at another port."""
+
+        def do_GET(self) -> None:
+            """Keep what the browser sends."""
+            received.append(str(self.headers["cookie"]))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Log nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Elsewhere) as other, Browser(app(entrance), base_url=ORIGIN) as browser:
+        assert browser.get(entrance.link()).status_code == 200
+        thread = threading.Thread(target=other.handle_request)
+        thread.start()
+        with httpx.Client(
+            cookies=dict(browser.cookies)
+        ) as visiting:  # like a browser's, a jar that does not look at ports
+            visiting.get(f"http://127.0.0.1:{other.server_port}/")
+        thread.join()
+        reviewer = entrance.by_session(browser.cookies[entrance.cookie])
+        assert reviewer
+        assert entrance.cookie in received[0]
+        headers = {
+            "cookie": received[0],
+            "origin": ORIGIN,
+            "x-form-token": reviewer.form_token,
+            "referer": f"{ORIGIN}/",
+        }
+        with TestClient(app(entrance), base_url=ORIGIN, follow_redirects=False) as thief:
+            for path in ("/", "/fails", "/enter?token=used", f"/s/{'0' * 64}/", f"/s/{reviewer.form_token}/"):
+                read = thief.get(path, headers=headers)
+                assert read.status_code == 401
+                assert browser.address not in read.text + str(read.headers)
+                assert thief.post(path, json={"approve": "all"}, headers=headers).status_code == 401
+            assert thief.get(f"{browser.address}/").status_code == 401, "nor does the address without the cookie"
+        assert browser.get("/").json()["name"] == "mara"
 
 
 @pytest.mark.parametrize(

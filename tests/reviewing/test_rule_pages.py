@@ -5,24 +5,23 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from starlette.testclient import TestClient
-
 from slowwave.plans.countersigning import set_rule
 from slowwave.review.rules import ENOUGH
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.review.reviews import asking_of_a_kind
 from tests.review.test_rules import TEN, answer, likeliest
+from tests.reviewing.conftest import Browser
 from tests.reviewing.test_app import post
 
 
-def test_a_rule_is_offered_accepted_and_revoked(store: Store, browser: TestClient) -> None:
+def test_a_rule_is_offered_accepted_and_revoked(store: Store, browser: Browser) -> None:
     """The page for signing leads to it; a limit that is none, and a rule that nobody offered, are refused."""
     review = asking_of_a_kind(store, 14)
     path = f"/plans/{review.hash}"
     assert "No rule yet" in browser.get(f"{path}/rules").text
     answer(review, likeliest(review)[-TEN:])
-    assert f'href="{path}/rules"' in browser.get(f"{path}/sign").text
+    assert f'href="{browser.address}{path}/rules"' in browser.get(f"{path}/sign").text
     offered = browser.get(f"{path}/rules").text
     assert "The names agree but for an initial, the values of email are equal" in offered
     assert "10 of 10 such questions were answered yes" in offered
@@ -40,7 +39,7 @@ def test_a_rule_is_offered_accepted_and_revoked(store: Store, browser: TestClien
     assert "revoked by mara: two families" in browser.get(f"{path}/rules").text
 
 
-def test_a_rule_of_no_is_offered_in_words_beside_those_of_yes(store: Store, browser: TestClient) -> None:
+def test_a_rule_of_no_is_offered_in_words_beside_those_of_yes(store: Store, browser: Browser) -> None:
     """Each with its verdict; where two have to sign the page says that a no rejects nothing."""
     review = asking_of_a_kind(store, 14)
     path = f"/plans/{review.hash}/rules"

@@ -5,7 +5,8 @@ const desk = document.querySelector("[data-plan]");
 if (desk) start(desk);
 
 function start(desk) {
-  const plan = `/plans/${desk.dataset.plan}`;
+  const below = (/^\/s\/[0-9a-f]+/.exec(location.pathname) ?? [""])[0]; // of the session: see session.js
+  const plan = `${below}/plans/${desk.dataset.plan}`;
   const token = desk.dataset.formToken;
   const card = document.querySelector("#card");
   const told = document.querySelector("#told");
@@ -146,7 +147,7 @@ function start(desk) {
         if (made.follow_ups) follows = made.follow_ups[0];
         if (follows && !rows.some((one) => one.dataset.verdict === "open")) {
           unsaved = 0;
-          location.href = `/plans/${follows}`; // the questions that follow from these answers
+          location.href = `${below}/plans/${follows}`; // the questions that follow from these answers
           return;
         }
         if (unsaved === 1) await meanwhile(); // what looks decided now; a burst of answers asks once
