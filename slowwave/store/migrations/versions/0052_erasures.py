@@ -6,8 +6,8 @@ from typing import cast
 import psycopg
 from alembic import op
 
-revision = "0061"
-down_revision = "0044"
+revision = "0052"
+down_revision = "0051"
 
 
 def upgrade() -> None:
