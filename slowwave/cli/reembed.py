@@ -31,3 +31,8 @@ def reembed(
         return
     made = ", ".join(f"{n:,} {table.replace('_', ' ')}" for table, n in done.made.items())
     say(f"{namespace}: {made or 'nothing to embed'}; its model is {done.model} now (before: {done.formerly}).")
+    if done.with_speakers:
+        say(
+            f"{done.with_speakers:,} of the chunk vectors replace vectors of messages that were made without the names of their speakers: "
+            "a search by meaning now finds messages by who sent them."
+        )

@@ -69,11 +69,24 @@ class LoadedVectors:
 
 
 def vector_rows(
-    namespace: str, ids: Sequence[str], texts: Sequence[str], vectors: LoadedVectors
+    namespace: str,
+    ids: Sequence[str],
+    texts: Sequence[str],
+    vectors: LoadedVectors,
+    speakers: Mapping[str, str | None] | None = None,
 ) -> Iterator[dict[str, object]]:
-    """Rows of a table of vectors: those of the texts that describe the rows of these ids."""
+    """Yield rows of a table of vectors: those of the texts that describe the rows of these ids.
+
+    Rows of ``chunk_vectors`` record the speaker whose name is in the text, by the id of the chunk (``speakers``).
+    """
     for row_id, text in zip(ids, texts, strict=True):
-        yield {"id": row_id, "model": vectors.model, "namespace_id": namespace, "vector": vectors.of(text)}
+        row: dict[str, object] = {
+            "id": row_id,
+            "model": vectors.model,
+            "namespace_id": namespace,
+            "vector": vectors.of(text),
+        }
+        yield row if speakers is None else row | {"speaker": speakers.get(row_id)}
 
 
 def insert_vectors(
@@ -83,8 +96,12 @@ def insert_vectors(
     vectors: LoadedVectors,
     added: Counter[str],
     step: Callable[[float], None],
+    speakers: Mapping[str, str | None] | None = None,
 ) -> None:
-    """Register the model and load vectors; ``described``: vectors table → (row ids, the texts that describe them)."""
+    """Register the model and load vectors.
+
+    ``described``: vectors table → (row ids, the texts that describe them); ``speakers``: chunk → the speaker in its text.
+    """
     total = sum(len(ids) for ids, _ in described.values())
     if not total:
         return
@@ -95,7 +112,8 @@ def insert_vectors(
     for name, (ids, texts) in described.items():
         for start in range(0, len(ids), _BLOCK):
             block = ids[start : start + _BLOCK]
-            rows = vector_rows(namespace, block, texts[start : start + _BLOCK], vectors)
+            recorded = speakers if name == "chunk_vectors" else None
+            rows = vector_rows(namespace, block, texts[start : start + _BLOCK], vectors, recorded)
             insert(connection, getattr(tables, name), rows, len(block), added)
             done += len(block)
             step((1 + done / total) / 2)

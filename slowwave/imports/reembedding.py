@@ -20,7 +20,7 @@ from sqlalchemy import Table
 from slowwave.errors import Refused
 from slowwave.imports.loading import LoadedVectors, vector_rows
 from slowwave.imports.namespaces import refuse_read_only
-from slowwave.language.embedder import Embedder, entity_text
+from slowwave.language.embedder import Embedder, entity_text, passage_text
 from slowwave.store import tables
 from slowwave.store.load import load_rows
 from slowwave.store.namespaces import namespace_id, namespace_settings, refuse_connected
@@ -29,14 +29,20 @@ Progress = Callable[[int, int], None]
 
 _BATCH: Final = 512
 _LIVE: Final[Mapping[str, LiteralString]] = {
-    "memory_vectors": "SELECT r.id, v.content AS said, NULL, NULL FROM memory.memories r "
+    "memory_vectors": "SELECT r.id, v.content AS said, NULL, NULL, NULL FROM memory.memories r "
     "JOIN memory.memory_versions v ON v.id = r.current_version_id",
-    "chunk_vectors": "SELECT r.id, r.content AS said, NULL, NULL FROM memory.chunks r",
-    "entity_vectors": "SELECT r.id, r.name AS said, r.entity_type, r.description FROM memory.entities r",
+    "chunk_vectors": "SELECT r.id, r.content AS said, NULL, NULL, r.speaker FROM memory.chunks r",
+    "entity_vectors": "SELECT r.id, r.name AS said, r.entity_type, r.description, NULL FROM memory.entities r",
 }
 _BARE: Final = """
 {live} WHERE r.namespace_id = {namespace} AND r.invalidated_at IS NULL AND r.id > {after}
-  AND NOT EXISTS (SELECT 1 FROM {vectors} w WHERE w.id = r.id AND w.model = {model})
+  AND NOT EXISTS (SELECT 1 FROM {vectors} w WHERE w.id = r.id AND w.model = {model}{current})
+"""
+_CURRENT: Final[Mapping[str, LiteralString]] = {"chunk_vectors": " AND w.speaker IS NOT DISTINCT FROM r.speaker"}
+"""Conditions by table on a vector ``w`` of a row ``r`` without which it is made anew."""
+_DELETE_OUTDATED: Final = """
+DELETE FROM memory.chunk_vectors w USING memory.chunks r
+WHERE r.id = w.id AND w.model = %s AND w.id = ANY (%s::uuid[]) AND w.speaker IS DISTINCT FROM r.speaker
 """
 _FIRST: Final = "00000000-0000-0000-0000-000000000000"
 _WAITING: Final = """
@@ -55,12 +61,16 @@ UPDATE memory.namespaces SET settings = settings || jsonb_build_object('embeddin
 
 @dataclass(frozen=True, slots=True)
 class Reembedding:
-    """What was done: the model before, the model now, and the vectors that were made, by table."""
+    """The model before, the model now, and the vectors that were made, by table.
+
+    ``with_speakers`` of them replaced vectors of messages that had been made without the present speaker.
+    """
 
     namespace: str
     formerly: str
     model: str
     made: Mapping[str, int]
+    with_speakers: int = 0
 
 
 _THEIRS: Final = (
@@ -73,6 +83,8 @@ def reembed_namespace(
     connection: psycopg.Connection[Any], slug: str, embedder: Embedder, *, progress: Progress | None = None
 ) -> Reembedding:
     """Embed what lives in a namespace with this model, where it has no vector of it, and make it the namespace's model.
+
+    Vectors of messages that were made without their speakers are made anew, so a namespace from before can be given its own model.
 
     Raises ``Refused`` (no such namespace, a read-only one, one of a connected store, a plan that waits: its vectors are of the model
     before), ``EmbeddingError``, ``StoreError``; what was embedded before that stays, and the namespace keeps its model.
@@ -93,7 +105,7 @@ def reembed_namespace(
         connection.execute(_LOCK_NAMESPACE, (slug,))
         work.embed_all()  # what came in between; writers of this namespace wait now
         connection.execute(_NAME_MODEL, (embedder.model, slug))
-    return Reembedding(slug, formerly, embedder.model, dict(work.made))
+    return Reembedding(slug, formerly, embedder.model, dict(work.made), work.with_speakers)
 
 
 class _Reembedding:
@@ -103,6 +115,7 @@ class _Reembedding:
         self._connection, self._namespace, self._embedder = connection, namespace, embedder
         self._progress, self._total = progress, 0
         self.made: Counter[str] = Counter()
+        self.with_speakers = 0
 
     def embed_all(self) -> None:
         with self._connection.transaction():
@@ -126,11 +139,16 @@ class _Reembedding:
             if not rows:
                 return
             ids, texts = [str(row[0]) for row in rows], [_text(*row[1:]) for row in rows]
+            speakers = {str(row[0]): row[4] for row in rows} if name == "chunk_vectors" else None
             vectors = LoadedVectors(self._embedder)
             vectors.need(texts, lambda _: None)
             with self._connection.transaction():
                 self._register(len(vectors.of(texts[0])))
-                found = load_rows(self._connection, table, vector_rows(self._namespace, ids, texts, vectors))
+                if speakers is not None:
+                    outdated = self._connection.execute(_DELETE_OUTDATED, (self._embedder.model, ids)).rowcount
+                    self.with_speakers += outdated
+                loaded = vector_rows(self._namespace, ids, texts, vectors, speakers)
+                found = load_rows(self._connection, table, loaded)
             self.made[name] += found
             after = ids[-1]
             if self._progress is not None:
@@ -146,8 +164,9 @@ class _Reembedding:
             after=sql.Literal(after),
             vectors=sql.Identifier("memory", name),
             model=sql.Literal(self._embedder.model),
+            current=sql.SQL(_CURRENT.get(name, "")),
         )
 
 
-def _text(said: str, entity_type: str | None, description: str | None) -> str:
-    return said if entity_type is None else entity_text(said, entity_type, description or "")
+def _text(said: str, entity_type: str | None, description: str | None, speaker: str | None) -> str:
+    return passage_text(said, speaker) if entity_type is None else entity_text(said, entity_type, description or "")

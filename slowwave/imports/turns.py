@@ -17,7 +17,8 @@ from slowwave.imports.loading import LoadedVectors, insert, insert_vectors
 from slowwave.imports.namespaces import claim, found_id
 from slowwave.imports.screening import State
 from slowwave.imports.stored import StoredMemory
-from slowwave.language.embedder import entity_text
+from slowwave.language.embedder import entity_text, passage_text
+from slowwave.rows.small_talk import KINDS
 from slowwave.store import tables
 
 _RETIRE_CHUNKS: Final = """
@@ -37,6 +38,24 @@ _DOCUMENTS: Final = (
 _LAST_ORDINALS: Final = """
 SELECT document_id::text, max(ordinal) FROM memory.chunks WHERE document_id = ANY(%s::uuid[]) GROUP BY 1
 """
+
+_ROLES: Final = frozenset(
+    (
+        "agent",
+        "ai",
+        "assistant",
+        "bot",
+        "developer",
+        "function",
+        "human",
+        "memory_block",
+        "model",
+        "system",
+        "tool",
+        "user",
+    )
+)
+"""Roles that name no one. A vector that began with one of them found no more (memorybank, 40 questions with known answers)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +77,17 @@ class Turn:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     state: State = "active"
     formerly: tuple[str, ...] = ()
+
+    @property
+    def speaker(self) -> str | None:
+        """The name of who said it, if it was said and the role is a name."""
+        role = self.role.strip()
+        return role if role and self.kind in KINDS and role.lower() not in _ROLES else None
+
+    @property
+    def passage(self) -> str:
+        """The text of which the vector of its chunk is made."""
+        return passage_text(self.content, self.speaker)
 
 
 @dataclass(slots=True)
@@ -91,7 +121,8 @@ class _Work:
 
     def texts(self) -> list[str]:
         """All that gets a vector."""
-        return [*(turn.content for turn in self.turns), *map(_row_text, self.entities)]
+        texts = [text for turn in self.turns for text in (turn.content, turn.passage)]
+        return [*texts, *map(_row_text, self.entities)]
 
 
 class ImportTarget:
@@ -199,6 +230,7 @@ class ImportTarget:
                     "document_id": passage.document_id,
                     "ordinal": ordinals[passage.document_id],
                     "content": turn.content,
+                    "speaker": turn.speaker,
                 }
             )
         insert(connection, tables.chunks, chunks, len(chunks), added)
@@ -223,11 +255,12 @@ class ImportTarget:
         relationships = mentions.relationship_rows(namespace, work.graph)
         insert(connection, tables.relationships, relationships, len(relationships), added)
         described = {
-            "chunk_vectors": ([p.chunk_id for _, p in work.passages], [turn.content for turn, _ in work.passages]),
+            "chunk_vectors": ([p.chunk_id for _, p in work.passages], [turn.passage for turn, _ in work.passages]),
             "memory_vectors": (memory_ids, [turn.content for turn in work.turns]),
             "entity_vectors": ([str(row["id"]) for row in work.entities], [_row_text(row) for row in work.entities]),
         }
-        insert_vectors(connection, namespace, described, self._vectors, added, step)
+        speakers = {passage.chunk_id: turn.speaker for turn, passage in work.passages}
+        insert_vectors(connection, namespace, described, self._vectors, added, step, speakers)
 
     def _memory_row(self, namespace: str, turn: Turn, document: str) -> dict[str, object]:
         return {

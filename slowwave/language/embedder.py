@@ -247,6 +247,14 @@ def entity_text(name: str, entity_type: str, description: str = "") -> str:
     return f"{name} ({entity_type}): {description}" if description else f"{name} ({entity_type})"
 
 
+def passage_text(content: str, speaker: str | None) -> str:
+    """Return the text that every vector of a passage is made of: a message has the name of its speaker before it.
+
+    Vectors of memories are made without it: they are compared with each other, and a common name would make them look alike.
+    """
+    return f"{speaker}: {content}" if speaker else content
+
+
 @cache
 def _offline_model() -> Any:
     """The encoder, loaded once a process (about a second) after its files were compared with their known hashes.

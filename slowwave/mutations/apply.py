@@ -193,7 +193,7 @@ def _new_row(
     item_id: str, n: int, namespace_id: str, table: str, row: str, key: str, values: dict[str, Value]
 ) -> tuple[str, str, str, str, bool, dict[str, object]]:
     if table in VECTORS:
-        body: dict[str, object] = {"id": row, "model": key, "vector": vector_literal(str(values["vector"]))}
+        body: dict[str, object] = {**values, "id": row, "model": key, "vector": vector_literal(str(values["vector"]))}
     else:
         body = {c: _body(table, c, v) for c, v in inserted_row(item_id, n, table, values, row).items()}
     body["namespace_id"] = namespace_id
@@ -292,12 +292,12 @@ def text_of(catalogue: Catalogue, cell: Cell, value: Value) -> str | None:
 
 
 def _seen_row(delete: Delete) -> dict[str, object]:
-    return {c: _text(delete.table, v) for c, v in delete.seen.items()}
+    return {c: _text(delete.table, c, v) for c, v in delete.seen.items()}
 
 
-def _text(table: str, value: Value) -> str | None:
+def _text(table: str, column: str, value: Value) -> str | None:
     if isinstance(value, str):
-        return vector_literal(value) if table in VECTORS else value
+        return vector_literal(value) if table in VECTORS and column == "vector" else value
     return None if value is None else literal(value)
 
 

@@ -26,7 +26,8 @@ def set_vector(snapshot: Snapshot, table: str, vectors: Mapping[str, np.ndarray]
     ids = sorted(vectors)
     positions = current.rows_of(pa.array(ids, pa.string()))
     described = VECTORS[table]
-    seen = rows_by_id(snapshot, described, ids, ("external_id", "invalidated_at"))
+    spoken = ("speaker",) if table == "chunk_vectors" else ()
+    seen = rows_by_id(snapshot, described, ids, ("external_id", "invalidated_at", *spoken))
     mutations: list[Mutation] = []
     for id_, position in zip(ids, positions, strict=True):
         after = encode(vectors[id_])
@@ -34,7 +35,8 @@ def set_vector(snapshot: Snapshot, table: str, vectors: Mapping[str, np.ndarray]
         writes: tuple[Write, ...] = ()
         inserts: tuple[Insert, ...] = ()
         if position < 0:
-            inserts = (Insert(table, {"vector": after}, id_, current.model),)
+            speaker = {"speaker": seen[id_]["speaker"]} if seen[id_].get("speaker") else {}
+            inserts = (Insert(table, {"vector": after, **speaker}, id_, current.model),)
         else:
             if (before := encode(current.matrix[position])) == after:
                 continue

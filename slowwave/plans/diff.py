@@ -62,19 +62,24 @@ def _listed(item_id: str, change: Mutation | Change) -> list[ItemChange]:
             case "add":
                 before, after = "n", f"n {int(str(w.value)):+d}"
             case "now":
-                before, after = text_of(w.cell.table, w.seen), "time of apply"
+                before, after = text_of(w.cell.table, w.cell.column, w.seen), "time of apply"
             case "item":
-                before, after = text_of(w.cell.table, w.seen), f"item {item_id}"
+                before, after = text_of(w.cell.table, w.cell.column, w.seen), f"item {item_id}"
             case "row":
-                before, after = text_of(w.cell.table, w.seen), "the new row"
+                before, after = text_of(w.cell.table, w.cell.column, w.seen), "the new row"
             case "set":
-                before, after = text_of(w.cell.table, w.seen), text_of(w.cell.table, w.value)
+                before, after = (
+                    text_of(w.cell.table, w.cell.column, w.seen),
+                    text_of(w.cell.table, w.cell.column, w.value),
+                )
         shown.append(ItemChange(w.cell.table, w.cell.row, w.cell.column, before, after))
     for i in change.inserts:
-        values = ", ".join(f"{c}={text_of(i.table, v)}" for c, v in sorted(i.values.items()))
+        values = ", ".join(f"{c}={text_of(i.table, c, v)}" for c, v in sorted(i.values.items()))
         shown.append(ItemChange(i.table, i.row or "new row", "", "nothing", values))
     for d in change.deletes:
-        values = ", ".join(f"{c}={text_of(d.table, v)}" for c, v in sorted(d.seen.items()) if v not in (None, "", ()))
+        values = ", ".join(
+            f"{c}={text_of(d.table, c, v)}" for c, v in sorted(d.seen.items()) if v not in (None, "", ())
+        )
         shown.append(ItemChange(d.table, d.row, "", values, "deleted"))
     return shown
 
@@ -167,11 +172,11 @@ def reworded_line(before: str, after: str) -> str:
     return "".join([*shown, *["…"] * (end < len(old))])
 
 
-def text_of(table: str, value: Value) -> str:
+def text_of(table: str, column: str, value: Value) -> str:
     """A cell's value as text: a list of ids as how many, a vector by its length and how it begins."""
     if value is None:
         return "nothing"
-    if table in VECTORS and isinstance(value, str):
+    if table in VECTORS and column == "vector" and isinstance(value, str):
         vector = decode(value)
         return f"vector of {len(vector)} [{', '.join(f'{x:.3f}' for x in vector[:3])}, …]"
     return f"{len(value)} ids" if isinstance(value, tuple) else str(value)

@@ -112,7 +112,7 @@ def _add_row(told: _ShownLines, table: str, subject: str, cells: _Cells, *, merg
         elif instant(write.seen) == instant(write.value):  # of the same minute
             told.hidden += 1
         else:
-            told.lines.append(f"{_before(subject, ':')}{column} {_change(table, write.seen, write.value)}")
+            told.lines.append(f"{_before(subject, ':')}{column} {_change(table, column, write.seen, write.value)}")
 
 
 def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str, str]) -> None:
@@ -124,7 +124,7 @@ def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str,
             told.hidden += 1
         else:
             values = ", ".join(
-                f"{c} {text_of(insert.table, v)}" for c, v in sorted(insert.values.items()) if _says(c, v)
+                f"{c} {text_of(insert.table, c, v)}" for c, v in sorted(insert.values.items()) if _says(c, v)
             )
             told.lines.append(f"new in {insert.table}: {values or 'a row'}")
     told.lines += [f"{_name(own, 'entities', row)} is also called {', '.join(names)}" for row, names in called.items()]
@@ -154,7 +154,7 @@ def _silent(item: Item) -> str:
     return f"{counted(cells, 'cell')} that nobody reads"
 
 
-def _change(table: str, before: Value, after: Value) -> str:
+def _change(table: str, column: str, before: Value, after: Value) -> str:
     """Before → after; of a list only what comes and goes."""
     if isinstance(before, tuple) and isinstance(after, tuple):
         return f"{len(before):,} → {len(after):,}"
@@ -164,7 +164,7 @@ def _change(table: str, before: Value, after: Value) -> str:
     if isinstance(was, dict) and isinstance(now, dict):
         pairs = ([f"{k}={_plain(v)}" for k, v in sorted(d.items())] for d in (was, now))
         return _added_and_gone(*pairs)
-    return f"{instant(text_of(table, before))} → {instant(text_of(table, after))}"
+    return f"{instant(text_of(table, column, before))} → {instant(text_of(table, column, after))}"
 
 
 def _added_and_gone(was: Iterable[Any], now: Iterable[Any]) -> str:

@@ -1,7 +1,7 @@
 """What recall searches: the rows of a snapshot that can be found, each with its text.
 
 Live, active rows alone: entities (name, description, aliases), chunks (content, under the title of
-their document) and memories (their current version, under its subject). Facts,
+their document and the speaker of a message) and memories (their current version, under its subject). Facts,
 relationships and documents are reached through these and are not searched. Ranking belongs to the modules beside this one.
 """
 
@@ -72,11 +72,12 @@ def _entities(snapshot: Snapshot) -> _Part:
 
 
 def _chunks(snapshot: Snapshot) -> _Part:
-    rows = searched_table(snapshot, "chunks", ("id", "document_id", "content"))
+    rows = searched_table(snapshot, "chunks", ("id", "document_id", "content", "speaker"))
     documents = snapshot.table("documents")
     place = pc.index_in(rows["document_id"], value_set=documents["id"].combine_chunks())
     titles = documents["title"].take(place)
-    return rows["id"], _joined(titles, rows["content"]), titles
+    headings = pc.if_else(pc.is_valid(rows["speaker"]), _joined(titles, rows["speaker"]), titles)
+    return rows["id"], _joined(headings, rows["content"]), headings
 
 
 def _memories(snapshot: Snapshot) -> _Part:

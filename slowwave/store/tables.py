@@ -306,6 +306,7 @@ chunks = Table(
     Column("start_line", Integer),  # of the document's content, from 1
     Column("end_line", Integer),
     Column("content_hash", Text),  # SHA-256 of the text
+    Column("speaker", Text),  # the name of who sent a message; null for other passages
     schema="memory",
 )
 
@@ -538,7 +539,7 @@ vector_models = Table(
 )
 
 
-def _vectors(name: str, of: str) -> Table:
+def _vectors(name: str, of: str, *more: Column[Any]) -> Table:
     return Table(
         name,
         metadata,
@@ -546,12 +547,13 @@ def _vectors(name: str, of: str) -> Table:
         Column("model", Text, ForeignKey("memory.vector_models.model"), primary_key=True),
         _namespace(),
         Column("vector", Vector, nullable=False),
+        *more,
         schema="memory",
     )
 
 
 entity_vectors = _vectors("entity_vectors", "entities")
-chunk_vectors = _vectors("chunk_vectors", "chunks")
+chunk_vectors = _vectors("chunk_vectors", "chunks", Column("speaker", Text))  # the one in the text that was embedded
 memory_vectors = _vectors("memory_vectors", "memories")
 
 search_texts = Table(  # kept by triggers (migration 0012), read by slowwave.search

@@ -16,6 +16,9 @@ from slowwave.imports.mentions import MOST_TIES, MentionContext, entity_id, grow
 from slowwave.imports.messages import import_messages, read_messages
 from slowwave.imports.namespaces import namespace_id
 from slowwave.imports.rows import RowCheck, SkippedRow
+from slowwave.language.embedder import OfflineEmbedder
+from slowwave.search.request import SearchRequest
+from slowwave.search.search import search
 from slowwave.store import load
 
 DATA = Path(__file__).parents[2] / "../shared/data"
@@ -378,3 +381,47 @@ def test_a_key_that_is_given_twice_is_refused_with_its_line(store, embedder, tmp
         with pytest.raises(ImportRefused, match=r"line 2: the key '.*' is given twice"):
             import_messages(connection, file, embedder=embedder)
         assert connection.execute("SELECT count(*) FROM memory.memories").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("role", "speaker"), [("Jon", "Jon"), (" Jon ", "Jon"), ("user", None), ("Assistant", None), ("tool", None)]
+)
+def test_message_of_a_named_speaker_is_embedded_with_the_name(store, embedder, jsonl, role, speaker):
+    """J19: so is a later wording. Roles name no one. Vectors of memories stay without it: a name makes texts alike that are compared."""
+
+    def found() -> dict[str, tuple[object, ...]]:
+        rows = connection.execute(
+            """SELECT c.content, c.speaker, v.speaker, v.vector::text, m.vector::text FROM memory.chunks c
+            JOIN memory.chunk_vectors v ON v.id = c.id JOIN memory.memories o ON c.id = ANY (o.source_chunk_ids)
+            JOIN memory.memory_vectors m ON m.id = o.id WHERE c.invalidated_at IS NULL"""
+        ).fetchall()
+        return {text: tuple(rest) for text, *rest in rows}
+
+    def held(text: str) -> list[float]:
+        return embedder.embed([text])[0].tolist()
+
+    with store.connect("owner") as connection:
+        for text in ("The green one is mine.", "The red one is mine."):
+            import_messages(connection, jsonl(turn(text, id="a", role=role)), embedder=embedder)
+            [(content, (of_chunk, of_vector, chunk, memory))] = found().items()
+            assert (content, of_chunk, of_vector) == (text, speaker, speaker)
+            assert json.loads(chunk) == pytest.approx(held(f"{speaker}: {text}" if speaker else text))
+            assert json.loads(memory) == pytest.approx(held(text))
+
+
+def test_search_for_a_speaker_finds_messages_that_name_no_one(store, jsonl):
+    """J19: by words and by meaning. The text of a message rarely names who sent it."""
+    said = [
+        ("Ava", "I grow beans and peas."),
+        ("Jon", "I grow roses."),
+        ("Mia", "I grow herbs."),
+        ("Ole", "I grow figs."),
+    ]
+    rows = [turn(text, n, role=name, id=name) for n, (name, text) in enumerate(said)]
+    with store.connect("owner") as connection:
+        import_messages(connection, jsonl(*rows), embedder=OfflineEmbedder())
+    for name, text in said:
+        for mode in ("bm25", "vector", "hybrid"):
+            request = SearchRequest(query=f"What does {name} grow?", mode=mode, k=1)
+            first = search(store, "demo", request, embedder=OfflineEmbedder()).results[0]
+            assert (mode, first.snippet) == (mode, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -147,6 +148,40 @@ def test_reembed_after_a_plan_ended_works(store: Store, end: str) -> None:
             if end == "undone":
                 undo_run(store, run)
         assert reembed_namespace(connection, world.slug, Another()).model == "hash-16"
+
+
+@pytest.mark.parametrize("model", [HashEmbedder, Another])
+def test_reembed_renews_only_vectors_made_without_the_speaker_and_only_once(
+    store: Store, embedder: HashEmbedder, jsonl: Callable[..., Path], model: type[HashEmbedder]
+) -> None:
+    """J19: with the namespace's own model or with another; a stop in between loses none and repeats none."""
+    row = {"namespace": "demo", "created_at": "2026-03-01T09:00:00+00:00"}
+    said = [
+        row | {"role": role, "content": f"{role} eats {n}.", "id": str(n)}
+        for n, role in enumerate(["Jon", "Ava", "user"])
+    ]
+    with store.connect("owner") as connection:
+        import_messages(connection, jsonl(*said), embedder=embedder)
+        connection.execute(  # as it was before speakers were recorded
+            "UPDATE memory.chunk_vectors v SET speaker = NULL, vector = m.vector FROM memory.memory_vectors m "
+            "JOIN memory.memories o ON o.id = m.id WHERE v.id = ANY (o.source_chunk_ids)"
+        )
+        first = reembed_namespace(connection, "demo", model())
+        again = reembed_namespace(connection, "demo", model())
+        same = model is HashEmbedder
+        assert (first.with_speakers, first.made["chunk_vectors"]) == ((2, 2) if same else (0, 3))
+        assert (again.with_speakers, again.made) == (0, {})
+        if not same:  # going back renews what the first model holds
+            back = reembed_namespace(connection, "demo", HashEmbedder())
+            assert (back.with_speakers, back.made) == (2, {"chunk_vectors": 2})
+    rows = ask(
+        store,
+        "SELECT c.content, c.speaker, v.vector::text FROM memory.chunks c JOIN memory.chunk_vectors v ON v.id = c.id "
+        "WHERE v.model = 'hash-8'",
+    )
+    for content, speaker, vector in rows:
+        text = f"{speaker}: {content}" if speaker else str(content)
+        assert json.loads(str(vector)) == pytest.approx(embedder.embed([text])[0].tolist())
 
 
 def test_an_import_keeps_to_the_model_of_its_namespace(

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.language import Embed
+from slowwave.language.embedder import passage_text
 from slowwave.mutations.set_vector import set_vector
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
@@ -64,7 +65,7 @@ def reembed(inputs: Inputs) -> Proposal:
     active, chunks = active_memories(snapshot), snapshot.live("chunks")
     wanting = {
         "memory_vectors": _wanting(active["id"], active["text"], snapshot.vectors["memory_vectors"], inputs.focus),
-        "chunk_vectors": _wanting(chunks["id"], chunks["content"], snapshot.vectors["chunk_vectors"], inputs.focus),
+        "chunk_vectors": _wanting(chunks["id"], _passages(chunks), snapshot.vectors["chunk_vectors"], inputs.focus),
     }
     items: list[Item] = []
     misfit = 0
@@ -80,6 +81,15 @@ def reembed(inputs: Inputs) -> Proposal:
             fresh.update(zip(batch, matrix, strict=True))
         items += [Item(OPERATION, "embed", mutation) for mutation in set_vector(snapshot, table, fresh)]
     return Proposal(tuple(items), _report(inputs, wanting, misfit, len(items)))
+
+
+def _passages(chunks: pa.Table) -> pa.ChunkedArray:
+    """Return the texts (n) of which the vectors of chunks are made. A chunk without text keeps none, whoever its speaker is."""
+    if chunks["speaker"].null_count == len(chunks):
+        return chunks["content"]
+    pairs = zip(chunks["content"].to_pylist(), chunks["speaker"].to_pylist(), strict=True)
+    texts = [passage_text(content, speaker) if content and content.strip() else content for content, speaker in pairs]
+    return pa.chunked_array([pa.array(texts, pa.string())])
 
 
 def _wanting(ids: pa.ChunkedArray, texts: pa.ChunkedArray, vectors: Vectors, focus: frozenset[str] | None) -> _Wanting:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from slowwave.config.settings import Settings
+from slowwave.language.embedder import embedder_for
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.reembed import BATCH, reembed
+from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.connect import Store
@@ -134,3 +138,40 @@ def test_on_the_store_a_second_night_has_nothing_to_do(store: Store) -> None:
     assert again.state == "completed"
     slowwave.dream_undo("last", store=store)
     assert ask(store, "SELECT count(*) FROM memory.memory_vectors") == [(1,)]
+
+
+def test_passage_of_a_speaker_is_embedded_with_the_name_and_records_it(store: Store) -> None:
+    """J19: an applied item leaves the vector as an import would, so that `slowwave reembed` does not make it again; undo removes it."""
+    import slowwave
+
+    remember(
+        store,
+        "acme",
+        {"auto_approve": ["reembed"]},
+        documents=[{"id": "d", "title": "Talk"}],
+        chunks=[
+            {"id": name, "document_id": "d", "ordinal": n, "content": "The green one is mine.", "speaker": name or None}
+            for n, name in enumerate(["Jon", ""])
+        ],
+    )
+    assert slowwave.dream("acme", "apply", ops="reembed", store=store).run.counts["applied"] == 2
+    held = ask(
+        store, "SELECT c.speaker, v.speaker, v.vector::text FROM memory.chunk_vectors v JOIN memory.chunks c USING (id)"
+    )
+    assert {(of_chunk, of_vector) for of_chunk, of_vector, _ in held} == {("Jon", "Jon"), (None, None)}
+    for speaker, _, vector in held:
+        text = "The green one is mine." if speaker is None else "Jon: The green one is mine."
+        assert json.loads(str(vector)) == pytest.approx(embedder_for(Settings()).embed([text])[0].tolist(), abs=1e-6)
+    slowwave.dream_undo("last", store=store)
+    assert ask(store, "SELECT count(*) FROM memory.chunk_vectors") == [(0,)]
+
+
+def test_diff_of_a_passage_vector_shows_the_speaker() -> None:
+    """J19: an item that makes such a vector can be shown, sealed and read back."""
+    snapshot = make_snapshot(
+        chunks=[{"id": uid("c"), "content": "The green one is mine.", "speaker": "Jonathan"}],
+        vectors={"memory_vectors": Vectors(MODEL, pa.array([], pa.string()), np.empty((0, 2), np.float32))},
+    )
+    [item] = plan(snapshot).items
+    assert Item.from_json(item.to_json()) == item
+    assert [change.after for change in changes(item)] == ["speaker=Jonathan, vector=vector of 2 [0.000, 1.000, …]"]
