@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-reminders bench-screening bench-dates bench-answers bench-decisions bench-review bench-agents bench-stores chromium lock screenshots docs site clean
+.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-review bench-agents bench-stores chromium lock screenshots docs site clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave dev --prepare || true
@@ -104,6 +104,9 @@ bench-search: $(VENV)/.installed-dev ## how well and how fast searches find, bes
 
 bench-reminders: $(VENV)/.installed ## how often reminders return the page that answers, and nothing for prompts about other topics
 	$(BIN)/python -m benchmarks.reminders $(if $(DATA),--data $(DATA))
+
+bench-speakers: $(VENV)/.installed ## how often searches find a message by the name of its speaker
+	$(BIN)/python -m benchmarks.speakers $(if $(DATA),--data $(DATA))
 
 bench-screening: $(VENV)/.installed ## secrets and orders to models that are found, and what is taken for one; DIR=folder adds public sets
 	$(BIN)/python -m benchmarks.screening $(DIR)

@@ -1,0 +1,110 @@
+"""``python -m benchmarks.speakers [--data DIR]``: how often searches find a message by the name of its speaker.
+
+The conversations of ``memorybank`` are put into one namespace, twice: with the names of people as roles, and with the role `user`, which
+names no one, so that their messages are embedded and indexed without a speaker. The questions are those of ``speakers.toml``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+from rich.console import Console
+
+from benchmarks.nights import Remembering
+from benchmarks.report import Part, show
+from benchmarks.search import DATA, MODES, K
+from slowwave.config.settings import Settings
+from slowwave.imports.messages import import_messages
+from slowwave.language.embedder import Embedder, embedder_for
+from slowwave.search.request import SearchRequest
+from slowwave.search.search import search
+from slowwave.store import server
+from slowwave.store.connect import Store
+from slowwave.store.opening import open_store
+
+QUESTIONS: Final = Path(__file__).with_name("speakers.toml")
+TODAY: Final = date(2023, 5, 7)
+"""The day after the last turn."""
+
+_IDS: Final = """
+SELECT id::text, external_id FROM memory.chunks WHERE external_id IS NOT NULL
+UNION ALL SELECT id::text, external_id FROM memory.memories WHERE external_id IS NOT NULL
+"""
+
+
+def is_kept_back(key: str) -> bool:
+    """Whether a question belongs to the half by which nothing was chosen."""
+    return int(hashlib.sha256(key.encode()).hexdigest(), 16) % 2 == 1
+
+
+def load(
+    store: Store, slug: str, turns: Sequence[dict[str, Any]], home: Path, embedder: Embedder, *, named: bool
+) -> None:
+    """Import all conversations into one namespace; ``named`` says whether people are named as the speakers."""
+    file = home / f"{slug}.jsonl"
+    with file.open("w", encoding="utf-8") as out:
+        for turn in turns:
+            name = turn["namespace"].removeprefix("memorybank-").split("-")[0].capitalize()
+            role = name if named and turn["role"] == "user" else turn["role"]
+            out.write(json.dumps({**turn, "namespace": slug, "role": role}) + "\n")
+    with store.connect("owner") as connection:
+        import_messages(connection, file, embedder=embedder)
+
+
+def reciprocal_ranks(store: Store, slug: str, mode: str, embedder: Embedder) -> dict[str, float]:
+    """Return question → 1 / the rank of the turn that answers among the first ten, 0 if it is not there."""
+    with store.connect("owner") as connection:
+        turn_of = {str(id_): str(key) for id_, key in connection.execute(_IDS).fetchall()}
+    found: dict[str, float] = {}
+    for key, query in tomllib.loads(QUESTIONS.read_text())["questions"].items():
+        request = SearchRequest.model_validate({"query": query, "mode": mode, "k": K})
+        turns = [turn_of.get(r.id, "") for r in search(store, slug, request, embedder=embedder, today=TODAY).results]
+        person, day, number = key[:-10], key[-9:-4], key[-3:]
+        right = f"memorybank-{person}-2023-{day}-{number}"
+        found[key] = 1 / (turns.index(right) + 1) if right in turns else 0.0
+    return found
+
+
+def measured(store: Store, data: Path, home: Path, embedder: Embedder) -> list[list[str]]:
+    """Return rows of the table: speaker, mode, and recall and MRR of both halves."""
+    turns = [json.loads(line) for line in (data / "memorybank" / "messages.jsonl").read_text().splitlines()]
+    rows: list[list[str]] = []
+    for slug in ("without", "with"):
+        load(store, slug, turns, home, embedder, named=slug == "with")
+        for mode in MODES:
+            ranks = reciprocal_ranks(store, slug, mode, embedder)
+            halves = [[rank for key, rank in ranks.items() if is_kept_back(key) == kept] for kept in (False, True)]
+            cells = [f"{fmean(values):.3f}" for half in halves for values in ([rank > 0 for rank in half], half)]
+            rows.append([f"{slug} the speaker", mode, *cells])
+    return rows
+
+
+def main() -> None:
+    """Measure on an embedded server of its own, in a temporary home."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speakers", description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with memorybank")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="slowwave-bench-") as home:
+        os.environ["SLOWWAVE_HOME"] = home
+        os.environ.pop("SLOWWAVE_DATABASE_URL", None)
+        try:
+            rows = measured(open_store(), given.data, Path(home), Remembering(embedder_for(Settings())))
+        finally:
+            server.stop(Path(home))
+    header = ("messages", "mode", "Recall@10", "MRR", "Recall@10, kept back", "MRR, kept back")
+    says = f"{len(tomllib.loads(QUESTIONS.read_text())['questions'])} questions that name a person, in one namespace of all conversations."
+    show([Part("Messages found by their speakers", says, header, rows)], Console())
+
+
+if __name__ == "__main__":
+    main()
