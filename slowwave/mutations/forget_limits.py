@@ -21,7 +21,7 @@ RETIRED: Final = "retired"
 """The event of a claim that was forgotten."""
 
 ERASURES: Final = "erasures"
-"""The table of which each new row deletes the row that it names, for good (migration 0061)."""
+"""The table of which each new row deletes the row that it names, for good (migration 0052)."""
 
 ERASABLE: Final = frozenset(
     {"memories", "memory_versions", "promotions", "claim_events", "memory_facts", "entities", "entity_aliases"}

@@ -279,7 +279,7 @@ purges = Table(
     schema="memory",
 )
 
-erasures = Table(  # written by plans alone: its trigger deletes the rows that it names (migration 0061)
+erasures = Table(  # written by plans alone: its trigger deletes the rows that it names (migration 0052)
     "erasures",
     metadata,
     Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),

@@ -6,8 +6,8 @@ from typing import cast
 import psycopg
 from alembic import op
 
-revision = "0056"
-down_revision = "0051"
+revision = "0053"
+down_revision = "0052"
 
 
 def upgrade() -> None:
