@@ -8,7 +8,7 @@ from slowwave.store import migrate
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
 
-SCRIPT = Path(migrate.__file__).parent / "migrations" / "versions" / "0056_speakers.sql"
+SCRIPT = Path(migrate.__file__).parent / "migrations" / "versions" / "0053_speakers.sql"
 
 
 def test_upgrade_gives_imported_messages_their_speakers_and_other_passages_none(store: Store) -> None:
