@@ -34,6 +34,14 @@ _LED_IN: Final = re.compile(
 )
 _OWNER: Final = re.compile(r"([A-Z][\w-]*)['’]s? ([a-z]+)")
 _OWNED: Final = re.compile(r"['’]s?$")
+_RELEASE: Final = re.compile(r"v?(\d{1,5}\.\d{1,5})\.\d{1,6}")
+"""A version of three components ("4.2.1", "v550.54.14"), apart from the last; not "4.2", which is an amount, nor an address "10.0.0.1"."""
+
+_NUMBERED: Final = words_of(
+    "section clause chapter article paragraph figure table step task item requirement rule appendix release version build tag"
+)
+"""Nouns whose number is their name: each number is another one."""
+
 _YEAR: Final = re.compile(r"(?:19|20)\d\d(?:-\d\d)*")
 _PAST: Final = re.compile(r"[a-z]{3,}(?<!e)ed")
 _DID: Final = re.compile(
@@ -73,9 +81,20 @@ def are_of_others(one: str, other: str) -> bool:
     a, b = subject(one), subject(other)
     if a is None or b is None:
         return False
-    if a.marks != b.marks and ((a.marks and b.marks) or set(a.words).isdisjoint(b.words)):
+    marked = (a.marks and b.marks) or set(a.words).isdisjoint(b.words)
+    if a.marks != b.marks and marked and not _are_releases(a, b):
         return True
     return _is_exchanged(a.words, b.words)
+
+
+def _are_releases(one: ReadSubject, other: ReadSubject) -> bool:
+    """Return whether two subjects are the same but for the last component of a version: two releases of one driver, of which a device has
+    one at a time. A numbered section of a text is another section."""
+    mine, theirs = one.marks - other.marks, other.marks - one.marks
+    if one.words != other.words or not _NUMBERED.isdisjoint(one.words) or len(mine) != 1 or len(theirs) != 1:
+        return False
+    first, second = (_RELEASE.fullmatch(min(marks)) for marks in (mine, theirs))
+    return first is not None and second is not None and first[1] == second[1]
 
 
 def _is_exchanged(one: Sequence[str], other: Sequence[str]) -> bool:

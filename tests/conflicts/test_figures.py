@@ -29,6 +29,7 @@ def clash(*memories: dict[str, object]) -> list[Conflict]:
         ("Cache listens on port 6379.", "To reach the cache, connect to port 6380."),
         ("The grant application is due on 3 May.", "The grant application has to be in by 10 May."),
         ("Auth token ttl 1h", "Auth tokens expire after 15 minutes."),
+        ("Driver 4.2.1 is installed.", "Driver 4.2.2 is installed."),
         ("Balance on the joint account: €3,200.", "There's €1,870 on the joint account."),
         ("Balance today (2026-10-05): €3,200.", "The balance of the account is €1,870 today (2026-10-05)."),
     ],

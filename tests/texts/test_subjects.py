@@ -25,6 +25,12 @@ from slowwave.texts.subjects import are_of_others, are_other_cases
         ("Passwords have 8 characters.", "As of May, a password must have 14 characters.", False),
         ("Rosso's oil costs 8 euros.", "Rosso raised prices: the oil costs 9 euros.", False),
         ("3 people are in the team.", "4 people are in the team.", False),
+        ("Driver 4.2.1 is installed.", "Driver 4.2.2 is installed.", False),
+        ("NVIDIA driver 550.54.14 is installed.", "NVIDIA driver 550.54.15 is installed.", False),
+        ("Driver 4.2.1 is installed.", "Driver 5.0.1 is installed.", True),
+        ("Host 10.0.0.1 is up.", "Host 10.0.0.2 is up.", True),
+        ("Section 3.2.1 is done.", "Section 3.2.2 is done.", True),
+        ("Release 2.4.1 is in March.", "Release 2.4.2 is in April.", True),
         ("That server in the basement has 16 GB.", "With this week's upgrade the server is at 64 GB.", False),
     ],
 )
