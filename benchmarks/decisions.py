@@ -1,27 +1,34 @@
-"""``python -m benchmarks.decisions [DIR] [--half development]``: how often decisions without a question would be right, rule by rule.
+"""``python -m benchmarks.decisions [DIR] [--write]``: how often decisions without a question would be right, rule by rule.
 
 Each labelled set is split by a hash of its ids into a development half and a kept-back half; rules are written on the one and measured on
 the other. The notes of ``unseen/changed_facts*.toml`` were written without a look at the rules. A decision counts where the rule would
 change rows if it were allowed to decide alone. The figures of the kept-back half belong into ``slowwave.config.decides_alone``.
+
+Merges of equal texts are labelled mechanically: each sentence of ``contradictions_dev`` and of the users in ``memorybank`` is written again
+in other letters (``respell``), and a merge is right where all of its members are one sentence. The claims of ``contradictions_dev`` differ
+from each other in a word or a number, so that a wrong merge is near.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 from rich.console import Console
 
 from benchmarks import changed_facts, dates, trial
 from benchmarks.machine import commit
-from benchmarks.remembered import memory_id
+from benchmarks.remembered import given, given_facts, memory_id
 from benchmarks.report import Part, put, show
 from slowwave.config.decides_alone import PATTERNS, REQUIRED, lower_bound
 from slowwave.config.settings import Settings
@@ -29,15 +36,29 @@ from slowwave.conflicts.find import ended_statements, find_conflicts
 from slowwave.conflicts.policies import decide
 from slowwave.conflicts.sides import read_sides
 from slowwave.matching import match_entities
+from slowwave.matching.names import fold_all
+from slowwave.operations import Inputs
+from slowwave.operations.planners.dedupe_facts import dedupe_facts
+from slowwave.operations.planners.dedupe_memories import dedupe_memories
+from slowwave.operations.planners.normalize_schema import differing
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.texts.screening import screen
+from slowwave.texts.sentences import sentences
+from slowwave.texts.small_talk import is_small_talk
 
 Half = Literal["development", "kept back"]
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "decisions.md"
 MARKS: Final = ("<!-- decisions: begin -->", "<!-- decisions: end -->")
 _NOTES: Final = (changed_facts.PAIRS, changed_facts.MORE_PAIRS, changed_facts.PLAIN_PAIRS)
-_ENTITIES: Final = ("febrl1.csv",)
+_ENTITIES: Final = ("febrl1.csv", "historical_people_25k.csv.gz")
+_SMALL_TALK: Final = frozenset(("greeting", "goodbye", "thank_you"))
+"""The intents of clinc150 that are small talk by their definition."""
+
+_EXPANDED: Final = (
+    *(("don't", "do not"), ("doesn't", "does not"), ("isn't", "is not"), ("I'm", "I am"), ("it's", "it is")),
+    *(("can't", "cannot"), ("didn't", "did not"), ("I've", "I have"), ("wasn't", "was not")),
+)
 
 
 class Decided(NamedTuple):
@@ -80,9 +101,39 @@ def decisions(folder: Path | None = None) -> Iterator[Decided]:
         yield from _of_screening([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
     for path in sorted(folder.glob("dates_dev/*.jsonl")):
         yield from _of_dates(path)
+    for path in sorted(folder.glob("clusters_dev/clinc150*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            yield from _of_small_talk(list(csv.DictReader(file)))
+    for half in get_args(Half):
+        said = [s for s in {_letters(s): s for s in _sentences(folder)}.values() if half_of(s) == half]
+        yield from _of_equal_facts(said)
+        yield from _of_equal_memories(said, "semantic")
+        yield from _of_equal_memories(said, "event")
     for name in _ENTITIES:
         if (folder / "er" / name).exists():
             yield from _of_entities(folder / "er" / name)
+            yield from _of_names(folder / "er" / name)
+
+
+def respell(sentence: str) -> list[str]:
+    """Return other spellings of a sentence that leave its meaning: spaces and end mark, case of the first letter, decomposed accents, round
+    quotation marks, written-out contractions."""
+    spelled = [
+        sentence.rstrip(" .!").replace(" ", "  "),
+        sentence[:1].swapcase() + sentence[1:],
+        unicodedata.normalize("NFD", sentence),
+        sentence.replace("'", "’"),
+    ]
+    for short, long in _EXPANDED:
+        spelled.append(sentence.replace(short, long))
+    return [s for s in dict.fromkeys(spelled) if s != sentence]
+
+
+def mistype(sentence: str) -> str:
+    """Return a sentence with two neighbouring letters exchanged in the middle of its longest word of lower-case letters."""
+    word = max(re.findall(r"\b[a-z]{7,}\b", sentence), key=len, default="")
+    k = len(word) // 2
+    return sentence.replace(word, word[:k] + word[k + 1] + word[k] + word[k + 2 :], 1) if word else sentence
 
 
 def part(found: Iterable[Decided], half: Half) -> Part:
@@ -156,13 +207,79 @@ def _of_dates(path: Path) -> Iterator[Decided]:
             yield Decided("absolutize_dates", "relative date", f"{row.text}\n{row.reference}", right)
 
 
+def _of_small_talk(rows: Sequence[dict[str, str]]) -> Iterator[Decided]:
+    """Utterances that are small talk alone: right where the intent is."""
+    for row in rows:
+        if is_small_talk(row["text"]):
+            yield Decided("archive_small_talk", "small talk alone", row["id"], row["cluster"] in _SMALL_TALK)
+
+
+def _sentences(folder: Path) -> Iterator[str]:
+    """Single sentences: the claims of pairs with minimal edits, and the sentences of users."""
+    for path in sorted(folder.glob("contradictions_dev/*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            yield from (row["a"], row["b"])
+    messages = folder / "memorybank" / "messages.jsonl"
+    for line in messages.read_text(encoding="utf-8").splitlines() if messages.exists() else ():
+        row = json.loads(line)
+        if row["role"] == "user":
+            yield from sentences(row["content"])
+
+
+def _letters(sentence: str) -> str:
+    """Return the letters and digits of a sentence: "Okay." and "okay!" are one sentence already."""
+    return "".join(filter(str.isalnum, sentence.casefold()))
+
+
+def _of_equal_facts(said: Sequence[str]) -> Iterator[Decided]:
+    """Facts of one subject with every sentence in each spelling."""
+    spelled = [(s, k) for k, sentence in enumerate(said) for s in (sentence, sentence, *respell(sentence))]
+    snapshot = given_facts([s for s, _ in spelled])
+    for item in dedupe_facts(Inputs(snapshot, {}, Settings())).items:
+        of = {spelled[int(id_[-12:])][1] for id_ in item.mutation.row_ids()}
+        yield Decided("dedupe_facts", "equal words", said[min(of)], len(of) == 1)
+
+
+def _of_equal_memories(said: Sequence[str], kind: str) -> Iterator[Decided]:
+    """Memories of one kind with every sentence in each spelling, or with a slip of the finger."""
+    pairs = [(sentence, [sentence, *respell(sentence)]) for sentence in said]
+    for spelled in (pairs, [(s, [t]) for s in said if (t := mistype(s)) != s]):
+        texts = [(s, k) for k, (sentence, others) in enumerate(spelled) for s in (sentence, *others)]
+        snapshot = given([s for s, _ in texts])
+        memories = snapshot.table("memories")
+        at = memories.schema.get_field_index("kind")
+        memories = memories.set_column(
+            at, memories.schema.field(at), pa.repeat(kind, len(memories)).cast(memories.schema.field(at).type)
+        )
+        snapshot = replace(snapshot, tables={**snapshot.tables, "memories": memories})
+        for item in dedupe_memories(Inputs(snapshot, {}, Settings())).items:
+            of = {texts[int(id_[-12:])][1] for id_ in item.mutation.row_ids()}
+            yield Decided("dedupe_memories", str(item.evidence["pattern"]), spelled[min(of)][0], len(of) == 1)
+
+
+def _of_names(path: Path) -> Iterator[Decided]:
+    """Entities of one folded name without a differing attribute, as a rename of their types would merge them."""
+    table, gold = trial.read(path)
+    groups: dict[str, list[tuple[dict[str, object], str]]] = {}
+    names = fold_all(table["name"].combine_chunks()).to_pylist()
+    for name, attributes, cluster in zip(names, table["attributes"].to_pylist(), gold, strict=True):
+        groups.setdefault(name, []).append((json.loads(attributes), cluster))
+    for name, rows in groups.items():
+        if name and len(rows) > 1 and not differing([attributes for attributes, _ in rows]):
+            right = len({cluster for _, cluster in rows}) == 1
+            yield Decided("normalize_schema", "one name after the rename", f"{path.name} {rows[0][1]}", right)
+
+
 def _of_entities(path: Path) -> Iterator[Decided]:
     """Pairs of entities that merge by a link of their own: right where both are one by the gold. Halves are matched together."""
     table, gold = trial.read(path)
     cluster = dict(zip(table["id"].to_pylist(), gold, strict=True))
     for links in match_entities(table, Settings()).merge_links:
         for a, b in links:
-            yield Decided("dedupe_entities", "merge", f"{path.name} {cluster[a]}", cluster[a] == cluster[b])
+            yield Decided(
+                "dedupe_entities", "names and attributes", f"{path.name} {cluster[a]}", cluster[a] == cluster[b]
+            )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ a thousand a key. Vectors have the moments of a real model's; what is said again
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -144,6 +145,20 @@ def given(
         vectors={name: Vectors.empty(embedder.model) for name in VECTORS}
         | {"memory_vectors": Vectors(embedder.model, memory_ids, embedder.embed(list(texts)))},
     )
+
+
+def given_facts(objects: Sequence[str]) -> Snapshot:
+    """Return a snapshot with a fact for each object, all of one subject and predicate; the k-th has the id ``memory_id(k)``."""
+    snapshot, size = given([]), len(objects)
+    columns = {
+        "id": pa.array([memory_id(k) for k in range(size)]),
+        "subject": pa.repeat("the notebook", size),
+        "predicate": pa.repeat("states", size),
+        "object": pa.array(list(objects)),
+        "recorded_at": instants(snapshot.taken_at, np.full(size, 60)),
+    }
+    facts = _table(SNAPSHOT_TABLES["memory_facts"], size, columns)
+    return replace(snapshot, tables={**snapshot.tables, "memory_facts": facts})
 
 
 def memory_id(k: int) -> str:

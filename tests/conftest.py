@@ -75,8 +75,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def every_rule_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every rule about conflicts decide without a question, as if all of them were measured well enough."""
-    for module in ("slowwave.conflicts.policies", "slowwave.operations.planners.mark_ended_statements"):
+    """Let every pattern decide without a question, as if all of them were measured well enough."""
+    for module in (
+        "slowwave.conflicts.policies",
+        "slowwave.operations.planners.mark_ended_statements",
+        "slowwave.plans.items",
+    ):
         monkeypatch.setattr(f"{module}.decides_alone", lambda *_: True)
 
 

@@ -47,6 +47,9 @@ from tests.snapshots import make_inputs, uid
 from tests.toy import CLUSTER, FULL, key, memories, toy
 from tests.worlds import World, assert_same
 
+pytestmark = pytest.mark.usefixtures("every_rule_decides")
+"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+
 REFLECTION = (
     *("redact_or_quarantine", "accept_external_edits", "resolve_conflicts", "dedupe_memories", "consolidate_clusters"),
     *("decay_transition", "absolutize_dates", "archive_stale", "promote_memories", "backfill_tags", "reembed"),

@@ -84,8 +84,9 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> Decision:
             decision, sure=False, why=f"{decision.why} But both may be true: the rule that found them is often wrong."
         )
     chosen = slight or (used == policy and policy != _DEFAULT)
-    if decision.sure and not chosen and not decides_alone(OPERATION, conflict.pattern):
-        return replace(decision, sure=False, why=f"{decision.why} {why_asked(OPERATION, conflict.pattern)}")
+    pattern = "policy of the namespace" if chosen else conflict.pattern
+    if decision.sure and not decides_alone(OPERATION, pattern):
+        return replace(decision, sure=False, why=f"{decision.why} {why_asked(OPERATION, pattern)}")
     return decision
 
 

@@ -10,9 +10,10 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Final
 
+from slowwave.config.decides_alone import decides_alone, why_asked
 from slowwave.mutations.cells import (
     TOLD,
     VERSION,
@@ -239,3 +240,11 @@ class Item:
             tokens=int(str(value.get("tokens", 0))),
             probability=float(str(value.get("probability", 1.0))),
         )
+
+
+def ask_unless_measured(item: Item, pattern: str) -> Item:
+    """Return the item as a question, with the reason, unless its pattern may decide alone (``slowwave.config.decides_alone``)."""
+    if item.decision == "review" or decides_alone(item.operation, pattern):
+        return item
+    evidence = {**item.evidence, "reason": why_asked(item.operation, pattern)}
+    return replace(item, decision="review", risk="high", evidence=evidence)

@@ -117,6 +117,10 @@ def _asked(item: Item) -> tuple[Code, str]:
         return "delete", "May these rows be deleted?"
     if "quarantined" in states:
         return "secret", "Should this leave recall?"
+    if "archived" in states:
+        return "change", "May this leave recall? It stays in the store."
+    if mutation.kind == "write_claims":
+        return "change", "May the new statement end the earlier one?"
     if any(i.values.get("reason") == REDACTION for i in mutation.inserts):
         return "secret", "Should the marked passages leave recall? The rest of the text stays."
     gone = evidence.get("lost")  # a deep pass notes itself what its text leaves out

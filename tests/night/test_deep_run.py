@@ -30,6 +30,9 @@ from tests.deep.worlds import SAID, SESSION, SLUG, entry, runs, world
 from tests.memories import ask, behind_triggers
 from tests.waiting import until
 
+pytestmark = pytest.mark.usefixtures("every_rule_decides")
+"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+
 FERRY, CRANE = "memories/ferry.md", "memories/crane.md"
 
 DROP: Played = [("edit", {"file": FERRY, "old": entry("pier again"), "new": ""})]

@@ -15,6 +15,9 @@ from slowwave.store.connect import Store
 from tests.memories import ago, recalls_of_nothing, remember
 from tests.toy import memories, toy
 
+pytestmark = pytest.mark.usefixtures("every_rule_decides")
+"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+
 SAID = (
     ("Mara Olsen lives in Oslo.", 60),
     ("Mara Olsen rang from Oslo.", 58),

@@ -8,6 +8,8 @@ A memory was rewritten when its attribute ``dreamed_at`` is text and ``dreamed_p
 instant at which its version was recorded, so that the same plan comes of the same memory. At most ``reembed.max_per_night``
 memories a night, in id order: a memory whose vector was not renewed is not marked. Linear in the memories, and in the texts of those
 it is about.
+
+Marks and vectors are all that it writes, so it decides without a measurement (``slowwave.config.decides_alone``).
 """
 
 from __future__ import annotations

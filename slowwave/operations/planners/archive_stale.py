@@ -23,7 +23,7 @@ from slowwave.mutations.cells import Value
 from slowwave.mutations.set_columns import set_columns
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import open_conflicts, rejected_subjects
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.rows.exemptions import RESTS_ON
@@ -169,7 +169,8 @@ def _items(snapshot: Snapshot, found: RelevanceScores, rows: list[int], settings
             "relevance": round(float(found.relevance[row]), 4),
             "stands_for": stands_for,
         }
-        items.append(Item(OPERATION, "archive", mutation, evidence, risk="medium" if stands_for else "low"))
+        item = Item(OPERATION, "archive", mutation, evidence, risk="medium" if stands_for else "low")
+        items.append(ask_unless_measured(item, "limits of the settings"))
     return items
 
 

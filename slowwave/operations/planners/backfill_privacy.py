@@ -3,6 +3,8 @@
 A class tells search and wake whom a memory is for: a wake block tells none that has one, active memory none that its profile leaves out.
 Words alone say nothing about whose data they are, so the operation is off until somebody wants it. A class that a memory has is never
 changed, "none" least of all. The item rests on the version that it was read from. Cost: a pass over the texts.
+
+It adds a class where there is none and retires nothing, so it decides without a measurement (``slowwave.config.decides_alone``).
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Complete the tags of active memories by the concepts of their subject and text (
 With the scope ``promoted`` for those of the long-term ring, those whose promotion stands, and those that would be promoted
 tonight; with ``all`` for every one. A text that holds a secret gives no tags. The item rests on the subject and the version that
 it was read from, and on the memory's being active. Cost: a pass over the memories and two over each text in scope.
+
+It adds tags and retires nothing, so it decides without a measurement (``slowwave.config.decides_alone``).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from slowwave.mutations.rows import rows_by_id
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import rejected_subjects
 from slowwave.pages.subject_statements import subject_statements
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
 from slowwave.reports.model import Finding, Report
 
@@ -170,5 +170,5 @@ def _items(inputs: Inputs, planned: Sequence[tuple[PageDraft, Mutation]]) -> lis
             sources=draft.claims[:_SOURCES],
         )
         if item.subject() not in refused:
-            items.append(item)
+            items.append(ask_unless_measured(item, "generated page"))
     return items

@@ -43,12 +43,13 @@ from slowwave.operations.planners.community_text import (
     written,
 )
 from slowwave.operations.planners.rejections import open_conflicts, rejected_subjects
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 from slowwave.snapshots.snapshot import Snapshot
 
 OPERATION: Final = "community_summaries"
+_PATTERN: Final = "generated summary"
 
 DEPTH: Final = 1
 """Summaries of entities; those of another depth, which summarise summaries, are left alone."""
@@ -293,23 +294,26 @@ def _items(snapshot: Snapshot, made: _Summaries) -> list[Item]:
         [Summary(g.ids, payload(w, member_hash(g.ids)), w.cited(), g.replaced, DEPTH) for g, _, w in made.summaries],
     )
     return [
-        Item(
-            OPERATION,
-            "replace" if group.replaced else "summarise",
-            mutation,
-            evidence={
-                "members": len(group.ids),
-                "shown": [m.name for m in community.members],
-                "text": summary.text,
-                "writer": summary.writer,
-                "claims": len(summary.claims),
-                "claims_dropped": summary.dropped,
-                "problem": summary.problem,
-                "replaces": list(group.replaced),
-            },
-            risk="low" if summary.writer == EXTRACTIVE else "medium",
-            sources=summary.cited(),
-            tokens=summary.tokens,
+        ask_unless_measured(
+            Item(
+                OPERATION,
+                "replace" if group.replaced else "summarise",
+                mutation,
+                evidence={
+                    "members": len(group.ids),
+                    "shown": [m.name for m in community.members],
+                    "text": summary.text,
+                    "writer": summary.writer,
+                    "claims": len(summary.claims),
+                    "claims_dropped": summary.dropped,
+                    "problem": summary.problem,
+                    "replaces": list(group.replaced),
+                },
+                risk="low" if summary.writer == EXTRACTIVE else "medium",
+                sources=summary.cited(),
+                tokens=summary.tokens,
+            ),
+            _PATTERN,
         )
         for (group, community, summary), mutation in zip(made.summaries, mutations, strict=True)
     ]
@@ -320,7 +324,10 @@ def _ends(snapshot: Snapshot, ids: Sequence[str]) -> list[Item]:
         "No community of tonight has at least half of its members in common with it, or another summary is of the same."
     )
     mutations = insert_summary(snapshot, [Summary(replaced=(id_,)) for id_ in ids])
-    return [Item(OPERATION, "end", mutation, evidence={"reason": reason}) for mutation in mutations]
+    return [
+        ask_unless_measured(Item(OPERATION, "end", mutation, evidence={"reason": reason}), _PATTERN)
+        for mutation in mutations
+    ]
 
 
 def member_hash(ids: Sequence[str]) -> str:

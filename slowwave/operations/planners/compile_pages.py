@@ -15,7 +15,7 @@ from slowwave.pages.blocks import is_page
 from slowwave.pages.diary import dream_diary
 from slowwave.pages.index import memory_index
 from slowwave.pages.page import DREAMS, Rendered
-from slowwave.plans.items import FOLLOWS, Item
+from slowwave.plans.items import FOLLOWS, Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Finding, Report
 
@@ -48,7 +48,8 @@ def compile_pages(inputs: Inputs) -> Proposal:
         elif page.input_hash != seen and (page.body or body):
             (mutation,) = render_pages(snapshot, [Page(page.path, page.title, page.body, page.input_hash)])
             decision = FOLLOWS if page.path == DREAMS else "render"
-            items.append(Item("compile_pages", decision, mutation, _evidence(page, body), sources=page.sources))
+            item = Item("compile_pages", decision, mutation, _evidence(page, body), sources=page.sources)
+            items.append(ask_unless_measured(item, "generated page"))
     index, diary = rendered
     return Proposal(
         tuple(items),

@@ -17,6 +17,8 @@ may become part of another one after ``cooldown_days``, with as many new memorie
 
 Time: that of ``consolidation_pairs``, which is linear beyond some thousand memories of a block, of finding what contradicts, and linear in
 the texts of the clusters that are worded.
+
+A summary replaces the words of its members in recall, so it is a question (``slowwave.config.decides_alone``).
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ _SHOWN: Final = 10
     compares=MEMORIES,
 )
 def consolidate_clusters(inputs: Inputs) -> Proposal:
-    """Memories that lie close are summarized by one shorter text; they leave recall for it and stay linked to it.
+    """Memories that lie close are summarized by one shorter text; once a person agrees they leave recall for it and stay linked to it.
 
     A summary stands for those whose numbers, dates, names and negations it all keeps; the others stay what they are. Its sentences
     are taken from the sources, or written by `SLOWWAVE_CONSOLIDATION_MODEL` and held against them.

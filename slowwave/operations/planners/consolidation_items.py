@@ -19,7 +19,7 @@ from slowwave.operations import Inputs
 from slowwave.operations.planners.attempts import EXTRACTIVE
 from slowwave.operations.planners.consolidation_pool import ALIKE, SUMMARY, Fields, Floats, Pool
 from slowwave.operations.planners.summary_text import SummaryText
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.rows.memories import WEIGHTS, attributes
 from slowwave.texts.quotation import quote
 
@@ -67,15 +67,18 @@ def summary_items(inputs: Inputs, operation: str, pool: Pool, summaries: Sequenc
         ],
     )
     return [
-        Item(
-            operation,
-            "summarise",
-            mutation,
-            evidence=_evidence(pool, s, rows, c),
-            risk="low" if s.written.writer == EXTRACTIVE else "medium",
-            sources=tuple(sorted(r["id"] for r in rows)),
-            tokens=s.written.tokens,
-            probability=round(float(min(1.0, c.min())), 4),
+        ask_unless_measured(
+            Item(
+                operation,
+                "summarise",
+                mutation,
+                evidence=_evidence(pool, s, rows, c),
+                risk="low" if s.written.writer == EXTRACTIVE else "medium",
+                sources=tuple(sorted(r["id"] for r in rows)),
+                tokens=s.written.tokens,
+                probability=round(float(min(1.0, c.min())), 4),
+            ),
+            "summary",
         )
         for s, rows, c, mutation in zip(summaries, members, close, mutations, strict=True)
     ]

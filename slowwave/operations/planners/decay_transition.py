@@ -38,7 +38,7 @@ from slowwave.operations.planners.archive_stale import leaving
 from slowwave.operations.planners.attempts import EXTRACTIVE
 from slowwave.operations.planners.rejections import rejected_subjects
 from slowwave.operations.planners.summary_text import SummaryText, Writing
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
 from slowwave.rows.asked import questions_of
@@ -81,7 +81,7 @@ def decay_transition(inputs: Inputs) -> Proposal:
     Every stage's text is a version, and the older ones stay. Memories that are often read or confirmed take longer, failed ones less;
     pinned ones, shocks, procedures and instructions (memory blocks, personas, lists of rules) do not decay. What answered past recalls is
     kept first; lists are shortened by whole items, and what cannot be said well in so few words stays as it is. What `archive_stale` takes
-    in the same night is left to it. The evidence names what a shorter text no longer says.
+    in the same night is left to it. A shorter text is a question, whose evidence names what it no longer says.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
@@ -102,7 +102,8 @@ def decay_transition(inputs: Inputs) -> Proposal:
     items = [*_versions(inputs, steps, shorter), *_forgotten(inputs, steps)]
     refused = rejected_subjects(snapshot, OPERATION)
     proposed = [i for i in items if not refused or i.subject() not in refused]
-    decisions = [i.decision for i in proposed]
+    shortened = [i for i in proposed if "text" in i.evidence]
+    forgotten = sum(i.evidence["to"] == STAGES[-1] for i in proposed)
     numbers: dict[str, int | float] = {
         "live memories": len(memories),
         **{name: int(mask.sum()) for name, mask in exemptions(memories, settings).items()},
@@ -111,9 +112,10 @@ def decay_transition(inputs: Inputs) -> Proposal:
         **{f"{stage} due": int((plan.stage[due] == n).sum()) for n, stage in enumerate(STAGES[:-1])},
         **({_LEAVING: int((due & ~mine).sum())} if archived else {}),
         "no writer at hand": sum(s.to != STAGES[-1] and s.id not in shorter for s in steps) if absent else 0,
-        "shortened": decisions.count("shorten"),
-        "short enough": decisions.count("advance"),
-        "archived": decisions.count("forget"),
+        "shortened": len(shortened),
+        "asked": sum(i.decision == "review" for i in proposed),
+        "short enough": len(proposed) - len(shortened) - forgotten,
+        "archived": forgotten,
         "could not be shortened": sum(bool(i.evidence.get("too_long")) for i in proposed),
         "that drop a specific": sum(bool(i.evidence.get("drops")) for i in proposed),
         "tokens saved": sum(_saved(i) for i in proposed),
@@ -230,7 +232,8 @@ def _item(step: _Step, mutation: Mutation, shorter: SummaryText | None, settings
     if shorter is None:
         if step.too_long(settings):
             evidence["too_long"] = "It cannot be said well in so few words, so its text stays."
-        return Item(OPERATION, "advance", mutation, evidence=evidence, sources=(step.id,))
+        item = Item(OPERATION, "advance", mutation, evidence=evidence, sources=(step.id,))
+        return ask_unless_measured(item, "stage with the same text")
     drops = list(shorter.missing)
     evidence |= {
         "text": shorter.text,
@@ -240,7 +243,7 @@ def _item(step: _Step, mutation: Mutation, shorter: SummaryText | None, settings
         "problem": shorter.problem,
     }
     low = not drops and shorter.writer == EXTRACTIVE
-    return Item(
+    item = Item(
         OPERATION,
         "shorten",
         mutation,
@@ -249,6 +252,7 @@ def _item(step: _Step, mutation: Mutation, shorter: SummaryText | None, settings
         sources=(step.id,),
         tokens=shorter.tokens,
     )
+    return ask_unless_measured(item, "shorter text")
 
 
 def _saved(item: Item) -> int:
@@ -260,20 +264,23 @@ def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
     values: dict[str, dict[str, Value]] = {id_: {"stage": STAGES[-1], "state": "archived"} for id_ in last}
     mutations = set_columns(inputs.snapshot, "set_state", "memories", values, _RESTS_ON) if values else []
     return [
-        Item(
-            OPERATION,
-            "forget",
-            mutation,
-            evidence={
-                "from": last[mutation.rows[0].id].stage,
-                "to": STAGES[-1],
-                "due": last[mutation.rows[0].id].due.isoformat(),
-                "names": [quote(last[mutation.rows[0].id].text, _QUOTED)],
-                "tokens_before": count(last[mutation.rows[0].id].text),
-                "tokens_after": 0,
-            },
-            risk="medium",
-            sources=(mutation.rows[0].id,),
+        ask_unless_measured(
+            Item(
+                OPERATION,
+                "forget",
+                mutation,
+                evidence={
+                    "from": last[mutation.rows[0].id].stage,
+                    "to": STAGES[-1],
+                    "due": last[mutation.rows[0].id].due.isoformat(),
+                    "names": [quote(last[mutation.rows[0].id].text, _QUOTED)],
+                    "tokens_before": count(last[mutation.rows[0].id].text),
+                    "tokens_after": 0,
+                },
+                risk="medium",
+                sources=(mutation.rows[0].id,),
+            ),
+            "last stage over",
         )
         for mutation in mutations
     ]
@@ -282,7 +289,7 @@ def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
 def _headline(numbers: Mapping[str, int | float]) -> str:
     return (
         f"{numbers['due']:,} of {numbers['live memories']:,} live memories are due for their next stage: {numbers['shortened']:,} are "
-        f"shortened, {numbers['short enough']:,} are short enough, {numbers['archived']:,} are archived"
+        f"shortened if a person agrees, {numbers['short enough']:,} are short enough, {numbers['archived']:,} are archived"
         + (f", {numbers[_LEAVING]:,} are archived by {ARCHIVE} instead" if _LEAVING in numbers else "")
         + f"; {numbers['tokens saved']:,} tokens are saved."
     )

@@ -47,7 +47,7 @@ from slowwave.operations.planners.entity_groups import (
 )
 from slowwave.operations.planners.labels import labelled_pairs
 from slowwave.operations.planners.rejections import open_conflicts, rejected_pairs, rejected_subjects
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_ENTITIES, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.reports.plot import Bars
@@ -119,15 +119,18 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
         Merge(g.keep, g.absorb, vector, _named_type(g, rows)) for g, (_, vector) in zip(groups, decisions, strict=True)
     ]
     items = [
-        Item(
-            OPERATION,
-            group.decision,
-            mutation,
-            evidence=evidence_of(group, rows, decision),
-            risk=risk_of(group, decision),
-            sources=sources_of(group.ids, rows, live_chunks),
-            tokens=group.verdict.tokens if group.verdict else 0,
-            probability=group.pairs[-1].probability,
+        ask_unless_measured(
+            Item(
+                OPERATION,
+                group.decision,
+                mutation,
+                evidence=evidence_of(group, rows, decision),
+                risk=risk_of(group, decision),
+                sources=sources_of(group.ids, rows, live_chunks),
+                tokens=group.verdict.tokens if group.verdict else 0,
+                probability=group.pairs[-1].probability,
+            ),
+            "two judges" if group.verdict else "names and attributes",
         )
         for group, mutation, (decision, _) in zip(groups, merge_rows(snapshot, merges), decisions, strict=True)
     ]

@@ -26,7 +26,7 @@ from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 from slowwave.rows.facts import SAYS, current_facts, live_facts, recorded_facts, topics
@@ -71,7 +71,10 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
     mutations = merge_facts(snapshot, [Alike(m[0]["id"], tuple(r["id"] for r in m[1:])) for m in merges])
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     items = [
-        Item(OPERATION, "merge", mutation, evidence=_evidence(rows), sources=_sources(rows, live_chunks))
+        ask_unless_measured(
+            Item(OPERATION, "merge", mutation, evidence=_evidence(rows), sources=_sources(rows, live_chunks)),
+            "equal words",
+        )
         for rows, mutation in zip(merges, mutations, strict=True)
     ]
     proposed = tuple(i for i in items if not refused or i.subject() not in refused)

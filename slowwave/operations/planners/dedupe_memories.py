@@ -35,7 +35,7 @@ from slowwave.operations.coverage import MEMORIES
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.planners.memory_pairs import DAY, Floats, Ints, Pairs, at_any_time, within_window
 from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.probes.merges import chain, merged_into
 from slowwave.reports.model import Report
@@ -49,12 +49,17 @@ from slowwave.texts.keys import keys
 from slowwave.texts.quotation import quote
 from slowwave.texts.sameness import WordsInUse, sameness
 from slowwave.texts.specifics import specifics
+from slowwave.texts.standard_forms import standard_form
+from slowwave.texts.tokens import normalise_name
 
 OPERATION: Final = "dedupe_memories"
 _EVENT: Final = "event"
 _SOURCES: Final = 10
 _QUOTED: Final = 200  # characters
 _READ: Final = 16_384
+_PATTERNS: Final = ("equal texts", "equal words", "event that says more")
+"""The evidence for a merge, the strongest first: one text but for case, spaces, marks and contractions; the same words in another form,
+or mistyped; an event of which one text says more."""
 
 _LEFT_OUT: Final = (
     "pairs that a rejection or conflict forbids",
@@ -126,14 +131,17 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     mutations = merge_memories(snapshot, [Alike(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges])
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     items = [
-        Item(
-            OPERATION,
-            "merge",
-            mutation,
-            evidence=_evidence(cluster),
-            risk="low" if len({r["text"] for r in cluster.rows}) == 1 else "medium",
-            sources=_sources(cluster.rows, live_chunks),
-            probability=round(min(1.0, *cluster.cosines), 4),
+        ask_unless_measured(
+            Item(
+                OPERATION,
+                "merge",
+                mutation,
+                evidence=_evidence(cluster),
+                risk="low" if len({r["text"] for r in cluster.rows}) == 1 else "medium",
+                sources=_sources(cluster.rows, live_chunks),
+                probability=round(min(1.0, *cluster.cosines), 4),
+            ),
+            cluster.pattern,
         )
         for cluster, mutation in zip(merges, mutations, strict=True)
     ]
@@ -158,11 +166,13 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """``rows`` with their texts, the survivor first; ``cosines`` of the others with it."""
+    """``rows`` with their texts, the survivor first; ``cosines`` of the others with it. ``pattern`` names the weakest evidence that
+    joined them, under which it is measured (``slowwave.config.decides_alone``)."""
 
     rule: KindRule
     rows: tuple[_Fields, ...]
     cosines: tuple[float, ...]
+    pattern: str
 
 
 def _with_content(inputs: Inputs, numbers: dict[str, int]) -> pa.Table:
@@ -323,6 +333,7 @@ def _grown(
         taken[keep] = True
         members: list[int] = [keep]
         near: list[float] = []
+        weakest = _PATTERNS[0]
         first, last, texts = int(records.first[keep]), int(records.last[keep]), set(records.lineage[keep])
         for c, other in sorted(partners.get(keep, ()), key=lambda p: (-p[0], rank[p[1]])):
             if taken[other]:
@@ -338,24 +349,25 @@ def _grown(
                 left_out["pairs that a rejection or conflict forbids"] += 1
             elif any(differ(a, b) for b in records.lineage[other] for a in texts):
                 left_out["pairs differing in specifics"] += 1
-            elif not covers(records.rows[keep]["meant"], records.rows[other]["meant"]):
+            elif not (how := covers(records.rows[keep]["meant"], records.rows[other]["meant"])):
                 left_out["pairs that do not tell the same"] += 1
             else:
                 taken[other] = True
                 members.append(other)
                 near.append(c)
+                weakest = max(weakest, how, key=_PATTERNS.index)
                 first, last = begins, ends
                 texts.update(records.lineage[other])
         if near:
-            found.append(_Cluster(rule, tuple(records.rows[m] for m in members), tuple(near)))
+            found.append(_Cluster(rule, tuple(records.rows[m] for m in members), tuple(near), weakest))
     for name, n in left_out.items():
         numbers[name] = numbers.get(name, 0) + n
     return found
 
 
-def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], bool], Callable[[str, str], bool]]:
-    """Whether two texts contradict each other, or differ in a specific, or only one of them denies something; and whether they tell the
-    same."""
+def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], bool], Callable[[str, str], str]]:
+    """Return two tests of two texts: whether they contradict each other, differ in a specific, or only one of them denies something; and
+    the pattern of ``_PATTERNS`` by which they tell the same, empty if they do not."""
     read = lru_cache(_READ)(specifics)
 
     @lru_cache(_READ)
@@ -369,13 +381,16 @@ def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], boo
         return (found is not None and found.degree == "conflict") or find([(a, b)])[0] is not None
 
     @lru_cache(_READ)
-    def covers(a: str, b: str) -> bool:
+    def covers(a: str, b: str) -> str:
         found = sameness(a, b, known=words)
-        return found.decision == "same" or (loose and found.more)
+        if found.decision == "same":
+            equal = normalise_name(standard_form(a)) == normalise_name(standard_form(b))
+            return "equal texts" if equal else "equal words"
+        return "event that says more" if loose and found.more else ""
 
     return (
         lambda a, b: a != b and differ(min(a, b), max(a, b)),
-        lambda a, b: a == b or covers(min(a, b), max(a, b)),
+        lambda a, b: "equal texts" if a == b else covers(min(a, b), max(a, b)),
     )
 
 
@@ -392,6 +407,7 @@ def _evidence(cluster: _Cluster) -> dict[str, object]:
         "kind": rows[0]["kind"],
         "subject": rows[0]["subject"],
         **_code_points(rows),
+        "pattern": cluster.pattern,
         "cosine": [round(c, 4) for _, c in near],
         "threshold": cluster.rule.threshold,
         "window_days": cluster.rule.window_days,

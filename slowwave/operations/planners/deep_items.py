@@ -24,7 +24,7 @@ from slowwave.mutations.render_page import Page, render_pages
 from slowwave.operations import Inputs
 from slowwave.pages.lines import LINE, flat, hook, source
 from slowwave.pages.page import MEMORY, body_of, fits
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.rows.memories import active_memories
 from slowwave.texts.frontmatter import UnreadableFile, body, frontmatter
 from slowwave.texts.grounding import ungrounded
@@ -139,9 +139,8 @@ def pages(inputs: Inputs, judged: PassItems) -> None:
             **{"removed": "\n".join(_only(change.was, change.says))[:QUOTED]},
             **({"lost": list(gone)} if gone else {}),
         }
-        judged.items.append(
-            Item(OPERATION, "review" if gone else "write", mutation, evidence, "high" if gone else "medium")
-        )
+        item = Item(OPERATION, "review" if gone else "write", mutation, evidence, "high" if gone else "medium")
+        judged.items.append(ask_unless_measured(item, "page") if change.was else item)
 
 
 def index(inputs: Inputs, judged: PassItems, change: IndexChanged) -> None:
@@ -183,7 +182,7 @@ def index(inputs: Inputs, judged: PassItems, change: IndexChanged) -> None:
             **{"new_lines": sum(line not in before for line in lines), "entries": entries, "entries_before": had},
             "model": judged.worked.model,
         }
-        judged.items.append(Item(OPERATION, "render", mutation, evidence, "medium"))
+        judged.items.append(ask_unless_measured(Item(OPERATION, "render", mutation, evidence, "medium"), "index"))
 
 
 def _page_problem(judged: PassItems, change: ChangedPage) -> str:

@@ -8,6 +8,8 @@ A memory that says something else gets a new version, one that is gone is retire
 or page it names, a page of a corpus gets its next text, the index another block. What no source bears out, what screening finds something
 in, and what may not age or be changed is refused and reported; what would take away something that is told nowhere else is a question to a
 person. Linear in the memories, and in the texts of those that changed and of the sources that they name.
+
+New texts, retired memories and changed pages are questions (``slowwave.config.decides_alone``); new statements and pages add rows.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from slowwave.mutations.invalidate_rows import invalidate_each
 from slowwave.mutations.new_version import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.deep_items import OPERATION, QUOTED, PassItems, index, pages, statements
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_CLAIMS, OF_MEMORIES, OF_PAGES, PAGE_PARTS, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.rows.exemptions import exemptions
@@ -104,7 +106,8 @@ def _reworded(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> N
             **({"lost": list(gone)} if gone else {}),
         }
         decision, risk = ("review", "high") if gone else ("reword", "medium")
-        judged.items.append(Item(OPERATION, decision, mutation, evidence, risk, judged.documents(change.sources)))
+        item = Item(OPERATION, decision, mutation, evidence, risk, judged.documents(change.sources))
+        judged.items.append(ask_unless_measured(item, "new text"))
 
 
 def _dropped(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> None:
@@ -124,7 +127,8 @@ def _dropped(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> No
             **({"told_by": told[:QUOTED]} if told else {}),
         }
         decision, risk = ("retire", "medium") if told else ("review", "high")
-        judged.items.append(Item(OPERATION, decision, ends[change.memory], evidence, risk))
+        item = Item(OPERATION, decision, ends[change.memory], evidence, risk)
+        judged.items.append(ask_unless_measured(item, "retired memory"))
 
 
 def _elsewhere(judged: PassItems, memory: str, file: str = "") -> list[str]:

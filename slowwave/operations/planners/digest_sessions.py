@@ -32,7 +32,7 @@ from slowwave.operations.planners.session_statements import (
     read_session,
     things_named,
 )
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
@@ -133,7 +133,16 @@ def _items(inputs: Inputs, made: Sequence[MadeDigest], root: str) -> tuple[list[
         pages = [PlannedPage(one.digest.path, one.digest.page, root, one.digest.made_of) for one in those]
         mutations = planned_pages(inputs.snapshot, inputs.settings, inputs.embed, pages)
         return [
-            Item(OPERATION, "write" if one.before is None else "revise", mutation, _evidence(one), sources=one.sessions)
+            ask_unless_measured(
+                Item(
+                    OPERATION,
+                    "write" if one.before is None else "revise",
+                    mutation,
+                    _evidence(one),
+                    sources=one.sessions,
+                ),
+                "generated page",
+            )
             for one, mutation in zip(those, mutations, strict=True)
         ]
 

@@ -3,6 +3,8 @@
 What a sentence claims is read by ``slowwave.texts.plain_claims``, of whom by ``claim_candidates``, what becomes of it beside what is known
 by ``claim_groups``. A claim rests on the session or page that says it, and quotes the sentence. Digests of ours are not read: they tell
 what sessions say, and the sessions are read themselves. Cost: that of reading sessions and pages, and some comparisons a claim; linear.
+
+A claim that ends an earlier one is a question (``slowwave.config.decides_alone``). All other claims add rows and retire nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from slowwave.operations.planners.claim_rejections import without_rejected
 from slowwave.operations.planners.claim_subjects import KnownSubjects
 from slowwave.operations.planners.claim_writing import ClaimWriting
 from slowwave.operations.planners.session_statements import finished_sessions, read_session, things_named
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_CLAIMS, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.texts.quotation import quote
@@ -144,7 +146,8 @@ def _item(planned: PlannedGroup, mutation: Mutation) -> Item:
     decision = "support" if all(claim.supports for claim in claims) else "write"
     documents = tuple(dict.fromkeys(id_ for claim in claims for id_ in claim.documents))
     evidence = {"subject": planned.name, "claims": told}
-    return Item(OPERATION, decision, mutation, evidence, sources=documents, probability=planned.confidence)
+    item = Item(OPERATION, decision, mutation, evidence, sources=documents, probability=planned.confidence)
+    return ask_unless_measured(item, "claim that ends another") if any(claim.closes for claim in claims) else item
 
 
 def _headline(numbers: dict[str, int | float]) -> str:

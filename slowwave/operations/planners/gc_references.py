@@ -10,7 +10,7 @@ from collections import defaultdict
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.rows import as_ids
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 
@@ -43,7 +43,8 @@ def gc_references(inputs: Inputs) -> Proposal:
             before = sum(len(as_ids(w.seen)) for w in mutation.writes)
             after = sum(len(as_ids(w.value)) for w in mutation.writes)
             evidence = {"dead": before - after, "before": before, "after": after, "first_dead": sorted(rows[row])[:5]}
-            items.append(Item("gc_references", "clean", mutation, evidence))
+            item = Item("gc_references", "clean", mutation, evidence)
+            items.append(ask_unless_measured(item, "dead reference"))
     rows_with = sum(len(rows) for rows in found.values())
     looked = {t: inputs.snapshot.live(t).num_rows for t in ("entities", "relationships", "memories", "memory_facts")}
     headline = f"{len(items):,} of {sum(looked.values()):,} live rows would lose their dead references."

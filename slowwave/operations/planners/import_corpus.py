@@ -2,6 +2,8 @@
 
 ``slowwave migrate FOLDER NAMESPACE`` reads the folder and makes the items (``slowwave.migrating``). Here stands what they may carry: pages
 of a corpus, and claims of a subject with their evidence.
+
+A person asks for each of these changes by name, so they need no measurement (``slowwave.config.decides_alone``).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
 from slowwave.mutations.rename_type import TYPES, rename_type
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import open_conflicts, rejected_pairs, rejected_subjects
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_ENTITIES, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
@@ -129,14 +129,14 @@ def _merges(
             entity_type,
             tuple(str(of[i]["name"]) for i in ids),
             tuple(str(of[i]["entity_type"]) for i in ids),
-            _differing([json.loads(r["attributes"]) for r in rows]),
+            differing([json.loads(r["attributes"]) for r in rows]),
         )
         (apart if not cannot_link.isdisjoint(combinations(sorted(ids), 2)) else merged).append(group)
     return merged, apart
 
 
-def _differing(attributes: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Attributes of which two rows say different things, case and outer spaces aside."""
+def differing(attributes: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
+    """Return the attributes in which two rows have different values, apart from case and outer spaces."""
     said: dict[str, set[str]] = defaultdict(set)
     for row in attributes:
         for name, value in row.items():
@@ -160,9 +160,8 @@ def _merge_items(snapshot: Snapshot, merges: Sequence[_Merged]) -> list[Item]:
         else:
             evidence["reason"] = "After the rename they have one name and one type."
         review = bool(merge.differing)
-        items.append(
-            Item(OPERATION, "review" if review else "merge", mutation, evidence, risk="high" if review else "medium")
-        )
+        item = Item(OPERATION, "review" if review else "merge", mutation, evidence, risk="high" if review else "medium")
+        items.append(ask_unless_measured(item, "one name after the rename"))
     return items
 
 
@@ -174,12 +173,15 @@ def _in_order(merge: _Merged) -> list[tuple[str, str]]:
 
 def _rename_items(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> list[Item]:
     return [
-        Item(
-            OPERATION,
-            "rename",
-            mutation,
-            {"old_type": mutation.writes[0].seen, "new_type": mutation.writes[0].value},
-            risk="medium",
+        ask_unless_measured(
+            Item(
+                OPERATION,
+                "rename",
+                mutation,
+                {"old_type": mutation.writes[0].seen, "new_type": mutation.writes[0].value},
+                risk="medium",
+            ),
+            "renamed type",
         )
         for mutation in rename_type(snapshot, side, types)
     ]

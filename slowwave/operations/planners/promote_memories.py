@@ -10,6 +10,9 @@ again after some of them were applied, the others wait for the next one.
 A promotion is revoked when its memory is retired or archived, or scores below ``revoke_score``; not for its score when it
 is pinned, or when nothing at all was recalled in the window. Cost: a pass over memories and the model; texts are screened until
 the night's number is reached.
+
+A promotion adds a row and retires nothing, so it decides without a measurement (``slowwave.config.decides_alone``); a revoked one follows
+from the score that the settings require.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from numpy.typing import NDArray
 from slowwave.mutations.promote import Promotion, promote, revoke
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import rejected_subjects
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.probes.merges import chain, merged_into
 from slowwave.reports.model import Finding, Report
@@ -179,7 +182,10 @@ def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, prom
             continue
         named.append(id_)
     refused = rejected_subjects(snapshot, OPERATION)
-    items = [Item(OPERATION, "revoke", m, why[m.rows[0].id]) for m in revoke(snapshot, named)]
+    items = [
+        ask_unless_measured(Item(OPERATION, "revoke", m, why[m.rows[0].id]), "promotion revoked")
+        for m in revoke(snapshot, named)
+    ]
     return [i for i in items if not refused or i.subject() not in refused]
 
 

@@ -21,7 +21,7 @@ from slowwave.errors import Refused
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import rejected_subjects
 from slowwave.pages.lines import escape, flat, hook
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
 from slowwave.reports.model import Finding, Report
 from slowwave.texts.screening import unsafe
@@ -118,6 +118,7 @@ def _notes(
         figures = {name: row[name] for name in ("recalls", "queries", "days", "selections")}
         evidence = {"path": path, "page": page.path, **figures, "score": round(row["score"], 4)}
         item = Item(OPERATION, "promote", mutation, evidence, sources=(page.id,))
+        item = ask_unless_measured(item, "generated page")
         if item.subject() in refused:
             counts["rejected before"] += 1
         else:

@@ -1,4 +1,7 @@
-"""``proposed_changes``: what agents propose by day, sealed as plans of their own (``slowwave.proposals``). A night proposes none of it."""
+"""``proposed_changes``: what agents propose by day, sealed as plans of their own (``slowwave.proposals``). A night proposes none of it.
+
+Each is proposed by name and approved by a person, so it needs no measurement (``slowwave.config.decides_alone``).
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from slowwave.config.settings import Settings
 from slowwave.mutations.invalidate_rows import NOW, invalidate_each
 from slowwave.mutations.rows import rows_where
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 from slowwave.snapshots.snapshot import Snapshot
@@ -178,15 +178,9 @@ def _items(
                 "age_days": round(float(edges.age_days[place]), 1),
                 "score": round(float(edges.score[place]), 6),
             }
-        items.append(
-            Item(
-                OPERATION,
-                "prune" if decided else "review",
-                mutations[row["id"]],
-                evidence,
-                risk="low" if decided else "high",
-            )
-        )
+        decision, risk = ("prune", "low") if decided else ("review", "high")
+        item = Item(OPERATION, decision, mutations[row["id"]], evidence, risk)
+        items.append(ask_unless_measured(item, "weak edge without a source"))
     return items
 
 

@@ -29,7 +29,7 @@ from scipy.sparse.csgraph import connected_components
 from slowwave.mutations.purge_rows import POINTER, check_retention, purge_rows
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import open_conflicts
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
 from slowwave.rows.retired import retired, retired_since
@@ -171,7 +171,8 @@ def _items(snapshot: Snapshot, expired: _Expired, days: int) -> list[Item]:
                 f"Nothing tells since when it is inactive here; it was recorded on {recorded:%Y-%m-%d}. It may have been switched "
                 "off or closed since then."
             )
-        items.append(Item(OPERATION, "review" if asked else "purge", mutation, evidence, risk="high"))
+        item = Item(OPERATION, "review" if asked else "purge", mutation, evidence, risk="high")
+        items.append(ask_unless_measured(item, "expired row"))
     return items
 
 

@@ -4,6 +4,8 @@ The decision rule is khora's. ``dedupe_entities`` takes it for every cluster and
 as a planner of its own, live entities without a vector get that of their text. Merging belongs to ``dedupe_entities``.
 
 Propose a vector for live entities that have none, at most ``reembed.max_per_night`` in the order of their ids.
+
+It adds vectors and retires nothing, so it decides without a measurement (``slowwave.config.decides_alone``).
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ A vector of the snapshot's model for every active memory and live chunk that has
 At most ``max_per_night`` a night, memories first: a change of the model is many nights' work, as every vector is in the plan.
 Rows without text are left out. With a ``focus`` only its rows are looked at. Costs the embedding of what is proposed; finding it is
 linear in rows and vectors.
+
+It adds or renews vectors and changes no word, so it decides without a measurement (``slowwave.config.decides_alone``).
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ The successor is the first fact with another object that begins strictly later, 
 by the next. Where facts with different objects begin at that very instant, which of them it is is undecidable, and nothing
 is proposed. A pair that a person has ruled to be no conflict is left alone, and while a conflict is open nobody is asked twice.
 Cost: a sort of the facts.
+
+An end is a question until the verdict about predicates is measured well enough (``slowwave.config.decides_alone``).
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from slowwave.mutations.supersede_facts import Supersession
 from slowwave.mutations.supersede_facts import supersede_facts as mutations_of
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.rejections import open_conflicts
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.reports.model import Report
 from slowwave.rows.facts import SAYS, current_facts, live_facts, recorded_facts, successions
@@ -51,8 +53,8 @@ _Fields = Mapping[str, Any]
 def supersede_facts(inputs: Inputs) -> Proposal:
     """Facts that a later one has replaced end when it began. They stay on record: they were true in their day.
 
-    Only where a predicate takes one object at a time, which is learnt from the facts; the table shows what was learnt. Where they
-    say too little, a person is asked.
+    Only where a predicate takes one object at a time, which is learnt from the facts; the table shows what was learnt. A person is asked
+    before a fact ends.
     """
     snapshot = inputs.snapshot
     facts, live = current_facts(snapshot), len(live_facts(snapshot))
@@ -135,7 +137,7 @@ def _item(a: _Fields, b: _Fields, predicate: Predicate, mutation: Mutation, live
     if not sure:
         evidence["reason"] = "The data do not say whether this predicate takes one object at a time."
     sources = (c for r in (a, b) for c in r["source_chunk_ids"] or () if c in live_chunks)
-    return Item(
+    item = Item(
         OPERATION,
         "supersede" if sure else "review",
         mutation,
@@ -144,6 +146,7 @@ def _item(a: _Fields, b: _Fields, predicate: Predicate, mutation: Mutation, live
         sources=tuple(dict.fromkeys(sources))[:_SOURCES],
         probability=predicate.share,
     )
+    return ask_unless_measured(item, "predicate with one object")
 
 
 def _table(predicates: Iterable[Predicate]) -> tuple[Mapping[str, object], ...]:

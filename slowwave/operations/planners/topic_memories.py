@@ -5,6 +5,8 @@ its own words, its day and its source. What another one replaced is told as hist
 now; two that contradict each other, and that nothing orders in time, stay apart.
 
 Cost: reading each memory once, some 100 µs, that of ``topic_groups``, and of finding what contradicts.
+
+A topic memory replaces its members in recall, so it is a question (``slowwave.config.decides_alone``).
 """
 
 from __future__ import annotations

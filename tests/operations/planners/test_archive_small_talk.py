@@ -23,6 +23,9 @@ from slowwave.store.digest import digest
 from tests.memories import MODEL, ago, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
+pytestmark = pytest.mark.usefixtures("every_rule_decides")
+"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+
 Row = dict[str, object]
 
 

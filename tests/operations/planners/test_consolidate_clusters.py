@@ -33,6 +33,9 @@ from slowwave.texts.token_count import count
 from tests.memories import ago, ask, remember, unit
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
+pytestmark = pytest.mark.usefixtures("every_rule_decides")
+"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+
 Row = dict[str, object]
 SAME = "Rita Falk keeps 12 hens in Port Vale."
 TALES = {

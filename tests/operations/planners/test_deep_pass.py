@@ -22,6 +22,9 @@ from tests.deep.worlds import SAID, SESSION, entry
 from tests.pages.notes import notes, snapshot_of
 from tests.snapshots import uid
 
+pytestmark = pytest.mark.usefixtures("every_rule_decides")
+"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+
 TALK = (
     "Mara: the harbor crane lifts 14 tons since Ilse Brandt tested it.\nIlse Brandt works for the port of Sund.\n"
     "The harbour office accepts cash payments.\n"

@@ -19,6 +19,9 @@ from tests.sessions import page_of, sessions_snapshot
 from tests.snapshots import make_inputs, uid
 from tests.working_week import WEEK, WeekSession
 
+pytestmark = pytest.mark.usefixtures("every_rule_decides")
+"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+
 
 def plan(snapshot: Snapshot) -> Proposal:
     return extract_claims(make_inputs(snapshot))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
+
 from slowwave.mutations.simulate import simulate
 from slowwave.operations import Proposal
 from slowwave.operations.planners.dedupe_facts import dedupe_facts
@@ -13,6 +15,9 @@ from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+pytestmark = pytest.mark.usefixtures("every_rule_decides")
+"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
 
 Fact = dict[str, object]
 

@@ -35,6 +35,9 @@ from tests.memories import ago, ask, remember, unit
 from tests.operations.planners.test_consolidate_clusters import Row, memory, world
 from tests.snapshots import TAKEN_AT, make_inputs, uid
 
+pytestmark = pytest.mark.usefixtures("every_rule_decides")
+"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+
 HENS = ("Mara keeps hens in Lund.", "Mara's hens laid an egg.", "Mara sold two hens at the fair.")
 MOVES = ("Mara lives in Lund.", "Mara saw a heron in Lund.", "Mara moved from Lund to Bergen.")
 
