@@ -8,7 +8,7 @@ the store, with their passages. Left alone are exempt memories (``slowwave.rows.
 what stands promoted, and what is in a conflict that nobody has resolved. That a recall listed one among its hits says nothing for it.
 Cost: a pass over memories and versions, and that of reading short texts.
 
-Each is a question: of 33 utterances of clinc150's kept-back half that the list takes for small talk 16 are (``decides_alone``).
+Each is a question: of 33 utterances of clinc150's kept-back half that the list takes for small talk 16 are.
 """
 
 from __future__ import annotations
