@@ -69,5 +69,5 @@ def test_spellings_leave_the_words_and_a_slip_changes_one() -> None:
         "It isn’t Zoë’s café.",
         "It is not Zoë's café.",
     ]
-    assert mistype("The inspection was paid.") == "The inspcetion was paid."
+    assert mistype("The inspection was paid.") == "The inspetcion was paid."
     assert mistype("No long word.") == "No long word."
