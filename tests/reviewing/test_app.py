@@ -107,9 +107,7 @@ def test_from_the_link_to_an_undo_without_a_script(store: Store, browser: Browse
     assert "Nothing of it stands" in browser.get(f"/plans/{plan.plan_hash}/signed").text
 
 
-def test_sign_page_lists_each_item_it_approves_and_leaves_out_with_its_changes(
-    store: Store, browser: Browser
-) -> None:
+def test_sign_page_lists_each_item_it_approves_and_leaves_out_with_its_changes(store: Store, browser: Browser) -> None:
     """The page lists 260 decided items by kind in parts, the answers, and the open questions. Its box is not checked (F4, F13)."""
     plan = plant(store, decided=260)
     path = f"/plans/{plan.plan_hash}/sign"
