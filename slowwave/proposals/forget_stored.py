@@ -63,7 +63,8 @@ UNION ALL SELECT 'documents', id::text FROM memory.documents WHERE namespace_id 
 _HOLDING: Final = """
 SELECT 'memories', m.id::text FROM memory.memories m WHERE m.namespace_id = %(scope)s
   AND (concat_ws(' ', m.subject, m.attributes::text, m.tags::text, m.external_id) ~ %(pattern)s OR EXISTS (
-    SELECT 1 FROM memory.memory_versions v WHERE v.memory_id = m.id AND v.content ~ %(pattern)s))
+    SELECT 1 FROM memory.memory_versions v WHERE v.memory_id = m.id AND v.content ~ %(pattern)s) OR EXISTS (
+    SELECT 1 FROM memory.chunks k WHERE k.id = ANY (m.source_chunk_ids) AND k.speaker ~ %(pattern)s))
 UNION ALL SELECT 'memory_facts', id::text FROM memory.memory_facts
   WHERE namespace_id = %(scope)s AND concat_ws(' ', subject, predicate, object, fact_text) ~ %(pattern)s
 UNION ALL SELECT 'entities', e.id::text FROM memory.entities e WHERE e.namespace_id = %(scope)s
@@ -77,7 +78,7 @@ UNION ALL SELECT 'recall_events', id::text FROM memory.recall_events WHERE names
 UNION ALL SELECT 'session_items', memory.session_item_id(namespace_id, id)::text FROM memory.session_items
   WHERE namespace_id = %(scope)s AND item ~ %(pattern)s
 UNION ALL SELECT 'chunks', k.id::text FROM memory.chunks k JOIN memory.documents d ON d.id = k.document_id
-  WHERE k.namespace_id = %(scope)s AND d.corpus_id IS NULL AND k.content ~ %(pattern)s
+  WHERE k.namespace_id = %(scope)s AND d.corpus_id IS NULL AND concat_ws(' ', k.speaker, k.content) ~ %(pattern)s
 UNION ALL SELECT 'documents', coalesce(d.version_of, d.id)::text FROM memory.documents d LEFT JOIN memory.corpora c ON c.id = d.corpus_id
   WHERE d.namespace_id = %(scope)s AND (c.id IS NULL OR c.root IN ('sessions:', 'evidence:'))
     AND concat_ws(' ', d.title, d.content) ~ %(pattern)s

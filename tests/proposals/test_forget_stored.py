@@ -14,6 +14,7 @@ from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.errors import Refused
 from slowwave.imports.memories import import_memories
+from slowwave.imports.messages import import_messages
 from slowwave.imports.pipeline import ImportSummary
 from slowwave.language.embedder import OfflineEmbedder
 from slowwave.plans.gate import approve
@@ -209,3 +210,23 @@ def test_forget_refuses_a_namespace_of_a_connected_store(acme: Store) -> None:
     ask(acme, "INSERT INTO night.store_namespaces (namespace_id, store) VALUES (%s, 'notes')", connected)
     with pytest.raises(Refused, match="connected store notes"):
         plan_forgetting(acme, "acme", "memory", "m1")
+
+
+def test_forget_text_deletes_the_messages_of_a_speaker_of_that_name(store: Store, tmp_path: Path) -> None:
+    """A message holds its speaker's name next to its text, and search finds it by the name."""
+    rows = [
+        {"namespace": "acme", "created_at": f"2026-03-0{n}T10:00:00Z", "role": role, "content": text, "id": f"t{n}"}
+        for n, role, text in (
+            (1, MARKER, "The boat key is under the blue pot."),
+            (2, "Otto", "The ferry to the island leaves at seven."),
+            (3, "user", "Thanks, that is all for today."),
+        )
+    ]
+    path = tmp_path / "messages.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    with store.connect("owner") as connection:
+        import_messages(connection, path, embedder=OfflineEmbedder())
+    assert holding(store, MARKER)["chunks"] == 1
+    forget(store, "match", MARKER)
+    assert holding(store, MARKER) == {}
+    assert ask(store, "SELECT count(*) FROM memory.memories") == [(2,)]
