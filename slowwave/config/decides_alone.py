@@ -107,7 +107,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
         "clinc150, kept-back half: three intents are small talk",
     ),
     Pattern("consolidate_clusters", "summary", "meaning"),
-    Pattern("decay_transition", "shorter text", "meaning", 98, 17, "98 shortened texts, read by a person"),
+    Pattern("decay_transition", "shorter text", "meaning", 98, 17, "98 compressed texts, harm counted by benchmarks.shortening"),
     Pattern("deep_pass", "new text", "meaning"),
     Pattern("deep_pass", "page", "meaning"),
     Pattern("deep_pass", "retired memory", "meaning"),
