@@ -8,7 +8,7 @@ from typing import Any
 from slowwave.config.settings import Settings
 from slowwave.language.embedder import embedder_for
 from slowwave.store.connect import Store
-from tests.memories import ago, remember
+from tests.memories import ago, recalls_of_nothing, remember
 
 CLUSTER = (
     "The harbor crane was inspected by Ilse Brandt. Its north arm has worn cables. The harbor crane must not lift over 12 tons.",
@@ -72,8 +72,9 @@ def toy(store: Store, slug: str = "toy", rows: Sequence[Mapping[str, Any]] | Non
         if any(row["id"] == name for row in chosen)
     ]
     if recalls:
+        recalls += recalls_of_nothing("logged", 100)  # so that old memories had a chance to be recalled
         with store.connect("owner") as connection:
-            connection.execute("SELECT memory.ensure_recall_partitions(%s, %s)", (ago(30), ago(0)))
+            connection.execute("SELECT memory.ensure_recall_partitions(%s, %s)", (ago(101), ago(0)))
     return remember(
         store,
         slug,

@@ -23,7 +23,6 @@ from slowwave.cli.session import (
     suggest,
 )
 from slowwave.corpus.corpora import Corpus, add_corpus, chosen_corpus, corpora_of
-from slowwave.corpus.pending_files import SUPERSEDED
 from slowwave.corpus.status import corpus_status
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument
@@ -245,6 +244,8 @@ def _show(done: list[CorpusSync], *, as_json: bool) -> None:
             say(f"left out {plain(out.path)}{place}: {plain(out.reason)}", console=err)
         if len(one.left_out) > _SHOWN:
             say(f"and {len(one.left_out) - _SHOWN:,} others; --json names them all.", console=err)
+        from slowwave.corpus.pending_files import SUPERSEDED  # it brings the settings
+
         for path in one.superseded[:_SHOWN]:
             say(f"{plain(path)}: {SUPERSEDED}", console=err)
         if one.unsettled:

@@ -68,7 +68,11 @@ VERBS: Final = {
     "remember": Verb(
         "remember", "remember", "Remember a statement about a subject, with its evidence, and say what near is known."
     ),
-    "forget": Verb("remember", "forget", "Forget what is known about a subject, and say what still holds the words."),
+    "forget": Verb(
+        "remember",
+        "forget",
+        "End claims about a subject now, or plan to delete stored rows for good: --memory, --entity, --session or --match.",
+    ),
     "search": Verb("search", "search", "Search a namespace as an agent does, in memories, documents and entities."),
     "wake": Verb(
         "wake",

@@ -119,10 +119,7 @@ def forget(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """End claims about a subject now, or plan to delete stored rows for good: --memory, --entity, --session or --match.
-
-    Ended claims are kept, retired. A plan that deletes rows is approved and applied like any other, and cannot be undone.
-    """
+    """End claims about a subject now, or plan to delete stored rows for good: --memory, --entity, --session or --match."""
     chosen: dict[By, str] = {"memory": memory, "entity": entity, "match": match}
     if not subject:
         chosen["session"] = stored_session

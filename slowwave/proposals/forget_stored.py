@@ -19,6 +19,7 @@ from slowwave.mutations.forget_limits import erased
 from slowwave.mutations.forget_rows import erase_rows
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import Inputs, Proposal
+from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.writings import NO_UNDO
 from slowwave.proposals.planned import OPERATION
@@ -166,7 +167,7 @@ def plan_forgetting(
     if night.plan is None or not night.plan.items or night.state == "empty":
         raise Refused(
             "A plan that forgets exactly these rows was rejected before, and they have not changed. Withdraw the rejection "
-            "(`slowwave plans withdraw`) to plan it again. Nothing was planned."
+            f"(`slowwave plans reconsider {argument(namespace)}`) to plan it again. Nothing was planned."
         )
     counts = Counter(table for item in night.plan.items for table, _ in erased(item.mutation))
     return PlannedForgetting(night.plan.plan_hash, counts, tuple(pages))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from slowwave.config.settings import Settings
 
 RESERVED_NAMES: Final = frozenset(("ALL", "show", "set", "remove"))
-"""``slowwave night ALL`` means every namespace, and the others are the commands of ``slowwave namespace``."""
+"""``slowwave night ALL`` means every namespace, and the others are the commands of the group ``namespace``."""
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 _SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
