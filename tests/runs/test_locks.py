@@ -93,7 +93,12 @@ def test_login_that_does_not_write_runs_cannot_lock_rows_of_locks(store: Store, 
     remember(store, "acme")
     attempts = ["SELECT 1 FROM memory.lock_rows FOR KEY SHARE", "LOCK TABLE memory.lock_rows IN ROW SHARE MODE"]
     attempts += ["SELECT 1 FROM memory.namespaces FOR KEY SHARE", "UPDATE memory.lock_rows SET key = key"]
-    if role == "reader":
+    attempts += [
+        "SELECT memory.try_lock_name('x', 0)",
+        "SELECT memory.lock_name_shared('x', 0)",
+        "SELECT memory.name_holders('x', 0)",
+    ]
+    if role == "reader":  # the server locks the subject of a claim by this function
         attempts.append("SELECT memory.lock_name('x', 0)")
     with psycopg.connect(store.logins[role], autocommit=True) as attacker:
         for attempt in attempts:

@@ -54,8 +54,11 @@ SELECT night.as_definer('memory.lock_name(text, integer)');
 SELECT night.as_definer('memory.try_lock_name(text, integer)');
 SELECT night.as_definer('memory.lock_name_shared(text, integer)');
 SELECT night.as_definer('memory.name_holders(text, integer)');
-GRANT EXECUTE ON FUNCTION memory.lock_name(text, integer), memory.try_lock_name(text, integer), memory.lock_name_shared(text, integer),
-  memory.name_holders(text, integer) TO slowwave_planner, slowwave_approver, slowwave_applier, slowwave_server;
+-- The server locks the subject of a claim and needs no other function. Only batches of the applier share a name.
+GRANT EXECUTE ON FUNCTION memory.lock_name(text, integer) TO slowwave_planner, slowwave_approver, slowwave_applier, slowwave_server;
+GRANT EXECUTE ON FUNCTION memory.try_lock_name(text, integer), memory.name_holders(text, integer)
+  TO slowwave_planner, slowwave_approver, slowwave_applier;
+GRANT EXECUTE ON FUNCTION memory.lock_name_shared(text, integer) TO slowwave_applier;
 
 -- The names that every run locks are there as soon as their namespace is.
 CREATE FUNCTION memory.make_lock_rows() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

@@ -69,7 +69,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-GRANT SELECT ON memory.erasures TO slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier, slowwave_server, slowwave_recorder;
+GRANT SELECT ON memory.erasures TO slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier, slowwave_server;
 GRANT INSERT, UPDATE ON memory.erasures TO slowwave_applier; -- UPDATE to lock them: the trigger refuses every update
 GRANT SELECT (item_id, namespace_id, status, mutation) ON night.plan_items TO slowwave_recorder;
 GRANT SELECT, DELETE ON memory.memories, memory.memory_versions, memory.memory_vectors, memory.promotions, memory.claim_events,
