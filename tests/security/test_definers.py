@@ -15,6 +15,34 @@ from tests.nights import new_world
 DEFINER = "CREATE FUNCTION memory.t_f() RETURNS int LANGUAGE sql SECURITY DEFINER {} AS 'SELECT 1'"
 FIXED = "SET search_path = pg_catalog, pg_temp"
 CLOSED = "REVOKE ALL ON FUNCTION memory.t_f() FROM PUBLIC"
+ERASED = {
+    f"memory.{table}"
+    for table in (
+        *(
+            "chunk_vectors",
+            "chunks",
+            "claim_events",
+            "communities",
+            "documents",
+            "entities",
+            "entity_aliases",
+            "entity_vectors",
+            "links",
+        ),
+        *(
+            "memories",
+            "memory_facts",
+            "memory_vectors",
+            "memory_versions",
+            "pages",
+            "promotions",
+            "recall_events",
+            "relationships",
+        ),
+        "session_items",
+    )
+}
+"""Tables whose rows a plan erases (migration 0052), or a purge of a page deletes."""
 OWNED = f"ALTER FUNCTION memory.t_f() OWNER TO {RECORDER}"
 
 
@@ -136,9 +164,11 @@ def test_a_version_is_counted_whatever_the_caller_calls_plus(store: Store) -> No
 def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_claims_and_proposals_and_nothing_else(
     store: Store,
 ) -> None:
-    """Its rights on tables and columns, and its memberships. It deletes nothing but pages with their parts, ends nothing but these and
-    claims, decides proposals, enters namespaces of connected stores with the sign of their rows, and of the nights it reads which rows a
-    journal names and how many snapshots and runs there are.
+    """Compare the role's rights on tables and columns, and its memberships, with the list below.
+
+    It deletes the rows that an approved plan erases, pages with their parts, and rows of the text index. It ends only pages and claims,
+    decides proposals, locks names, and enters namespaces of connected stores with the sign of their rows. Of the nights it reads the rows
+    that a journal names, the changes of plan items, and how many snapshots and runs there are.
     """
     with store.connect("owner") as connection:
         rights = connection.execute(
@@ -156,25 +186,14 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
             "SELECT count(*) FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.member WHERE r.rolname = %s",
             (RECORDER,),
         ).fetchone()
-    read = (
-        *(
-            "chunk_vectors",
-            "chunks",
-            "corpora",
-            "documents",
-            "entities",
-            "entity_aliases",
-            "memories",
-            "memory_versions",
-        ),
-        *("links", "namespaces", "pending_files", "tokens", "vector_models"),
-    )
+    read = ("corpora", "namespaces", "pending_files", "tokens", "vector_models")
     kept = ("search_statistics", "search_texts")
     assert set(rights) == {
         ("memory.changes", "INSERT"),
         *((f"memory.{table}", "SELECT") for table in read),
         *((f"memory.{table}", right) for table in kept for right in ("SELECT", "INSERT", "UPDATE", "DELETE")),
-        *((f"memory.{table}", "DELETE") for table in ("chunk_vectors", "chunks", "documents", "links")),
+        *((table, right) for table in ERASED for right in ("SELECT", "DELETE")),
+        *(("memory.lock_rows", right) for right in ("SELECT", "INSERT", "UPDATE")),
         *((table, right) for table in ("memory.proposals", "night.store_namespaces") for right in ("SELECT", "INSERT")),
         ("night.stores", "SELECT"),
     }
@@ -201,7 +220,7 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
         ),
         ("night.before_images", "SELECT", ["journal_id"]),
         ("night.journal", "SELECT", ["action", "id", "item_id", "namespace_id", "row_id"]),
-        ("night.plan_items", "SELECT", ["item_id", "plan_hash", "status"]),
+        ("night.plan_items", "SELECT", ["item_id", "mutation", "namespace_id", "plan_hash", "status"]),
         ("night.runs", "SELECT", ["namespace_id", "started_at"]),
         ("night.snapshots", "SELECT", ["deleted_at", "namespace_id", "taken_at"]),
         ("night.store_namespaces", "UPDATE", ["sign"]),
@@ -228,12 +247,10 @@ def held(store: Store, role: str, right: str) -> set[str]:
 
 
 def test_what_the_owner_of_the_servers_functions_may_do_is_what_the_page_on_security_says(store: Store) -> None:
-    """It deletes pages with what belongs to them, enters namespaces of stores, and reads of the nights what a purge has to know."""
-    assert held(store, RECORDER, "DELETE") - INDEX == {
-        f"memory.{table}" for table in ("documents", "chunks", "chunk_vectors", "links")
-    }
+    """It deletes rows that an approved plan erases, enters namespaces of stores, and reads of the nights what a deletion needs."""
+    assert held(store, RECORDER, "DELETE") - INDEX == ERASED
     assert held(store, RECORDER, "UPDATE") - INDEX == {
-        *(f"memory.{table}" for table in ("documents", "chunks", "links", "memories", "proposals")),
+        *(f"memory.{table}" for table in ("documents", "chunks", "links", "lock_rows", "memories", "proposals")),
         "night.store_namespaces",
     }
     nights = {"night.journal", "night.before_images", "night.plan_items", "night.snapshots", "night.runs"}
@@ -243,7 +260,7 @@ def test_what_the_owner_of_the_servers_functions_may_do_is_what_the_page_on_secu
 
 
 def test_what_a_server_may_do_is_what_the_page_on_security_says(store: Store) -> None:
-    """It adds recall events; all else it writes by functions, each of which is told there."""
+    """It adds recall events. It writes everything else by functions, each of which the page names, and locks names by one more."""
     assert {right: held(store, "slowwave_server", right) for right in ("INSERT", "UPDATE", "DELETE")} == {
         "INSERT": {"memory.recall_events"},
         "UPDATE": set(),
@@ -257,4 +274,4 @@ def test_what_a_server_may_do_is_what_the_page_on_security_says(store: Store) ->
     with store.connect("owner") as connection:
         called = {str(name) for (name,) in connection.execute(CALLED)}
     stores = {"ingest_session", "capture", "remember", "forget", "write_page", "forget_page", "purge_page"}
-    assert called == {*stores, "propose", "decide_proposal", "book_model_call"}
+    assert called == {*stores, "propose", "decide_proposal", "book_model_call", "lock_name"}

@@ -63,12 +63,15 @@ def test_of_the_nights_it_reads_plans_alone(store: Store, server: str) -> None:
 
 
 def test_of_memory_it_reads_all_and_adds_recalls_alone(store: Store, server: str) -> None:
-    """But the files of folders that are worked on in place, which nothing has screened. No token either: a server that could write them
-    could let anybody in."""
+    """It reads no files of folders that are worked on in place, which nothing has screened, and no rows of locks.
+
+    It writes no tokens: a server that could write them could give anyone access.
+    """
     read, written = _allowed(store, server, "memory")
     assert {table for table, _ in ask(store, TABLES, "memory")} - read == {
         "memory.folder_blocks",
         "memory.folder_files",
+        "memory.lock_rows",  # it locks names by memory.lock_name alone
     }
     assert "memory.tokens" in read
     assert written == ["INSERT INTO memory.recall_events DEFAULT VALUES"]  # it lacks values, not the right

@@ -161,9 +161,10 @@ def test_dory_a_live_write_to_a_canonical_page_needs_the_scope_for_it(towns: Sto
 @pytest.mark.parametrize(
     "path",
     [
-        "../etc/passwd.md", "inbox/../core/user.md", "/etc/a.md", "a.txt", "A.md", "inbox/.hidden.md", ".git/a.md", "inbox//a.md",
+        "../etc/passwd.md", "inbox/../core/user.md", "/etc/a.md", "a.txt", "inbox/.hidden.md", ".git/a.md", "inbox//a.md",
         "inbox/./a.md", "logs/sessions/a.md", "archive/a.md", "inbox/a.md\n", "inbox/a%2e.md", "inbox\\a.md", "inbox/a.tombstone.md",
-        "inbox/quarantine/a.md", f"{'a' * 300}.md", "inbox/ä.md", None,
+        "inbox/quarantine/a.md", f"{'a' * 300}.md", "inbox/\u200bä.md", "inbox/A\u202e.md",
+        "Archive/a.md", "inbox/A.Tombstone.md", None,
     ],
 )  # fmt: skip
 def test_dory_paths_that_lead_elsewhere_are_refused(towns: Store, path: str | None) -> None:
@@ -174,6 +175,20 @@ def test_dory_paths_that_lead_elsewhere_are_refused(towns: Store, path: str | No
         with pytest.raises((psycopg.errors.RaiseException, psycopg.errors.NotNullViolation)):
             _call(towns, WRITE, path=path, **more)
     assert _held(towns) == before
+
+
+@pytest.mark.parametrize("path", ["A.md", "inbox/ä.md"])
+@pytest.mark.parametrize("moved", [False, True])
+def test_dory_path_with_capitals_or_other_scripts_is_accepted(towns: Store, path: str, moved: bool) -> None:
+    """Create a page at the path, or move another page to it."""
+    if moved:
+        hash_ = _call(towns, WRITE)["hash"]
+        _call(towns, WRITE, kind="move", from_path="inbox/a.md", path=path, expected=hash_)
+    else:
+        _call(towns, WRITE, path=path)
+    assert ask(
+        towns, "SELECT path FROM memory.documents WHERE path IN (%s, 'inbox/a.md') AND invalidated_at IS NULL", path
+    ) == [(path,)]
 
 
 @pytest.mark.parametrize(
