@@ -11,7 +11,7 @@ from slowwave.night.night import run_night
 from slowwave.operations import AUDITS, PLANNERS
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
-from tests.memories import ago, ask, remember, unit
+from tests.memories import ago, ask, recalls_of_nothing, remember, unit
 from tests.memory_assets.project import Project, project
 
 SUNDAY = datetime(2026, 3, 1, 3, tzinfo=UTC)
@@ -104,7 +104,8 @@ def toy(store: Store) -> None:
             {"id": f"r{n}", "occurred_at": ago(n), "query": f"Who repairs boats, and what in {place}?"}
             | {"hit_ids": ["unseen"], "selected_ids": ["unseen"], "scores": [1.0]}
             for n, place in enumerate(("Porto", "Lisbon", "Faro", "Porto"), 1)
-        ],
+        ]
+        + recalls_of_nothing("logged", 130),  # so that old memories had a chance to be recalled
         entity_vectors=[{"id": "twin 1", "vector": unit(0.0, 1.0)}, {"id": "twin 2", "vector": unit(0.0, 1.0)}],
     )  # fmt: skip
 
