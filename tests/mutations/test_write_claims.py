@@ -262,7 +262,7 @@ def test_a_plan_waits_for_what_is_being_said_of_its_subject(store: Store) -> Non
     told_of_rowan(store, world, "Rowan is planned.", kind="state")
     _, items = plan(store, world, said_of_rowan("fact", "Rowan lives in Oslo."), Random(1))
     request = RememberRequest(content="Rowan lives in Bergen.", subject="project:rowan")
-    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
     with ThreadPoolExecutor(1) as pool, store.connect("owner") as day:
         with day.transaction():
             remember(day, world.slug, request, settings_of(day, world.slug))
