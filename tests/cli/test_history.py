@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.memories import ago, remember, unit
 from tests.operations.planners.test_consolidate_clusters import TALES
 
 
+@pytest.mark.usefixtures("every_rule_decides")  # a summary is a question otherwise, which --by does not answer
 def test_the_figures_of_consolidations_are_those_of_what_stands(store: Store, run: Run) -> None:
     """Sources, similarity and savings (Plugged.in's ``dream_consolidations``), in words and in JSON; gone once they are undone."""
     slug = "figures"

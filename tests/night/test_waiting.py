@@ -19,6 +19,7 @@ TALK = 24
 FACTS = 26
 
 
+@pytest.mark.usefixtures("every_rule_decides")  # small talk alone is a question otherwise
 def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_policy(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
