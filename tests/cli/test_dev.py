@@ -21,6 +21,7 @@ from slowwave.cli.session import open_store
 from slowwave.errors import Refused, StoreError
 from slowwave.store import server
 from tests.cli.conftest import Run
+from tests.reviewing.sessions import way_on
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -216,8 +217,10 @@ def test_the_review_page_stands_beside_the_ui_and_ends_with_it() -> None:
         assert any("as mara" in line for line in told)
         assert httpx.get(f"{address}/").status_code == 401
         with httpx.Client() as browser:
-            assert browser.get(link).status_code == 200
-            assert "Reviewing as" in browser.get(f"{address}/").text
+            entered = browser.get(link)
+            assert entered.status_code == 200
+            assert "Reviewing as" in browser.get(way_on(link, entered.text)).text
+            assert browser.get(f"{address}/").status_code == 401, "the cookie alone"
         assert httpx.get(link).status_code == 401, "the link was used"
         ui.kill()
 

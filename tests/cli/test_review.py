@@ -14,6 +14,7 @@ import pytest
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
 from tests.reviewing.planted import SLUG, plant
+from tests.reviewing.sessions import way_on
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -32,10 +33,13 @@ def test_the_link_that_is_printed_opens_the_plan_once(store: Store, programs: Pa
         try:
             link = until(lambda: re.search(r"http://127\.0\.0\.1:\d+/enter\?token=\S+", told.read_text()))[0]
             with httpx.Client(follow_redirects=True, timeout=60) as browser:
-                assert browser.get(link).status_code == 200
-                shown = browser.get(link.partition("/enter")[0] + "/")
+                entered = browser.get(link)
+                assert entered.status_code == 200
+                shown = browser.get(way_on(link, entered.text))
                 assert plan.plan_hash[:12] in shown.text
+                assert browser.get(link.partition("/enter")[0] + "/").status_code == 401, "the cookie alone"
                 assert "server" not in shown.headers
+            assert httpx.get(str(shown.url), timeout=60).status_code == 401, "the address alone"
             assert httpx.get(link, timeout=60).status_code == 401
             note = until(lambda: list(tmp_path.glob("review-*.json")))[0]
             assert note.stat().st_mode & 0o077 == 0
