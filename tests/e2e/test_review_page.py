@@ -93,6 +93,30 @@ def opened(browser: Browser, entrance: Entrance, **context: Any) -> Page:
     return page
 
 
+def test_an_address_from_elsewhere_leads_below_the_session(store: Store, chromium: Browser, entrance: Entrance) -> None:
+    """In a browser that came in: a link to a plan as Dagster has it, the first page, a used link. In another: nowhere."""
+    from playwright.sync_api import expect
+
+    plan = plant(store)
+    page = opened(chromium, entrance)
+    below = page.url.partition("/plans/")[0]
+    at = f"/plans/{plan.plan_hash}"
+    used = entrance.link()
+    tab = page.context.new_page()
+    for address in (f"{entrance.origins[0]}{at}", f"{entrance.origins[0]}/", used, used):
+        tab.goto(address)
+        tab.wait_for_url(lambda url: "/s/" in url and url.endswith(at))
+        if address == used:
+            below = tab.url.partition("/plans/")[0]  # of the session that this link began
+        assert tab.url == f"{below}{at}"
+        tab.goto("about:blank")
+    stranger = chromium.new_context().new_page()
+    for address in (f"{entrance.origins[0]}{at}", f"{below}{at}", used):
+        stranger.goto(address)
+        expect(stranger.get_by_text("You are not known here")).to_be_visible()
+        assert stranger.url == address
+
+
 @pytest.mark.timeout(900)
 def test_a_thousand_items_are_reviewed_by_keyboard_signed_once_and_taken_back(
     store: Store, chromium: Browser, entrance: Entrance, capsys: pytest.CaptureFixture[str]
@@ -284,6 +308,7 @@ def test_it_can_be_read_at_every_width_and_by_its_contrast(store: Store, chromiu
 
     plan = plant(store)
     page = opened(chromium, entrance, reduced_motion="reduce")  # colours are read when they have come to rest
+    below = page.url.partition("/plans/")[0]  # the session's address
     item = next(i.id for i in plan.items if i.decision == "review")
     like = asking_alike(store, 20)
     save_drafts(store, like.slug, like.hash, [NewDraft(id_, "yes") for id_ in like.asked[:6]], reviewer="mara")
@@ -313,7 +338,7 @@ def test_it_can_be_read_at_every_width_and_by_its_contrast(store: Store, chromiu
     for width in (360, 768, 1280, 1600):
         page.set_viewport_size({"width": width, "height": 800})
         for name, path in shown.items():
-            page.goto(f"{entrance.origins[0]}/{f'plans/{path}' if path else ''}")
+            page.goto(f"{below}/{f'plans/{path}' if path else ''}")
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
             for scheme in SCHEMES:
                 page.emulate_media(color_scheme=scheme)
@@ -322,7 +347,7 @@ def test_it_can_be_read_at_every_width_and_by_its_contrast(store: Store, chromiu
                 picture(page, f"{name}-{scheme}-{width}")
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
-        page.goto(f"{entrance.origins[0]}/plans/{plan.plan_hash}")
+        page.goto(f"{below}/plans/{plan.plan_hash}")
         seen: list[str] = []
         for _ in range(12):
             page.keyboard.press("Tab")
