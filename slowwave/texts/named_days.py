@@ -41,7 +41,7 @@ def named_days(text: str, today: date) -> tuple[date, date] | None:
     found = [m for m in (form.search(text) for form in _FORMS) if m]
     cues = Cues.of(text)
     for match in sorted(found, key=lambda m: (m.start(), -m.end())):
-        tense = cues.at(*match.span())
+        tense = cues.at(*match.span(), whole=True)
         past = tense == "past" or (tense == "unclear" and _SAID.search(text))
         if past and (days := _days(match, today)) is not None:
             return days

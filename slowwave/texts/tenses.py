@@ -41,16 +41,17 @@ class Cues(NamedTuple):
             found.append((start, _KIND.get(kind, kind), match.end()))
         return cls(tuple(s for s, _, _ in found), tuple(k for _, k, _ in found), tuple(e for _, _, e in found), text)
 
-    def at(self, start: int, end: int) -> Tense:
+    def at(self, start: int, end: int, *, whole: bool = False) -> Tense:
         """Return the tense at a span: that of the verb before it in its clause, else of the one after it there.
 
-        Another clause says nothing about the span, unless the clause is the span itself with a preposition: "On Friday, we met". The order
+        Another clause of the sentence says nothing about the span, unless the sentence is one question (``whole``: "what was bought and
+        stored on May 4th") or the clause is the span itself with a preposition: "On Friday, we met". The order
         of words counts, never how far apart they are. Time: linear in the cues of the sentence that no clause ends; the nearest come
         first, so it is small in any real text.
         """
         left, right = bisect_left(self.starts, start) - 1, bisect_left(self.starts, end)
         stops: tuple[tuple[str, ...], ...] = (("clause", "sentence"),)
-        if self._is_aside(left, right, start, end):
+        if whole or self._is_aside(left, right, start, end):
             stops = (*stops, ("sentence",))
         for ends in stops:
             for found in (self._first(left, -1, ends), self._first(right, 1, ends)):

@@ -27,6 +27,7 @@ TODAY = date(2026, 6, 10)
         ("Which books did I read in Nov.?", "2025-11-01", "2025-11-30"),
         ("Where was I in February 2024?", "2024-02-01", "2024-02-29"),
         ("Where was I in 2024?", "2024-01-01", "2024-12-31"),
+        ("What was poured and drunk with tea on May 4th, 2026?", "2026-05-04", "2026-05-04"),
         ("What happened on Feb 29, 2024?", "2024-02-29", "2024-02-29"),
     ],
 )
