@@ -261,12 +261,14 @@ class TargetResolver:
         return frozenset().union(*(self._cited.get(id_, frozenset()) for id_ in group))
 
 
-def withheld_rows(before: Snapshot, after: Snapshot) -> frozenset[str]:
-    """Rows that are quarantined, say less by a redaction, or were forgotten, since ``before``."""
+def withheld_rows(before: Snapshot, after: Snapshot, *, missing: bool = True) -> frozenset[str]:
+    """Rows that are quarantined, say less by a redaction, or were forgotten, since ``before``; with ``missing`` also those that left their
+    tables, which by a single plan only rows do that are forgotten for good or were retired before.
+    """
     found: set[str] = set()
     for table in SEARCHED:
         rows, old = after.table(table), before.table(table)
-        if rows is not old:  # only what is forgotten for good, or was retired before, leaves its table
+        if missing and rows is not old:
             found |= set(old["id"].to_pylist()) - set(rows["id"].to_pylist())
         if rows is not old and "state" in rows.column_names:
             held, held_before = (t["id"].filter(pc.equal(t["state"], "quarantined")) for t in (rows, old))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.mutations.forget_limits import erased
 from slowwave.mutations.rows import rows_where
 from slowwave.plans.items import Item
 from slowwave.probes.merges import chain as merge_chain
@@ -126,7 +127,7 @@ def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = 
     living texts where statements are missing then.
     """
     items = list(items)
-    touched = _touched(before, after)
+    touched = _touched(before, after, {row for item in items for _, row in erased(item.mutation)})
     if not touched:
         return StatementsProbe()
     standing = _TextsAfter(before, after, touched, won_against(items))
@@ -213,10 +214,12 @@ class _TextsAfter:
         return frozenset(rows["id"].filter(pc.equal(rows["state"], "archived")).to_pylist())
 
 
-def _touched(before: Snapshot, after: Snapshot) -> dict[str, str]:
-    """Row that recall finds before and not, or in other words, after → its text before, by id; what is withheld is left out."""
+def _touched(before: Snapshot, after: Snapshot, erasures: Set[str]) -> dict[str, str]:
+    """Row that recall finds before and not, or in other words, after → its text before, by id; what is withheld is left out, and so are
+    ``erasures``. Other rows that are gone, as those that nights retired and purged between two snapshots, are looked for.
+    """
     found: dict[str, str] = {}
-    held = withheld_rows(before, after)
+    held = withheld_rows(before, after, missing=False) | erasures
     for table, column in (("chunks", "content"), ("memories", "current_version_id")):
         if after.table(table) is before.table(table):
             continue
