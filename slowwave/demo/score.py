@@ -188,10 +188,23 @@ def _duplicate_facts(night: _Night) -> Score:
 
 
 def _duplicate_events(night: _Night) -> Score:
-    """Merges of other memories than events are not judged: what an agent said twice is not planted."""
-    merges = [i for i in night.items if i.operation == "dedupe_memories" and i.evidence.get("kind", "event") == "event"]
-    groups = _joined([set(i.mutation.row_ids()) for i in merges if i.decision != "review"])
-    return _groups(night, "duplicate events", "dedupe_memories", groups, night.key.duplicate_events)
+    """A group is found when its events become one, or when a person is asked; what is asked besides is no fault.
+
+    Merges of other memories than events are not judged: what an agent said twice is not planted.
+    """
+    merges = [i for i in night.of("dedupe_memories") if i.evidence.get("kind", "event") == "event"]
+    decided, asked = (
+        _joined([set(i.mutation.row_ids()) for i in merges if (i.decision == "review") is question])
+        for question in (False, True)
+    )
+    planted = [set(group) for group in night.key.duplicate_events]
+    return _groups(
+        night,
+        "duplicate events",
+        "dedupe_memories",
+        [*decided, *(group for group in asked if any(wanted <= group for wanted in planted))],
+        night.key.duplicate_events,
+    )
 
 
 def _groups(
