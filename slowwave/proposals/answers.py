@@ -128,17 +128,32 @@ def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, not
 
 
 def _settle(store: Store, namespace: str, made: Amended, item: str, *, by: str) -> None:
-    """Draft a no to the open questions that rest on a row which an amended item ends: what they ask is planned again without it."""
+    """Keep what an amended item ends from being decided otherwise in the same session.
+
+    Open questions that rest on a row which it ends get a no: what they ask is planned again without that row. Decided items that conflict
+    with it get a skip and stay pending: applied first, they would make the answer stale.
+    """
     session = read_session(store, namespace, made.plan_hash)
-    ended = next((s.item.writes() for one in session for s in one.plan.items if s.id == made.item), frozenset())
+    amended = next((s.item for one in session for s in one.plan.items if s.id == made.item), None)
+    if amended is None:
+        return
     for one in session:
-        moot = [
-            s.id
+        drafts = [
+            NewDraft(s.id, "no", _SETTLED.format(item=item[:8]))
             for s in one.covers.left
-            if s.id != item and s.decision == "review" and not ended.isdisjoint(s.item.writes() | s.item.guards())
+            if s.id != item
+            and s.decision == "review"
+            and not amended.writes().isdisjoint(s.item.writes() | s.item.guards())
         ]
-        if moot:
-            drafts = [NewDraft(id_, "no", _SETTLED.format(item=item[:8])) for id_ in moot]
+        drafts += [
+            NewDraft(s.id, "skip", _SETTLED.format(item=item[:8]))
+            for s in one.covers.decided
+            if not (
+                amended.writes().isdisjoint(s.item.writes() | s.item.guards())
+                and s.item.writes().isdisjoint(amended.guards())
+            )
+        ]
+        if drafts:
             save_drafts(store, namespace, one.plan.plan_hash, drafts, reviewer=by)
 
 

@@ -24,7 +24,9 @@ SAID = (
 )
 
 
-@pytest.mark.usefixtures("every_rule_decides")  # that the old car is over is a question otherwise, which nobody answers here
+@pytest.mark.usefixtures(
+    "every_rule_decides"
+)  # that the old car is over is a question otherwise, which nobody answers here
 def test_what_is_stale_before_a_night_is_not_after_it(store: Store, tmp_path: Path) -> None:
     """The copy is merged, the old car ends in memories and in the passage that told it; both controls have as many tokens at most."""
     embedder = Remembering(embedder_for(Settings()))

@@ -20,6 +20,10 @@ from tests.memories import ago, ask, remember
 pytestmark = pytest.mark.slow
 
 LIVE = "SELECT object FROM memory.memory_facts WHERE invalidated_at IS NULL AND is_active ORDER BY object"
+LIVING = """
+SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+WHERE m.valid_to IS NULL AND m.invalidated_at IS NULL
+"""
 OPS = "contradictions,resolve_conflicts"
 
 
@@ -167,3 +171,38 @@ def test_answer_changed_after_questions_followed_withdraws_them(store: Store) ->
     assert session == [plan.hash, *again]
     state = "SELECT DISTINCT state FROM night.plans WHERE plan_hash = ANY(%s)"
     assert ask(store, state, following) == [("rejected",)]
+
+
+def test_answer_other_is_applied_although_the_plan_rewords_the_row_that_it_ends(store: Store) -> None:
+    """A decided item that writes the row is left pending: applied first, it would make the answer stale."""
+    rows = [("old", "I live in Oslo.", 9), ("new", "I moved to Trondheim yesterday.", 5)]
+    remember(
+        store,
+        "acme",
+        memories=[
+            {
+                **{
+                    "id": name,
+                    "kind": "semantic",
+                    "author": "user",
+                    "source": "import",
+                    "current_version_id": f"{name} text",
+                },
+                **{"valid_from": ago(days), "recorded_at": ago(days)},
+            }
+            for name, _, days in rows
+        ],
+        memory_versions=[
+            {"id": f"{name} text", "memory_id": name, "content": text, "recorded_at": ago(days)}
+            for name, text, days in rows
+        ],
+    )
+    night = run_night(store, "acme", ops="contradictions,resolve_conflicts,absolutize_dates", force=True)
+    assert night.plan is not None
+    plan = plan_of("acme", plan_hash=night.plan.plan_hash, store=store)
+    (question,) = plan.questions
+    assert [item.operation for item in plan.items if item.decision != "review"] == ["absolutize_dates"]
+    plan.answer(question, "other", "mara")
+    runs = applied(store, plan)
+    assert len(runs) == 1
+    assert ask(store, LIVING) == [("I live in Oslo.",)]
