@@ -167,7 +167,7 @@ def plan_forgetting(
     if night.plan is None or not night.plan.items or night.state == "empty":
         raise Refused(
             "A plan that forgets exactly these rows was rejected before, and they have not changed. Withdraw the rejection "
-            f"(`slowwave plans reconsider {argument(namespace)} ITEM`) to plan it again. Nothing was planned."
+            f"(`slowwave plans reconsider {argument(namespace)} ITEM --reason WHY`) to plan it again. Nothing was planned."
         )
     counts = Counter(table for item in night.plan.items for table, _ in erased(item.mutation))
     return PlannedForgetting(night.plan.plan_hash, counts, tuple(pages))
