@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         dream_undo,
     )
     from slowwave.api.memory import Memory
-    from slowwave.api.night_plan import AppliedRun, NightPlan, PlannedItem, plan
+    from slowwave.api.night_plan import AppliedRun, NightPlan, PlannedItem, forget, plan
     from slowwave.applying.undo import Undoing, UndoResult
     from slowwave.errors import (
         DreamApplyDisabled,
@@ -80,6 +80,7 @@ __all__ = [
     "dream_resume",
     "dream_status",
     "dream_undo",
+    "forget",
     "log_recall",
     "plan",
 ]
@@ -89,7 +90,7 @@ _ELSEWHERE: Final = {
     "Memory": "slowwave.api.memory",
     "log_recall": "slowwave.search.recall_events",
     **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.applying.undo"),
-    **dict.fromkeys(("AppliedRun", "NightPlan", "PlannedItem", "plan"), "slowwave.api.night_plan"),
+    **dict.fromkeys(("AppliedRun", "NightPlan", "PlannedItem", "forget", "plan"), "slowwave.api.night_plan"),
     **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.api.dream_outcome"),
     **dict.fromkeys(
         (

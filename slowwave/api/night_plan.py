@@ -30,6 +30,7 @@ from slowwave.plans.row_names import called, named_rows, read_names
 from slowwave.plans.signatures import HalfSigned, half_signed
 from slowwave.proposals.answers import AnswerOutcome, describe_answers
 from slowwave.proposals.answers import answer as answer_question
+from slowwave.proposals.forget_stored import By, PlannedForgetting, plan_forgetting
 from slowwave.review.session import sign_session
 from slowwave.review.signing import Signature
 from slowwave.store.connect import Connection, Store
@@ -117,6 +118,8 @@ class NightPlan:
     namespace: str
     hash: str
     store: Store
+    forgetting: PlannedForgetting | None = None
+    """The rows, pages and files that a plan made by ``forget`` deletes."""
     _stored: StoredPlan = field(init=False)
     _items: tuple[PlannedItem, ...] | None = field(init=False, default=None)
 
@@ -319,6 +322,34 @@ def plan(
         return NightPlan(namespace, night.plan.plan_hash, store)
     with store.connect("reader") as connection:
         return NightPlan(namespace, _current_plan(connection, namespace), store)
+
+
+def forget(
+    namespace: str,
+    *,
+    memory: str = "",
+    entity: str = "",
+    session: str = "",
+    match: str = "",
+    reason: str = "",
+    wait: float = 0.0,
+    store: Store | None = None,
+) -> NightPlan:
+    """Plan to delete stored rows and pages for good; nothing is deleted until the plan is approved and applied.
+
+    Exactly one selector: a memory by its id, an entity by its name with every row and page that names it, all of a session by its id, or
+    every row and page that holds a text (``match``). ``forgetting`` of the plan lists what it deletes. There is no undo.
+
+    Raises ``Refused`` without exactly one selector, and for a selector that means no row, too many rows, or rows of a connected store.
+    """
+    selectors: dict[By, str] = {"memory": memory, "entity": entity, "session": session, "match": match}
+    given: list[tuple[By, str]] = [(by, value) for by, value in selectors.items() if value]
+    if len(given) != 1:
+        raise Refused("Name exactly one of memory, entity, session and match. Nothing was planned.")
+    store = store or open_store()
+    by, value = given[0]
+    done = plan_forgetting(store, namespace, by, value, reason=reason, wait=wait)
+    return NightPlan(namespace, done.plan_hash, store, done)
 
 
 def _changes(item: Item, names: Mapping[str, str], status: str) -> tuple[str, ...]:

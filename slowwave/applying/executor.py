@@ -156,7 +156,7 @@ def apply_approval(
             run = _Run(connection, claim, approval, items, Throttle.of(settings), stream, progress)
             run.tells = notifier_of(connection, claim.namespace_id)
             kinds = {s.kind for s in signed}
-            if "render_page" in kinds:
+            if kinds & {"render_page", "forget_rows"}:
                 run.before_end.append(partial(follow_pages, store, claim, settings))
             if kinds & {"write_page", "write_claims", "forget_rows"}:
                 run.before_end.append(partial(follow_folders, store, claim))

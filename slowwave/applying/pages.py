@@ -14,7 +14,7 @@ import psycopg
 
 from slowwave.bindings.connected import ConnectedStore
 from slowwave.config.settings import Settings
-from slowwave.corpus.corpora import corpora_of
+from slowwave.corpus.corpora import FORGOTTEN_FILE, corpora_of, load_tombstones
 from slowwave.corpus.pending_files import SUPERSEDED, follow_files, has_pending
 from slowwave.errors import Refused, SlowwaveError, UndoBlocked
 from slowwave.folders.following import CommitWords, folder_of, follow_folder, places_of
@@ -53,7 +53,10 @@ def follow_folders(store: Store, claim: NamespaceClaim) -> None:
             for id_ in has_pending(connection, list(folders)):
                 done = follow_files(connection, folders[id_])
                 problems += [f"{path}: {why}" for path, why in done.left.items()]
-                problems += [f"{path}: {SUPERSEDED}" for path in done.edited]
+                tombstones = load_tombstones(connection, claim.namespace_id) if done.edited else None
+                for path in done.edited:
+                    is_forgotten = tombstones is not None and tombstones.refuse(path, "", is_new=True)
+                    problems.append(f"{path}: {FORGOTTEN_FILE if is_forgotten else SUPERSEDED}")
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
         problems.append(f"Files of folders could not follow ({type(problem).__name__}).")
     if problems:

@@ -63,6 +63,7 @@ SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uui
 UNION ALL SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
 UNION ALL SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
 UNION ALL SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, path FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) AND version_of IS NULL
 """
 
 Hash = Annotated[str | None, typer.Argument(help="The plan's hash, or its first characters.", show_default=False)]

@@ -101,7 +101,7 @@ def forget(
         str, typer.Argument(help="End claims about this name, alias, or reference (project:rowan) now.")
     ] = "",
     memory: Annotated[str, typer.Option(help="Plan to delete this memory for good, by its id.")] = "",
-    entity: Annotated[str, typer.Option(help="Plan to delete an entity and all rows that name it.")] = "",
+    entity: Annotated[str, typer.Option(help="Plan to delete an entity and all rows and pages that name it.")] = "",
     stored_session: Annotated[
         str,
         typer.Option(
@@ -109,7 +109,9 @@ def forget(
             help="Plan to delete all that was stored of this session. With a subject: who ends claims in it.",
         ),
     ] = "",
-    match: Annotated[str, typer.Option(help="Plan to delete all rows that hold this text, in any case.")] = "",
+    match: Annotated[
+        str, typer.Option(help="Plan to delete all rows and pages that hold this text, in any case.")
+    ] = "",
     statement: Annotated[str, typer.Option(help="Only what says this.")] = "",
     kind: Annotated[str, typer.Option(help="Only this kind; note means all of them.")] = "note",
     scope: Scope = None,
@@ -165,13 +167,14 @@ def _plan_forgetting(namespace: str, by: By, value: str, *, reason: str, json: b
 
     done = plan_forgetting(open_store(), namespace, by, value, reason=reason)
     if json:
-        shown = {"plan_hash": done.plan_hash, "rows": dict(done.rows), "pages": list(done.pages)}
-        show_json({**shown, "message": done.sentence()})
+        show_json(done.to_json())
         return
     say(done.sentence())
     for path in done.pages:
-        command = f"{program()} purge {argument(namespace)} {argument(path)}"
-        say(f"The page {plain(path)} holds the text as well: edit it, or delete it with `{command}`.")
+        edited = " A person edited its file since the last sync: the file stays until you delete it."
+        say(f"deletes the page {plain(path)}.{edited if path in done.edited else ''}", indent=2)
+    for folder in done.histories:
+        say(f"{plain(folder)} is in a git repository, and its history keeps the pages.", indent=2)
     plan = f"{argument(namespace)} --plan {done.plan_hash[:12]}"
     suggest("Every row", f"{program()} plans diff {plan}")
     suggest("Approve it", f"{program()} plans approve {argument(namespace)} {done.plan_hash[:12]} --by NAME")

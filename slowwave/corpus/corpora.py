@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -37,6 +38,27 @@ _INSERT_CORPUS: Final = """
 INSERT INTO memory.corpora (id, namespace_id, root, profile, standing) VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
 """
 
+FORGOTTEN_FILE: Final = (
+    "a plan forgot this page for good, so the file is not imported again. Delete the file, or remove the forgotten text and save the rest "
+    "under another name."
+)
+"""Why a file is left out whose path or text has a tombstone."""
+FORGOTTEN_SESSION: Final = "a plan forgot this session for good, so it is not stored again."
+_TOMBSTONES: Final = "SELECT DISTINCT unnest(tombstones) FROM memory.purges WHERE namespace_id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstones:
+    """Hashes of the pages of a namespace that plans forgot for good: of each path, and of each text that such a page had."""
+
+    namespace_id: str
+    hashes: frozenset[str]
+
+    def refuse(self, path: str, content_hash: str, *, is_new: bool) -> bool:
+        """Return whether a page must not be imported. A forgotten path is open again once another page is there (not ``is_new``)."""
+        mark = hashlib.sha256(f"{self.namespace_id}/{path}".encode()).hexdigest()
+        return content_hash in self.hashes or (is_new and mark in self.hashes)
+
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
@@ -59,6 +81,11 @@ def corpora_of(connection: Connection, namespace_id: str) -> list[Corpus]:
     """The corpora of a namespace, in the order in which they were added."""
     rows = connection.execute(_LIVE_CORPORA, (namespace_id,)).fetchall()
     return [Corpus(*row) for row in rows]  # type: ignore[arg-type]
+
+
+def load_tombstones(connection: Connection, namespace_id: str) -> Tombstones:
+    """Load the tombstones of a namespace."""
+    return Tombstones(namespace_id, frozenset(str(one) for (one,) in connection.execute(_TOMBSTONES, (namespace_id,))))
 
 
 def add_corpus(connection: Connection, slug: str, folder: Path, profile_name: str | None = None) -> Corpus:

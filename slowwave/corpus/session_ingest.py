@@ -16,7 +16,7 @@ from typing import Any, Final
 import psycopg
 
 from slowwave.config.settings import Settings
-from slowwave.corpus.corpora import SESSIONS_PROFILE, SESSIONS_ROOT
+from slowwave.corpus.corpora import FORGOTTEN_SESSION, SESSIONS_PROFILE, SESSIONS_ROOT, load_tombstones
 from slowwave.corpus.page_file import PageFile, page_file
 from slowwave.corpus.passage_vectors import passage_vectors
 from slowwave.corpus.profile import profile
@@ -68,6 +68,8 @@ def session_ingest(
     if file.content_hash == hash_:
         return SessionIngestResponse(stored=True, path=file.path, reindexed=False, result="unchanged")
     file = _file(request, _day(request, now))
+    if load_tombstones(connection, scope).refuse(file.path, file.content_hash, is_new=not stored):
+        raise Refused(f"{file.path}: {FORGOTTEN_SESSION} Nothing was stored.")
     screening = Screening(settings.screening_on_import)
     try:
         hidden = screening.state(namespace, file.text) == "quarantined"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from slowwave.corpus.corpora import sessions_corpus
+from slowwave.corpus.corpora import FORGOTTEN_SESSION, load_tombstones, sessions_corpus
 from slowwave.corpus.page_file import content_hash, page_file
 from slowwave.corpus.profile import profile
 from slowwave.corpus.session_page import session_page
@@ -79,6 +79,7 @@ def import_sessions(
     skipped = [out for check in checks for out in check.skipped]
     counts: Counter[str] = Counter()
     tally = PageTally()
+    tombstones = load_tombstones(connection, corpus.namespace_id)
     with one_sync(connection, corpus.namespace_id, slug):
         held = {
             str(path): (str(id_), str(hash_)) for id_, path, hash_ in connection.execute(_LIVE_SESSIONS, (corpus.id,))
@@ -89,6 +90,9 @@ def import_sessions(
             id_, before = held.get(path, (row_id(corpus.id, "documents", path), ""))
             if before == content_hash(content):
                 counts["unchanged"] += 1
+                continue
+            if tombstones.refuse(path, content_hash(content), is_new=not before):
+                skipped.append(SkippedRow(path, 0, FORGOTTEN_SESSION))
                 continue
             try:
                 file = page_file(path, content, layout)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 
-from slowwave.corpus.corpora import Corpus, mark_synced, save_state
+from slowwave.corpus.corpora import FORGOTTEN_FILE, Corpus, load_tombstones, mark_synced, save_state
 from slowwave.corpus.folder_scan import FolderScan, LeftOut, scan_folder
 from slowwave.corpus.linking import known_names, resolve_links, write_mentions
 from slowwave.corpus.page_file import FileMark, Unsettled, content_hash, page_file, read_bytes
@@ -162,6 +162,7 @@ class _Sync:
         self._writer = PageWriter(connection, slug, corpus, LoadedVectors(embedder), self._tally)
         self._model = embedder.model
         self._screening = Screening.of(connection)
+        self._tombstones = load_tombstones(connection, corpus.namespace_id)
         self._documents: dict[str, tuple[str, str]] = {}
         """Path → id and hash of the live documents."""
         self._state: dict[str, Any] = {}
@@ -222,7 +223,7 @@ class _Sync:
             gone=len(gone),
             unsettled=tuple(sorted(self._unsettled)),
             left_out=tuple(sorted(scan.left_out, key=lambda out: out.path)),
-            superseded=tuple(sorted(following.edited)),
+            superseded=tuple(sorted({*following.edited} - {out.path for out in scan.left_out})),
             added=dict(self._tally.added),
             chunks_embedded=self._tally.chunks_embedded,
             vectors_reused=self._tally.vectors_reused,
@@ -303,6 +304,9 @@ class _Sync:
         taken = {str(id_) for (id_,) in self._connection.execute(_DOCUMENT_IDS, (self._corpus.id,))}
         work: list[_Work] = []
         for path, (mark, hash_) in fresh.items():
+            if self._tombstones.refuse(path, hash_, is_new=path not in self._documents):
+                self._leave(scan, path, 0, FORGOTTEN_FILE)
+                continue
             if path in self._documents:
                 id_, before = self._documents[path]
                 if before != hash_:

@@ -26,8 +26,14 @@ ERASURES: Final = "erasures"
 ERASABLE: Final = frozenset(
     {"memories", "memory_versions", "promotions", "claim_events", "memory_facts", "entities", "entity_aliases"}
     | {"relationships", "documents", "chunks", "links", "communities", "pages", "recall_events", "session_items"}
+    | {"proposals", "purges", "conflicts", "findings", "model_answers"}
 )
 """The tables of which a plan may delete rows for good, as the constraint of ``memory.erasures`` has it."""
+
+NOT_IN_SNAPSHOTS: Final = frozenset(
+    {"session_items", "recall_events", "proposals", "purges", "conflicts", "findings", "model_answers"}
+)
+"""Erasable tables that no snapshot holds as a whole: the database alone checks the namespace of their rows."""
 
 _Seen = Mapping[tuple[str, str], Mapping[str, Value]]
 

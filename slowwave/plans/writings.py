@@ -140,6 +140,7 @@ _QUOTED: Final = {
     "chunks": "passage",
     "entities": "entity",
     "memory_facts": "fact",
+    "documents": "page",
 }
 """Tables whose rows are shown in full, and what each row is called."""
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.mutations.cells import CLAIMS, RELATIONSHIPS, TOLD, VIRTUAL, Value, inserted_id
-from slowwave.mutations.forget_limits import ERASURES, erased
+from slowwave.mutations.forget_limits import ERASURES, NOT_IN_SNAPSHOTS, erased
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
@@ -115,10 +115,8 @@ def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe
 def _rows(item: Item) -> Iterator[tuple[str, str]]:
     """(table, row) of everything that an item names, repeats included."""
     mutation = item.mutation
-    if (
-        mutation.table == ERASURES
-    ):  # the rows of the tables below are in no snapshot whole; the database checks their namespace
-        yield from (named for named in erased(mutation) if named[0] not in ("session_items", "recall_events"))
+    if mutation.table == ERASURES:
+        yield from (named for named in erased(mutation) if named[0] not in NOT_IN_SNAPSHOTS)
     else:
         yield from ((mutation.table, row) for row in mutation.row_ids())
     for write in mutation.writes:

@@ -1,19 +1,25 @@
 """Plans that forget stored rows for good: a memory, a person or another entity, a session, or every row that holds a text.
 
 The plan is sealed, shown, approved and applied as any other. Applied, it deletes the rows with their versions, vectors, passages, search
-texts and recall queries. It lists ids and no text, so that the plan does not keep what it removes.
+texts and recall queries, and pages of all corpora with the files of followed folders. It lists ids and no text, so that the plan does not
+keep what it removes.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from slowwave.bindings.connected import connected_store
+from slowwave.claims.subject_ref import slug_of
+from slowwave.corpus.corpora import UNFOLLOWED
+from slowwave.corpus.page_file import content_hash
 from slowwave.errors import Refused
 from slowwave.mutations.forget_limits import erased
 from slowwave.mutations.forget_rows import erase_rows
@@ -24,6 +30,7 @@ from slowwave.plans.items import Item
 from slowwave.plans.writings import NO_UNDO
 from slowwave.proposals.planned import OPERATION
 from slowwave.reports.model import Report
+from slowwave.search.recall_log import logged
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_id
 
@@ -31,12 +38,23 @@ MOST: Final = 5_000
 """Rows that one plan may forget for good. One item lists all of them, and a person has to be able to read it."""
 
 NOT_ERASED: Final = (
-    "Earlier plans and their journal, reports, snapshots and the storage of Dagster may still hold the text until their retention is over; "
-    "this plan does not erase them."
+    "Earlier plans with their notes and journal, reports, snapshots and the storage of Dagster may still hold the text until their "
+    "retention is over; this plan does not erase them."
 )
+
+FILES: Final = (
+    "The files of these pages in followed folders are removed when the plan is applied. A file that a person edited since the last sync "
+    "stays on disk and is not imported again. Copies elsewhere, as in git history, stay."
+)
+"""What a plan states that forgets pages, of which followed folders hold files."""
 
 SHORTEST: Final = 3
 """Characters that a text or a name needs to be matched: a shorter one is part of almost every row."""
+
+QUOTED: Final = 20
+"""Characters from which a memory's text makes a page that holds it part of the plan. A shorter text, as "Yes, please.", is in pages that
+have nothing to do with the memory; ``--match`` finds those.
+"""
 
 By = Literal["memory", "entity", "session", "match"]
 
@@ -63,41 +81,64 @@ UNION ALL SELECT 'documents', id::text FROM memory.documents WHERE namespace_id 
 """
 _HOLDING: Final = """
 SELECT 'memories', m.id::text FROM memory.memories m WHERE m.namespace_id = %(scope)s
-  AND (concat_ws(' ', m.subject, m.attributes::text, m.tags::text, m.external_id) ~ %(pattern)s OR EXISTS (
-    SELECT 1 FROM memory.memory_versions v WHERE v.memory_id = m.id AND v.content ~ %(pattern)s) OR EXISTS (
+  AND (concat_ws(' ', m.subject, m.author, m.source, m.session_id, m.attributes::text, m.tags::text, m.external_id) ~ %(pattern)s
+    OR EXISTS (
+    SELECT 1 FROM memory.memory_versions v WHERE v.memory_id = m.id AND concat_ws(' ', v.content, v.reason) ~ %(pattern)s) OR EXISTS (
     SELECT 1 FROM memory.chunks k WHERE k.id = ANY (m.source_chunk_ids) AND k.speaker ~ %(pattern)s))
 UNION ALL SELECT 'memory_facts', id::text FROM memory.memory_facts
-  WHERE namespace_id = %(scope)s AND concat_ws(' ', subject, predicate, object, fact_text) ~ %(pattern)s
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', subject, predicate, object, fact_text, session_id, external_id) ~ %(pattern)s
+UNION ALL SELECT 'claim_events', id::text FROM memory.claim_events
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', agent, session_id, reason) ~ %(pattern)s
 UNION ALL SELECT 'entities', e.id::text FROM memory.entities e WHERE e.namespace_id = %(scope)s
-  AND (concat_ws(' ', e.name, e.description, e.attributes::text) ~ %(pattern)s
+  AND (concat_ws(' ', e.name, e.description, e.attributes::text, e.source, e.external_id) ~ %(pattern)s
     OR EXISTS (SELECT 1 FROM memory.entity_aliases a WHERE a.entity_id = e.id AND a.alias ~ %(pattern)s))
 UNION ALL SELECT 'relationships', id::text FROM memory.relationships
-  WHERE namespace_id = %(scope)s AND concat_ws(' ', description, properties::text) ~ %(pattern)s
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', description, properties::text, external_id) ~ %(pattern)s
 UNION ALL SELECT 'communities', id::text FROM memory.communities WHERE namespace_id = %(scope)s AND payload::text ~ %(pattern)s
 UNION ALL SELECT 'pages', id::text FROM memory.pages WHERE namespace_id = %(scope)s AND concat_ws(' ', path, title, body) ~ %(pattern)s
-UNION ALL SELECT 'recall_events', id::text FROM memory.recall_events WHERE namespace_id = %(scope)s AND query ~ %(pattern)s
+UNION ALL SELECT 'recall_events', id::text FROM memory.recall_events
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', query, external_id) ~ %(pattern)s
 UNION ALL SELECT 'session_items', memory.session_item_id(namespace_id, id)::text FROM memory.session_items
-  WHERE namespace_id = %(scope)s AND item ~ %(pattern)s
-UNION ALL SELECT 'chunks', k.id::text FROM memory.chunks k JOIN memory.documents d ON d.id = k.document_id
-  WHERE k.namespace_id = %(scope)s AND d.corpus_id IS NULL AND concat_ws(' ', k.speaker, k.content) ~ %(pattern)s
-UNION ALL SELECT 'documents', coalesce(d.version_of, d.id)::text FROM memory.documents d LEFT JOIN memory.corpora c ON c.id = d.corpus_id
-  WHERE d.namespace_id = %(scope)s AND (c.id IS NULL OR c.root IN ('sessions:', 'evidence:'))
-    AND concat_ws(' ', d.title, d.content) ~ %(pattern)s
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', item, session_id) ~ %(pattern)s
+UNION ALL SELECT 'chunks', id::text FROM memory.chunks
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', speaker, content, external_id) ~ %(pattern)s
+UNION ALL SELECT 'links', id::text FROM memory.links WHERE namespace_id = %(scope)s AND concat_ws(' ', target, anchor) ~ %(pattern)s
+UNION ALL SELECT 'documents', id::text FROM memory.documents
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', path, source, external_id, title, content, metadata::text) ~ %(pattern)s
+UNION ALL SELECT 'proposals', id::text FROM memory.proposals WHERE namespace_id = %(scope)s AND concat_ws(' ', about, actions::text, reason,
+    array_to_string(sources, ' '), agent, session_id, said, verdict_by, verdict_reason) ~ %(pattern)s
+UNION ALL SELECT 'purges', id::text FROM memory.purges WHERE namespace_id = %(scope)s AND concat_ws(' ', path, reason, agent) ~ %(pattern)s
+UNION ALL SELECT 'conflicts', id::text FROM night.conflicts
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', reason, evidence::text, note) ~ %(pattern)s
+UNION ALL SELECT 'findings', id::text FROM night.findings
+  WHERE namespace_id = %(scope)s AND concat_ws(' ', message, details::text) ~ %(pattern)s
+UNION ALL SELECT 'model_answers', night.model_answer_id(namespace_id, key)::text FROM night.model_answers
+  WHERE namespace_id = %(scope)s AND answer ~ %(pattern)s
 """
 _PAGES: Final = """
-SELECT DISTINCT d.path FROM memory.documents d JOIN memory.corpora c ON c.id = d.corpus_id WHERE d.namespace_id = %(scope)s
-  AND c.root NOT IN ('sessions:', 'evidence:') AND concat_ws(' ', d.title, d.content) ~ %(pattern)s ORDER BY 1
+SELECT d.path, c.root, d.content_hash FROM memory.documents d JOIN memory.corpora c ON c.id = d.corpus_id WHERE d.id = ANY(%s::uuid[])
+  AND d.version_of IS NULL AND d.invalidated_at IS NULL AND c.root NOT IN ('sessions:', 'evidence:') ORDER BY 1
 """
 _TEXTS_OF: Final = """
 SELECT DISTINCT content FROM memory.memory_versions WHERE memory_id = ANY(%(memories)s::uuid[]) AND length(btrim(content)) >= 3
 """
 _SAYING: Final = """
-SELECT 'recall_events', e.id::text FROM memory.recall_events e JOIN unnest(%(texts)s::text[]) AS t (said)
-  ON strpos(lower(e.query), lower(t.said)) > 0 WHERE e.namespace_id = %(scope)s
+WITH texts AS MATERIALIZED (SELECT lower(btrim(t)) AS said, length(btrim(t)) AS size FROM unnest(%(texts)s::text[]) AS t)
+SELECT 'recall_events', e.id::text FROM memory.recall_events e JOIN texts t ON strpos(lower(e.query), t.said) > 0
+  WHERE e.namespace_id = %(scope)s
 UNION ALL SELECT 'chunks', k.id::text FROM memory.chunks k JOIN memory.documents d ON d.id = k.document_id
   WHERE k.namespace_id = %(scope)s AND d.corpus_id IS NULL AND k.content = ANY(%(texts)s::text[]) AND EXISTS (
     SELECT 1 FROM memory.memories m WHERE m.id = ANY(%(memories)s::uuid[])
       AND (k.id = ANY(m.source_chunk_ids) OR regexp_replace(k.external_id, '#[0-9]+$', '') = m.external_id))
+UNION ALL SELECT 'chunks', k.id::text FROM memory.chunks k JOIN memory.documents d ON d.id = k.document_id
+  JOIN texts t ON t.size >= %(quoted)s AND strpos(lower(k.content), t.said) > 0
+  WHERE k.namespace_id = %(scope)s AND d.corpus_id IS NOT NULL
+UNION ALL SELECT 'documents', d.id::text FROM memory.documents d
+  JOIN texts t ON t.size >= %(quoted)s AND strpos(lower(d.content), t.said) > 0
+  WHERE d.namespace_id = %(scope)s AND d.corpus_id IS NOT NULL
+UNION ALL SELECT 'findings', f.id::text FROM night.findings f
+  JOIN (SELECT said FROM texts WHERE size >= %(quoted)s UNION ALL SELECT unnest(%(memories)s::text[])) t (said)
+    ON strpos(lower(concat_ws(' ', f.message, f.details::text)), t.said) > 0 WHERE f.namespace_id = %(scope)s
 """
 _PARTS: Final = """
 WITH chosen AS (SELECT * FROM unnest(%(tables)s::text[], %(rows)s::uuid[]) AS c (tbl, row_id)),
@@ -114,21 +155,36 @@ UNION SELECT 'links', l.id::text FROM memory.links l JOIN chosen ON tbl = 'entit
 UNION SELECT 'links', l.id::text FROM memory.links l JOIN documents d ON l.document_id = d.id
 UNION SELECT 'chunks', k.id::text FROM memory.chunks k JOIN documents d ON k.document_id = d.id
 UNION SELECT 'documents', id::text FROM documents
+UNION SELECT 'conflicts', c.id::text FROM night.conflicts c
+  JOIN chosen ON tbl IN ('memories', 'memory_facts', 'relationships') AND row_id IN (c.row_a_id, c.row_b_id)
 """
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedForgetting:
-    """A sealed plan that forgets rows for good. ``rows`` counts them by table, ``pages`` are paths whose text it leaves."""
+    """A sealed plan that forgets rows for good. ``rows`` counts them by table, ``pages`` are the paths of live pages among them.
+
+    ``edited`` are files in followed folders that a person edited since the last sync: they stay on disk and are not imported again.
+    ``histories`` are followed folders with one of the pages that lie in a git repository, whose history keeps the text.
+    """
 
     plan_hash: str
     rows: Mapping[str, int]
-    pages: tuple[str, ...]
+    pages: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    histories: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Return the plan as ``--json`` shows it."""
+        lists = {name: list(getattr(self, name)) for name in ("pages", "edited", "histories")}
+        return {"plan_hash": self.plan_hash, "rows": dict(self.rows), **lists, "message": self.sentence()}
 
     def sentence(self) -> str:
         """State what the plan would delete, that it cannot be undone, and what still holds the text."""
         counts = ", ".join(f"{n:,} of {table}" for table, n in sorted(self.rows.items()))
-        return f"The plan would delete {counts}. {NO_UNDO} {NOT_ERASED}"
+        return " ".join(
+            one for one in (f"The plan would delete {counts}.", NO_UNDO, FILES if self.pages else "", NOT_ERASED) if one
+        )
 
 
 def plan_forgetting(
@@ -142,14 +198,17 @@ def plan_forgetting(
     value = value.strip()
     if not value or (by in ("entity", "match") and len(value) < SHORTEST):
         raise Refused(f"--{by} needs at least {SHORTEST if value else 1} characters. Nothing was planned.")
-    pages: list[str] = []
+    logged()  # a recall of this process is part of the plan, or is recorded after it
+    pages: list[tuple[str, str, str]] = []
 
     def propose(inputs: Inputs) -> Proposal:
         with store.connect("reader") as connection:
-            rows, found = _selected(connection, inputs.snapshot.namespace_id, by, value)
-        pages.extend(found)
+            rows = _selected(connection, inputs.snapshot.namespace_id, by, value)
+            pages.extend(connection.execute(_PAGES, (sorted(rows.get("documents", ())),)).fetchall())  # type: ignore[arg-type]
         mutation = erase_rows(inputs.snapshot, rows, reason)
-        shown = {"selected_by": by, "undo": NO_UNDO, "still_held": NOT_ERASED}
+        shown: dict[str, object] = {"selected_by": by, "undo": NO_UNDO, "still_held": NOT_ERASED}
+        if pages:
+            shown |= {"pages": len(pages), "files": FILES}
         if by in ("memory", "session"):  # an id; the text of the others is what is to be forgotten
             shown["selected"] = value
         item = Item(OPERATION, "forget", mutation, shown, risk="high")
@@ -170,14 +229,30 @@ def plan_forgetting(
             f"(`slowwave plans reconsider {argument(namespace)} ITEM --reason WHY`) to plan it again. Nothing was planned."
         )
     counts = Counter(table for item in night.plan.items for table, _ in erased(item.mutation))
-    return PlannedForgetting(night.plan.plan_hash, counts, tuple(pages))
+    folders = {root: Path(root) for _, root, _ in pages if root not in UNFOLLOWED}
+    return PlannedForgetting(
+        night.plan.plan_hash,
+        counts,
+        tuple(dict.fromkeys(path for path, _, _ in pages)),
+        tuple(path for path, root, hash_ in pages if root in folders and _is_edited(folders[root] / path, hash_)),
+        tuple(
+            root for root, folder in folders.items() if any((up / ".git").exists() for up in (folder, *folder.parents))
+        ),
+    )
 
 
-def _selected(connection: Connection, scope: str, by: By, value: str) -> tuple[dict[str, set[str]], list[str]]:
-    """Return the rows to forget, with all their parts, and the paths of followed pages that hold the text."""
+def _is_edited(file: Path, hash_: str) -> bool:
+    """Return whether a file is there and differs from the text that Slowwave read last."""
+    try:
+        return content_hash(file.read_bytes()) != hash_
+    except OSError:
+        return False
+
+
+def _selected(connection: Connection, scope: str, by: By, value: str) -> dict[str, set[str]]:
+    """Return the rows to forget, with all their parts, by table."""
     chosen: defaultdict[str, set[str]] = defaultdict(set)
     asked: dict[str, Any] = {"scope": scope, "value": value, "prefix": f"{value}%" if _is_hex(value) else value}
-    pages: list[str] = []
     if by == "memory":
         found = connection.execute(_MEMORY, asked).fetchall()
         if len(found) != 1:
@@ -198,29 +273,21 @@ def _selected(connection: Connection, scope: str, by: By, value: str) -> tuple[d
                 )
             chosen["entities"].update(entities)
             names = [str(n) for (n,) in connection.execute(_NAMES, {"entities": entities}) if len(str(n)) >= SHORTEST]
+            # Paths and references have "ada-moss" for "Ada Moss". The slug of one word can be an ordinary word, as "will".
+            names += [slug for slug in map(slug_of, names) if "-" in slug]
         asked["pattern"] = _pattern(names, whole=by == "entity")
         _add(chosen, connection.execute(_HOLDING, asked).fetchall())
-        pages = [str(path) for (path,) in connection.execute(_PAGES, asked)]
-    memories = {"memories": sorted(chosen["memories"]), "scope": scope}
+    memories = {"memories": sorted(chosen["memories"]), "scope": scope, "quoted": QUOTED}
     texts = [str(text) for (text,) in connection.execute(_TEXTS_OF, memories)]
     _add(chosen, connection.execute(_SAYING, {**memories, "texts": texts}).fetchall())
     flat = [(table, row) for table, rows in chosen.items() for row in rows]
     parts = {"tables": [table for table, _ in flat], "rows": [row for _, row in flat]}
     _add(chosen, connection.execute(_PARTS, parts).fetchall())
     if not any(chosen.values()):
-        raise Refused(_nothing(by, pages))
+        raise Refused(f"No stored row matches --{by}. Nothing was planned.")
     if (many := sum(map(len, chosen.values()))) > MOST:
         raise Refused(f"That means {many:,} rows, and one plan may forget {MOST:,}. Select fewer. Nothing was planned.")
-    return {table: rows for table, rows in chosen.items() if rows}, pages
-
-
-def _nothing(by: By, pages: list[str]) -> str:
-    if pages:
-        return (
-            f"Only pages hold that text: {', '.join(pages[:5])}. `slowwave purge NAMESPACE PATH` deletes a page with its versions. "
-            "Nothing was planned."
-        )
-    return f"No stored row matches --{by}. Nothing was planned."
+    return {table: rows for table, rows in chosen.items() if rows}
 
 
 def _add(chosen: defaultdict[str, set[str]], rows: list[Any]) -> None:
@@ -232,8 +299,11 @@ def _pattern(texts: list[str], *, whole: bool) -> str:
     """Return a regular expression of PostgreSQL that finds any of the texts.
 
     Names are matched in their own case and as whole words, so that a person called Will is not every "will"; other texts in any case.
+    A text is also found as JSON writes it, with escaped quotation marks and line ends.
     """
-    either = "|".join(sorted({re.escape(text) for text in texts}))
+    either = "|".join(
+        sorted({re.escape(form) for text in texts for form in (text, json.dumps(text, ensure_ascii=False)[1:-1])})
+    )
     return rf"(?<!\w)({either})(?!\w)" if whole else f"(?i)({either})"
 
 

@@ -23,6 +23,9 @@ from slowwave.texts.quotation import quotable
 _TEXTS: Final = """
 SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[])
 UNION ALL SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, path FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) AND version_of IS NULL
 """
 
 

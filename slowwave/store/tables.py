@@ -276,6 +276,7 @@ purges = Table(
     Column("agent", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     _instant("recorded_at", required=True, now=True),
+    Column("tombstones", ARRAY(Text), nullable=False, server_default="{}"),  # hashes: migration 0054
     schema="memory",
 )
 
@@ -285,7 +286,7 @@ erasures = Table(  # written by plans alone: its trigger deletes the rows that i
     Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
     _namespace(),
     Column("table_name", Text, nullable=False),
-    Column("row_id", Uuid, nullable=False),  # of session_items: memory.session_item_id
+    Column("row_id", Uuid, nullable=False),  # not an id in session_items and model_answers: see migration 0054
     Column("reason", Text, nullable=False, server_default=""),
     _instant("recorded_at", required=True, now=True),
     Column("recorded_by", Uuid),  # the item of the plan

@@ -12,7 +12,7 @@ from slowwave.errors import Refused
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.dreamers import OPS, forgetful
-from tests.memories import ask
+from tests.memories import ask, remember
 from tests.nights import new_world, write_a_plan
 
 
@@ -111,3 +111,26 @@ def test_importing_the_package_loads_no_engine() -> None:
     code = "import sys, slowwave; print('psycopg' in sys.modules); slowwave.plan; print('psycopg' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_forget_plans_approves_and_applies_and_refuses_undo(store: Store) -> None:
+    """J23 from Python: a stored memory is deleted for good."""
+    texts = {"key": "The boat key lies under the pot.", "tea": "Tea is green."}
+    remember(
+        store,
+        "acme",
+        memories=[{"id": name, "kind": "note", "current_version_id": f"{name} v"} for name in texts],
+        memory_versions=[{"id": f"{n} v", "memory_id": n, "ordinal": 1, "content": text} for n, text in texts.items()],
+    )
+    for memory, match in (("", ""), ("key", "boat")):
+        with pytest.raises(Refused, match="exactly one of memory, entity, session and match"):
+            slowwave.forget("acme", memory=memory, match=match, store=store)
+    plan = slowwave.forget("acme", match="boat key", reason="She asked.", store=store)
+    assert plan.forgetting is not None
+    assert plan.forgetting.rows["memories"] == 1
+    assert "cannot be undone" in plan.forgetting.sentence()
+    plan.approve("mara", force=True, note="She asked.")
+    run = plan.apply()
+    assert ask(store, "SELECT content FROM memory.memory_versions") == [("Tea is green.",)]
+    with pytest.raises(Refused, match="forgot rows for good"):
+        run.undo()

@@ -9,6 +9,7 @@ import pytest
 
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
+from tests.corpus.pages import put
 from tests.memories import remember
 
 
@@ -130,3 +131,18 @@ def test_forget_plans_to_delete_stored_rows_and_a_subject_names_that_command(
     assert (
         "left out 1 row that a plan forgot for good" in run("import", "memories", str(file), "--namespace", "acme")[2]
     )
+
+
+def test_forget_text_lists_the_pages_that_the_plan_deletes(acme: Store, run: Run) -> None:
+    """J23: before approval, in both forms of output and in the diff of the plan."""
+    page = "Ada Moss keeps the key."
+    put(acme, target="people/ada.md", content=page, frontmatter={"title": "Ada", "type": "person"})
+    code, out, _ = run("forget", "acme", "--match", "ada moss", "--json")
+    asked = json.loads(out)
+    assert (code, asked["pages"], asked["edited"], asked["histories"]) == (0, ["people/ada.md"], [], [])
+    assert asked["rows"]["documents"] == 1
+    code, out, _ = run("forget", "acme", "--match", "ada moss")
+    assert "deletes the page people/ada.md." in out
+    assert "cannot be undone" in out
+    code, out, _ = run("plans", "diff", "acme", "--plan", asked["plan_hash"][:12])
+    assert (code, "people/ada.md" in out, page in out) == (0, True, True)

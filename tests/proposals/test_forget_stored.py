@@ -12,15 +12,22 @@ import pytest
 from slowwave.api.memory import Memory
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.corpus.corpora import FORGOTTEN_FILE
 from slowwave.errors import Refused
 from slowwave.imports.memories import import_memories
 from slowwave.imports.messages import import_messages
 from slowwave.imports.pipeline import ImportSummary
 from slowwave.language.embedder import OfflineEmbedder
+from slowwave.pages.blocks import block
+from slowwave.pages.workspace import sync_pages
 from slowwave.plans.gate import approve
-from slowwave.proposals.forget_stored import NOT_ERASED, By, plan_forgetting
+from slowwave.proposals.forget_stored import FILES, NOT_ERASED, By, plan_forgetting
+from slowwave.search.namespace_settings import settings_of
+from slowwave.search.recall_log import logged
 from slowwave.store.connect import Store
 from tests.claims import MODES, shown
+from tests.corpus.folders import Folder
+from tests.corpus.pages import put
 from tests.memories import ask
 
 MARKER = "Quillfeather"
@@ -41,6 +48,34 @@ SELECT count(*) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m
 """
 _ERASE = """
 INSERT INTO memory.erasures (namespace_id, table_name, row_id, recorded_by) SELECT id, 'memories', %s, %s FROM memory.namespaces
+"""
+
+
+_EVERY_TABLE = """
+SELECT t.table_schema || '.' || t.table_name FROM information_schema.tables t
+  WHERE t.table_schema IN ('memory', 'night') AND t.table_type = 'BASE TABLE'
+"""
+LEDGER = frozenset(
+    f"night.{name}" for name in ("plans", "plan_items", "approvals", "runs", "journal", "before_images", "snapshots")
+)
+"""Tables of plans, journals, reports and snapshots: what a plan that forgets rows states it does not erase."""
+
+_QUOTES = """
+WITH space AS (SELECT id AS of FROM memory.namespaces), asked AS (SELECT 'About Ada ' || %s AS words)
+, a AS (INSERT INTO night.findings (id, namespace_id, operation, severity, message, details)
+  SELECT gen_random_uuid(), of, 'screen_content', 'warning', 'An instruction.', jsonb_build_object('text', words) FROM space, asked)
+, b AS (INSERT INTO night.model_answers (namespace_id, key, model, answer) SELECT of, repeat('0', 64), 'm', words FROM space, asked)
+, c AS (INSERT INTO memory.purges (id, namespace_id, path, reason, agent, bytes)
+  SELECT gen_random_uuid(), of, 'people/' || words || '.md', 'Old.', '', 1 FROM space, asked)
+, d AS (INSERT INTO memory.proposals (namespace_id, fingerprint, about, actions) SELECT of, 'f', words, '[]' FROM space, asked)
+INSERT INTO night.conflicts (id, namespace_id, table_name, row_a_id, row_b_id, reason, evidence)
+  SELECT gen_random_uuid(), of, 'memories', gen_random_uuid(), gen_random_uuid(), 'Two dates.', jsonb_build_object('a', words)
+    FROM space, asked
+RETURNING 1
+"""
+
+_RENDERED = """
+INSERT INTO memory.pages (id, namespace_id, path, body) SELECT gen_random_uuid(), id, 'MEMORY.md', %s FROM memory.namespaces RETURNING 1
 """
 
 
@@ -72,6 +107,7 @@ def acme(store: Store, tmp_path: Path) -> Store:
         shown(store, query)
     for query in (f"where is Ada {MARKER}", "when does the ferry leave"):
         ask(store, _LOG, query)
+    logged()
     return store
 
 
@@ -230,3 +266,122 @@ def test_forget_text_deletes_the_messages_of_a_speaker_of_that_name(store: Store
     forget(store, "match", MARKER)
     assert holding(store, MARKER) == {}
     assert ask(store, "SELECT count(*) FROM memory.memories") == [(2,)]
+
+
+def tables_holding(store: Store, word: str) -> set[str]:
+    """Search the text of every column of every table, without ``LEDGER``."""
+    names = {str(name) for (name,) in ask(store, _EVERY_TABLE)} - LEDGER
+    return {
+        name
+        for name in names
+        if ask(store, f"SELECT 1 FROM {name} t WHERE t::text ILIKE '%%' || %s || '%%' LIMIT 1", word)
+    }
+
+
+@pytest.fixture
+def vault(acme: Store, tmp_path: Path) -> Folder:
+    """A followed folder with pages about a person, one of which has an older version that names her."""
+    found = Folder(tmp_path / "vault", acme, "vault", "acme")
+    found.write("People/Ada.md", f"---\ntitle: Ada {MARKER}\ntype: person\n---\n\nKeeps the key. See [[Boat]].\n")
+    found.write("Boat.md", f"Moored by Ada {MARKER}.\n")
+    found.write("Ferry.md", "Leaves at seven. [[People/Ada]]\n")
+    assert found.sync().new == 3
+    found.write("Boat.md", "Moored at the pier.\n")
+    assert found.sync().changed == 1
+    return found
+
+
+def test_forget_text_leaves_no_occurrence_in_any_table_but_the_ledger(vault: Folder) -> None:
+    """Pages with versions, what syncs remember, findings, conflicts, proposals, purges and answers of models included."""
+    store = vault.store
+    put(
+        store,
+        target="notes/harbour.md",
+        content=f'She signs as "Ada {MARKER}".',
+        frontmatter={"title": "H", "type": "note"},
+    )
+    ask(store, _QUOTES, MARKER)
+    wake = Memory("acme", store).session_ingest
+    wake("logs/sessions/codex/s1.md", f"user: call Ada {MARKER} tomorrow", "codex", "s1")
+    held = tables_holding(store, MARKER)
+    assert {"memory.documents", "memory.chunks", "memory.corpora", "night.findings", "night.conflicts"} <= held
+    assert {"night.model_answers", "memory.purges", "memory.proposals", "memory.recall_events"} <= held
+    forget(store, "match", MARKER)
+    assert tables_holding(store, MARKER) == set()
+    assert sorted(vault.live()) == ["Boat.md", "Ferry.md"], "a page whose text is clean now loses only the version"
+    assert ask(store, "SELECT count(*) FROM memory.documents WHERE version_of IS NOT NULL") == [(0,)]
+    assert ask(store, _ORPHANS) == [(0,)]
+    assert not [file for file in vault.root.rglob("*.md") if MARKER in file.read_text()]
+    with pytest.raises(Refused, match="forgot this session"):
+        wake("logs/sessions/codex/s1.md", f"user: call Ada {MARKER} tomorrow, please", "codex", "s1")
+
+
+def test_forget_text_deletes_files_and_refuses_the_same_path_or_text_again(vault: Folder) -> None:
+    person, boat = (vault.root / "People/Ada.md").read_bytes(), f"Moored by Ada {MARKER}.\n"
+    done = plan_forgetting(vault.store, "acme", "match", MARKER)
+    assert (done.pages, done.edited, done.histories) == (("People/Ada.md",), (), ())
+    assert FILES in done.sentence()
+    assert MARKER not in str(ask(vault.store, "SELECT mutation, evidence FROM night.plan_items"))
+    forget(vault.store, "match", MARKER)
+    assert sorted(file.name for file in vault.root.rglob("*.md")) == ["Boat.md", "Ferry.md"]
+    for path, text in (("People/Ada.md", f"Ada {MARKER} again.\n"), ("Else.md", person), ("Boat.md", boat)):
+        vault.write(path, text)
+        synced = vault.sync()
+        assert [(out.path, out.reason) for out in synced.left_out] == [(path, FORGOTTEN_FILE)]
+        assert (synced.new, synced.changed, synced.gone) == (0, 0, 0)
+        assert tables_holding(vault.store, MARKER) == set()
+        (vault.root / path).unlink()
+        vault.write("Boat.md", "Moored at the pier.\n")
+    vault.write("People/Ada M.md", "Keeps the key.\n")
+    assert vault.sync().new == 1, "the rest comes in under another name"
+
+
+def test_forget_text_keeps_a_file_that_a_person_edited_and_names_it(vault: Folder) -> None:
+    (vault.root / ".git").mkdir()
+    vault.write("People/Ada.md", f"Ada {MARKER} moved.\n")
+    done = plan_forgetting(vault.store, "acme", "match", MARKER)
+    assert (done.edited, done.histories) == (("People/Ada.md",), (str(vault.root),))
+    forget(vault.store, "match", MARKER)
+    assert MARKER in (vault.root / "People/Ada.md").read_text()
+    warned = ask(vault.store, "SELECT message FROM night.findings WHERE operation = 'corpus'")
+    assert FORGOTTEN_FILE in str(warned)
+    synced = vault.sync()
+    assert ([out.reason for out in synced.left_out], synced.superseded) == ([FORGOTTEN_FILE], ())
+    assert tables_holding(vault.store, MARKER) == set()
+
+
+def test_forget_entity_deletes_pages_that_have_its_name_in_their_path(acme: Store) -> None:
+    put(
+        acme,
+        target="people/ada-quillfeather.md",
+        content="Keeps the key.",
+        frontmatter={"title": "Ada", "type": "person"},
+    )
+    put(acme, target="notes/tea.md", content="Is green.", frontmatter={"title": "Tea", "type": "note"})
+    forget(acme, "entity", f"Ada {MARKER}")
+    assert ask(acme, "SELECT path FROM memory.documents WHERE corpus_id IS NOT NULL") == [("notes/tea.md",)]
+
+
+def test_forget_memory_deletes_a_page_that_quotes_it(acme: Store) -> None:
+    text = f"- Ada {MARKER} keeps the boat key under the blue pot.\n"
+    put(acme, target="notes/key.md", content=text, frontmatter={"title": "Key", "type": "note"})
+    put(acme, target="notes/pot.md", content="The blue pot.", frontmatter={"title": "Pot", "type": "note"})
+    assert plan_forgetting(acme, "acme", "memory", "m1").pages == ("notes/key.md",)
+    forget(acme, "memory", "m1")
+    assert ask(acme, "SELECT path FROM memory.documents WHERE corpus_id IS NOT NULL") == [("notes/pot.md",)]
+    put(acme, target="notes/key.md", content="A new page.", frontmatter={"title": "Key", "type": "note"})
+
+
+def test_forget_text_removes_the_block_of_a_rendered_page_from_the_workspace(
+    acme: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file follows its row at once, and a person's own lines stay."""
+    monkeypatch.setenv("SLOWWAVE_WORKSPACE_PATH", str(tmp_path / "space"))
+    ask(acme, _RENDERED, block(f"- Ada {MARKER}"))
+    with acme.connect("reader") as connection:
+        settings = settings_of(connection, "acme")
+    assert sync_pages(acme, "acme", settings).written == ("MEMORY.md",)
+    file = tmp_path / "space/acme/MEMORY.md"
+    file.write_text(f"My own line.\n\n{file.read_text()}")
+    forget(acme, "match", MARKER)
+    assert file.read_text().strip() == "My own line."
