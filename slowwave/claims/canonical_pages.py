@@ -123,6 +123,11 @@ class _Work:
     def slugs(self, one: _Wanted) -> set[str]:
         return {one.ref.slug, slug_of(one.title)}
 
+    def new_path(self, one: _Wanted) -> str:
+        """Return the path of a page that is not there yet, in the corpus of the page that it continues."""
+        base = next((p for p in self.shelf.of(one.subject.ids, one.ref.family) if not p.closed), None)
+        return self.shelf.new_path(one.ref.path, base.root if base else self.shelf.home)
+
     def elsewhere(self, one: _Wanted, min_claims: int) -> Sequence[ShelvedPage] | None:
         """The page on which a person tells of the subject at a path of its own, if there is one; None where it is not clear which."""
         ids, family = one.subject.ids, one.ref.family
@@ -146,7 +151,7 @@ class _Work:
         there = self.shelf.at(one.ref.path) or self.elsewhere(one, min_claims)
         if there is None:
             return
-        path = there[0].path if there else one.ref.path
+        path = there[0].path if there else self.new_path(one)
         if path in found.says:
             self.remark(f"{path} would tell of two subjects, so it tells of the first.", there, (one.subject.id,))
             return
@@ -176,7 +181,7 @@ class _Work:
                 f"{path} is not made: a name of its subject may stand on no page, as {why}.", (), (one.subject.id,)
             )
             return
-        written = self.written(one, told, page, base, text)
+        written = self.written(one, told, path, page, base, text)
         if written is None:
             return
         for other in others:
@@ -212,10 +217,10 @@ class _Work:
         )
 
     def written(
-        self, one: _Wanted, told: SubjectPage, page: ShelvedPage | None, base: ShelvedPage | None, text: str
+        self, one: _Wanted, told: SubjectPage, path: str, page: ShelvedPage | None, base: ShelvedPage | None, text: str
     ) -> RenderedBody | None:
         """Draft the page; None where it is left alone."""
-        path, root = page.path if page else one.ref.path, base.root if base else self.shelf.home
+        root = base.root if base else self.shelf.home
         layout = self.shelf.layout(root)
         order = layout.sections_of(path, one.ref.family)
         try:

@@ -20,12 +20,16 @@ from slowwave.claims.subject_ref import FAMILIES, slug_of, undated
 from slowwave.corpus.corpora import EVIDENCE_ROOT, PAGES_PROFILE, PAGES_ROOT, SESSIONS_ROOT, UNFOLLOWED
 from slowwave.corpus.profile import Profile, profile
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.texts.page_paths import fold_path
 
 SUBJECT_ID: Final = "subject_id"
 """The field of a page's frontmatter that says whose page it is: an entity's id."""
 
 _WITHIN: Final = ("state", "index", "README")
 """Files that are called after their folder."""
+
+SUBJECT_TYPES: Final = frozenset({"person", "project", "concept"})
+"""The types of pages that a folder's profile has if canonical pages go there. A vault names no type for decisions, and takes any."""
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _COLUMNS: Final = ("id", "corpus_id", "path", "title", "plane", "metadata", "version_of", "invalidated_at", "valid_to")
@@ -108,7 +112,7 @@ class PageShelf:
         at: defaultdict[str, list[ShelvedPage]] = defaultdict(list)
         of: defaultdict[tuple[str, str], list[ShelvedPage]] = defaultdict(list)
         for page in pages:
-            at[page.path].append(page)
+            at[fold_path(page.path)].append(page)
             if page.subject:
                 of[page.subject, page.type].append(page)
         return cls(snapshot, _home(corpora.values()), corpora, pages, at, of)
@@ -132,8 +136,19 @@ class PageShelf:
         return {day: [pages[path] for path in sorted(pages)] for day, pages in found.items()}
 
     def at(self, path: str) -> Sequence[ShelvedPage]:
-        """The pages of a path: one, none, or one in each of several corpora."""
-        return self._at.get(path, ())
+        """Return the pages of a path: one, none, or one in each of several corpora. Case does not count, as for agents' writes."""
+        return self._at.get(fold_path(path), ())
+
+    def new_path(self, path: str, root: str) -> str:
+        """Spell the path of a new page with the case of the folders that a corpus has."""
+        folders = {
+            fold_path(str(up)): str(up) for p in self.pages if p.root == root for up in PurePosixPath(p.path).parents
+        }
+        *parts, name = path.split("/")
+        folder = ""
+        for part in parts:
+            folder = folders.get(fold_path(f"{folder}{part}"), f"{folder}{part}") + "/"
+        return folder + name
 
     def of(self, subjects: Collection[str], family: str) -> list[ShelvedPage]:
         """The pages of a family that say that they are about one of these entities, by path."""
@@ -187,8 +202,6 @@ def _pages(
 
 
 def _home(corpora: Collection[tuple[str, str]]) -> str:
-    """Where new pages go: into the one followed folder that is laid out for them, else to the pages of no folder."""
-    folders = [
-        root for root, name in corpora if root not in UNFOLLOWED and all(f in profile(name).types for f in FAMILIES)
-    ]
+    """Return where new pages go: into the one followed folder whose profile has pages about subjects, else to the pages of no folder."""
+    folders = [root for root, name in corpora if root not in UNFOLLOWED and profile(name).types.keys() >= SUBJECT_TYPES]
     return folders[0] if len(folders) == 1 else PAGES_ROOT

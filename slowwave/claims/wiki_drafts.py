@@ -93,7 +93,8 @@ def _draft(
     else:
         whole = changed_head(text, {"updated": day}) + body
     made = made_from({path: content})
-    return PageDraft(path, whole, shelf.home, "write", title, "wiki", (), (title,), made, before=page)
+    at = page.path if page else shelf.new_path(path, shelf.home)
+    return PageDraft(at, whole, shelf.home, "write", title, "wiki", (), (title,), made, before=page)
 
 
 def _listed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.claims import tell
 from tests.claims.test_canonical_pages import PATH, THREE, world
+from tests.corpus.folders import Folder
 from tests.memories import MODEL, ask, remember
 from tests.nights import write_a_plan
 from tests.snapshots import make_inputs, uid
@@ -74,6 +76,32 @@ def test_dory_what_was_said_is_a_page_by_a_plan_and_gone_again_by_its_undo(acme:
     assert PATH in [result.path for result in found.results]
     undo_run(acme, done.run_id)
     assert (digest(acme, "acme"), page(acme)) == (before, "")
+
+
+def test_canonical_pages_of_a_vault_are_files_that_a_person_finds(acme: Store, tmp_path: Path) -> None:
+    """D4: new pages come into the vault, and statements about an alias onto the page of that person; both are known by their names."""
+    vault = Folder(tmp_path / "vault", acme, "vault", "acme")
+    vault.write("People/Ilse Brandt.md", "---\ntype: person\naliases: [IB]\n---\n# Ilse Brandt\n\nOwns the pier.\n")
+    vault.write("People/Nora Vik.md", "Works in Oslo.\n")  # a person by its folder
+    vault.write("Projects/Boat.md", "Is red.\n")
+    assert vault.sync().new == 3
+    tell(acme, "Likes short reports.", "IB", kind="preference")
+    done = signed(acme, night(acme), force=True, note="They are read.")
+    assert done.counts["applied"] == 4
+    assert "Likes short reports." in (vault.root / "People/Ilse Brandt.md").read_text()
+    assert "Paint the crane." in (vault.root / "Projects/rowan/state.md").read_text()
+    assert ask(acme, "SELECT count(*) FROM memory.corpora WHERE root = 'pages:'") == [(0,)]
+    synced = vault.sync()
+    assert (synced.new, synced.changed, synced.gone, synced.left_out) == (0, 0, 0, ())
+    memory = Memory("acme", acme)
+    for name, ref in (
+        ("Ilse Brandt", "person:ilse-brandt"),
+        ("IB", "person:ilse-brandt"),
+        ("rowan", "project:rowan"),
+        ("Nora Vik", "person:nora-vik"),
+    ):
+        assert memory.history(name).subject_ref == ref
+        assert memory.remember("Comes on Monday.", name).subject_ref == ref
 
 
 def test_the_log_tells_what_was_applied_and_not_what_was_planned(acme: Store) -> None:
