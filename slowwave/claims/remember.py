@@ -39,7 +39,7 @@ from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id, refuse_connected
 
 _ATTEMPTS: Final = 3
-_LOCK: Final = "SELECT memory.lock_name(%s::text, 4)"
+_LOCK: Final = "SELECT memory.lock_subject(%s::uuid, %s::text)"
 
 _REMEMBER: Final = """
 SELECT memory.remember(%s::text, %s::text, %s::uuid, %s::text, %s::text, %s::text, %s::text, %s::text, %s::boolean, %s::float8, %s::text,
@@ -236,10 +236,10 @@ class _Call:
         if self.request.dry_run:
             return found
         if found.new is not None:
-            self.connection.execute(_LOCK, (f"{self.scope}{found.new}",))
+            self.connection.execute(_LOCK, (self.scope, str(found.new)))
             found = resolve(self.connection, self.scope, self.request.subject, self.request.scope)
         if found.subject is not None:
-            self.connection.execute(_LOCK, (f"{self.scope}{found.subject.id}",))
+            self.connection.execute(_LOCK, (self.scope, found.subject.id))
         return found
 
     def known(self, subject: Subject) -> _Known:

@@ -14,6 +14,7 @@ from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.applying.test_executor import approved
 from tests.memories import ask, remember
+from tests.snapshots import uid
 
 
 @pytest.fixture
@@ -88,6 +89,24 @@ def test_login_without_a_right_on_the_schemas_stops_neither_apply_nor_undo(
             admin.execute("DROP ROLE t_nobody")
 
 
+NO_SUBJECTS = (("acme", ""), ("acme", "projects/rowan/state.md"), ("acme", "claims"), ("nowhere", "project:rowan"))
+"""A whole namespace, a page, a batch's own lock, and a namespace that does not exist."""
+
+
+def test_server_locks_the_subject_of_a_claim_and_no_other_name(store: Store) -> None:
+    """It could lock each name, so batches of every namespace waited for it for 30 seconds."""
+    remember(store, "acme")
+    lock = "SELECT memory.lock_subject(%s::uuid, %s::text)"
+    with psycopg.connect(store.logins["server"]) as server:
+        for subject in ("project:rowan", uid("rowan")):
+            server.execute(lock.encode(), (uid("acme"), subject))
+        with store.connect("applier") as batch, batch.transaction():
+            batch.execute("SET LOCAL lock_timeout = '50ms'")
+            batch.execute(b"SELECT memory.lock_name(%s, 4)", (uid("acme"),))
+            with pytest.raises(psycopg.errors.LockNotAvailable):
+                batch.execute(b"SELECT memory.lock_name(%s, 4)", (uid("acme") + "project:rowan",))
+
+
 @pytest.mark.parametrize("role", ["reader", "server"])
 def test_login_that_does_not_write_runs_cannot_lock_rows_of_locks(store: Store, role: str) -> None:
     remember(store, "acme")
@@ -97,9 +116,9 @@ def test_login_that_does_not_write_runs_cannot_lock_rows_of_locks(store: Store, 
         "SELECT memory.try_lock_name('x', 0)",
         "SELECT memory.lock_name_shared('x', 0)",
         "SELECT memory.name_holders('x', 0)",
+        "SELECT memory.lock_name('x', 0)",
     ]
-    if role == "reader":  # the server locks the subject of a claim by this function
-        attempts.append("SELECT memory.lock_name('x', 0)")
+    attempts += [f"SELECT memory.lock_subject('{uid(of)}', '{subject}')" for of, subject in NO_SUBJECTS]
     with psycopg.connect(store.logins[role], autocommit=True) as attacker:
         for attempt in attempts:
             with pytest.raises(psycopg.errors.InsufficientPrivilege), attacker.transaction():

@@ -277,7 +277,7 @@ def test_what_the_owner_of_the_servers_functions_may_do_is_what_the_page_on_secu
 
 
 def test_what_a_server_may_do_is_what_the_page_on_security_says(store: Store) -> None:
-    """It adds recall events. It writes everything else by functions, each of which the page names, and locks names by one more."""
+    """It adds recall events. It writes everything else by functions, each of which the page names, and locks subjects by one more."""
     assert {right: held(store, "slowwave_server", right) for right in ("INSERT", "UPDATE", "DELETE")} == {
         "INSERT": {"memory.recall_events"},
         "UPDATE": set(),
@@ -291,4 +291,4 @@ def test_what_a_server_may_do_is_what_the_page_on_security_says(store: Store) ->
     with store.connect("owner") as connection:
         called = {str(name) for (name,) in connection.execute(CALLED)}
     stores = {"ingest_session", "capture", "remember", "forget", "write_page", "forget_page", "purge_page"}
-    assert called == {*stores, "propose", "decide_proposal", "book_model_call", "lock_name"}
+    assert called == {*stores, "propose", "decide_proposal", "book_model_call", "lock_subject"}

@@ -71,7 +71,7 @@ def test_of_memory_it_reads_all_and_adds_recalls_alone(store: Store, server: str
     assert {table for table, _ in ask(store, TABLES, "memory")} - read == {
         "memory.folder_blocks",
         "memory.folder_files",
-        "memory.lock_rows",  # it locks names by memory.lock_name alone
+        "memory.lock_rows",  # it locks subjects of claims by memory.lock_subject alone
     }
     assert "memory.tokens" in read
     assert written == ["INSERT INTO memory.recall_events DEFAULT VALUES"]  # it lacks values, not the right
