@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from slowwave.applying.executor import apply_approval
+from slowwave.corpus.corpora import FORGOTTEN_SESSION
 from slowwave.corpus.sessions import SessionImport, import_sessions
 from slowwave.corpus.transcripts import cleaned
 from slowwave.errors import ImportRefused
+from slowwave.plans.gate import approve
+from slowwave.proposals.forget_stored import plan_forgetting
 from slowwave.store.connect import Store
 from tests.corpus.folders import CountingEmbedder
 from tests.memories import ask
@@ -163,3 +167,17 @@ def test_dory_sessions_are_cleaned_of_secrets(secret: str) -> None:
     assert value not in text
     assert text.startswith("Before ")
     assert text.endswith("after.\nNext line.")
+
+
+def test_import_of_a_session_that_a_plan_forgot_leaves_it_out_and_names_it(store: Store, tmp_path: Path) -> None:
+    """T6: also once it has grown; other sessions of the file are taken."""
+    codex = lines(tmp_path / "codex.jsonl", CODEX)
+    assert take(store, codex, lines(tmp_path / "claude.jsonl", CLAUDE)).new == 2
+    done = plan_forgetting(store, "work", "session", "c-1")
+    assert done.rows["documents"] == 1
+    signed = approve(store, "work", done.plan_hash, approver="mara", channel="cli", force=True, note="Asked for.")
+    assert apply_approval(store, signed.id).counts["applied"] == 1
+    assert ask(store, "SELECT count(*) FROM memory.documents") == [(1,)]
+    again = take(store, lines(codex, [*CODEX, CODEX[-1]]), lines(tmp_path / "claude.jsonl", CLAUDE))
+    assert (again.new, again.unchanged, [out.reason for out in again.skipped]) == (0, 1, [FORGOTTEN_SESSION])
+    assert ask(store, "SELECT count(*) FROM memory.documents") == [(1,)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from slowwave.language.embedder import OfflineEmbedder
 from slowwave.pages.blocks import block
 from slowwave.pages.workspace import sync_pages
 from slowwave.plans.gate import approve
+from slowwave.proposals import forget_stored
 from slowwave.proposals.forget_stored import FILES, NOT_ERASED, By, plan_forgetting
+from slowwave.search import recall_log
 from slowwave.search.namespace_settings import settings_of
 from slowwave.search.recall_log import logged
 from slowwave.store.connect import Store
@@ -385,3 +388,32 @@ def test_forget_text_removes_the_block_of_a_rendered_page_from_the_workspace(
     file.write_text(f"My own line.\n\n{file.read_text()}")
     forget(acme, "match", MARKER)
     assert file.read_text().strip() == "My own line."
+
+
+def test_forget_text_includes_a_recall_that_this_process_is_still_logging(
+    acme: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recall is written once the plan waits for it, or else only after the rows are selected."""
+    going_on = threading.Event()
+    write, select = recall_log._write, forget_stored._selected  # pyright: ignore[reportPrivateUsage]
+
+    def write_late(*asked: Any) -> None:
+        assert going_on.wait(60)
+        write(*asked)
+
+    def select_now(*asked: Any) -> Any:
+        found = select(*asked)
+        going_on.set()
+        return found
+
+    def wait_for_it() -> None:
+        going_on.set()
+        logged()
+
+    monkeypatch.setattr(forget_stored, "logged", wait_for_it)
+    monkeypatch.setattr(recall_log, "_write", write_late)
+    monkeypatch.setattr(forget_stored, "_selected", select_now)
+    shown(acme, f"{MARKER} once more")
+    forget(acme, "match", MARKER)
+    logged()
+    assert holding(acme, MARKER) == {}
