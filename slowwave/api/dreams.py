@@ -172,10 +172,10 @@ def dream_undo(
 ) -> UndoResult:
     """Take an apply run back exactly, or a part of it.
 
-    ``target`` is a run's id or its first characters, an item's id, or ``last``: the newest apply run of ``namespace``, finished or not,
-    and a store with several namespaces must be given one. ``items`` and ``operation`` name a part of a run. ``leave_changed`` leaves items
-    on which later changes stand and takes the others back. ``announce`` is called with the run and its items by operation before anything
-    is undone.
+    ``target`` is a run's id or its first characters, an item's id, or ``last``: the newest apply run of ``namespace`` that changed
+    something or is not finished, and a store with several namespaces must be given one. ``items`` and ``operation`` name a part of a run.
+    ``leave_changed`` leaves items on which later changes stand and takes the others back. ``announce`` is called with the run and its items
+    by operation before anything is undone.
 
     What is undone is not proposed again until its rows change. A second undo changes nothing, and its ``items`` are empty (khora: True).
     An unknown target is refused (khora: False). Raises ``JournalDamaged`` naming the entries that are not what was written when they

@@ -41,6 +41,7 @@ from slowwave.runs.writing import NamespaceClaim, end_claim, note_progress
 from slowwave.store.collector import few_collections
 from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
+from slowwave.texts.counted import counted
 
 _STANDING: Final = """
 SELECT DISTINCT item_id::text FROM night.journal j WHERE run_id = %s AND (%s::uuid[] IS NULL OR item_id = ANY(%s::uuid[]))
@@ -57,6 +58,14 @@ SELECT operation, count(DISTINCT item_id) FROM night.plan_items WHERE item_id = 
 _APPLIED_RUNS: Final = """
 SELECT id::text FROM night.runs WHERE mode = 'apply' AND plan_hash = %s ORDER BY started_at
 """
+_LAST_CHANGING: Final = """
+SELECT r.id::text FROM night.runs r WHERE r.mode = 'apply' AND r.namespace_id = %s AND (r.state NOT IN ('completed', 'cancelled')
+  OR EXISTS (SELECT 1 FROM night.journal j WHERE j.run_id = r.id)
+  OR EXISTS (SELECT 1 FROM night.memory_events e WHERE e.run_id = r.id AND e.event = 'applied')) ORDER BY r.started_at DESC, r.id LIMIT 1
+"""
+"""The newest apply run that wrote something, events of a damaged journal included, or that an undo would cancel."""
+
+_COUNT_APPLY_RUNS: Final = "SELECT count(*) FROM night.runs WHERE mode = 'apply' AND namespace_id = %s"
 _IS_NAMESPACE: Final = "SELECT 1 FROM memory.namespaces WHERE slug = %s"
 _IS_RUN: Final = "SELECT 1 FROM night.runs WHERE id BETWEEN %s::uuid AND %s::uuid LIMIT 1"
 _ITEM_ANYWHERE: Final = """
@@ -157,10 +166,10 @@ def undo_run(
 ) -> UndoResult:
     """Undo a run named by its id, its first characters or ``last``, or a single item named by its id.
 
-    ``last`` is the newest apply run of ``namespace``, finished or not; without a namespace only in a store that has no other. A run
-    or item of another namespace than the one named is refused. ``items`` (ids or their first characters) and ``operation`` name a
-    part of the run. ``leave_changed`` leaves the items on which later changes stand as they are and takes the others back, where otherwise
-    one of those keeps all. ``announce`` is called with what will be undone before anything is.
+    ``last`` is the newest apply run of ``namespace`` that changed something or is not finished; without a namespace only in a store that
+    has no other. A run or item of another namespace than the one named is refused. ``items`` (ids or their first characters) and
+    ``operation`` name a part of the run. ``leave_changed`` leaves the items on which later changes stand as they are and takes the others
+    back, where otherwise one of those keeps all. ``announce`` is called with what will be undone before anything is.
 
     An undone item counts as rejected: it is not proposed again until its rows change. An unfinished run that is undone whole is
     cancelled, so that nothing goes on with it by itself. Undoing twice changes nothing, and the result is empty. Raises
@@ -224,8 +233,8 @@ def undo_run(
             raise
         finally:
             stream.close()
-        counted = _by_operation(connection, source, undone)
-    return UndoResult(claim.run_id, source.run_id, source.namespace, undone, counted, cancelled, left)
+        per_operation = _by_operation(connection, source, undone)
+    return UndoResult(claim.run_id, source.run_id, source.namespace, undone, per_operation, cancelled, left)
 
 
 def _refuse_erased(connection: Connection, source: Run, items: Sequence[str] | None) -> None:
@@ -301,13 +310,13 @@ def _undoing(connection: Connection, source: Run, items: Sequence[str] | None) -
         _STANDING,
         (source.run_id, items, items),
     )
-    counted = _by_operation(connection, source, [str(i) for (i,) in applied_items])
+    per_operation = _by_operation(connection, source, [str(i) for (i,) in applied_items])
     waiting = connection.execute(
         _WAITING,
         (source.approval_id if source.state != "completed" else "",),
     ).fetchone()
     return Undoing(
-        *(source.run_id, source.namespace, source.mode, source.state, source.started_at, counted),
+        *(source.run_id, source.namespace, source.mode, source.state, source.started_at, per_operation),
         waiting=int(str(waiting[0])) if waiting else 0,
     )
 
@@ -339,9 +348,9 @@ def _source(
 
 
 def _find(connection: Connection, target: str, namespace: str | None) -> Run:
-    """The apply or undo run; ``last`` is the newest apply run of the namespace, however it ended."""
+    """Find the apply or undo run; ``last`` is the newest apply run of the namespace that changed something or is not finished."""
     if target == "last":
-        return last_run(connection, namespace, ("apply",))
+        return _find_last(connection, last_run(connection, namespace, ("apply",)))
     try:
         return find_run(connection, target, _WRITING, namespace)
     except Refused:
@@ -356,6 +365,19 @@ def _find(connection: Connection, target: str, namespace: str | None) -> Run:
     raise Refused(
         f"{target[:64]!r} is no apply run and no applied item. `slowwave runs tail {argument(namespace) if namespace else 'NAMESPACE'}` "
         "lists the runs."
+    )
+
+
+def _find_last(connection: Connection, newest: Run) -> Run:
+    """Return the newest apply run that undo can act on: completed or cancelled runs without changes are left out."""
+    row = connection.execute(_LAST_CHANGING, (newest.namespace_id,)).fetchone()
+    if row is not None:
+        return find_run(connection, str(row[0]), _WRITING)
+    counted_runs = connection.execute(_COUNT_APPLY_RUNS, (newest.namespace_id,)).fetchone()
+    many = int(str(counted_runs[0])) if counted_runs else 0
+    raise Refused(
+        f"{counted(many, 'apply run')} of {newest.namespace} changed nothing, so there is nothing to undo. "
+        f"`slowwave runs tail {argument(newest.namespace)}` lists {'it' if many == 1 else 'them'}. Nothing was done."
     )
 
 

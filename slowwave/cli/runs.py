@@ -113,7 +113,7 @@ def undo(
     if not names:
         of = argument(namespace) if namespace else "NAMESPACE"
         raise Refused(
-            f"What is to be undone has to be named: `slowwave undo {of} last` takes back the newest apply run, and "
+            f"What is to be undone has to be named: `slowwave undo {of} last` undoes the newest apply run that changed something, and "
             f"`slowwave runs tail {of}` lists the runs. Nothing was done."
         )
     if len(names) > 2 or (len(names) == 2 and namespace not in (None, names[0])):

@@ -41,10 +41,11 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
+from tests.bindings.clients import run_as_owner
 from tests.dreamers import dead_run
 from tests.memories import ask
 from tests.mutations.test_shared_edge import shared_edge
-from tests.nights import archive_items, new_world, write_a_plan
+from tests.nights import archive_items, new_world, pair_items, write_a_plan
 from tests.waiting import until
 from tests.worlds import MODEL, World, assert_same, load_world
 
@@ -587,3 +588,31 @@ def test_a_broken_chain_names_the_first_event_that_does_not_fit(store: Store) ->
         with pytest.raises(psycopg.errors.RaiseException):
             connection.execute("DELETE FROM night.memory_events")
     assert len(signed(plan, approval)) >= 2
+
+
+def test_undo_last_after_a_run_without_changes_takes_the_run_before_it(store: Store) -> None:
+    """An apply run whose items were all stale has nothing to undo; only such runs together are refused, with a reason."""
+    world = new_world(store)
+    stale = stale_run(store, world)
+    with pytest.raises(Refused, match=f"1 apply run of {world.slug} changed nothing, so there is nothing to undo"):
+        undo_run(store, "last", namespace=world.slug)
+    assert undo_run(store, stale.run_id).items == (), "named by its id, it is found, and nothing is changed"
+    before = digest(store, world.slug)
+    _, plan = write_a_plan(store, world, items=pair_items(export_snapshot(store, world.slug)))
+    changing = apply_approval(store, approve(store, world.slug, plan.plan_hash, approver="mara").id)
+    stale_run(store, world)
+    undone = undo_run(store, "last", namespace=world.slug)
+    assert (undone.undo_of, len(undone.items)) == (changing.run_id, changing.counts["applied"])
+    assert digest(store, world.slug) != before, "the rows that made the second run stale keep their change"
+    assert undo_run(store, "last").undo_of == changing.run_id, "a repeated command does not undo an older run"
+
+
+def stale_run(store: Store, world: World) -> ApplyResult:
+    """Apply a plan for memories that all changed after it was approved."""
+    snapshot = export_snapshot(store, world.slug)
+    _, plan = write_a_plan(store, world, items=archive_items(snapshot))
+    approval = approve(store, world.slug, plan.plan_hash, approver="mara")
+    run_as_owner(store, "UPDATE memory.memories SET state = CASE state WHEN 'active' THEN 'cold' ELSE 'active' END")
+    result = apply_approval(store, approval.id)
+    assert (result.state, result.counts["applied"]) == ("completed", 0)
+    return result
