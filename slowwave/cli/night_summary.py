@@ -46,6 +46,7 @@ class NightTotals:
     findings: Counter[str] = field(default_factory=Counter)
     held_back: Counter[str] = field(default_factory=Counter)
     without_vectors: Counter[str] = field(default_factory=Counter)
+    limited: Counter[str] = field(default_factory=Counter)
     planned: list[_Planned] = field(default_factory=list)
     by_policy: list[str] = field(default_factory=list)
     failures: list[tuple[str, SlowwaveError]] = field(default_factory=list)
@@ -53,16 +54,17 @@ class NightTotals:
     def add(self, one: Night) -> None:
         """Count one night."""
         from slowwave.night.outcome import per_operation
-        from slowwave.operations.coverage import NO_VECTORS
+        from slowwave.operations.coverage import compared_no_vectors
 
-        blind = {name for name, r in {**one.reports, **one.proposals}.items() if r.skipped == NO_VECTORS}
-        self.without_vectors.update(blind)
+        for name, report in {**one.reports, **one.proposals}.items():
+            if compared_no_vectors(report):
+                (self.without_vectors if report.skipped else self.limited)[name] += 1
         self.looked += 1
         self.removed += bool(one.removed_store)
         self.unchanged += bool(one.skipped) and not one.removed_store
         self.new += one.new_items
         self.carried += one.carried_items
-        self.findings.update({name: len(r.findings) for name, r in one.reports.items() if r.findings})
+        self.findings.update({name: r.finding_count for name, r in one.reports.items() if r.finding_count})
         if one.plan is None or not one.plan.items:
             proposals, why = one.held_back
             if proposals:
@@ -107,10 +109,11 @@ class NightTotals:
         if self.operations:
             say(f"Proposed: {_counts_text({name: sum(n.values()) for name, n in self.operations.items()})}.")
         if self.without_vectors:
-            say(
-                f"Did not run where no memory has a vector: {_counts_text(self.without_vectors)} (namespaces). The night of one of them "
-                "names the command that changes it."
-            )
+            say(f"Did not run where no memory has a vector: {_counts_text(self.without_vectors)} (namespaces).")
+        if self.limited:
+            say(f"Compared no memories by meaning, for want of vectors: {_counts_text(self.limited)} (namespaces).")
+        if self.without_vectors or self.limited:
+            say("The night of one of these namespaces names the command that adds vectors.")
         for why, many in self.held_back.most_common(1):
             say(f"{counted(many, 'proposal is', 'proposals are')} not planned. {why}")
         if self.planned:

@@ -247,7 +247,7 @@ def score_night(one: Night) -> list[dict[str, object]]:
 
 def show_night(one: Night, store: Store) -> None:
     """One night as tables: findings per audit, items per planner, probes, and what to do next."""
-    from slowwave.operations.coverage import NO_VECTORS  # it brings Arrow
+    from slowwave.operations.coverage import compared_no_vectors  # it brings Arrow
 
     if one.skipped:
         hint = "" if one.removed_store else " (--force plans all the same.)"
@@ -256,7 +256,7 @@ def show_night(one: Night, store: Store) -> None:
     show_table(
         f"{one.namespace}: audits",
         ("audit", "findings", "headline"),
-        [(name, len(r.findings), r.headline) for name, r in one.reports.items() if not r.skipped],
+        [(name, r.finding_count, r.headline) for name, r in one.reports.items() if not r.skipped],
     )
     per_operation = one.to_json()["items"]
     counts = per_operation if isinstance(per_operation, dict) else {}
@@ -271,8 +271,13 @@ def show_night(one: Night, store: Store) -> None:
     )
     if idle := [name for name, r in (*one.reports.items(), *one.proposals.items()) if r.skipped]:
         say(f"Did not run: {', '.join(idle)}.", indent=2)
-    if blind := sorted(name for name, r in {**one.reports, **one.proposals}.items() if r.skipped == NO_VECTORS):
-        show_missing_vectors(store, one.namespace, blind)
+    if blind := {name: r for name, r in {**one.reports, **one.proposals}.items() if compared_no_vectors(r)}:
+        show_missing_vectors(
+            store,
+            one.namespace,
+            sorted(name for name, r in blind.items() if r.skipped),
+            sorted(name for name, r in blind.items() if not r.skipped),
+        )
     for sentence in one.probes.sentences if one.probes else ():
         say(f"probe: {sentence}", indent=2)
     planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table has said it
@@ -293,13 +298,21 @@ def show_night(one: Night, store: Store) -> None:
         suggest_decision(undecided(connection, before or one.plan.plan_hash))
 
 
-def show_missing_vectors(store: Store, namespace: str, blind: Sequence[str]) -> None:
-    """Print which operations did not run because no memory has a vector, and the command that changes it."""
+def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limited: Sequence[str]) -> None:
+    """Print which operations did not run, or compared no memories by meaning, because no memory has a vector, and the remedy."""
     with store.connect("reader") as connection:
         connected = store_of(connection, namespace)
-    say(
-        f"No memory of {namespace} has a vector, which {', '.join(blind)} need: nothing was compared by them.", indent=2
-    )
+    if idle:
+        say(
+            f"No memory of {namespace} has a vector, which {', '.join(idle)} need: nothing was compared by them.",
+            indent=2,
+        )
+    if limited:
+        say(
+            f"Without vectors {', '.join(limited)} compared no memories by meaning: a memory that contradicts another in other words is "
+            "not found.",
+            indent=2,
+        )
     if connected:
         suggest(
             f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} anew",

@@ -181,7 +181,10 @@ def _report(found: Mapping[str, Any]) -> Report:
         operation=found["operation"],
         headline=found["headline"],
         numbers=found["numbers"],
-        findings=tuple(Finding(f["message"], tuple(f["rows"]), f["severity"], f["details"]) for f in found["findings"]),
+        findings=tuple(
+            Finding(f["message"], tuple(f["rows"]), f["severity"], f["details"], f.get("coverage", False))
+            for f in found["findings"]
+        ),
         table=tuple(found["table"]),
         plots=tuple(Bars(**p) for p in found["plots"]),
         details=found["details"],

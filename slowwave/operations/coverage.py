@@ -68,8 +68,13 @@ def with_coverage(report: Report, compares: Compares | None, snapshot: Snapshot)
             f"{compares.rows} with a vector": held,
             f"{compares.rows} without a vector": live - held,
         },
-        findings=(*report.findings, Finding(sentence, severity="warning")),
+        findings=(*report.findings, Finding(sentence, severity="warning", coverage=True)),
     )
+
+
+def compared_no_vectors(report: Report) -> bool:
+    """Whether an operation that compares memories by vectors had none to compare, whether or not it ran by other means."""
+    return report.numbers.get("memories with a vector", 1) == 0
 
 
 def covered(snapshot: Snapshot, compares: Compares) -> tuple[int, int]:

@@ -31,12 +31,16 @@ class Numbers(dict[str, int | float]):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing worth an operator's eye: the rows it is about and a sentence."""
+    """One thing worth an operator's eye: the rows it is about and a sentence.
+
+    ``coverage`` marks a finding about the operation itself: the rows that it could not compare. It is shown, and not counted.
+    """
 
     message: str
     rows: tuple[str, ...] = ()
     severity: str = "info"  # info, warning, error
     details: Mapping[str, object] = field(default_factory=dict)
+    coverage: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,11 @@ class Report:
     skipped: str = ""
     started_at: str = ""
     seconds: float = 0.0
+
+    @property
+    def finding_count(self) -> int:
+        """Count the findings about memory; those about the operation's coverage are none."""
+        return sum(not finding.coverage for finding in self.findings)
 
     def summary(self) -> str:
         """Markdown of under 1,000 characters, which the UI shows inline."""

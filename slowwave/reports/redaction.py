@@ -270,7 +270,7 @@ def _headline(report: Report, numbers: Mapping[str, int | float]) -> str:
     if report.skipped in WORDS:
         return f"{_operation(report.operation)} did not run: {report.skipped}."
     shown = [f"{name.replace('_', ' ')} {_number(n)}" for name, n in list(numbers.items())[:_SHOWN_NUMBERS]]
-    return f"{_operation(report.operation)}: {'; '.join([*shown, f'findings {len(report.findings):,}'])}."
+    return f"{_operation(report.operation)}: {'; '.join([*shown, f'findings {report.finding_count:,}'])}."
 
 
 def _number(value: float) -> str:
@@ -291,6 +291,7 @@ def _finding(finding: Finding, level: Level) -> Finding:
         rows,
         finding.severity if finding.severity in WORDS else "info",
         _mapping(finding.details, level),
+        finding.coverage,
     )
 
 
