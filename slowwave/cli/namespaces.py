@@ -19,7 +19,7 @@ SELECT n.slug, n.read_only,
       WHERE t.namespace_id = n.id ORDER BY t.taken_at DESC LIMIT 1), 0) END,
   (SELECT count(*) FROM memory.entities e WHERE e.namespace_id = n.id AND e.invalidated_at IS NULL),
   (SELECT count(*) FROM memory.relationships r WHERE r.namespace_id = n.id AND r.invalidated_at IS NULL),
-  p.state, night.item_counts(p.plan_hash), p.expires_at
+  p.state, night.item_counts(p.plan_hash), p.expires_at, p.summary ? 'why_held_back' AND p.summary -> 'held_back' <> '{}'
 FROM memory.namespaces n LEFT JOIN night.store_namespaces s ON s.namespace_id = n.id
 LEFT JOIN LATERAL (SELECT * FROM night.plans p WHERE p.namespace_id = n.id ORDER BY (p.state = 'empty'), p.recorded_at DESC LIMIT 1) p
   ON true
@@ -35,7 +35,7 @@ def namespaces(json: Json = False) -> None:
     """List namespaces with their live rows and the state of their latest plan."""
     with open_store().connect("reader") as connection:
         rows = connection.execute(_NAMESPACES).fetchall()
-    rows = [(*row[:5], None if row[5] is None else shown_state(*row[5:])) for row in rows]
+    rows = [(*row[:5], None if row[5] is None else _plan_state(*row[5:])) for row in rows]
     columns = ("namespace", "read_only", "memories", "entities", "relationships", "plan")
     if json:
         show_json([dict(zip(columns, row, strict=True)) for row in rows])
@@ -48,6 +48,11 @@ def namespaces(json: Json = False) -> None:
             for row in rows
         ]
         show_table("Namespaces", ("namespace", "read-only", *columns[2:]), shown, first="demo")
+
+
+def _plan_state(state: object, counts: object, expires_at: object, held_back: object) -> str:
+    """Return the state of the latest plan; an empty one may have found changes that its store does not let a plan hold."""
+    return "changes not planned" if state == "empty" and held_back else shown_state(state, counts, expires_at)
 
 
 @app.command("show")

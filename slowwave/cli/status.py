@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowwave.cli.session import Json, open_store, program, say, show_json, show_table, suggest
+from slowwave.cli.session import Json, err, open_store, program, say, show_json, show_table, suggest
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, countersign_command
 from slowwave.texts.counted import counted
@@ -28,8 +28,9 @@ def status(
     json: Json = False,
 ) -> None:
     """Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is."""
-    from slowwave.night.digest import ago, ahead, digest
+    from slowwave.night.digest import ago, ahead, digest, held_back_counts
     from slowwave.night.namespace_status import read_namespace_status
+    from slowwave.operations.setting_names import diagnose_settings
 
     store = open_store()
     if send:
@@ -73,6 +74,12 @@ def status(
         )
     elif signed := [one for one in found if one.approvals]:
         suggest("Apply what is approved", f"{program()} apply {argument(signed[0].namespace)}")
+    if unplanned := sorted((one for one in found if one.secrets or one.not_planned), key=lambda one: -one.secrets):
+        first = unplanned[0]
+        say(f"{first.namespace}: {', '.join(held_back_counts(first))}. {first.why_not_planned}")
+        suggest("List the findings", f"{program()} night {argument(first.namespace)} --force")
+    for note in diagnose_settings(store):
+        say(f"Note: {note.finding} {note.remedy}", console=err)
 
 
 def _waits(one: NamespaceStatus) -> str:

@@ -29,7 +29,7 @@ def digest(statuses: Sequence[NamespaceStatus], now: datetime | None = None) -> 
     """The page; at most ``MOST`` namespaces a section, however many there are."""
     at = now or datetime.now(UTC)
     lines = [f"# Slowwave, {at:%Y-%m-%d %H:%M} UTC", "", _head(statuses)]
-    wrong = [s for s in statuses if s.failed or s.last_failure or s.run.endswith("stuck")]
+    wrong = [s for s in statuses if s.failed or s.last_failure or s.secrets or s.run.endswith("stuck")]
     asks = [s for s in statuses if s not in wrong and (s.to_approve or s.questions or s.half_signed or s.approvals)]
     rest = [s for s in statuses if s not in wrong and s not in asks]
     for title, chosen, told in (("Look at", wrong, _wrong), ("Decide", asks, _asks), ("Nothing to do", rest, _rest)):
@@ -83,8 +83,17 @@ def waits(one: NamespaceStatus) -> str:
         counted(one.questions, "question") if one.questions else "",
         f"{one.half_signed:,} to sign by somebody else" if one.half_signed else "",
         f"{one.approvals:,} to apply" if one.approvals else "",
+        *held_back_counts(one),
     ]
     return ", ".join(part for part in parts if part)
+
+
+def held_back_counts(one: NamespaceStatus) -> list[str]:
+    """Return the counts of what a night found in a store that may not be written, each with its unit."""
+    return [
+        *([counted(one.secrets, "row with a secret", "rows with a secret")] if one.secrets else []),
+        *([f"{counted(one.not_planned, 'change')} not planned"] if one.not_planned else []),
+    ]
 
 
 def _head(statuses: Sequence[NamespaceStatus]) -> str:
@@ -107,17 +116,22 @@ def _wrong(one: NamespaceStatus) -> Iterator[str]:
     why = [
         *(escape(sentence, 300) for sentence in one.failed),
         *(["Its last night failed."] if one.last_failure else []),
+        *([escape(one.why_not_planned, 300)] if one.secrets else []),
         *([f"Its {one.run.replace(' stuck', '')} run is stuck."] if one.run.endswith("stuck") else []),
     ]
     wait = f" ({waits(one)})" if waits(one) else ""
     yield f"- **{escape(one.namespace)}**{wait}: {' '.join(why)}"
-    yield f"  {_next_step(one) if one.failed else _command('runs tail', one.namespace)}"
+    if one.secrets:
+        yield f"  {_command('night', one.namespace, '--force')}"
+    else:
+        yield f"  {_next_step(one) if one.failed else _command('runs tail', one.namespace)}"
 
 
 def _rest(one: NamespaceStatus) -> Iterator[str]:
     stale = f", {one.stale:,} of it stale" if one.stale else ""
-    counts = f" ({items_text(one.counts)})" if one.counts else ""
-    yield f"- **{escape(one.namespace)}**: {one.word}{counts if one.state else ''}{stale}"
+    counts = f" ({items_text(one.counts)})" if one.counts and one.state else ""
+    more = f" ({', '.join(held_back_counts(one))})" if one.secrets or one.not_planned else counts
+    yield f"- **{escape(one.namespace)}**: {one.word}{more}{stale}"
 
 
 def _what(one: NamespaceStatus) -> str:

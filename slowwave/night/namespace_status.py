@@ -25,6 +25,7 @@ SELECT n.slug AS namespace, n.read_only, n.settings,
   {ENABLED} AS enabled,
   EXISTS (SELECT 1 FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
     WHERE k.namespace_id = n.id AND s.disconnected_at IS NOT NULL) AS store_removed,
+  f.held_back, coalesce(f.why, '') AS why_not_planned, f.secrets,
   coalesce(p.plan_hash, '') AS plan_hash, coalesce(p.state, '') AS state, p.recorded_at, p.expires_at,
   coalesce(night.item_counts(p.plan_hash), '{{}}') AS counts,
   CASE WHEN p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() THEN i.decided ELSE 0 END AS to_approve,
@@ -50,6 +51,11 @@ LEFT JOIN LATERAL (
     coalesce(jsonb_object_agg(s.operation || ' ' || s.decision, s.pending) FILTER (WHERE s.pending > 0), '{{}}') AS operations
   FROM (SELECT operation, decision, count(*) FILTER (WHERE status = 'pending') AS pending FROM night.plan_items
     WHERE plan_hash = p.plan_hash GROUP BY operation, decision) s) i ON true
+LEFT JOIN LATERAL (
+  SELECT e.summary -> 'held_back' AS held_back, coalesce(e.summary ->> 'why_held_back',
+      'redact_or_quarantine: ' || (e.summary #>> '{{left_out,redact_or_quarantine}}')) AS why,
+    coalesce((e.summary #>> '{{audits,safety_scan,numbers,rows with secret findings}}')::int, 0) AS secrets
+  FROM night.plans e WHERE e.namespace_id = n.id ORDER BY e.recorded_at DESC LIMIT 1) f ON true
 LEFT JOIN LATERAL (SELECT mode, state, heartbeat_at FROM night.runs r WHERE r.namespace_id = n.id
   AND r.state IN ('planning', 'applying', 'paused') ORDER BY r.started_at DESC LIMIT 1) h ON true
 LEFT JOIN LATERAL (
@@ -72,6 +78,9 @@ class NamespaceStatus:
     not applied, ``half_signed`` lack a signature.
     ``run`` is what is under way (planning, applying, undoing, paused), or stuck. ``last_night`` is when the last night ended well,
     ``last_failure`` when one crashed after it. ``next_night`` is when the schedule asks next, or the word that keeps it from a night.
+    ``not_planned`` counts the changes that its last night proposed for no plan, because its connected store may not be written.
+    ``why_not_planned`` is the sentence about that, or about secrets that could not be planned in a store that may be written. ``secrets``
+    counts the rows with a secret, where there is such a sentence. A namespace whose store was removed asks for nothing.
     """
 
     namespace: str
@@ -90,6 +99,10 @@ class NamespaceStatus:
     last_failure: datetime | None
     last_apply: datetime | None
     next_night: datetime | str
+    store_removed: bool = False
+    not_planned: int = 0
+    why_not_planned: str = ""
+    secrets: int = 0
 
     @property
     def stale(self) -> int:
@@ -101,6 +114,8 @@ class NamespaceStatus:
         """How it stands, in a few words: what is under way, what waits, else what became of the plan."""
         if self.run:
             return self.run
+        if self.store_removed:
+            return "store removed"
         if self.last_failure:
             return "night failed"
         if self.approvals:
@@ -109,6 +124,10 @@ class NamespaceStatus:
             return "needs a signature"
         if self.to_approve or self.questions:
             return "probe failed" if self.failed else "needs a person"
+        if self.secrets:
+            return "secret found"
+        if self.not_planned:
+            return "changes not planned"
         if not self.state:
             return "nothing to decide" if self.last_night else "no night yet"
         return self.state.replace("_", " ")
@@ -138,6 +157,9 @@ class _Row:
     settings: Any
     enabled: bool
     store_removed: bool
+    held_back: dict[str, dict[str, int]] | None
+    why_not_planned: str
+    secrets: int | None
     plan_hash: str
     state: str
     recorded_at: datetime | None
@@ -161,24 +183,30 @@ class _Row:
 
 
 def _status(row: _Row, now: datetime) -> NamespaceStatus:
+    not_planned = sum(sum(decisions.values()) for decisions in (row.held_back or {}).values())
+    asks = not row.store_removed
     failed_since = row.last_failure and (row.last_success is None or row.last_failure > row.last_success)
     return NamespaceStatus(
         namespace=row.namespace,
         plan_hash=row.plan_hash,
         state=shown_state(row.state, row.counts, row.expires_at) if row.state else "",
         counts={str(status): int(n) for status, n in row.counts.items()},
-        to_approve=int(row.to_approve or 0),
-        questions=int(row.questions or 0),
+        to_approve=int(row.to_approve or 0) if asks else 0,
+        questions=int(row.questions or 0) if asks else 0,
         operations={str(name): int(n) for name, n in (row.operations or {}).items()},
-        failed=tuple(map(str, row.failed)) if row.to_approve else (),
-        approvals=row.approvals,
-        half_signed=row.half_signed,
+        failed=tuple(map(str, row.failed)) if row.to_approve and asks else (),
+        approvals=row.approvals if asks else 0,
+        half_signed=row.half_signed if asks else 0,
         conflicts=row.conflicts,
         run=_run(row),
         last_night=row.last_success,
-        last_failure=row.last_failure if failed_since and not row.store_removed else None,
+        last_failure=row.last_failure if failed_since and asks else None,
         last_apply=row.last_apply,
         next_night=_next(row, now),
+        store_removed=row.store_removed,
+        not_planned=not_planned if asks else 0,
+        why_not_planned=row.why_not_planned if asks else "",
+        secrets=(row.secrets or 0) if row.why_not_planned and asks else 0,
     )
 
 

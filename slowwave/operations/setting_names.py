@@ -62,13 +62,17 @@ class UnknownSetting:
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[UnknownSetting]:
-    """Return the variables with our prefix that have no effect, in alphabetical order."""
+    """Return the variables that have no effect, in alphabetical order: those with our prefix, and known names with a misspelt prefix."""
     known, of_operations = known_variables(), f"{PREFIX}{_OPERATIONS}{_DELIMITER}".upper()
-    found = [
-        UnknownSetting(name, _nearest_variable(name.upper(), known), name.upper().startswith(of_operations))
-        for name in sorted(environment)
-        if name.upper().startswith(PREFIX) and not _is_known(name.upper(), known)
-    ]
+    found: list[UnknownSetting] = []
+    for name in sorted(environment):
+        meant = _correct_sections(name.upper(), known)
+        if not meant or (meant == name.upper() and _is_known(meant, known)):
+            continue
+        nearest = meant if _is_known(meant, known) else _nearest_variable(meant, known)
+        found.append(
+            UnknownSetting(name, nearest, meant.startswith(of_operations) or nearest.startswith(of_operations))
+        )
     try:
         given = json.loads(environment.get(f"{PREFIX}{_OPERATIONS}".upper(), "{}"))
     except ValueError:
@@ -211,6 +215,21 @@ def _options() -> dict[str, frozenset[str]]:
         declared += [model] if (made := operations().get(name)) and (model := made.options) else []
         found[name] = frozenset(option for model in declared for option in model.model_fields)
     return found
+
+
+def _correct_sections(name: str, known: frozenset[str]) -> str:
+    """Return the variable with the nearest known prefix and the nearest known setting before the first delimiter; empty if not ours.
+
+    A misspelt prefix is corrected only where the rest is known then: ``SLOWWAVES_ROOT`` may belong to another program.
+    """
+    prefix, underscore, rest = name.partition("_")
+    if not underscore or not (prefix == PREFIX[:-1] or _nearest(prefix, (PREFIX[:-1],))):
+        return ""
+    section, delimiter, inner = rest.partition(_DELIMITER)
+    if delimiter and section.lower() not in Settings.model_fields:
+        section = _nearest(section, (field.upper() for field in Settings.model_fields)) or section
+    corrected = f"{PREFIX}{section}{delimiter}{inner}"
+    return corrected if prefix == PREFIX[:-1] or _is_known(corrected, known) else ""
 
 
 def _nearest_variable(name: str, known: Iterable[str]) -> str:

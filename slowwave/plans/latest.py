@@ -9,6 +9,7 @@ from slowwave.errors import Refused
 from slowwave.plans.commands import argument
 from slowwave.store.connect import Connection
 from slowwave.store.namespaces import namespace_id
+from slowwave.texts.counted import counted
 
 _PLANS: Final = """
 SELECT p.plan_hash, p.recorded_at, r.parameters ? 'proposal' AS aside,
@@ -22,7 +23,11 @@ WITH plans AS ({_PLANS}), newest AS (
 SELECT plan_hash FROM newest ORDER BY waits DESC, aside LIMIT 1
 """  # noqa: S608 - names of this module
 _WAITING: Final = f"WITH plans AS ({_PLANS}) SELECT plan_hash FROM plans WHERE waits ORDER BY aside, recorded_at DESC"  # noqa: S608
-_LAST_NIGHT: Final = "SELECT max(recorded_at) FROM night.plans WHERE namespace_id = %s"
+_LAST_NIGHT: Final = """
+SELECT recorded_at, coalesce(summary ->> 'why_held_back', ''), (SELECT coalesce(sum(n.value::int), 0)
+  FROM jsonb_each(coalesce(summary -> 'held_back', '{}')) o, jsonb_each_text(o.value) n)
+FROM night.plans WHERE namespace_id = %s ORDER BY recorded_at DESC LIMIT 1
+"""
 _BY_PREFIX: Final = "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND starts_with(plan_hash, %s) LIMIT 2"
 
 
@@ -38,7 +43,9 @@ def no_plan(connection: Connection, namespace: str) -> str:
     """Why a namespace has no plan that asks anybody, as a sentence: its nights found nothing, or there was none."""
     row = connection.execute(_LAST_NIGHT, (namespace_id(connection, namespace),)).fetchone()
     if row and isinstance(row[0], datetime):
-        return f"{namespace} has nothing to decide: its night of {row[0]:%Y-%m-%d %H:%M} UTC found nothing new."
+        at, why, proposed = row[0], str(row[1]), int(str(row[2]))
+        found = f"proposed {counted(proposed, 'change')} for no plan. {why}" if proposed else "found nothing new."
+        return f"{namespace} has nothing to decide: its night of {at:%Y-%m-%d %H:%M} UTC {found}"
     return f"{namespace} has no plan yet: run `slowwave night {argument(namespace)}` first."
 
 

@@ -107,6 +107,40 @@ def test_night_of_a_table_without_vectors_names_what_did_not_run(store: Store, r
     )
 
 
+def test_status_of_a_store_that_is_only_read_or_removed_names_what_was_found(
+    store: Store, run: Run, tmp_path: Path
+) -> None:
+    """A secret in a store that is only read is not "nothing to decide", and a removed store needs no person (C6)."""
+    run_as_owner(
+        store,
+        MADE,
+        "INSERT INTO notes (owner, body) VALUES ('ben', 'Tea at noon.'), ('anna', 'My card is 4539 1488 0343 6467.')",
+    )
+    file = tmp_path / "notes.toml"
+    file.write_text(NOTES)
+    assert run("connect", "table", store.owner, "--file", str(file), "--grant")[0] == 0
+    assert run("night", "ALL")[0] == 0
+    found = {one["namespace"]: one for one in json.loads(run("status", "--json")[1])}
+    assert (found["notes-anna"]["word"], found["notes-anna"]["secrets"]) == ("secret found", 1)
+    assert found["notes-ben"]["word"] == "nothing to decide"
+    shown = " ".join(run("status")[1].split())
+    assert "notes-anna: 1 row with a secret, 1 change not planned. The store notes is connected to be read" in shown
+    assert "`slowwave connect write notes`" in shown
+    page = run("status", "--digest")[1]
+    assert "**notes-anna** (1 row with a secret, 1 change not planned): " in page.split("## Look at")[1]
+    assert "changes not planned" in run("namespaces")[1]
+    code, _, err = run("plans", "show", "notes-anna")
+    assert (
+        code,
+        "proposed 1 change for no plan. The store notes is connected to be read" in " ".join(err.split()),
+    ) == (2, True)
+    run("connect", "write", "notes", "--grant")
+    assert run("night", "notes-anna", "--force")[0] == 0
+    (unfit,) = json.loads(run("status", "notes-anna", "--json")[1])
+    assert (unfit["word"], unfit["not_planned"]) == ("secret found", 0)
+    assert "No way is declared to retire a row of notes." in unfit["why_not_planned"]
+
+
 def test_table_is_connected_under_one_name(store: Store, run: Run, tmp_path: Path) -> None:
     """Two namespaces over the same rows would plan changes of the same rows (F30)."""
     run_as_owner(store, MADE, "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea')")

@@ -34,6 +34,21 @@ def test_writing_is_a_step_of_its_own(store: Store, run: Run) -> None:
     assert run("connect", "write", "nobody")[0] != 0
 
 
+def test_status_of_a_removed_store_with_a_pending_plan_needs_no_person(store: Store, run: Run) -> None:
+    """Its plan cannot be applied before the store is connected again."""
+    peer = make_peer(store, "mem0", Random(1))
+    connect_store(store, "mem0", parameters={"schema": peer.schema}, grant=True)
+    assert run("connect", "write", "mem0", "--grant")[0] == 0
+    run("night", "ALL", "--ops", "all")
+    asking = [one for one in json.loads(run("status", "--json")[1]) if one["word"] == "needs a person"]
+    assert asking
+    assert run("connect", "remove", "mem0")[0] == 0
+    for one in asking:
+        (removed,) = json.loads(run("status", one["namespace"], "--json")[1])
+        assert (removed["word"], removed["to_approve"], removed["questions"]) == ("store removed", 0, 0)
+    assert "plans show" not in run("status")[1]
+
+
 def test_a_store_that_is_connected_anew_says_that_it_is_only_read_again(store: Store, run: Run) -> None:
     """Whoever names its embedding model afterwards ends the permission, and is told how to give it again."""
     peer = make_peer(store, "mem0", Random(1))

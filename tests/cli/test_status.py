@@ -33,6 +33,13 @@ def test_a_line_a_namespace_at_eighty_columns(store: Store, run: Run, monkeypatc
     assert plan.plan_hash[:12] in page
     assert [one["namespace"] for one in json.loads(run("status", "quiet", "--json")[1])] == ["quiet"]
     assert run("status", "nobody")[0] == 2
+    monkeypatch.setattr(session.err, "_width", 200)
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED", "true")
+    assert run("status")[2] == "", "a known variable is no reason for a note"
+    monkeypatch.setenv("SLOWWAVE_OPERATONS__ARCHIVE_STALE__ENABLED", "false")
+    err = " ".join(run("status")[2].split())
+    assert "SLOWWAVE_OPERATONS__ARCHIVE_STALE__ENABLED is not a setting of Slowwave" in err
+    assert "Did you mean SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED?" in err
 
 
 def test_history_says_what_became_of_runs(store: Store, run: Run) -> None:

@@ -23,6 +23,11 @@ from tests.toy import toy
         ("SLOWWAVE_OPERATIONS__DEDUPE_ENTITES__ENABLED", "SLOWWAVE_OPERATIONS__DEDUPE_ENTITIES__ENABLED", True),
         ("SLOWWAVE_OPERATIONS__DEDUPE_ENTITIES__ENABLD", "SLOWWAVE_OPERATIONS__DEDUPE_ENTITIES__ENABLED", True),
         ("slowwave_operations__lost__enabled", "", True),
+        ("SLOWWAVE_OPERATONS__ARCHIVE_STALE__ENABLED", "SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED", True),
+        ("SLOWWAVE_OPERATION__ARCHIV_STALE__ENABLED", "SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED", True),
+        ("SLOWWAVE_OPERATIONS_ARCHIVE_STALE_ENABLED", "SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED", True),
+        ("SLOWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED", "SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED", True),
+        ("SLOWAVE_REDACT_TEXT", "SLOWWAVE_REDACT_TEXT", False),
     ],
 )
 def test_unknown_variable_is_found_with_its_nearest_name(variable: str, nearest: str, of_operation: bool) -> None:
@@ -35,7 +40,8 @@ def test_known_variables_are_accepted() -> None:
         "SLOWWAVE_RELEVANCE_HALF_LIFE_DAYS__PROJECT",
         "SLOWWAVE_OPERATIONS__DEDUPE_ENTITIES__PER_TYPE_THRESHOLDS__PERSON",
     )
-    assert unknown_variables(dict.fromkeys([*known_variables(), *nested], "1")) == []
+    others = ("SLOWAVE_ROOT", "SLOW_WAVE", "PATH", "XDG_DATA_HOME")
+    assert unknown_variables(dict.fromkeys([*known_variables(), *nested, *others], "1")) == []
 
 
 def test_misspelt_operation_in_the_json_variable_is_found() -> None:
