@@ -74,7 +74,7 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
         return
     before = quotable(texts[reworded.version])
     after = quotable(texts.get(reworded.by, "") if reworded.by else reworded.text)
-    lost = losses(before, after)
+    lost = losses(before, after, [quotable(texts[version]) for version in reworded.beside if version in texts])
     was, now = lost.tokens
     where = "leaves recall" if not after else "stands in other words"
     who = f"{name} " if name else ""
@@ -84,7 +84,7 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
         for part in wrapped(f"    {one_line(line, _LONGEST)}", width_of(out), hang=6):
             out.print(Text(part, style))
     if lost.terms:
-        say(f"no longer said: {one_line(', '.join(lost.terms), _LONGEST)}", indent=4)
+        say(f"not in the texts of this item that stay: {one_line(', '.join(lost.terms), _LONGEST)}", indent=4)
 
 
 def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, said: bool, wide: bool) -> None:

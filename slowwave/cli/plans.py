@@ -222,7 +222,7 @@ def diff(
     wanted = _split(items)
     shown = [(s, s.item) for s in found.items if wanted is None or any(s.id.startswith(w) for w in wanted)]
     reworded = [r for _, item in shown for r in rewordings(item)]
-    texts = stored_texts(store, [v for r in reworded for v in (r.version, r.by)])
+    texts = stored_texts(store, [v for r in reworded for v in (r.version, r.by, *r.beside)])
     texts |= stored_texts(store, [id_ for stored, item in shown for id_ in cited(item.mutation, stored.status)])
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows(item for _, item in shown), found.header.namespace_id)

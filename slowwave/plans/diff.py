@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -88,13 +89,15 @@ def _listed(item_id: str, change: Mutation | Change) -> list[ItemChange]:
 class Rewording:
     """What a memory says no longer in its own words: the id of the version that the plan saw, and what stands for it then.
 
-    That is ``text``, or the version ``by`` of another memory; with neither it leaves recall, and nothing stands for it.
+    That is ``text``, or the version ``by`` of another memory; with neither it leaves recall, and nothing stands for it. ``beside`` are the
+    versions of the item's other memories, which stay: those that a contradiction or a merge keeps.
     """
 
     memory: str
     version: str
     text: str = ""
     by: str = ""
+    beside: tuple[str, ...] = ()
 
 
 def rewordings(item: Item) -> list[Rewording]:
@@ -109,14 +112,23 @@ def rewordings(item: Item) -> list[Rewording]:
         gone, by = [row.id for row in mutation.absorb], versions.get(mutation.keep.id, "")
         return [Rewording(row, versions[row], by=by) for row in gone if row in versions and by]
     if texts:
-        return [Rewording(row.id, versions[row.id], texts[0]) for row in mutation.rows if row.id in versions]
+        beside = _beside(versions, {row.id for row in mutation.rows})
+        return [
+            Rewording(row.id, versions[row.id], texts[0], beside=beside) for row in mutation.rows if row.id in versions
+        ]
     leaving = {
         w.cell.row
         for w in mutation.writes
         if w.cell.table == "memories" and (w.cell.column, w.value) == ("state", "archived")
     }
     leaving |= {w.cell.row for w in mutation.writes if w.cell.table == "memories" and w.cell.column == "invalidated_at"}
-    return [Rewording(row, versions[row]) for row in sorted(leaving) if row in versions]
+    beside = _beside(versions, leaving)
+    return [Rewording(row, versions[row], beside=beside) for row in sorted(leaving) if row in versions]
+
+
+def _beside(versions: Mapping[str, str], changed: Collection[str]) -> tuple[str, ...]:
+    """Return the versions of the memories that an item read and does not change."""
+    return tuple(version for row, version in sorted(versions.items()) if row not in changed)
 
 
 def lost_lines(found: Losses) -> list[str]:

@@ -33,7 +33,7 @@ class Losses:
     """``lines`` are the passages of the text in order, then those that are new; one that is reworded consists of several pieces.
 
     What is said twice and stands once is kept. ``lost`` of ``passages`` go, whole or reworded; ``tokens`` before and after; ``terms`` are
-    specifics that are no longer said.
+    specifics that neither ``after`` nor a text beside it states.
     """
 
     lines: tuple[tuple[Piece, ...], ...]
@@ -43,8 +43,11 @@ class Losses:
     terms: tuple[str, ...]
 
 
-def losses(before: str, after: str) -> Losses:
-    """What of ``before`` stands in ``after``. Time: linear in the passages; words are compared within passages that were reworded."""
+def losses(before: str, after: str, beside: Sequence[str] = ()) -> Losses:
+    """Compare ``before`` with ``after``; a specific that one of the texts ``beside`` states is not among the terms.
+
+    Time: linear in the passages; words are compared within passages that were reworded.
+    """
     old, new = ([p.text.strip() for p in passages(text)] for text in (before, after))
     said = {_key(p) for p in old}
     stands = {_key(p) for p in new}
@@ -61,7 +64,7 @@ def losses(before: str, after: str) -> Losses:
         lines.append((Piece("lost", text),) if other is None else tuple(_words(text, fresh[other])))
     used = set(partner.values())
     lines += [(Piece("new", text),) for n, text in enumerate(fresh) if n not in used]
-    terms = unsaid(specifics(before).terms(), [after])
+    terms = unsaid(specifics(before).terms(), [after, *beside])
     return Losses(tuple(lines), len(old), stays.count(False), (count(before), count(after)), tuple(sorted(terms)))
 
 

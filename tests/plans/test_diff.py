@@ -12,6 +12,7 @@ from slowwave.plans.items import Item
 from slowwave.texts.losses import losses
 
 ROW = "00000000-0000-0000-0000-000000000001"
+OTHER = "00000000-0000-0000-0000-000000000002"
 
 
 def test_every_kind_of_change_reads_as_before_and_after() -> None:
@@ -41,6 +42,16 @@ def test_every_kind_of_change_reads_as_before_and_after() -> None:
         ("", "nothing", f"alias=Anne, entity_id={ROW}"),
     ]
     assert changes(item)[-1] == ItemChange("entity_aliases", "new row", "", "nothing", f"alias=Anne, entity_id={ROW}")
+
+
+def test_memories_that_an_item_keeps_are_beside_the_one_that_ends() -> None:
+    """The row that stays in a contradiction still says what both rows say."""
+    ended = Write(Cell("memories", ROW, "invalidated_at"), "now")
+    guards = tuple(
+        Guard("memories", row, ("current_version_id",), (version,)) for row, version in ((ROW, "V"), (OTHER, "W"))
+    )
+    mutation = Mutation("invalidate_rows", "memories", writes=(ended,), guards=guards, rows=(Row(ROW),))
+    assert rewordings(Item("x", "y", mutation)) == [Rewording(ROW, "V", beside=("W",))]
 
 
 def of_memory(kind: str, *writes: Write, content: str = "", keep: Row | None = None) -> list[Rewording]:

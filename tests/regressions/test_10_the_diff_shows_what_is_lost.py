@@ -50,3 +50,26 @@ def test_what_goes_is_marked(store: Store, run: Run) -> None:
     assert not any(line.startswith("- ") and FERRY in line for line in lines)
     assert any(FERRY in line for line in lines)
     assert KEY[:20] not in shown
+
+
+def test_diff_of_a_contradiction_names_only_what_the_memory_that_stays_does_not_state(store: Store, run: Run) -> None:
+    """The name stands in both memories, so that ending one of them loses the figure alone."""
+    texts = {
+        "older": ("The export for Acme starts at 06:00 UTC.", 9, (1.0, 0.0)),
+        "newer": ("The export for Acme starts at 07:30 UTC.", 2, (1.0, 0.1)),
+    }
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": n, "kind": "semantic", "valid_from": ago(d), "current_version_id": f"v{n}"}
+            for n, (_, d, _) in texts.items()
+        ],
+        memory_versions=[
+            {"id": f"v{n}", "memory_id": n, "content": t, "recorded_at": ago(d)} for n, (t, d, _) in texts.items()
+        ],
+        memory_vectors=[{"id": n, "vector": unit(*v)} for n, (_, _, v) in texts.items()],
+    )
+    assert run_night(store, "acme", ops="resolve_conflicts").new_items == 1
+    shown = run("plans", "diff", "acme")[1]
+    assert "not in the texts of this item that stay: 06:00\n" in shown, shown

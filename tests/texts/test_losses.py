@@ -11,6 +11,13 @@ def test_passages_go_whole_and_figures_are_named() -> None:
     assert (found.passages, found.lost, "40" in " ".join(found.terms)) == (2, 1, True)
 
 
+def test_terms_that_a_text_beside_states_are_not_lost() -> None:
+    """Ending the older of two contradicting memories loses its value, and not what both state."""
+    ended, kept = "The export for Acme starts at 06:00 UTC.", "The export for Acme starts at 07:30 UTC."
+    assert losses(ended, "").terms == ("06:00", "acme")
+    assert losses(ended, "", [kept]).terms == ("06:00",)
+
+
 def test_a_reworded_passage_shows_its_words() -> None:
     ((*pieces,),) = losses("Yesterday Rita came.", "Yesterday (2024-01-02) Rita came.").lines
     assert pieces == [Piece("kept", "Yesterday"), Piece("new", "(2024-01-02)"), Piece("kept", "Rita came.")]
