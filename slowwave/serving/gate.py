@@ -42,7 +42,10 @@ _WRONG: Final = Failure(
     401, "A valid token is needed: Authorization: Bearer slw_… `slowwave tokens new --namespace NAME` makes one."
 )
 _ELSEWHERE: Final = Failure(
-    403, "A server without tokens answers programs of this machine alone, and no page in a browser."
+    403,
+    "This server was started to answer programs of this machine without tokens. It refuses every other request, with or without a token: "
+    "one from a page of another site or port (Origin, Sec-Fetch-Site), and one to a host name that is not loopback (Host). Send it from a "
+    "program to localhost, or start a server on another address, which needs tokens.",
 )
 _OWN_SITE: Final = frozenset({"", "none", "same-origin"})
 """Values of ``Sec-Fetch-Site`` that a program, a person or a page of this server sends."""

@@ -295,7 +295,9 @@ async def test_a_server_without_tokens_asks_for_one_as_soon_as_there_is_one(acme
 async def test_a_page_of_another_site_or_port_reads_and_writes_nothing(acme: Store, headers: dict[str, str]) -> None:
     """An image, and a form of another local port (T12); a page of the server itself and a program are answered."""
     async with http(acme, OPEN) as client:
-        assert _error(await client.get("/v1/status", headers=headers)) == (403, "forbidden")
+        refused = await client.get("/v1/status", headers=headers | {"Authorization": "Bearer slw_of-a-caller"})
+        assert _error(refused) == (403, "forbidden")
+        assert "with or without a token" in refused.json()["error"]["message"]
         assert _error(await client.get("/v1/stream", headers=headers)) == (403, "forbidden")
         assert _error(await client.post("/v1/recall-event", json={"query": "q"}, headers=headers)) == (403, "forbidden")
         own = {"Sec-Fetch-Site": "same-origin", "Origin": HERE}
