@@ -11,6 +11,7 @@ import typer
 from slowwave.cli.session import Json, Namespace, open_store, program, say, show_json, suggest
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
+from slowwave.texts.counted import counted
 
 
 def digest(namespace: Namespace, json: Json = False) -> None:
@@ -62,8 +63,13 @@ def migrate(
     from slowwave.store.migrate import migrate as run
 
     store = Store.from_environment()
-    run(store)
-    say(f"{store.address()} is up to date.")
+    if not (done := run(store)):
+        say(f"{store.address()} is up to date.")
+    elif "0001" in done:
+        say(f"Created the schemas memory and night in {store.address()}, at migration {done[-1]}.")
+    else:
+        say(f"Ran {counted(len(done), 'migration')} on {store.address()}, which is at {done[-1]} now.")
+        suggest("Check for remaining steps, such as vectors to renew", f"{program()} doctor")
 
 
 def doctor(json: Json = False) -> None:
@@ -78,9 +84,15 @@ def doctor(json: Json = False) -> None:
     if well:
         from slowwave.bindings.checks import diagnose_stores
         from slowwave.folders.checks import diagnose_folders
+        from slowwave.imports.reembedding import diagnose_speakers
         from slowwave.reports.notices import diagnose_notices
 
-        found += [*diagnose_stores(store), *diagnose_folders(store), *diagnose_notices(store)]
+        found += [
+            *diagnose_stores(store),
+            *diagnose_folders(store),
+            *diagnose_notices(store),
+            *diagnose_speakers(store),
+        ]
     if json:
         show_json(
             [

@@ -17,11 +17,14 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import Table
 
+from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.imports.loading import LoadedVectors, vector_rows
 from slowwave.imports.namespaces import refuse_read_only
 from slowwave.language.embedder import Embedder, entity_text, passage_text
 from slowwave.store import tables
+from slowwave.store.connect import Store
+from slowwave.store.doctor import Diagnosis
 from slowwave.store.load import load_rows
 from slowwave.store.namespaces import namespace_id, namespace_settings, refuse_connected
 
@@ -43,6 +46,13 @@ _CURRENT: Final[Mapping[str, LiteralString]] = {"chunk_vectors": " AND w.speaker
 _DELETE_OUTDATED: Final = """
 DELETE FROM memory.chunk_vectors w USING memory.chunks r
 WHERE r.id = w.id AND w.model = %s AND w.id = ANY (%s::uuid[]) AND w.speaker IS DISTINCT FROM r.speaker
+"""
+_WITHOUT_SPEAKER: Final = """
+SELECT n.slug, w.model, count(*) FROM memory.namespaces n JOIN memory.chunks r ON r.namespace_id = n.id
+JOIN memory.chunk_vectors w ON w.id = r.id AND w.model = coalesce(n.settings ->> 'embedding_model', %s)
+WHERE r.speaker IS NOT NULL AND w.speaker IS DISTINCT FROM r.speaker AND r.invalidated_at IS NULL AND NOT n.read_only
+  AND NOT EXISTS (SELECT 1 FROM night.store_namespaces s WHERE s.namespace_id = n.id)
+GROUP BY n.slug, w.model ORDER BY n.slug
 """
 _FIRST: Final = "00000000-0000-0000-0000-000000000000"
 _WAITING: Final = """
@@ -106,6 +116,24 @@ def reembed_namespace(
         work.embed_all()  # what came in between; writers of this namespace wait now
         connection.execute(_NAME_MODEL, (embedder.model, slug))
     return Reembedding(slug, formerly, embedder.model, dict(work.made), work.with_speakers)
+
+
+def diagnose_speakers(store: Store) -> list[Diagnosis]:
+    """Report the namespaces whose messages have vectors made without their speakers, each with the command that renews them.
+
+    One query: linear in the messages, whose vectors are not read.
+    """
+    with store.connect("reader") as connection:
+        rows = connection.execute(_WITHOUT_SPEAKER, (Settings().embedding_model,)).fetchall()
+    return [
+        Diagnosis(
+            f"In {slug}, {int(str(many)):,} {'message has a vector' if many == 1 else 'messages have vectors'} made without the name of "
+            "the speaker, so a search by meaning does not find them by who sent them.",
+            f"`slowwave reembed {shlex.quote(str(slug))} --model {shlex.quote(str(model))}` renews these vectors and no others.",
+            problem=False,
+        )
+        for slug, model, many in rows
+    ]
 
 
 class _Reembedding:

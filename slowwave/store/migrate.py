@@ -32,18 +32,20 @@ def _config() -> Config:
     return config
 
 
-def migrate(store: Store) -> None:
+def migrate(store: Store) -> list[str]:
     """Provide the roles, run all pending migrations and build the search indexes of models that apply registered, in one transaction.
 
-    Two processes at once wait for each other. Raises ``StoreError`` when this login may not, with what an administrator has to run
-    where roles are the reason.
+    Return the revisions that were pending, oldest first; a new database lacked all of them. Two processes at once wait for each other.
+    Raises ``StoreError`` when this login may not, with what an administrator has to run where roles are the reason.
     """
     from alembic import command
     from sqlalchemy import create_engine, text
     from sqlalchemy.exc import DBAPIError
     from sqlalchemy.pool import NullPool
 
-    pending_migrations(store)  # which says in our words that a database is not reached, or is of a newer version
+    pending = pending_migrations(
+        store
+    )  # which says in our words that a database is not reached, or is of a newer version
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
     try:
         with engine.begin() as connection:
@@ -63,6 +65,7 @@ def migrate(store: Store) -> None:
             f"The migration stopped and nothing of it stands: {message.rstrip('.')}. `slowwave doctor` says what the database lacks."
         ) from None
     make_partitions_ahead(store)
+    return pending
 
 
 def pending_migrations(store: Store) -> list[str]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from slowwave.store.connect import Store
+from tests.bindings.clients import run_as_owner
 from tests.cli.conftest import Run
 from tests.migrating.folders import folder, page
 
@@ -40,6 +43,25 @@ def test_from_a_dry_run_to_an_applied_plan_and_back(store: Store, run: Run, tmp_
     assert "there is nothing to approve" in out
     code, out, _ = run("get", "acme", "people/mara.md")
     assert "Mara sails." in out
+
+
+def test_migrate_prints_what_it_created_or_ran(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new database is not "up to date"; the second time it is."""
+    run_as_owner(store, "DROP SCHEMA memory CASCADE", "DROP SCHEMA night CASCADE")
+    code, out, err = run("migrate")
+    assert (code, f"Created the schemas memory and night in {store.address()}" in " ".join(out.split())) == (0, True), (
+        err
+    )
+    code, out, _ = run("migrate")
+    assert (code, "is up to date" in out, "Created" in out) == (0, True, False)
+    monkeypatch.setattr("slowwave.store.migrate.migrate", lambda _: ["0052", "0053"])
+    code, out, _ = run("migrate")
+    assert (code, "Ran 2 migrations on " in out, "at 0053 now" in out, "slowwave doctor" in out) == (
+        0,
+        True,
+        True,
+        True,
+    )
 
 
 def test_one_verb_two_uses(store: Store, run: Run) -> None:

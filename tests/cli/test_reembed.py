@@ -44,7 +44,11 @@ def test_reembed_reports_the_messages_that_got_their_speaker(store: Store, run: 
     assert run("import", "messages", str(file))[0] == 0
     with store.connect("owner") as connection:
         connection.execute("UPDATE memory.chunk_vectors SET speaker = NULL")
-    code, out, _ = run("reembed", "work")
+    command = "slowwave reembed work --model fast-use-v3"
+    code, out, _ = run("doctor")
+    assert (code, "Note: In work, 1 message has a vector made without the name of the speaker" in out) == (0, True)
+    assert f"`{command}`" in out
+    code, out, _ = run(*command.split()[1:])
     assert (code, "1 chunk vectors;" in out, "1 of the chunk vectors replace vectors of messages" in out) == (
         0,
         True,
@@ -52,3 +56,4 @@ def test_reembed_reports_the_messages_that_got_their_speaker(store: Store, run: 
     )
     code, out, _ = run("reembed", "work")
     assert (code, "nothing to embed" in out, "replace" in out) == (0, True, False)
+    assert "without the name of the speaker" not in run("doctor")[1]
