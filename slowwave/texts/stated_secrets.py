@@ -43,6 +43,8 @@ def stated_secrets(text: str, small: str, likeness: Likeness) -> Iterator[Detect
         for match in _JOINED.finditer(text):
             if not is_known(match["s"]):
                 yield Detection(match.start("s"), match.end("s"), "secret", "password")
+    if any([word in small for word in _NAMED]) and _DASHED_WORDS.search(text):  # noqa: C419
+        yield from _dashed(text)
     if any([word in small for word in _KEY_HINTS]) and _LONG.search(text) and _KEY_END.search(text):  # noqa: C419
         yield from _keys(text, likeness)
 
@@ -75,6 +77,14 @@ def _phrases(text: str) -> Iterator[Detection]:
     for match in _PASSPHRASE.finditer(text):
         if _GRAMMAR.isdisjoint(word.lower() for word in re.split(r"[ \-]+", match["s"].strip())):
             yield Detection(match.start("s"), match.end("s"), "secret", "password")
+
+
+def _dashed(text: str) -> Iterator[Detection]:
+    """Passwords of three or more words with dashes between them: "correct-horse-battery", and not "not-yet-set" or "prod-db-password"."""
+    for match in _WORDS.finditer(text):
+        group = str(match.lastgroup)
+        if _NOT_IN_PASSWORDS.isdisjoint(match[group].lower().split("-")):
+            yield Detection(match.start(group), match.end(group), "secret", "password", "medium")
 
 
 def _keys(text: str, likeness: Likeness) -> Iterator[Detection]:
@@ -164,11 +174,12 @@ def _stated_pattern(row: Mapping[str, Any]) -> _StatedPattern:
 
 _PASSWORDS: Final = tuple(map(_stated_pattern, _FILE["passwords"]))
 _CODES: Final = tuple((str(row["rule"]), _pattern(row["pattern"])) for row in _FILE["codes"])
-_SEED, _PASSPHRASE, _JOINED, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART, _KNOWN_AFTER, _ORDINARY = (
+_SEED, _PASSPHRASE, _WORDS, _JOINED, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART, _KNOWN_AFTER, _ORDINARY = (
     _pattern(_FILE["others"][name])
     for name in (
         "seed",
         "passphrase",
+        "words",
         "joined",
         "key",
         "key_end",
@@ -206,6 +217,14 @@ still used because
 """Words of a sentence about a passphrase, of which none is in one."""
 
 
+_NOT_IN_PASSWORDS: Final = _GRAMMAR | words_of("""
+one two per off out far well yet now set use used using read write time date day days end auto self non pre post sub multi cross open
+password passwords passcode pass secret token key keys name user users login admin root account auth access api app apps db sql database
+prod production dev test staging config file files path url vault manager service server client cluster node id env var variable default
+based like free safe wide proof friendly specific related level sensitive protected encrypted hashed salted generated managed shared stored
+""")
+"""Words of compounds that describe a password ("one-time-use") and of names in configurations ("prod-db-password")."""
+
 _NOT_LISTED: Final = words_of("""
 the and for with from not has was were are but your our his her their its she had been they did because others would could which whose
 these those than
@@ -215,6 +234,7 @@ these those than
 _SHORTEST_SEED: Final = 12
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
 _JOINED_WORDS: Final = re.compile(r"[a-z]{16}")
+_DASHED_WORDS: Final = re.compile(r"[A-Za-z]{3}-[A-Za-z]{3,12}-[A-Za-z]{3}")
 _SIGNS: Final = r"[\d!@#$%^&*+=?~|]"
 _SIGN: Final = re.compile(r"[\d@#$%^&*+=~|]|[!?]\w")
 _MIXED: Final = re.compile(rf"[A-Za-z][^\s]{{0,64}}?(?:\d|{_SIGNS}[^\s])|{_SIGNS}[^\s]{{0,64}}?[A-Za-z]")
@@ -254,7 +274,7 @@ _PASSWORD_HINTS: Final = frozenset(word for row in _PASSWORDS for word in row.hi
     "wlan",
     *("ssid", "ssh ", "nas ", "router", "vpn", "portal", "netflix", "log into", "when it asks"),
 }
-_NAMED: Final = ("passw", "pw", "kennwort")
+_NAMED: Final = ("passw", "passc", "passp", "pw", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord")
 _PHRASE_HINTS: Final = ("phrase", "mnemonic", "seed", "words")
 _KEY_HINTS: Final = ("key", "token", "secret")
 
@@ -277,6 +297,7 @@ MAY_HOLD: Final = (
     ),
     r"(?i:(?:seed|recovery|backup|wallet|mnemonic|secret) (?:phrase|words)|mnemonic|\bseed\b|pass[ -]?phrase|"
     r"(?:passw|pwd?\b|kennwort)[^\n]*[a-z]{16})",
+    _both(_of(_NAMED), r"[A-Za-z]{3}-[A-Za-z]{3,12}-[A-Za-z]{3}"),
     rf"{_of(_KEY_HINTS)}(?s:.*)[A-Za-z0-9+/_\-]{{20}}",
 )
 """Patterns of RE2, for ``prefilter.found``: where none of them is found nothing is told."""

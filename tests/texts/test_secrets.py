@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.texts.findings import MOST
+from slowwave.texts.screening import proof
 from slowwave.texts.secrets import entropy, secrets
 from tests.texts.made_secrets import LETTERS, Maker, harmless_of, secrets_of
 
@@ -16,6 +17,24 @@ def test_every_form_is_found_under_its_name(seed: int) -> None:
     assert missed == []
     wrong = [(rule, f.rule) for rule, text in secrets_of(seed) for f in secrets(text) if f.rule != rule]
     assert wrong == []
+
+
+def test_key_of_an_issuer_that_holds_a_sequence_is_found_and_proves_nothing() -> None:
+    """A real key may hold "1234567890", and so may a sample: a person is asked. A masked key and one of a manual are samples."""
+    some = Maker(3).some
+    possible = {
+        f"ghp{'_'}0123456789{some(26)}": "possible github token",
+        f"ghp{'_'}{'0123456789abcdefghijklmnopqrstuvwxyz'}": "possible github token",
+        f"sk-{'proj'}-{some(32)}1234567890abcd": "possible openai project key",
+        f"npm{'_'}{some(30)}abc123": "possible npm token",
+    }
+    for key, rule in possible.items():
+        (found,) = secrets(f"Use {key} for the crane.")
+        assert (found.rule, found.severity, proof(found)) == (rule, "medium", "")
+    (proved,) = secrets(f"Use ghp{'_'}{some(36)} for the crane.")
+    assert proof(proved) == "verified prefix"
+    for sample in (f"ghp{'_'}{'x' * 36}", f"AKI{'A'}IOSFODNN7EXAMPLE", f"sk-{'1234567890abcdef' * 2}"):
+        assert secrets(f"Use {sample} for the crane.") == []
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -33,6 +33,10 @@ TOLD = [
     "BitLocker key {d:6}-{d:6}-{d:6}-{d:6}-{d:6}-{d:6}-{d:6}-{d:6}",
     "seed phrase: {word} {word} {word} {word} {word} {word} {word} {word} {word} {word} {word} {word} The talk went on for hours.",
     "my key for the maps service, {an:39}, expires in May",
+    "My password is {word}-{word}-{word}",
+    "The new passcode for the shed: {word}-{word}-{word}-{word}, please keep it",
+    "{word}-{word}-{word} is our password for the guest network.",
+    "la contraseña es {word}-{word}-{word}",
 ]
 
 NONE = [
@@ -49,6 +53,14 @@ NONE = [
     "The seed is where birds never find food because others take what little remains after every single winter that comes",
     "Turn 30 left, 20 right, 10 left on the path.",
     "Error 40013 is the pin that is loose.",
+    "The password is not-yet-set on the new router.",
+    "password: prod-db-password",
+    "Our password is a one-time-use code.",
+    "The password was end-to-end encrypted.",
+    "State-of-the-art is the password manager of Rui.",
+    "The password is on the back-of-house board, next to the first-aid-box.",
+    "The passport is up-to-date-stamped, says Mara-Lena-Ida.",
+    "pw reset flow: see reset-flow-v2.md",
 ]
 
 
