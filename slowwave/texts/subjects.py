@@ -170,7 +170,7 @@ def _measured(sentence: str) -> dict[str, frozenset[str]]:
         before = words[max(0, k - _NEAR) : k]
         verb = max((n for n, w in enumerate(before) if _is_verb(w) and w not in _COPULAS), default=-1)
         near = _nouns(before[verb + 1 :]) or _nouns(words[k + 1 : k + 1 + _NEAR])
-        if kind := _kind_of_figure(word, behind):
+        if kind := _kind_of_rate(words[k + 1 : k + 4]) or _kind_of_figure(word, behind):
             near = frozenset((kind,)) | (near if kind == "version" else frozenset())
         elif behind.isalpha() and behind not in GRAMMAR and not _is_verb(behind):
             near = _nouns(words[k + 1 : k + 3])
@@ -195,6 +195,15 @@ def _kind_of_figure(word: str, behind: str) -> str:
         if parse(figure).measure:
             return parse(figure).measure
     return "version" if kinds["versions"] else ""
+
+
+def _kind_of_rate(behind: Sequence[str]) -> str:
+    """Return the kind of measure of a unit for another, such as "length per time" for "m/s" and "metres per second", else nothing."""
+    of, slash, per = behind[0].partition("/") if behind else ("", "", "")
+    if not slash and len(behind) > 2 and behind[1] == "per":
+        of, per = behind[0], behind[2]
+    kinds = [_kind_of_figure("2", unit) for unit in (of, per) if unit.isalpha()]
+    return " per ".join(kinds) if len(kinds) == 2 and all(kinds) else ""
 
 
 def _is_past(words: Sequence[str]) -> bool:

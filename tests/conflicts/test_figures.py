@@ -75,6 +75,41 @@ def test_other_persons_places_times_and_questions_are_none(one: str, other: str)
     assert clash(note("a", one), note("b", other, 5)) == []
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The wind limit of the crane is 20 m/s.", "The wind limit for the crane is 17 metres per second, by the way."),
+        ("Cache listens on port 6379.", "To reach the cache, connect to port 6380."),
+        ("Passwords have at least 8 characters.", "Effective immediately, a password must have 14 characters."),
+    ],
+)
+def test_figures_of_two_speakers_about_one_thing_are_for_a_person(one: str, other: str) -> None:
+    """Neither speaker corrects the other, whatever the words of change."""
+    (conflict,) = clash(note("a", one, author="Ana"), note("b", other, 5, author="Ben"))
+    assert (conflict.reason, conflict.doubtful, conflict.evidence.get("replaces")) == ("number", True, None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I run 5 km along the river.", "I run 8 km along the river."),
+        ("Our budget for the roof is 300 euros.", "The budget for the roof is 340 euros."),
+        ("Your cache listens on port 6379.", "The cache listens on port 6380."),
+        ("The inspection of the crane starts on 3 May.", "The inspection of the crane starts on 10 June."),
+        ("The speed of the crane is 20 m/s.", "The crane needs 17 litres of oil."),
+    ],
+)
+def test_speakers_of_themselves_and_of_other_days_are_none(one: str, other: str) -> None:
+    """What each has is theirs, and a date may be that of another event."""
+    assert clash(note("a", one, author="Ana"), note("b", other, 5, author="Ben")) == []
+
+
+def test_figure_of_an_unnamed_author_is_compared_with_their_own_notes_alone() -> None:
+    one, other = "Cache listens on port 6379.", "To reach the cache, connect to port 6380."
+    assert clash(note("a", one, author=""), note("b", other, 5, author="Ben")) == []
+    assert len(clash(note("a", one, author="Ben"), note("b", other, 5, author="Ben"))) == 1
+
+
 def test_a_series_is_no_case() -> None:
     """What has had three figures has another one every time."""
     cranes = [note(str(n), f"The crane at the quay lifts {n} tons.", n) for n in range(3, 6)]
