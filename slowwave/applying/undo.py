@@ -66,6 +66,12 @@ SELECT r.id::text FROM night.runs r WHERE r.mode = 'apply' AND r.namespace_id = 
 """The newest apply run that wrote something, events of a damaged journal included, or that an undo would cancel."""
 
 _COUNT_APPLY_RUNS: Final = "SELECT count(*) FROM night.runs WHERE mode = 'apply' AND namespace_id = %s"
+_STILL_APPLIED: Final = """
+SELECT r.id::text FROM night.runs r WHERE r.namespace_id = (SELECT namespace_id FROM night.runs WHERE id = %(run)s) AND r.mode = 'apply'
+  AND r.id <> %(run)s AND EXISTS (SELECT 1 FROM night.journal j WHERE j.run_id = r.id
+    AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id))
+ORDER BY r.started_at DESC, r.id LIMIT 1
+"""
 _IS_NAMESPACE: Final = "SELECT 1 FROM memory.namespaces WHERE slug = %s"
 _IS_RUN: Final = "SELECT 1 FROM night.runs WHERE id BETWEEN %s::uuid AND %s::uuid LIMIT 1"
 _ITEM_ANYWHERE: Final = """
@@ -137,7 +143,8 @@ class UndoResult:
     """What an undo run did: the items it took back (or, undoing an undo, applied again), and how many of each operation.
 
     Empty when nothing was left to take back. ``cancelled`` says that the run was unfinished, and is not gone on with by itself; ``left``
-    are the items that were left as they are, as later changes stand on them.
+    are the items that were left as they are, as later changes stand on them. ``still_applied`` is the newest other apply run of the
+    namespace of which something is still applied, empty if there is none: one ``apply`` makes a run for each approval.
     """
 
     run_id: str
@@ -147,6 +154,7 @@ class UndoResult:
     operations: Mapping[str, int] = field(default_factory=dict)
     cancelled: bool = False
     left: tuple[str, ...] = ()
+    still_applied: str = ""
 
 
 @few_collections()
@@ -234,7 +242,9 @@ def undo_run(
         finally:
             stream.close()
         per_operation = _by_operation(connection, source, undone)
-    return UndoResult(claim.run_id, source.run_id, source.namespace, undone, per_operation, cancelled, left)
+        other = connection.execute(_STILL_APPLIED, {"run": source.run_id}).fetchone()
+    still = str(other[0]) if other else ""
+    return UndoResult(claim.run_id, source.run_id, source.namespace, undone, per_operation, cancelled, left, still)
 
 
 def _refuse_erased(connection: Connection, source: Run, items: Sequence[str] | None) -> None:

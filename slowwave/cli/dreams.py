@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -146,10 +147,17 @@ def _show(result: DreamResult, store: Store) -> None:
             suggest_decision(undecided(connection, result.plan_hash))
     if result.state == "approved":
         suggest("A policy approved items of it. Apply them", f"{program()} apply {name}")
-    if result.apply_runs:
-        suggest("Take it back", *(f"{program()} undo {run}" for run in result.apply_runs))
+    suggest_undo(result.apply_runs)
     if result.state == "cancelled":
         suggest("Go on with it", f"{program()} dream {name} --resume-from {result.run.run_id}")
+
+
+def suggest_undo(runs: Sequence[str]) -> None:
+    """Print the commands that undo runs, the last run first, because later changes can rest on earlier ones."""
+    commands = [f"{program()} undo {run}" for run in reversed(runs)]
+    if commands:
+        every = f"Undo all {len(commands):,} runs, the last one first"
+        suggest(every if len(commands) > 1 else "Undo it", *commands)
 
 
 def _ids(text: str | None) -> frozenset[str] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from slowwave.cli.dreams import show_runs
+from slowwave.cli.dreams import show_runs, suggest_undo
 from slowwave.cli.progress import progress
 from slowwave.cli.session import Json, Namespace, err, open_store, program, say, show_json, suggest
 from slowwave.errors import Refused
@@ -72,8 +72,7 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
         for r in results:
             say(f"Run {r.run_id} {r.state}: {items_text(r.counts)}.")
             _show_failed(namespace, r)
-            if r.counts.get("applied"):
-                suggest("Take it back", f"{program()} undo {r.run_id}")
+        suggest_undo([r.run_id for r in results if r.counts.get("applied")])
     if any(r.state == "cancelled" or r.failed for r in results):
         raise typer.Exit(1)
 
@@ -140,6 +139,7 @@ def undo(
                 "operations": dict(result.operations),
                 "cancelled": result.cancelled,
                 "left": list(result.left),
+                "still_applied": result.still_applied or None,
             }
         )
     elif result.items:
@@ -148,7 +148,7 @@ def undo(
         )
     else:
         say(f"Nothing of run {result.undo_of} was left to take back; nothing was changed in {result.namespace}.")
-        suggest("What was done before it", f"{program()} runs tail {argument(result.namespace)}")
+        suggest("List the runs", f"{program()} runs tail {argument(result.namespace)}")
     if result.left and not json:
         many, more = len(result.left), f" and {len(result.left) - _NAMED:,} more" if len(result.left) > _NAMED else ""
         ids = ", ".join(item[:8] for item in result.left[:_NAMED])
@@ -159,6 +159,9 @@ def undo(
         say(
             f"Run {result.undo_of} had not ended and is cancelled now: what it has not applied is not applied by itself."
         )
+    if result.still_applied and not (json or items or operation):
+        say(f"Run {result.still_applied} of {result.namespace} is still applied.")
+        suggest("Undo it as well", f"{program()} undo {result.still_applied}")
 
 
 def _announce(about: Undoing) -> None:

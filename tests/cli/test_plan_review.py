@@ -14,7 +14,7 @@ from slowwave.night.night import run_night
 from slowwave.review.drafts import read_drafts
 from slowwave.store.connect import Store
 from tests.cli.conftest import Run
-from tests.memories import ask
+from tests.memories import ago, ask, remember
 from tests.proposals.test_amended_items import people, waiting
 from tests.proposals.test_answers import LIVE, OPS, towns
 from tests.review.reviews import Review, asking, asking_alike
@@ -215,3 +215,35 @@ def test_cluster_of_four_statements_is_settled_in_one_session_of_the_terminal(
     assert run("apply", "acme")[0] == 0
     assert len(ask(store, LIVE)) < 4
     assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
+
+
+def test_undo_names_the_run_that_is_still_applied_until_memory_is_restored(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One apply makes a run for the plan and one for the amended answer; the undo of one names the other, and both restore the digest."""
+    towns(store, "Porto", "Lisbon")
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": "m", "kind": "observation", "session_id": "s", "current_version_id": "v", "valid_from": ago(9)}
+        ],
+        memory_versions=[{"id": "v", "memory_id": "m", "ordinal": 1, "content": "I moved to Trondheim yesterday."}],
+    )
+    ops = f"{OPS},relative_dates,absolutize_dates"
+    plan = run_night(store, "acme", ops=ops, force=True).plan
+    assert plan is not None
+    assert {i.operation for i in plan.items} == {"resolve_conflicts", "absolutize_dates"}
+    before = run("digest", "acme")[1]
+    monkeypatch.setattr("sys.stdin", io.StringIO("2\nq\n"))
+    run("plans", "review", "acme", "--by", "mara")
+    assert run("plans", "review", "acme", "--by", "mara", "--sign")[0] == 0
+    text = run("apply", "acme")[1]
+    first, second = re.findall(r"^Run (\S+) completed", text, re.MULTILINE)
+    assert re.findall(r"^  slowwave undo (\S+)$", text, re.MULTILINE) == [second, first]
+    text = run("undo", second)[1]
+    assert re.findall(r"^  slowwave undo (\S+)$", text, re.MULTILINE) == [first]
+    assert run("digest", "acme")[1] != before
+    assert json.loads(run("undo", second, "--json")[1])["still_applied"] == first
+    assert "slowwave undo" not in run("undo", first)[1]
+    assert run("digest", "acme")[1] == before
