@@ -13,6 +13,7 @@ from slowwave.mutations.simulate import simulate, simulate_anew
 from slowwave.night.convergence import changed_tables, convergence_probe, sees, touched
 from slowwave.night.outcome import Probes
 from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
+from slowwave.operations.planners.rejections import find_settled_pairs
 from slowwave.plans.items import Item
 from slowwave.plans.questions import questions
 from slowwave.plans.scope import DreamScope, within
@@ -150,7 +151,9 @@ def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
     """The items that nobody has rejected or undone about these very rows; a change of what an item rests on makes it a new one."""
     table = snapshot.table("rejections")
     rejected = set(zip(table["operation"].to_pylist(), table["subject"].to_pylist(), strict=True))
-    return [i for i in items if not rejected or (i.operation, i.subject()) not in rejected]
+    left = [i for i in items if not rejected or (i.operation, i.subject()) not in rejected]
+    settled = find_settled_pairs(snapshot, left) if rejected else frozenset[str]()
+    return [i for i in left if i.id not in settled]
 
 
 def _decided(arranged: ArrangedItems) -> list[Item]:

@@ -149,7 +149,7 @@ def seen_words(item: Item) -> dict[str, str]:
         rows = (mutation.keep, *mutation.absorb)
         if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == len(rows):
             found = {row.id: str(name) for row, name in zip(rows, given, strict=True)}
-    elif sides := _sides(mutation):
+    elif sides := find_sides(mutation):
         ends, stays = sides
         for ids, keys in ((ends, _ENDED), (stays, _STAYED)):
             if len(ids) == 1 and (text := _first(evidence, keys)):
@@ -207,7 +207,7 @@ def _summary(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
 
 def _ended_rows(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
     mutation, evidence, words = item.mutation, item.evidence, seen_words(item)
-    if (sides := _sides(mutation)) is None:
+    if (sides := find_sides(mutation)) is None:
         return None
     dates = _end_dates(mutation)
     label = str(quotable(_first(evidence, _ENDED)))
@@ -253,8 +253,8 @@ def _replaced_claims(item: Item, names: Mapping[str, str]) -> ItemOutcome | None
     return ItemOutcome(tuple(others.values()), tuple(ends.values()), "a later statement replaces it")
 
 
-def _sides(mutation: Mutation) -> tuple[list[str], list[str]] | None:
-    """The rows that an invalidation ends, and those for which it ends them: the rows it points at, else those that must not end."""
+def find_sides(mutation: Mutation) -> tuple[list[str], list[str]] | None:
+    """Return the rows that an invalidation ends and those for which it ends them: the rows it points at, else those that must not end."""
     if mutation.kind != "invalidate_rows" or not (dates := _end_dates(mutation)):
         return None
     pointed = dict.fromkeys(

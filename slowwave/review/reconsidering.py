@@ -24,9 +24,12 @@ FROM unnest(%s::text[]) n(name) JOIN night.rejections r ON r.namespace_id = %s A
 _WITHDRAW: Final = """
 INSERT INTO night.withdrawals (rejection_id, namespace_id, withdrawn_by, reason)
 SELECT r.id, r.namespace_id, %(by)s, %(reason)s FROM night.rejections r
-JOIN unnest(%(operations)s::text[], %(subjects)s::text[]) s(operation, subject) USING (operation, subject)
-WHERE r.namespace_id = %(namespace)s ON CONFLICT (rejection_id) DO NOTHING
+WHERE r.namespace_id = %(namespace)s AND ((r.operation, r.subject) IN (SELECT * FROM unnest(%(operations)s::text[], %(subjects)s::text[]))
+  OR r.plan_hash IN (SELECT d.amended FROM night.review_drafts d
+    WHERE d.namespace_id = r.namespace_id AND d.item_id = ANY(%(items)s::uuid[])))
+ON CONFLICT (rejection_id) DO NOTHING
 """
+"""An item that came of an answer to one of the items is about the same rows: its rejection, such as by undo, is withdrawn as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ def reconsider(store: Store, namespace: str, items: Sequence[str], *, withdrawn_
             {
                 **{"by": withdrawn_by, "reason": reason.strip()[:2000], "namespace": scope},
                 **{"operations": [o for _, o, _ in found], "subjects": [s for _, _, s in found]},
+                "items": [item for item, _, _ in found],
             },
         ).rowcount
     return Reconsidered(namespace, tuple(dict.fromkeys(item for item, _, _ in found)), withdrawn)

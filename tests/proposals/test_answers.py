@@ -10,12 +10,15 @@ from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
+from slowwave.plans.conflicts import list_conflicts, resolve_conflict
 from slowwave.plans.ledger import read_plan
 from slowwave.review.drafts import read_drafts, undo_last
+from slowwave.review.reconsidering import reconsider
 from slowwave.review.session import read_session
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.memories import ago, ask, remember
+from tests.snapshots import uid
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +78,53 @@ def test_answer_about_two_sides_leaves_what_it_says_and_is_not_asked_again(store
     for run in reversed(runs):
         undo_run(store, run)
     assert digest(store, "acme") == before
+
+
+@pytest.mark.parametrize("name", ["both", "no"])
+def test_pair_whose_sides_both_stay_is_not_asked_when_the_weights_are_swapped(store: Store, name: str) -> None:
+    """The side that would end gets a source, so it would stay now: the rejection is about the two rows, whichever of them would end."""
+    plan = towns(store, "Porto", "Lisbon")
+    winner, loser = sides(plan)
+    plan.answer(plan.questions[0], name, "mara")
+    applied(store, plan)
+    remember(
+        store,
+        "acme",
+        documents=[{"id": "d", "title": "A letter", "content": "A letter from Mara."}],
+        chunks=[{"id": "c", "document_id": "d", "ordinal": 1, "content": "A letter from Mara."}],
+    )
+    ask(store, "UPDATE memory.memory_facts SET source_chunk_ids = ARRAY[%s]::uuid[] WHERE object = %s", uid("c"), loser)
+    night = run_night(store, "acme", ops=OPS, force=True)
+    assert night.new_items == 0
+    reconsider(store, "acme", [plan.items[0].id], withdrawn_by="mara", reason="Ask again.")
+    again = run_night(store, "acme", ops=OPS, force=True).plan
+    assert again is not None
+    assert sides(NightPlan("acme", again.plan_hash, store)) == (loser, winner)
+
+
+def test_question_that_was_answered_otherwise_is_asked_again_once_it_is_reconsidered(store: Store) -> None:
+    """The undo of the amended item counts as a rejection of the pair; to reconsider the question withdraws both."""
+    plan = towns(store, "Porto", "Lisbon")
+    plan.answer(plan.questions[0], "other", "mara")
+    for run in reversed(applied(store, plan)):
+        undo_run(store, run)
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
+    assert reconsider(store, "acme", [plan.items[0].id], withdrawn_by="mara", reason="Ask again.").withdrawn == 2
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 1
+
+
+def test_ruling_on_two_sides_is_followed_after_an_answer_that_both_stay(store: Store) -> None:
+    """A person who rules on the conflict later has changed their mind: the next night proposes what they ruled."""
+    plan = towns(store, "Porto", "Lisbon")
+    winner, loser = sides(plan)
+    plan.answer(plan.questions[0], "both", "mara")
+    applied(store, plan)
+    (conflict,) = list_conflicts(store, "acme")
+    verdict = "a" if loser in conflict.a else "b"
+    resolve_conflict(store, "acme", conflict.id, verdict=verdict, by="mara")
+    ruled = run_night(store, "acme", ops=OPS, force=True).plan
+    assert ruled is not None
+    assert sides(NightPlan("acme", ruled.plan_hash, store)) == (loser, winner)
 
 
 def test_answer_that_is_changed_drops_the_item_that_it_made(store: Store) -> None:

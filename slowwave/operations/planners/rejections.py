@@ -6,16 +6,23 @@ Writing rejections belongs to the gate and to undo; what decisions teach the wei
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations
 from typing import Any, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.cells import Guard
+from slowwave.errors import Refused
+from slowwave.mutations.cells import VERSION, Guard
+from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.rows import Fields, rows_where
+from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.plans.items import Item
+from slowwave.plans.outcome import find_sides
 from slowwave.probes.merges import chain, merged_into
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -25,6 +32,9 @@ _REMEMBERED: Final[Mapping[str, tuple[str, ...]]] = {
     "memories": ("current_version_id", "subject"),
 }
 """Columns of a merged row that a subject covers, by table, see ``Item.subject``."""
+
+_TWO_SIDED: Final = frozenset({"resolve_conflicts", "supersede_facts"})
+"""Operations whose items end one of two rows."""
 
 
 def rejected_subjects(snapshot: Snapshot, operation: str) -> frozenset[str]:
@@ -61,6 +71,51 @@ def rejected_pairs(snapshot: Snapshot, operation: str, of: str = "entities") -> 
         if seen.keys() >= set(rows) and subject in _subjects(operation, of, rows, seen):
             pairs.update(combinations(sorted({chain(row, into)[-1] for row in rows}), 2))
     return frozenset(pairs)
+
+
+def find_settled_pairs(snapshot: Snapshot, items: Sequence[Item]) -> frozenset[str]:
+    """Return the ids of items that end one of two rows although an item about the same two rows was rejected or undone.
+
+    Weights, dates of learning and rules change which of two rows would end and which operation asks, so the rejection counts for the
+    unordered pair, whichever operation asked: the rejected mutation is built again from the rows as they are now, and its subject
+    compared. A person who rules on the conflict later decides the pair anew. Cost: linear in the rejections, and one pass over a table
+    for each pair that shares rows with one of them.
+    """
+    table = snapshot.table("rejections")
+    mine = table.filter(pc.is_in(table["operation"], value_set=pa.array(sorted(_TWO_SIDED))))
+    rejected: defaultdict[str, set[tuple[str, str, tuple[str, ...]]]] = defaultdict(set)
+    for row in mine.select(["operation", "subject", "row_ids"]).to_pylist():
+        for id_ in row["row_ids"]:
+            rejected[id_].add((row["operation"], row["subject"], tuple(sorted(row["row_ids"]))))
+    found: set[str] = set()
+    for item in items if rejected else ():
+        sides = find_sides(item.mutation) if item.operation in _TWO_SIDED else None
+        if sides is None or item.evidence.get("policy") == "manual":
+            continue
+        ends, stays = sides
+        for operation, subject, losers in {one for id_ in (*ends, *stays) for one in rejected.get(id_, ())}:
+            winners = stays if not set(losers).isdisjoint(ends) else ends
+            if any(subject in _ended(snapshot, operation, item.mutation.table, w, losers) for w in winners):
+                found.add(item.id)
+                break
+    return frozenset(found)
+
+
+def _ended(snapshot: Snapshot, operation: str, table: str, winner: str, losers: Sequence[str]) -> Iterator[str]:
+    """Yield the subjects that an operation's item has if it ends rows of a table for the winner; none where a row is gone."""
+    ids = {winner, *losers}
+    if winner in losers or len(rows_where(snapshot, table, "id", ids, ("id",))) != len(ids):
+        return
+    if operation == "supersede_facts":
+        for loser in losers:
+            with suppress(Refused):  # the facts begin in the other order, so no such item was rejected
+                yield from (
+                    Item(operation, "", m).subject() for m in supersede_facts(snapshot, [Supersession(loser, winner)])
+                )
+        return
+    rests_on = (VERSION,) if table == "memories" else ()
+    for mutation in lose_conflict(snapshot, table, [Loss(winner, tuple(losers), rests_on)]):
+        yield Item(operation, "", mutation).subject()
 
 
 def conflicting_pairs(snapshot: Snapshot, of: str) -> frozenset[tuple[str, str]]:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 
+import pytest
+
+from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.merge_alike import Alike
 from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.mutations.simulate import simulate
+from slowwave.mutations.supersede_facts import Supersession, supersede_facts
+from slowwave.night.proof import not_rejected
 from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
@@ -119,3 +126,53 @@ def test_pairs_in_conflict_are_those_of_the_table_through_merges() -> None:
     merged = simulate(snapshot, [Item("x", "merge", *merge_facts(snapshot, [Alike(uid("c"), (uid("b"),))]))])
     assert conflicting_pairs(merged, "memory_facts") == pairs(("a", "c"))
     assert conflicting_pairs(snapshot, "relationships") == frozenset()
+
+
+def towns(*refused: Item) -> Snapshot:
+    """Mara lived in Oslo and later in Faro; ``copy`` says the same as ``faro``."""
+    said = {"oslo": ("Oslo", 1), "faro": ("Faro", 9), "copy": ("Faro", 9)}
+    facts = [
+        {
+            **{"id": uid(name), "subject": "Mara", "predicate": "lives in", "object": town, "is_active": True},
+            "valid_from": datetime(2020, 4, day, tzinfo=UTC),
+        }
+        for name, (town, day) in said.items()
+    ]
+    rejections = [
+        {"operation": i.operation, "subject": i.subject(), "row_ids": list(i.mutation.row_ids()), "reason": "no"}
+        for i in refused
+    ]
+    return make_snapshot(memory_facts=facts, rejections=[{**r, "rejected_by": "mara"} for r in rejections])
+
+
+def loss(winner: str, *losers: str) -> Item:
+    (mutation,) = lose_conflict(towns(), "memory_facts", [Loss(uid(winner), tuple(map(uid, losers)), ("object",))])
+    return Item("resolve_conflicts", "review", mutation)
+
+
+def replacement(earlier: str, later: str) -> Item:
+    (mutation,) = supersede_facts(towns(), [Supersession(uid(earlier), uid(later))])
+    return Item("supersede_facts", "review", mutation)
+
+
+@pytest.mark.parametrize(
+    ("refused", "again"),
+    [
+        (loss("faro", "oslo"), loss("oslo", "faro")),
+        (loss("faro", "oslo"), loss("oslo", "copy", "faro")),
+        (loss("oslo", "copy", "faro"), loss("faro", "oslo")),
+        (loss("faro", "oslo"), replacement("oslo", "faro")),
+        (loss("oslo", "faro"), replacement("oslo", "faro")),
+        (replacement("oslo", "faro"), loss("oslo", "faro")),
+        (replacement("oslo", "faro"), loss("faro", "oslo")),
+    ],
+)
+def test_rejected_pair_of_sides_is_refused_whichever_would_end_and_whichever_operation_asks(
+    refused: Item, again: Item
+) -> None:
+    """Also where rows that say the same are on one side; a pair of other rows and a ruling of a person are proposed."""
+    assert not_rejected(towns(refused), [again]) == []
+    other = loss("copy", "faro")
+    assert not_rejected(towns(refused), [other]) == [other]
+    ruled = replace(again, evidence={"policy": "manual"})
+    assert not_rejected(towns(refused), [ruled]) == [ruled]
