@@ -27,7 +27,8 @@ from slowwave.store.connect import Store
 from slowwave.texts.counted import counted
 
 if TYPE_CHECKING:
-    from slowwave.plans.ledger import StoredPlan
+    from slowwave.plans.ledger import StoredItem, StoredPlan
+    from slowwave.proposals.answers import AnswerOutcome
     from slowwave.review.drafts import Verdict
     from slowwave.review.queue import Queue, Waiting
     from slowwave.review.sorts import Sort
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _SAMPLE: Final = 10
 _SAID: Final[dict[str, Verdict]] = {"y": "yes", "n": "no", "s": "skip"}
-_OWN_KEYS: Final = frozenset("123b0")
+_ANSWER_KEYS: Final = frozenset("123b0yns")
 _AS: Final[dict[str, Verdict]] = {"yes": "yes", "no": "no"}
 _SORTS: Final[dict[str, Sort]] = {sort: sort for sort in SORTS}
 _KEYS: Final = (
@@ -81,16 +82,26 @@ class _Desk:
         drafts = read_drafts(self.store, self.namespace, self.plan.plan_hash)
         return queue(self.plan, drafts, sort=self.sort, search=self.words, names=called_rows(self.store, self.plan))
 
+    def stored(self, item: str) -> StoredItem:
+        """An item of the plan by its id."""
+        return next(s for s in self.plan.items if s.id == item)
+
     def answer(self, item: str, key: str, note: str) -> None:
         """Answer a question by a key of its own; the questions that follow from it are asked next."""
-        from slowwave.plans.ledger import read_plan
-        from slowwave.proposals.answers import answer, answers_of
+        from slowwave.proposals.answers import answer
 
-        stored = next(s for s in self.plan.items if s.id == item)
-        name = next((a.name for a in answers_of(stored) if a.key == key), _SAID.get(key, key))
-        done = answer(self.store, self.plan, item, name, by=self.reviewer, note=note)
+        offered = answer_keys(self.stored(item))
+        if key not in offered:
+            raise Refused(f"{key} is no answer to this question. Press one of {' '.join(offered)}. Nothing was kept.")
+        done = answer(self.store, self.plan, item, offered[key], by=self.reviewer, note=note)
         if done.amended:
             say(f"Made item {done.amended.item[:8]} of plan {done.amended.plan_hash[:12]}; --sign signs it as well.")
+        self.go_on(done)
+
+    def go_on(self, done: AnswerOutcome) -> None:
+        """Turn to the questions that follow from answers, if there are any."""
+        from slowwave.plans.ledger import read_plan
+
         if done.problem:
             say(done.problem)
         if done.follow_ups:
@@ -110,11 +121,12 @@ class _Desk:
         return False
 
     def keep(self, items: Sequence[str], verdict: Verdict, note: str = "") -> None:
-        """Draft a verdict on items."""
-        from slowwave.review.drafts import NewDraft, save_drafts
+        """Draft a verdict on items, and turn to the questions that follow."""
+        from slowwave.proposals.answers import answer_many
+        from slowwave.review.drafts import NewDraft
 
         drafts = [NewDraft(item, verdict, note) for item in items]
-        save_drafts(self.store, self.namespace, self.plan.plan_hash, drafts, reviewer=self.reviewer)
+        self.go_on(answer_many(self.store, self.plan, drafts, by=self.reviewer))
 
 
 def review(
@@ -202,7 +214,7 @@ def _ask(desk: _Desk) -> None:
         elif current.id != shown:
             show_card(desk.store, desk.plan, asked, current)
             shown = current.id
-        out.print("1 2 3 b 0 y n s u a d r x e / ? q > ", end="", markup=False)
+        out.print(f"{' '.join(_prompted_keys(desk, asked, current))} > ", end="", markup=False)
         line = sys.stdin.readline()
         if not sys.stdin.isatty():
             out.print()
@@ -211,6 +223,25 @@ def _ask(desk: _Desk) -> None:
         if _answer(desk, asked, current, line.strip()):
             shown = ""
     _ending(desk)
+
+
+def answer_keys(stored: StoredItem) -> dict[str, str]:
+    """Return the keys that answer a question, each with the name of the answer. Yes, no and skip answer every question."""
+    from slowwave.proposals.answers import answers_of
+
+    return {a.key: a.name for a in answers_of(stored)} | _SAID
+
+
+def _prompted_keys(desk: _Desk, asked: Queue, current: Waiting | None) -> list[str]:
+    """Return the keys that do something at the question that is asked now, as the prompt lists them."""
+    from slowwave.proposals.amended_items import amendable
+
+    keys = ["u", *(["d"] if asked.look_decided else []), "r", "/", "?", "q"]
+    if current is None:
+        return keys
+    stored = desk.stored(current.id)
+    amends = {"split": ["x"], "edit": ["e"]}.get(amendable(stored), [])
+    return [*answer_keys(stored), "a", *amends, *keys]
 
 
 def _print_followed(desk: _Desk) -> None:
@@ -233,7 +264,7 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
     key, _, rest = line.partition(" ")
     rest = rest.strip()
     try:
-        if (key in _SAID or key in _OWN_KEYS) and current is not None:
+        if key in _ANSWER_KEYS and current is not None:
             desk.answer(current.id, key, rest)
         elif key == "u":
             items = undo_last(desk.store, desk.namespace, desk.plan.plan_hash, reviewer=desk.reviewer)
@@ -263,7 +294,7 @@ def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
     from slowwave.plans.ledger import read_plan
     from slowwave.proposals.amended_items import amendable, edit, split
 
-    stored = next(s for s in desk.plan.items if s.id == current.id)
+    stored = desk.stored(current.id)
     way = amendable(stored)
     if way != {"x": "split", "e": "edit"}[key]:
         raise Refused("Nothing can be taken out of this one." if key == "x" else "This one proposes no text.")
@@ -312,7 +343,7 @@ def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
     key, _, note = sys.stdin.readline().strip().partition(" ")
     if key in ("y", "n"):
         desk.keep([w.id for w in alike], _SAID[key], note.strip())
-        say(f"AnswerOutcome {len(alike):,}.")
+        say(f"Answered {len(alike):,}.")
     else:
         say("None was answered.")
 
@@ -349,7 +380,7 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
         out.print(f"y answers all {len(alike):,} with {group.verdict}, anything else none > ", end="", markup=False)
         if sys.stdin.readline().strip() == "y":
             desk.keep([w.id for w in alike], _AS[group.verdict], group.note)
-            say(f"AnswerOutcome {len(alike):,}; u takes them back, y or n any one of them.")
+            say(f"Answered {len(alike):,}; u takes them back, y or n any one of them.")
         else:
             say("None was answered.")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Final, cast
 
-from slowwave.mutations.cells import VERSION
+from slowwave.mutations.cells import VERSION, Value
 from slowwave.mutations.forget_limits import ERASURES
 from slowwave.mutations.mutation import Mutation
 from slowwave.plans.diff import changes
@@ -36,6 +36,25 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 """Columns of merged rows that are shown side by side, by table."""
+
+_LISTED: Final = 3
+"""Rows that a sentence names."""
+
+_NOUNS: Final[Mapping[str, str]] = {
+    **{
+        "entities": "entity",
+        "memory_facts": "fact",
+        "relationships": "relationship",
+        "communities": "community summary",
+    },
+    **{"memories": "memory", "memory_vectors": "memory", "entity_vectors": "entity", "chunk_vectors": "passage"},
+}
+"""Table → what a row of it is called in a sentence."""
+
+_SHORT_VALUES: Final = frozenset(
+    {"state", "stage", "ring", "sensitivity", "entity_type", "relationship_type", "importance"}
+)
+"""Columns whose values are short enough for a sentence."""
 
 _STAYS: Final = "stays"
 _ENDS: Final = "ends"
@@ -158,15 +177,51 @@ def _sentence(
         return f"{sides.sentence()} {asked}" if sides else asked
     if sides:
         return f"{sides.sentence()} {_stays_on_record(item)}".rstrip()
-    where = ", ".join(row.external_id or row.id for row in mutation.rows[:3])
+    where = ", ".join(row.external_id or row.id for row in mutation.rows[:_LISTED])
     if mutation.deletes:
         return _deletion(mutation, where)
     if mutation.kind == "render_page":
         return _rendering(item)
     if mutation.kind in KINDS:
         return _writing(mutation)
-    cells = len(mutation.writes) + len(mutation.inserts)
-    return f"{mutation.kind} would change {counted(cells, 'cell')} of {mutation.table} {where}."
+    return _change(mutation, where)
+
+
+def _change(mutation: Mutation, where: str) -> str:
+    """Describe in plain words what becomes of the rows of a mutation without two sides."""
+    rows = len(mutation.rows)
+    noun = _NOUNS.get(mutation.table, "row")
+    who = (
+        f"{noun} {where}"
+        if rows < 2
+        else f"{counted(rows, noun, _many(noun))} ({where}{', …' if rows > _LISTED else ''})"
+    )
+    if mutation.kind == "insert_summary":
+        return f"A new {noun} would be stored."
+    if mutation.kind == "new_version":
+        states = [str(quotable(str(w.value))) for w in mutation.writes if w.cell.column == "state" and w.value]
+        state = f" Its state would become {states[0]}." if states else ""
+        return f"The text of {who} would change. The text that it has now stays on record.{state}"
+    if mutation.kind == "invalidate_rows":
+        return f"{who[0].upper()}{who[1:]} would end, and nothing replaces {'it' if rows < 2 else 'them'}. What ends stays on record."
+    if mutation.kind == "filter_references":
+        return f"The references of {who} to rows that are gone would be removed."
+    if mutation.kind == "set_vector":
+        return (
+            f"{who[0].upper()}{who[1:]} would get a new vector, by which search finds {'it' if rows < 2 else 'them'}."
+        )
+    values: dict[str, tuple[Value, Value]] = {w.cell.column: (w.seen, w.value) for w in mutation.writes}
+    parts = [
+        f"{column.replace('_', ' ')} from {quotable(str(before))!s} to {quotable(str(after))!s}"
+        if column in _SHORT_VALUES and rows < 2 and before and after
+        else column.replace("_", " ")
+        for column, (before, after) in sorted(values.items())
+    ]
+    return f"{who[0].upper()}{who[1:]} would change {'its' if rows < 2 else 'their'} {', '.join(parts) or 'row'}."
+
+
+def _many(noun: str) -> str:
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 def _stays_on_record(item: Item) -> str:
@@ -194,7 +249,7 @@ def _deletion(mutation: Mutation, where: str) -> str:
     those = f"{counted(rows, 'row')}"
     belonging = f" with {parts:,} that belong to {'it' if rows == 1 else 'them'}" if parts else ""
     return (
-        f"{mutation.kind} would delete {those} of {mutation.table}{belonging}: {where}. Undo puts all of it back as long as the "
+        f"It would delete {those} of {mutation.table}{belonging}: {where}. Undo puts all of it back as long as the "
         "journal keeps its images."
     )
 

@@ -6,17 +6,19 @@ An answer that agrees with the sealed item, or leaves everything as it is, is a 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.proposals.amended_items import Amended, Otherwise, answer_otherwise, other_name, otherwise
-from slowwave.proposals.follow_up import leaves_questions, seal_follow_ups
-from slowwave.review.drafts import NewDraft, Verdict, save_drafts
+from slowwave.proposals.follow_up import commute, leaves_questions, seal_follow_ups
+from slowwave.review.drafts import NewDraft, Verdict, add_note, asking_operations, current_drafts, save_drafts
 from slowwave.review.queue import code_of
 from slowwave.review.session import first_plan, read_session
-from slowwave.store.connect import Store
+from slowwave.store.connect import Connection, Store
 from slowwave.texts.quotation import quotable
 
 
@@ -44,6 +46,7 @@ _MERGES: Final = (
 )
 _PLAIN: Final = (AnswerChoice("yes", "y", "Yes", "yes"), AnswerChoice("no", "n", "No"))
 _SETTLED: Final = "Settled by the answer to item {item}."
+_SETTLED_BY: Final = re.compile(r"Settled by the answer to item \S+\.")
 _ALWAYS: Final = (*_PLAIN, AnswerChoice("skip", "s", "Skip", "skip"))
 
 
@@ -108,23 +111,78 @@ def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, not
         names = ", ".join(dict.fromkeys(a.name for a in (*offered, *_ALWAYS)))
         raise Refused(f"{name[:32]!r} is no answer to that question: it is one of {names}. Nothing was kept.")
     namespace, made = plan.header.namespace, None
-    _reopen_settled(store, namespace, plan.plan_hash, item, by=by)
+    changed = _reopen(store, plan, [item], by=by)
     if chosen.amends:
         made = answer_otherwise(store, namespace, plan.plan_hash, item, answer=chosen.amends, by=by, note=note)
         _settle(store, namespace, made, item, by=by)
     else:
         draft = NewDraft(item, chosen.verdict, note, alone=name != "no")
         save_drafts(store, namespace, plan.plan_hash, [draft], reviewer=by)
+    if chosen.verdict == "skip":
+        return AnswerOutcome(made)
+    return _seal_following(store, plan, [item], made, changed=changed, by=by)
+
+
+def answer_many(store: Store, plan: StoredPlan, drafts: Sequence[NewDraft], *, by: str) -> AnswerOutcome:
+    """Give many questions of a plan a yes, a no or a skip at once, then seal the questions that follow from them.
+
+    All answers are kept or none. Raises as ``save_drafts`` does.
+    """
+    given = [draft.item for draft in drafts if draft.verdict != "skip"]
+    changed = _reopen(store, plan, [draft.item for draft in drafts], by=by)
+    save_drafts(store, plan.header.namespace, plan.plan_hash, drafts, reviewer=by)
+    return _seal_following(store, plan, given, None, changed=changed, by=by) if given else AnswerOutcome()
+
+
+def note_answer(store: Store, plan: StoredPlan, item: str, note: str, *, by: str) -> None:
+    """Add a note to the answer of a question, which stays as it is, with the plans that came of it and the questions that it settled.
+
+    Raises ``Refused`` if the question has no answer.
+    """
+    if all(stored.id != item for stored in plan.items):
+        raise Refused(f"{item[:64]} is no item of plan {plan.plan_hash[:12]}. Nothing was kept.")
+    with store.connect("approver") as connection:
+        present = current_drafts(connection, plan.plan_hash, [item]).get(item)
+    settled = _SETTLED_BY.match(present.note) if present else None
+    if settled and not note.startswith(settled[0]):
+        note = f"{settled[0]} {note}".strip()
+    add_note(store, plan.header.namespace, plan.plan_hash, item, note, reviewer=by)
+
+
+def _seal_following(
+    store: Store, plan: StoredPlan, items: Sequence[str], made: Amended | None, *, changed: bool, by: str
+) -> AnswerOutcome:
+    """Seal the questions that follow from answers to ``items``. A problem is returned, as the answers are kept all the same."""
     with store.connect("approver") as connection:
         first = first_plan(connection, plan.plan_hash)
-    held = first != plan.plan_hash or any(s.status == "deferred" and s.decision == "review" for s in plan.items)
-    held = held or bool(leaves_questions(plan))
-    if chosen.verdict == "skip" or not held:
-        return AnswerOutcome(made)
+        if first == plan.plan_hash and not _may_follow(connection, plan, frozenset(items), changed=changed):
+            return AnswerOutcome(made)
     try:
-        return AnswerOutcome(made, seal_follow_ups(store, namespace, first, by=by))
+        return AnswerOutcome(made, seal_follow_ups(store, plan.header.namespace, first, by=by))
     except SlowwaveError as problem:  # such as a night that holds the namespace
         return AnswerOutcome(made, problem=f"The questions that follow could not be sealed: {problem}")
+
+
+def _may_follow(connection: Connection, plan: StoredPlan, items: frozenset[str], *, changed: bool) -> bool:
+    """Whether the session has to be read for questions that follow, which costs as much as all of its items and answers.
+
+    That is so if a deferred question shares a cell with one of ``items``, if an operation that left out questions has no open one, if no
+    question is open at all, and if an answer changed, as that withdrew the plans that followed.
+    """
+    late = [s for s in plan.items if s.status == "deferred" and s.decision == "review"]
+    left = leaves_questions(plan)
+    if not late and not left:
+        return False
+    given = [s.item for s in plan.items if s.id in items]
+    if changed or any(
+        not commute(s.item, [item])
+        for item in given
+        for s in late
+        if any(row in s.mutation for row in {row for _, row in item.rows()})  # reads only the items that share a row
+    ):
+        return True
+    open_ = asking_operations(connection, plan.plan_hash)
+    return not open_ or any(item.operation in left and item.operation not in open_ for item in given)
 
 
 def _settle(store: Store, namespace: str, made: Amended, item: str, *, by: str) -> None:
@@ -157,10 +215,25 @@ def _settle(store: Store, namespace: str, made: Amended, item: str, *, by: str) 
             save_drafts(store, namespace, one.plan.plan_hash, drafts, reviewer=by)
 
 
+def _reopen(store: Store, plan: StoredPlan, items: Sequence[str], *, by: str) -> bool:
+    """Open the questions again that the present answers to ``items`` settle, because they are about to change.
+
+    Return whether one of the items has an answer. Only an answer that made an amended item settles other questions.
+    """
+    known = {stored.id for stored in plan.items}.intersection(items)
+    with store.connect("approver") as connection:
+        present = current_drafts(connection, plan.plan_hash, sorted(known))
+    for id_, draft in present.items():
+        if draft.amended or draft.against:
+            _reopen_settled(store, plan.header.namespace, plan.plan_hash, id_, by=by)
+    return any(draft.verdict != "skip" for draft in present.values())
+
+
 def _reopen_settled(store: Store, namespace: str, plan_hash: str, item: str, *, by: str) -> None:
     """Open the questions again that the present answer to ``item`` settles, because it is about to change."""
     for one in read_session(store, namespace, plan_hash):
-        again = [d.item for d in one.drafts.values() if d.note == _SETTLED.format(item=item[:8]) and d.reviewer == by]
+        note = _SETTLED.format(item=item[:8])
+        again = [d.item for d in one.drafts.values() if d.note.startswith(note) and d.reviewer == by]
         if again:
             drafts = [NewDraft(id_, "skip") for id_ in again]
             save_drafts(store, namespace, one.plan.plan_hash, drafts, reviewer=by)

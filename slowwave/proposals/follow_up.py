@@ -141,6 +141,11 @@ def _left_out(session: Sequence[SessionPlan]) -> set[str]:
     return {operation for operation, left in latest.items() if left} - open_
 
 
+def commute(item: Item, others: Sequence[Item]) -> bool:
+    """Return whether an item conflicts with none of the others, so that all of them can be in one plan."""
+    return _commute(item, *_cells(others))
+
+
 def _cells(items: Sequence[Item]) -> tuple[frozenset[Cell], frozenset[Cell]]:
     """The cells that items write, and those that they rest on."""
     empty = frozenset[Cell]()

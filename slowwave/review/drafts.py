@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -27,6 +27,7 @@ Verdict = Literal["yes", "no", "skip", "none"]
 """``none`` takes back what the reviewer said of the item."""
 
 VERDICTS: Final = ("yes", "no", "skip", "none")
+_AS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
 _LONGEST: Final = 2_000
 
 _HOLD: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR SHARE"
@@ -60,7 +61,8 @@ SELECT %(namespace)s, %(plan)s, d.item_id, d.verdict, d.note,
 FROM unnest(%(items)s::uuid[], %(verdicts)s::text[], %(notes)s::text[], %(amended)s::text[], %(alone)s::bool[]) WITH ORDINALITY
   d(item_id, verdict, note, amended, alone, n)
 LEFT JOIN (
-  SELECT DISTINCT ON (item_id) item_id, amended FROM ({_OPEN}) said WHERE reviewer = %(reviewer)s ORDER BY item_id, id DESC
+  SELECT DISTINCT ON (item_id) item_id, amended FROM ({_OPEN}) said
+  WHERE reviewer = %(reviewer)s AND item_id = ANY(%(items)s::uuid[]) ORDER BY item_id, id DESC
 ) b USING (item_id)
 ORDER BY d.n
 """  # noqa: S608 - a query of this module
@@ -70,8 +72,12 @@ _CURRENT: Final = f"""
 SELECT item, verdict, note, amended, reviewer, recorded_at, followed FROM (
   SELECT DISTINCT ON (item_id, reviewer) id, item_id::text AS item, verdict, note,
     coalesce(amended, '') AS amended, reviewer, recorded_at, followed
-  FROM ({_OPEN}) said ORDER BY item_id, reviewer, id DESC) latest
+  FROM ({_OPEN}) said WHERE %(items)s::uuid[] IS NULL OR item_id = ANY(%(items)s::uuid[]) ORDER BY item_id, reviewer, id DESC) latest
 WHERE verdict <> 'none' ORDER BY id
+"""  # noqa: S608 - a query of this module
+_ASKING: Final = f"""
+SELECT DISTINCT operation FROM night.plan_items WHERE plan_hash = %(plan)s AND status = 'pending' AND decision = 'review'
+  AND item_id NOT IN (SELECT item_id FROM ({_OPEN}) said WHERE verdict <> 'none')
 """  # noqa: S608 - a query of this module
 _TAKE_BACK: Final = f"""
 WITH mine AS (
@@ -151,8 +157,8 @@ def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[N
                 raise Refused(f"{id_} is no item of plan {plan[:12]}. Nothing was kept.")
             if status != "pending":
                 raise Refused(f"Item {id_} of plan {plan[:12]} is {status} already. Nothing was kept.")
-        before = {item for item, draft in current_drafts(connection, plan).items() if draft.verdict != "skip"}
-        if before.intersection(ids):
+        before = current_drafts(connection, plan, ids)
+        if any(_changes(draft, before[draft.item]) for draft in drafts if draft.item in before):
             withdraw_following(connection, plan, f"An answer was changed by {reviewer}.")
         connection.execute(
             _SAVE.encode(),
@@ -167,19 +173,55 @@ def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[N
     return len(ids)
 
 
+def add_note(store: Store, namespace: str, plan_hash: str, item: str, note: str, *, reviewer: str) -> None:
+    """Add a note to an answer, which stays as it is: the reviewer's own, else the latest of the others.
+
+    Raises ``Refused`` if nobody has answered the item, and as ``save_drafts`` does.
+    """
+    with store.connect("approver") as connection:
+        given = _verdicts(connection, find_plan(connection, namespace, plan_hash.strip()), [item]).get(item, [])
+    own = next((one for one in given if one.reviewer == reviewer), given[-1] if given else None)
+    if own is None:
+        raise Refused("That question has no answer to which a note could be added. Nothing was kept. Answer it first.")
+    draft = NewDraft(item, _AS[own.verdict], note, own.amended)
+    save_drafts(store, namespace, plan_hash, [draft], reviewer=reviewer)
+
+
 def read_drafts(store: Store, namespace: str, plan_hash: str) -> dict[str, Draft]:
     """Item → what stands of it, over all reviewers."""
     with store.connect("approver") as connection:
         return current_drafts(connection, find_plan(connection, namespace, plan_hash.strip()))
 
 
-def current_drafts(connection: Connection, plan_hash: str) -> dict[str, Draft]:
-    """The same of a plan by its whole hash, on a connection of an approver. Cost: linear in the drafts of the plan."""
-    said: dict[str, list[_ReviewerVerdict]] = {}
+def current_drafts(connection: Connection, plan_hash: str, items: Sequence[str] | None = None) -> dict[str, Draft]:
+    """Return the same for a plan by its whole hash, or for some of its items, on a connection of an approver.
+
+    Cost: linear in the drafts that are returned; the database scans those of the plan.
+    """
+    return {item: _of_all(rows) for item, rows in _verdicts(connection, plan_hash, items).items()}
+
+
+def asking_operations(connection: Connection, plan_hash: str) -> frozenset[str]:
+    """Return the operations of a plan that have a question without any answer, on a connection of an approver."""
+    return frozenset(str(name) for (name,) in connection.execute(_ASKING.encode(), {"plan": plan_hash}))
+
+
+def _verdicts(connection: Connection, plan_hash: str, items: Sequence[str] | None) -> dict[str, list[_ReviewerVerdict]]:
+    """Item → the latest verdict of each reviewer, the oldest first."""
+    found: dict[str, list[_ReviewerVerdict]] = {}
+    values = {"plan": plan_hash, "items": None if items is None else list(items)}
     with connection.cursor(row_factory=class_row(_ReviewerVerdict)) as cursor:
-        for row in cursor.execute(_CURRENT.encode(), {"plan": plan_hash}):
-            said.setdefault(row.item, []).append(row)
-    return {item: _of_all(rows) for item, rows in said.items()}
+        for row in cursor.execute(_CURRENT.encode(), values):
+            found.setdefault(row.item, []).append(row)
+    return found
+
+
+def _changes(draft: NewDraft, before: Draft) -> bool:
+    """Whether a draft changes the answer that there is, rather than repeats it, such as with another note."""
+    if before.verdict == "skip":
+        return False
+    amended = bool(draft.amended) and draft.amended != before.amended
+    return draft.verdict != before.verdict or amended or (draft.alone and bool(before.amended))
 
 
 def undo_last(store: Store, namespace: str, plan_hash: str, *, reviewer: str) -> tuple[str, ...]:

@@ -11,14 +11,15 @@ from starlette.routing import Route
 
 from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredPlan
+from slowwave.proposals.answers import answer_many
 from slowwave.reports.waterfall import percent
-from slowwave.review.drafts import NewDraft, Verdict, read_drafts, save_drafts
+from slowwave.review.drafts import NewDraft, Verdict, read_drafts
 from slowwave.review.learning import ENOUGH, LIKE, LikeQuestions
 from slowwave.review.queue import Queue, queue
 from slowwave.reviewing.desk import Desk
 from slowwave.reviewing.entrance import Reviewer
 from slowwave.reviewing.guard import Posted
-from slowwave.reviewing.plan_pages import SAMPLE, bar_values
+from slowwave.reviewing.plan_pages import SAMPLE, bar_values, refuse_problem
 from slowwave.reviewing.queue_view import queue_row
 from slowwave.reviewing.rendering import page
 from slowwave.texts.quotation import quotable
@@ -70,7 +71,7 @@ class DecidedPages:
             )
         drafts = [NewDraft(id_, _AS[group.verdict], group.note) for id_ in group.items]
         reviewer: Reviewer = request.state.reviewer
-        save_drafts(self._desk.store, plan.header.namespace, plan.plan_hash, drafts, reviewer=reviewer.name)
+        refuse_problem(answer_many(self._desk.store, plan, drafts, by=reviewer.name))
         return RedirectResponse(f"/plans/{plan.plan_hash}", 303)
 
     def _read(self, request: Request) -> tuple[StoredPlan, Queue]:

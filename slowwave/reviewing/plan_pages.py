@@ -20,10 +20,18 @@ from slowwave.plans.ledger import StoredPlan
 from slowwave.plans.questions import HEADINGS
 from slowwave.plans.states import shown_state
 from slowwave.proposals.amended_items import amendable
-from slowwave.proposals.answers import ANSWERS, AnswerOutcome, answer, answers_of, describe_answers
+from slowwave.proposals.answers import (
+    ANSWERS,
+    AnswerOutcome,
+    answer,
+    answer_many,
+    answers_of,
+    describe_answers,
+    note_answer,
+)
 from slowwave.proposals.follow_up import held_back, leaves_questions, seal_follow_ups
 from slowwave.review.card import called_rows, card, whole_cell
-from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, save_drafts, undo_last
+from slowwave.review.drafts import Draft, NewDraft, Verdict, read_drafts, undo_last
 from slowwave.review.following import gone_drafts
 from slowwave.review.queue import Queue, queue, title_of
 from slowwave.review.session import read_session
@@ -151,15 +159,17 @@ class PlanPages:
             given = said.body.get("drafts")
             if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict):
                 item, name, note = (str(given[0].get(key, "")) for key in ("item", "verdict", "note"))
+                if name == "note":
+                    note_answer(self._desk.store, plan, item, note, by=_reviewer(request).name)
+                    return JSONResponse({"saved": 1})
                 done = answer(self._desk.store, plan, item, name, by=_reviewer(request).name, note=note)
                 return JSONResponse({"saved": 1, **_made(done)})
             drafts = _new_drafts(given)
-            self._save(plan, drafts, request)
-            return JSONResponse({"saved": len(drafts)})
+            done = answer_many(self._desk.store, plan, drafts, by=_reviewer(request).name)
+            return JSONResponse({"saved": len(drafts), **_made(done)})
         item, verdict, note = (said.form.get(name, [""])[0] for name in ("item", "verdict", "note"))
         done = answer(self._desk.store, plan, item, verdict, by=_reviewer(request).name, note=note)
-        if done.problem:
-            raise Refused(f"Your answer is kept. {done.problem}")
+        refuse_problem(done)
         return RedirectResponse(f"/plans/{plan.plan_hash}?{_back(said).query()}", 303)
 
     def follow(self, request: Request) -> Response:
@@ -216,7 +226,8 @@ class PlanPages:
                 f"{len(same):,} questions are of this kind now, and the page said {count[:8]}: somebody answered meanwhile. "
                 "Nothing was written. Go back and look again."
             )
-        self._save(plan, [_new_draft(w.id, verdict, note) for w in same], request)
+        drafts = [_new_draft(w.id, verdict, note) for w in same]
+        refuse_problem(answer_many(self._desk.store, plan, drafts, by=_reviewer(request).name))
         return RedirectResponse(f"/plans/{plan.plan_hash}", 303)
 
     def _plan(self, request: Request) -> StoredPlan:
@@ -225,9 +236,6 @@ class PlanPages:
     def _read(self, request: Request) -> tuple[StoredPlan, dict[str, Draft]]:
         plan = self._plan(request)
         return plan, read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
-
-    def _save(self, plan: StoredPlan, drafts: list[NewDraft], request: Request) -> None:
-        save_drafts(self._desk.store, plan.header.namespace, plan.plan_hash, drafts, reviewer=_reviewer(request).name)
 
     def _card(self, plan: StoredPlan, drafts: Mapping[str, Draft], item: str) -> str:
         stored = next((s for s in plan.items if s.id == item), None)
@@ -260,6 +268,12 @@ def session_links(store: Store, plan: StoredPlan) -> dict[str, object]:
         "may_follow": any(leaves_questions(one.plan) or held_back([one]) for one in session),
         "following": [(title_of(stored), names[of]) for stored, of in held_back(session)] if len(session) == 1 else [],
     }
+
+
+def refuse_problem(done: AnswerOutcome) -> None:
+    """Raise ``Refused`` if the questions that follow from answers could not be sealed; the answers are kept."""
+    if done.problem:
+        raise Refused(f"What you answered is kept. {done.problem}")
 
 
 def _made(done: AnswerOutcome) -> dict[str, object]:

@@ -18,6 +18,7 @@ from tests.memories import ago, ask, remember
 from tests.proposals.test_amended_items import people, waiting
 from tests.proposals.test_answers import LIVE, OPS, towns
 from tests.review.reviews import Review, asking, asking_alike
+from tests.reviewing.planted import plant
 
 Answer = Callable[..., str]
 
@@ -215,6 +216,34 @@ def test_cluster_of_four_statements_is_settled_in_one_session_of_the_terminal(
     assert run("apply", "acme")[0] == 0
     assert len(ask(store, LIVE)) < 4
     assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
+
+
+def test_prompt_lists_the_keys_of_its_question_and_refuses_others(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sides offer 1 2 b 0; a merge of two offers 1 2 3 and neither b, 0, x nor e; with nothing open no answer is offered."""
+    towns(store, "Porto", "Lisbon")
+    monkeypatch.setattr("sys.stdin", io.StringIO("3\nb\nq\n"))
+    text = run("plans", "review", "acme", "--by", "mara")[1]
+    prompts = re.findall(r"^(\S.*) > $", text, re.MULTILINE)
+    assert prompts == ["1 2 b 0 y n s a u r / ? q"] * 2 + ["u r / ? q"]
+    assert "3 is no answer to this question. Press one of 1 2 b 0 y n s. Nothing was kept." in text
+    plant(store, asked=1, decided=0, archived=0)
+    monkeypatch.setattr("sys.stdin", io.StringIO("b\nq\n"))
+    text = run("plans", "review", "harbor", "--by", "mara")[1]
+    assert "\n1 2 3 y n s a u r / ? q > \n" in text
+    assert read_drafts(store, "harbor", json.loads(run("plans", "show", "harbor", "--json")[1])["plan_hash"]) == {}
+
+
+def test_answer_to_all_alike_asks_the_questions_that_follow(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``a`` seals them as a single answer does, and the terminal goes on with them."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    monkeypatch.setattr("sys.stdin", io.StringIO("a 0\nn\nq\n"))
+    text = run("plans", "review", "acme", "--by", "mara")[1]
+    assert f"Answered {len(plan.questions)}." in text
+    assert "These questions follow from your answers" in text
 
 
 def test_undo_names_the_run_that_is_still_applied_until_memory_is_restored(

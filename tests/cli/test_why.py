@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from slowwave.mutations.merge_rows import Merge, merge_rows
 from slowwave.plans.items import Item
@@ -84,7 +85,7 @@ def test_an_item_of_another_operation_shows_what_it_changes(store: Store, run: R
     world, items = planned(store)
     code, out, _ = run("why", world.slug, items[1].id)
     assert code == 0
-    assert "set_state would change" in out
+    assert re.search(r"Memory \S+ would change its state from active to archived\.", out)
     assert "archived" in out
 
 

@@ -382,5 +382,5 @@ def test_people_read_what_goes() -> None:
     (mutation,) = purge_rows(small(), "memories", [[uid("m")]], retention_days=30)
     one = item(mutation)
     said = why(one)
-    assert said.sentence.startswith("purge_rows would delete 1 row of memories with 1 that belong to it")
+    assert said.sentence.startswith("It would delete 1 row of memories with 1 that belong to it")
     assert {(c.table, c.after) for c in changes(one)} == {("memories", "deleted"), ("memory_versions", "deleted")}

@@ -6,12 +6,14 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 
+from slowwave.mutations.cells import Cell, Write
 from slowwave.mutations.filter_references import filter_references
 from slowwave.mutations.lose_conflict import Loss, lose_conflict
 from slowwave.mutations.merge_alike import Alike
 from slowwave.mutations.merge_facts import merge_facts
 from slowwave.mutations.merge_memories import merge_memories
 from slowwave.mutations.merge_rows import Merge, merge_rows
+from slowwave.mutations.mutation import Mutation, Row
 from slowwave.mutations.supersede_facts import Supersession, supersede_facts
 from slowwave.plans.items import Item
 from slowwave.plans.questions import ReviewQuestion
@@ -112,12 +114,33 @@ def test_a_cluster_shows_all_its_joints() -> None:
     assert account.notes == ("The weakest of 2 links is shown. All of them:", "A = B: > 99.9 %", "B = C: 99.1 %")
 
 
+def test_sentence_of_an_item_without_two_sides_states_in_plain_words_what_changes() -> None:
+    """No name of a mutation, a table or a count of cells: a person reads it before they answer."""
+    row, version = Row(uid("m")), Cell("memories", uid("m"), "current_version_id")
+    state = Write(Cell("memories", uid("m"), "state"), "set", "active", "archived")
+    sentences = [
+        why(Item("an_operation", "review", Mutation(kind, "memories", writes=writes, rows=rows))).sentence
+        for kind, writes, rows in (
+            ("new_version", (Write(version, "set", uid("v1"), uid("v2")),), (row,)),
+            ("set_state", (state,), (row,)),
+            ("set_attributes", (Write(Cell("memories", uid("m"), "tags"), "set", (), ("a",)),), (row, Row(uid("n")))),
+            ("invalidate_rows", (Write(Cell("memories", uid("m"), "valid_to"), "now", None),), (row,)),
+        )
+    ]
+    assert sentences == [
+        f"The text of memory {uid('m')} would change. The text that it has now stays on record.",
+        f"Memory {uid('m')} would change its state from active to archived.",
+        f"2 memories ({uid('m')}, {uid('n')}) would change their tags.",
+        f"Memory {uid('m')} would end, and nothing replaces it. What ends stays on record.",
+    ]
+
+
 def test_an_item_without_a_waterfall_shows_its_evidence_and_its_changes() -> None:
     """Every operation has an account."""
     snapshot = make_snapshot(entities=[{"id": uid("x"), "name": "X", "source_chunk_ids": [uid("gone")]}])
     item = Item("gc_references", "clean", filter_references(snapshot, "entities", [uid("x")])[0], {"dead": 1})
     account = why(item)
-    assert account.sentence == f"filter_references would change 1 cell of entities {uid('x')}."
+    assert account.sentence == f"The references of entity {uid('x')} to rows that are gone would be removed."
     assert account.side_by_side()[-1] == {"": "source_chunk_ids", uid("x")[:8]: "1 ids → 0 ids"}
     assert (account.verdict, account.evidence) == ("", {"dead": "1"})
     assert why(replace(item, evidence={})).evidence == {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import psycopg
 import pytest
 
 from slowwave.api.night_plan import NightPlan
@@ -11,8 +14,9 @@ from slowwave.applying.undo import undo_run
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
 from slowwave.plans.conflicts import list_conflicts, resolve_conflict
-from slowwave.plans.ledger import read_plan
-from slowwave.review.drafts import read_drafts, undo_last
+from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.proposals.answers import answer, answer_many, note_answer
+from slowwave.review.drafts import NewDraft, read_drafts, undo_last
 from slowwave.review.reconsidering import reconsider
 from slowwave.review.session import read_session
 from slowwave.store.connect import Store
@@ -257,3 +261,76 @@ def test_answer_other_is_applied_although_the_plan_rewords_the_row_that_it_ends(
     counts = [apply_approval(store, s.approval_id).counts for s in signed]
     assert [count["applied"] for count in counts] == [1]
     assert ask(store, LIVING) == [("I live in Oslo.",)]
+
+
+def test_many_answers_at_once_seal_the_questions_that_follow(store: Store) -> None:
+    """A no to all open questions of a plan frees what was deferred for them, as single answers do (J17)."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    asked = [NewDraft(question.id, "no") for question in plan.questions]
+    done = answer_many(store, stored_plan(plan), asked, by="mara")
+    assert done.problem == ""
+    followed = [plan_of("acme", plan_hash=made, store=store) for made in done.follow_ups]
+    assert sum(len(one.questions) for one in followed) > 0
+    assert [s.plan.plan_hash for s in read_session(store, "acme", plan.hash)] == [plan.hash, *done.follow_ups]
+
+
+def test_note_on_an_answer_changes_neither_the_answer_nor_what_came_of_it(store: Store) -> None:
+    """The amended item, the questions that it settled and the plans that follow stay, also if another reviewer answered last."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    question = plan.questions[0]
+    made = plan.answer(question, "other", "mara")
+    assert made.amended
+    before = {s.plan.plan_hash: (s.covers.digest, s.plan.state) for s in read_session(store, "acme", plan.hash)}
+    note_answer(store, stored_plan(plan), question.id, "I asked her.", by="mara")
+    for id_, settled in read_drafts(store, "acme", plan.hash).items():
+        note_answer(store, stored_plan(plan), id_, "And more.", by="mara")
+        assert read_drafts(store, "acme", plan.hash)[id_].verdict == settled.verdict
+    after = {s.plan.plan_hash: (s.covers.digest, s.plan.state) for s in read_session(store, "acme", plan.hash)}
+    assert (after, len(after) > 1) == (before, True)
+    draft = read_drafts(store, "acme", plan.hash)[question.id]
+    assert (draft.verdict, draft.note, draft.amended) == ("no", "And more.", made.amended.plan_hash)
+    plan.answer(question, "this", "mara")
+    settled = [d for d in read_drafts(store, "acme", plan.hash).values() if d.note.startswith("Settled by")]
+    assert settled == []
+
+
+def test_note_of_one_reviewer_does_not_take_the_answer_of_another(store: Store) -> None:
+    """Mara said yes and noor no after her: a note of mara stays with her yes. A question without an answer takes no note."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    one, two, *_ = (question.id for question in plan.questions)
+    plan.answer(one, "yes", "mara")
+    plan.answer(one, "no", "noor")
+    note_answer(store, stored_plan(plan), one, "She told me.", by="mara")
+    given = "SELECT reviewer, verdict, note FROM night.review_drafts WHERE item_id = %s ORDER BY id"
+    assert ask(store, given, one)[-1] == ("mara", "yes", "She told me.")
+    with pytest.raises(Refused, match="no answer"):
+        note_answer(store, stored_plan(plan), two, "Perhaps.", by="mara")
+
+
+def test_answer_costs_as_many_statements_however_many_were_given(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session is read neither for the first answer nor for the last: it has nothing that follows."""
+    from tests.reviewing.planted import plant
+
+    sealed = plant(store, asked=40)
+    plan = plan_of("harbor", plan_hash=sealed.plan_hash, store=store)
+    asked, questions = [0], plan.questions
+    original = psycopg.Cursor.execute
+
+    def counted(cursor: Any, *arguments: Any, **named: Any) -> Any:
+        asked[-1] += 1
+        return original(cursor, *arguments, **named)
+
+    stored = stored_plan(plan)
+    monkeypatch.setattr(psycopg.Cursor, "execute", counted)
+    monkeypatch.setattr("slowwave.proposals.answers.read_session", lambda *_: pytest.fail("the session was read"))
+    for question in questions:
+        asked.append(0)
+        answer(store, stored, question.id, "yes", by="mara")
+    assert len(set(asked[1:])) == 1
+    assert asked[1] <= 13
+
+
+def stored_plan(plan: NightPlan) -> StoredPlan:
+    """The plan as the ledger holds it."""
+    with plan.store.connect("reader") as connection:
+        return read_plan(connection, plan.hash)

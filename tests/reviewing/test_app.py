@@ -16,6 +16,7 @@ from slowwave.reviewing.desk import Desk
 from slowwave.reviewing.entrance import Entrance, entrance_of
 from slowwave.store.connect import Store
 from tests.memories import ask
+from tests.proposals.test_answers import towns
 from tests.reviewing.conftest import ORIGIN, Browser, form_token
 from tests.reviewing.planted import LONG, REORDERED, SCRIPT, SLUG, plant
 
@@ -201,6 +202,28 @@ def test_all_of_a_kind_are_answered_after_a_sample_of_ten(store: Store, browser:
     assert said == dict.fromkeys(alike, "yes") | {alike[-1]: "no"}
     for wrong in ("2", "-0.1", "nan", "x"):
         assert browser.get(f"/plans/{plan.plan_hash}/alike?item={item}&at_least={wrong}").status_code == 409
+
+
+def test_answer_to_all_of_a_kind_seals_the_questions_that_follow_and_a_note_changes_none(
+    store: Store, browser: Browser
+) -> None:
+    """*All like this* leads to the follow-up plan as single answers do; a note on one of the answers withdraws nothing."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    shown = browser.get(f"/plans/{plan.hash}/alike?item={plan.questions[0].id}&at_least=0")
+    token = form_token(shown.text)
+    fields = {"form_token": token, "item": plan.questions[0].id, "at_least": 0, "count": len(plan.questions)}
+    fields |= {"verdict": "no", "note": ""}
+    answered = browser.post(f"/plans/{plan.hash}/alike", data=fields, headers={"origin": ORIGIN})
+    assert answered.status_code == 303
+    follows = "SELECT plan_hash, state FROM night.plans WHERE plan_hash <> %s"
+    made = ask(store, follows, plan.hash)
+    assert [state for _, state in made] == ["awaiting_approval"]
+    drafts = [{"item": plan.questions[0].id, "verdict": "note", "note": "I asked."}]
+    told = browser.post(
+        f"/plans/{plan.hash}/drafts", json={"drafts": drafts}, headers={"origin": ORIGIN, "x-form-token": token}
+    )
+    assert (told.status_code, ask(store, follows, plan.hash)) == (200, made)
+    assert ask(store, DRAFTS)[-1] == (plan.questions[0].id, "no", "I asked.", "mara")
 
 
 def test_filters_leave_what_fits_and_a_page_holds_so_many(

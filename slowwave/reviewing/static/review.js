@@ -27,6 +27,7 @@ function start(desk) {
   let saving = Promise.resolve();
   let unsaved = 0;
   let follows = ""; // the plan of questions that follow from answers of this page
+  let leaving = false; // the page is on its way to another one: what is pressed now is meant for that one
 
   for (const row of rows) fromServer.set(row.dataset.item, row.dataset.verdict);
   if (current) {
@@ -106,6 +107,10 @@ function start(desk) {
   const buttons = () => [...document.querySelectorAll("#answer button[name=verdict]")];
 
   function answerBy(key) {
+    if (current && "saving" in current.dataset && !following(current)) { // the key is meant for the question that follows this last one
+      say(`${title(current)}: your answer is being saved.`);
+      return;
+    }
     const button = buttons().find((one) => !one.hidden && one.getAttribute("aria-keyshortcuts") === key);
     if (button) answer(button.value);
     else if (key === "y" || key === "n") { // of a question with answers of its own
@@ -116,7 +121,7 @@ function start(desk) {
 
   function answer(name) {
     const row = current;
-    if (!row) return;
+    if (!row || leaving) return;
     const text = note.value.trim();
     const button = buttons().find((one) => one.value === name);
     const verdict = button.dataset.draft;
@@ -135,6 +140,7 @@ function start(desk) {
 
   function save(row, verdict, text, name = verdict) {
     mark(row, verdict, text);
+    row.dataset.saving = Number(row.dataset.saving ?? 0) + 1;
     later(async () => {
       const drafts = [{ item: row.dataset.item, verdict: name, note: text }];
       try {
@@ -145,22 +151,24 @@ function start(desk) {
         if (made.amended || made.follow_ups) cards.delete(row.dataset.item);
         if (made.problem) say(made.problem, true);
         if (made.follow_ups) follows = made.follow_ups[0];
-        if (follows && !rows.some((one) => one.dataset.verdict === "open")) {
-          unsaved = 0;
-          location.href = `${below}/plans/${follows}`; // the questions that follow from these answers
-          return;
-        }
         if (unsaved === 1) await meanwhile(); // what looks decided now; a burst of answers asks once
       } catch (problem) {
         mark(row, fromServer.get(row.dataset.item) ?? "open", text);
         say(`Not saved: ${title(row)}. ${problem.message}`, true);
+      } finally {
+        if ((row.dataset.saving -= 1) < 1) delete row.dataset.saving;
       }
     });
   }
 
+  function leave(address) {
+    leaving = true;
+    location.href = address;
+  }
+
   function keepNote() {
-    if (current && current.dataset.verdict !== "open" && note.value.trim() !== (current.dataset.note ?? "")) {
-      save(current, current.dataset.verdict, note.value.trim());
+    if (current && !leaving && current.dataset.verdict !== "open" && note.value.trim() !== (current.dataset.note ?? "")) {
+      save(current, current.dataset.verdict, note.value.trim(), "note"); // the answer stays as it is
     }
   }
 
@@ -184,10 +192,22 @@ function start(desk) {
 
   function later(work) {
     unsaved += 1;
-    saving = saving.then(work).finally(() => (unsaved -= 1));
+    busy();
+    saving = saving.then(work).finally(() => {
+      unsaved -= 1;
+      if (!unsaved && !leaving && follows && !rows.some((one) => one.dataset.verdict === "open")) {
+        leave(`${below}/plans/${follows}`); // the questions that follow from these answers
+      }
+      busy();
+    });
   }
 
-  addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
+  function busy() {
+    desk.setAttribute("aria-busy", String(unsaved > 0 || leaving));
+  }
+
+  addEventListener("beforeunload", (event) => { if (unsaved && !leaving) event.preventDefault(); });
+  addEventListener("pageshow", (event) => { if (event.persisted) { leaving = false; busy(); } }); // the browser's way back
 
   // What a colleague decided meanwhile is shown when one comes back to the page.
   addEventListener("focus", () => later(meanwhile));
@@ -296,7 +316,7 @@ function start(desk) {
       typing.blur();
       return;
     }
-    if (typing || !keysOn.checked || event.repeat) return;
+    if (typing || !keysOn.checked || event.repeat || leaving) return;
     const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (act) { event.preventDefault(); act(); }
   });
@@ -328,7 +348,7 @@ function start(desk) {
   document.querySelector("#sign-link")?.addEventListener("click", (event) => {
     if (!unsaved) return;
     event.preventDefault();
-    saving.then(() => { location.href = event.target.closest("a").href; });
+    saving.then(() => { if (!leaving) leave(event.target.closest("a").href); });
   });
   narrow.addEventListener("change", () => { fold.open = !narrow.matches; });
   fold.open = !narrow.matches;
