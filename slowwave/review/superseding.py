@@ -25,7 +25,8 @@ UPDATE night.plan_items SET status = 'rejected', reason = %(reason)s WHERE plan_
 """
 _WITHDRAW_PLAN: Final = """
 UPDATE night.plans p SET state = 'rejected' WHERE plan_hash = %s AND state = 'awaiting_approval' AND NOT EXISTS (
-  SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status NOT IN ('pending', 'rejected')) RETURNING run_id::text
+  SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status NOT IN ('pending', 'rejected', 'deferred'))
+RETURNING run_id::text
 """
 
 
