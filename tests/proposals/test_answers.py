@@ -19,6 +19,7 @@ from slowwave.proposals.answers import answer, answer_many, note_answer
 from slowwave.review.drafts import NewDraft, read_drafts, undo_last
 from slowwave.review.reconsidering import reconsider
 from slowwave.review.session import read_session
+from slowwave.review.superseding import withdraw
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.memories import ago, ask, remember
@@ -225,6 +226,15 @@ def test_answer_changed_after_questions_followed_withdraws_them(store: Store) ->
     assert session == [plan.hash, *again]
     state = "SELECT DISTINCT state FROM night.plans WHERE plan_hash = ANY(%s)"
     assert ask(store, state, following) == [("rejected",)]
+
+
+def test_withdrawn_plan_is_rejected_although_questions_of_it_are_deferred(store: Store) -> None:
+    """A follow-up plan defers the questions that share a row with its own: a changed answer withdraws it all the same."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    assert plan.counts["deferred"]
+    with store.connect("approver") as connection, connection.transaction():
+        withdraw(connection, plan.hash, "An answer was changed.")
+    assert ask(store, "SELECT state FROM night.plans WHERE plan_hash = %s", plan.hash) == [("rejected",)]
 
 
 def test_answer_other_is_applied_although_the_plan_rewords_the_row_that_it_ends(store: Store) -> None:
