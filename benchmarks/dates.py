@@ -78,7 +78,7 @@ def score(path: Path, find: Find = slowwave) -> Scored:
         first, last = days(found)
         if (first, last) == (row.first, row.last):
             exact += 1
-        elif _fits(first, last, row):
+        elif fits(first, last, row):
             coarser += 1
         else:
             errors.append((row.text, found, f"{row.first}/{row.last}"))
@@ -103,15 +103,16 @@ def sentences(path: Path) -> Told:
     three times its days; a sentence of which anything else is written is wrong."""
     whole = tomllib.loads(path.read_text(encoding="utf-8"))
     rows = [(said["on"], text, values) for said in whole["said"] for text, *values in said["rows"]]
-    found = [[r.value for r in absolutize(text, datetime.combine(on, _TEN)).rewrites] for on, text, _ in rows]
+    found = [[r.value for r in absolutize(text, datetime.combine(on, TEN)).rewrites] for on, text, _ in rows]
     judged = list(zip(rows, found, strict=True))
-    wrong = [(text, ", ".join(has)) for (_, text, values), has in judged if has and not _as_meant(has, values)]
+    wrong = [(text, ", ".join(has)) for (_, text, values), has in judged if has and not is_as_meant(has, values)]
     missed = [text for (_, text, _), has in judged if not has]
-    count, touched = untouched(whole["dateless"]["none"], datetime.combine(whole["said"][0]["on"], _TEN))
+    count, touched = untouched(whole["dateless"]["none"], datetime.combine(whole["said"][0]["on"], TEN))
     return Told(len(rows), len(rows) - len(wrong) - len(missed), tuple(wrong), tuple(missed), count, tuple(touched))
 
 
-def _as_meant(found: Sequence[str], values: Sequence[str]) -> bool:
+def is_as_meant(found: Sequence[str], values: Sequence[str]) -> bool:
+    """Return whether the one value found is one of those given, or an interval that holds one and has at most three times its days."""
     if len(found) != 1:
         return False
     first, last = days(found[0])
@@ -167,8 +168,8 @@ def _expected(row: Mapping[str, Any], result: Mapping[str, Any]) -> Expected:
     return Expected(row["text"], datetime.fromisoformat(row["reference"]), first, last, result["grain"])
 
 
-def _fits(first: date, last: date, row: Expected) -> bool:
-    """Coarser: the days that are meant begin within ours. Finer by the evening on which a weekend begins: as good as the same."""
+def fits(first: date, last: date, row: Expected) -> bool:
+    """Return whether the days that are meant begin within these. A weekend without the evening on which it begins fits as well."""
     return (
         (first <= row.first and row.last <= last)
         or (first <= row.first <= last)
@@ -188,7 +189,7 @@ def _span(value: str) -> tuple[date, date]:
 
 
 SETS: Final = Path(__file__).parent
-_TEN: Final = time(10)
+TEN: Final = time(10)
 _GRAINS: Final = {"day": 10, "week": 10, "month": 7, "quarter": 7, "year": 4}
 _CLOCK: Final = re.compile(
     r"\d\s?[ap]m?\b|\bat\b|\d:\d|\bnoon\b|@|lunch|\bfor\b|\beight\b|^[89]|o'clock", re.IGNORECASE

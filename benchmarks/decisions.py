@@ -1,8 +1,12 @@
 """``python -m benchmarks.decisions [DIR] [--write]``: how often decisions without a question would be right, rule by rule.
 
 Each labelled set is split by a hash of its ids into a development half and a kept-back half; rules are written on the one and measured on
-the other. The notes of ``unseen/changed_facts*.toml`` were written without a look at the rules. A decision counts where the rule would
-change rows if it were allowed to decide alone. The figures of the kept-back half belong into ``slowwave.config.decides_alone``.
+the other. The notes of ``unseen/changed_facts*.toml`` were written without a look at the rules. The sentences of ``unseen/dates*.toml``
+were written after the rules, so all of them count as kept back. A decision counts where the rule would change rows if it were allowed to
+decide alone. The figures of the kept-back half belong into ``slowwave.config.decides_alone``.
+
+The relative dates of ``memorybank`` were read one by one: ``memorybank_dates.json`` holds the right value of each phrase. A phrase that is
+not in it counts as an error.
 
 Merges of equal texts are labelled mechanically: each sentence of ``contradictions_dev`` and of the users in ``memorybank`` is written again
 in other letters (``respell``), and a merge is right where all of its members are one sentence. The claims of ``contradictions_dev`` differ
@@ -16,17 +20,19 @@ import csv
 import hashlib
 import json
 import re
+import tomllib
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 from rich.console import Console
 
-from benchmarks import changed_facts, dates, trial
+from benchmarks import changed_facts, dates, screening, shortening, trial
 from benchmarks.machine import commit
 from benchmarks.remembered import given, given_facts, memory_id
 from benchmarks.report import Part, put, show
@@ -42,15 +48,19 @@ from slowwave.operations.planners.dedupe_facts import dedupe_facts
 from slowwave.operations.planners.dedupe_memories import dedupe_memories
 from slowwave.operations.planners.normalize_schema import differing
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.screening import screen
+from slowwave.texts.dates import absolutize
+from slowwave.texts.screening import counting, proof, screen
 from slowwave.texts.sentences import sentences
 from slowwave.texts.small_talk import is_small_talk
+from slowwave.texts.token_count import count
 
 Half = Literal["development", "kept back"]
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "decisions.md"
 MARKS: Final = ("<!-- decisions: begin -->", "<!-- decisions: end -->")
 _NOTES: Final = (changed_facts.PAIRS, changed_facts.MORE_PAIRS, changed_facts.PLAIN_PAIRS)
+_DATES: Final = tuple(sorted((dates.SETS / "unseen").glob("dates*.toml")))
+_READ_DATES: Final = Path(__file__).with_name("memorybank_dates.json")
 _ENTITIES: Final = ("febrl1.csv", "historical_people_25k.csv.gz")
 _SMALL_TALK: Final = frozenset(("greeting", "goodbye", "thank_you"))
 """The intents of clinc150 that are small talk by their definition."""
@@ -62,12 +72,21 @@ _EXPANDED: Final = (
 
 
 class Decided(NamedTuple):
-    """One decision of a pattern of an operation about a labelled case, and whether the labels say that it is right."""
+    """One decision of a pattern of an operation about a labelled case, and whether the labels say that it is right.
+
+    ``unseen``: the whole set was written after the rules, so the case is kept back whatever its hash.
+    """
 
     operation: str
     pattern: str
     case: str
     right: bool
+    unseen: bool = False
+
+    @property
+    def half(self) -> Half:
+        """The half of its set to which the case belongs."""
+        return "kept back" if self.unseen else half_of(self.case)
 
 
 def half_of(case: str) -> Half:
@@ -93,12 +112,17 @@ def main() -> None:
 def decisions(folder: Path | None = None) -> Iterator[Decided]:
     """Yield the decisions about every labelled set; ``folder`` holds those that are not part of the repository."""
     yield from _of_notes([pair for path in _NOTES for pair in changed_facts.read(path)])
+    for path in _DATES:
+        yield from _of_dated_sentences(path)
     if folder is None:
         return
     for path in sorted(folder.glob("contradictions_dev/*.jsonl")):
         yield from _of_statements([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
     for path in sorted(folder.glob("security_dev/*.jsonl")):
         yield from _of_screening([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
+    yield from _of_harmless_texts(folder)
+    yield from _of_shorter_texts(folder)
+    yield from _of_messages(folder / "memorybank" / "messages.jsonl")
     for path in sorted(folder.glob("dates_dev/*.jsonl")):
         yield from _of_dates(path)
     for path in sorted(folder.glob("clusters_dev/clinc150*.csv")):
@@ -141,16 +165,16 @@ def part(found: Iterable[Decided], half: Half) -> Part:
     declared = {(p.operation, p.name): p for p in PATTERNS}
     all_, wrong = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for one in found:
-        if half_of(one.case) == half:
+        if one.half == half:
             all_[one.operation, one.pattern] += 1
             wrong[one.operation, one.pattern] += not one.right
     rows: list[list[str]] = []
     for key in sorted(all_.keys() | declared.keys()):
         pattern = declared.get(key)
-        needed = f"{REQUIRED[pattern.change]:.2f}" if pattern and pattern.change != "mechanical" else "–"
+        needed = f"{least:.2f}" if pattern and (least := REQUIRED[pattern.change]) else "–"
         alone = "not declared" if pattern is None else "yes" if pattern.decides_alone else "asks"
         bound = f"{lower_bound(all_[key], wrong[key]):.3f}" if all_[key] else "–"
-        rows.append([" / ".join(key), str(all_[key]), str(wrong[key]), bound, needed, alone])
+        rows.append([" / ".join(key), f"{all_[key]:,}", f"{wrong[key]:,}", bound, needed, alone])
     header = ["operation / pattern", "decisions", "errors", "lower bound", "needed", "decides alone"]
     return Part(f"Decisions on the {half} half", "Lower bounds are those of Wilson's 95 % interval.", header, rows)
 
@@ -195,16 +219,68 @@ def _resolved(snapshot: Snapshot) -> Iterator[tuple[str, int, bool]]:
 def _of_screening(rows: Sequence[dict[str, str]]) -> Iterator[Decided]:
     """Texts of which screening would quarantine or redact a part: right where the label is malicious."""
     for row in rows:
-        for pattern in sorted({f"{f.kind}: {f.rule}" for f in screen(row["text"]) if f.severity != "low"}):
+        for pattern in _screened(row["text"]):
             yield Decided("redact_or_quarantine", pattern, row["id"], row["label"] == "malicious")
 
 
+def _of_harmless_texts(folder: Path) -> Iterator[Decided]:
+    """Ordinary texts of which screening would quarantine or redact a part: always wrong."""
+    for _, _, text in screening.ordinary(folder):
+        for pattern in _screened(text):
+            yield Decided("redact_or_quarantine", pattern, text, right=False)
+
+
+def _screened(text: str) -> list[str]:
+    """Return the patterns by which the findings of a text prove themselves; a finding without a proof has its kind and rule."""
+    return sorted({proof(f) or f"{f.kind}: {f.rule}" for f in counting(screen(text))})
+
+
+def _of_shorter_texts(folder: Path) -> Iterator[Decided]:
+    """Texts that the first stage of decay shortens: wrong where the rules of ``benchmarks.shortening`` count a harm."""
+    room = Settings().operations.decay_transition.tokens["compressed"]
+    for sample in shortening.samples(folder):
+        if count(sample.text) > room and (short := shortening.ours(sample.text, room, ())) != sample.text:
+            right = not shortening.harms(sample.text, short)
+            yield Decided("decay_transition", "shorter text", sample.source, right)
+
+
 def _of_dates(path: Path) -> Iterator[Decided]:
-    """Relative dates that are written out: right where they are those of the set."""
+    """Relative dates that are written out: right where they are those of the set, or an interval that holds them."""
     for row in dates.read(path):
-        if (value := dates.slowwave(row.text, row.reference)) is not None:
-            right = dates.days(value) == (row.first, row.last)
-            yield Decided("absolutize_dates", "relative date", f"{row.text}\n{row.reference}", right)
+        if rewrites := absolutize(row.text, row.reference).rewrites:
+            right = dates.fits(*dates.days(rewrites[0].value), row)
+            yield from _dated(rewrites[0].pattern, f"{row.text}\n{row.reference}", right)
+
+
+def _of_dated_sentences(path: Path) -> Iterator[Decided]:
+    """Sentences of memories whose dates are written out: right where the values are as meant; none is in a sentence without a date."""
+    whole = tomllib.loads(path.read_text(encoding="utf-8"))
+    rows = [(said["on"], text, values) for said in whole["said"] for text, *values in said["rows"]]
+    rows += [(whole["said"][0]["on"], text, []) for text in whole["dateless"]["none"]]
+    for on, text, values in rows:
+        rewrites = absolutize(text, datetime.combine(on, dates.TEN)).rewrites
+        right = dates.is_as_meant([r.value for r in rewrites], values)
+        for pattern in sorted({r.pattern for r in rewrites}):
+            yield from _dated(pattern, text, right, unseen=True)
+
+
+def _of_messages(path: Path) -> Iterator[Decided]:
+    """Messages of ``memorybank`` whose dates are written out: right where all phrases of the pattern have the values that were read."""
+    meant = json.loads(_READ_DATES.read_text(encoding="utf-8"))
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        row = json.loads(line)
+        values = meant.get(row["id"].removeprefix("memorybank-"), {})
+        written: defaultdict[str, list[bool]] = defaultdict(list)
+        for one in absolutize(row["content"], datetime.fromisoformat(row["created_at"]), idle=False).rewrites:
+            written[one.pattern].append(values.get(one.phrase.lower()) == one.value)
+        for pattern, right in written.items():
+            yield from _dated(pattern, row["id"], all(right))
+
+
+def _dated(pattern: str, case: str, right: bool, *, unseen: bool = False) -> Iterator[Decided]:
+    """Yield a date as written next to its phrase and as written in its place: the same value is right in both."""
+    for name in (pattern, f"{pattern}, replaced"):
+        yield Decided("absolutize_dates", name, case, right, unseen)
 
 
 def _of_small_talk(rows: Sequence[dict[str, str]]) -> Iterator[Decided]:

@@ -71,9 +71,14 @@ class Sample:
     text: str
 
     @property
+    def source(self) -> str:
+        """The document that the text is a section of, else its name."""
+        return self.name.split("#")[0]
+
+    @property
     def half(self) -> int:
         """By the hash of where it is from: all sections of a document are of one half."""
-        return hashlib.sha256(self.name.split("#")[0].encode()).digest()[0] % 2
+        return hashlib.sha256(self.source.encode()).digest()[0] % 2
 
 
 def samples(folder: Path) -> Iterator[Sample]:
