@@ -335,6 +335,14 @@ def test_what_stood_then_is_searched_as_of_then(store: Store):
     assert ids(store, "tea", mode="bm25") == []
 
 
+def test_result_of_a_page_with_marks_of_programs_shows_its_words_alone(store: Store):
+    """D23: neither comments nor references to claims are part of a snippet."""
+    text = "<!-- slowwave:begin hash=5cc8 -->\nTea is at noon. [9c28caec](claim:9c28caec)\n<!-- slowwave:end -->"
+    corpus(store, file("tea", "tea.md", text))
+    (found,) = asked(store, "when is tea", mode="bm25").results
+    assert found.snippet == "Tea is at noon."
+
+
 def test_bare_entity_is_no_answer_to_a_question(store: Store):
     """D10: unless its name alone or its type is asked for, nothing else is found, or something is known of it."""
     told = {

@@ -16,6 +16,7 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.dedupe_entities import dedupe_entities
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
+from tests.matching.test_match import many_persons
 from tests.snapshots import make_snapshot, uid
 
 
@@ -127,6 +128,22 @@ def test_a_doubtful_pair_is_an_item_for_review_that_can_be_approved() -> None:
     assert (item.decision, item.risk, item.mutation.kind) == ("review", "high", "merge_rows")
     assert item.evidence["centroid"] == "skip_multimodal"
     assert str(item.evidence["reason"]).endswith(".")
+
+
+def test_multimodal_cluster_is_a_finding_that_names_its_rows_and_no_item() -> None:
+    """Two rows of one name are near a third, and too far apart from each other for one entity (K15)."""
+    rows, matrix = many_persons()
+    across = (matrix[300] - 0.97 * matrix[0]) / np.sqrt(1 - 0.97**2)
+    angle = 2 * np.arccos(0.93)
+    matrix[300], third = (np.cos(x) * matrix[0] + np.sin(x) * across for x in (angle / 2, angle))
+    rows.append({**rows[0], "id": "c000"})
+    entities = [{"id": uid(str(r["id"])), "name": r["name"], "entity_type": r["entity_type"]} for r in rows]
+    vectors = {str(e["id"]): v.tolist() for e, v in zip(entities, [*matrix, third], strict=True)}
+    found = night(entities, vectors)
+    (finding,) = [f for f in found.report.findings if "they are not merged" in f.message]
+    apart = {uid("a000"), uid("b000"), uid("c000")}
+    assert (set(finding.rows), finding.severity) == (apart, "warning")
+    assert not [i for i in found.items if i.decision == "merge" and apart & set(i.mutation.row_ids())]
 
 
 def test_a_rejected_review_is_no_item_of_the_next_night() -> None:
