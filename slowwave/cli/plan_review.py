@@ -426,7 +426,13 @@ def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: b
         return
     say(f"Signed: {first.approved:,} approved, {first.rejected:,} rejected, {first.left:,} wait on.")
     for one in others:
-        say(f"Plan {one.plan_hash[:12]}, made by your answers: {one.approved:,} approved, {one.rejected:,} rejected.")
+        made = f"Plan {one.plan_hash[:12]}, made by your answers: "
+        if one.approved or one.rejected:
+            say(f"{made}{one.approved:,} approved, {one.rejected:,} rejected.")
+        else:
+            say(
+                f"{made}its {counted(one.left, 'answer')} stay open, because they rest on items that planners decided. Sign those too."
+            )
     for one in (first, *others):
         if one.approval_id:
             suggest_apply(desk.namespace, one.plan_hash, one.lacks)

@@ -1,8 +1,9 @@
 """Follow-up plans: the questions of a night that share a cell with a question that was answered.
 
 Two such questions cannot be in one plan, because what is in a plan commutes. So a plan asks one of them, and once that is answered the
-others are planned again as the answers leave memory: the planners that asked run on the snapshot in which every yes is simulated, and
-what they ask is sealed as a plan like any other. It is read, answered and signed in the same session (``slowwave.review.session``).
+others are planned again as the answers leave memory: the planners that asked run on the snapshot in which every yes and every decided item
+of the session is simulated, and what they ask is sealed as a plan like any other. It is read, answered and signed in the same session
+(``slowwave.review.session``). A question about rows that a decided merge joins is thus asked about their survivor.
 """
 
 from __future__ import annotations
@@ -65,15 +66,14 @@ def held_back(session: Sequence[SessionPlan]) -> list[tuple[StoredItem, str]]:
 def seal_follow_ups(store: Store, namespace: str, plan_hash: str, *, by: str) -> tuple[str, ...]:
     """Seal the questions that follow from the answers of a session so far; return the hashes of their plans, one an operation.
 
-    A question that shares a cell with one that is still open waits until that is answered. Raises as ``run_night`` does.
+    A question that shares a cell with one that is still open waits until that is answered, and so does one that shares a cell with a
+    decided item that a reviewer skipped. Raises as ``run_night`` does.
     """
     session = read_session(store, namespace, plan_hash)
-    open_ = [s.item for one in session for s in one.covers.left if s.decision == "review"]
-    decided = [s.item for one in session for s in one.covers.decided]
-    taken = [*open_, *decided]
+    taken = [s.item for one in session for s in one.covers.left]
     free = [stored for stored, _ in held_back(session) if _commute(stored.item, *_cells(taken))]
     left = _left_out(session)
-    yes = [s.item for one in session for s in one.covers.yes]
+    done = [s.item for one in session for s in (*one.covers.yes, *one.covers.decided)]
     no = [s.item for one in session for s in one.covers.no]
     refused = {item.subject() for item in no}
     settled = {s.id for one in session for s in one.plan.items if s.status != "deferred"}
@@ -108,7 +108,7 @@ def seal_follow_ups(store: Store, namespace: str, plan_hash: str, *, by: str) ->
             of=follows(tip),
             trigger=TRIGGER,
             by=by,
-            after=lambda snapshot: _with_rejections(simulate(snapshot, yes), no),
+            after=lambda snapshot: _with_rejections(simulate(snapshot, done), no),
         )
         if night.plan and night.plan.items and night.state != "empty":
             made.append(night.plan.plan_hash)

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from slowwave.errors import Refused
+from slowwave.mutations.cells import Cell
+from slowwave.plans.items import Item
 from slowwave.plans.latest import find_plan
 from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.review.drafts import Draft, current_drafts
@@ -70,6 +73,33 @@ def session_digest(session: Sequence[SessionPlan]) -> str:
     return hashlib.sha256("\n".join(s.plan.plan_hash + s.covers.digest for s in session).encode()).hexdigest()
 
 
+def resting_on_decided(session: Sequence[SessionPlan]) -> frozenset[str]:
+    """Return the hashes of the plans that came of answers and rest on items of the first plan that planners decided.
+
+    Their questions were planned as these items leave memory, so an approval without them would name rows as they never were. A plan that
+    rests on such a plan is one of them. Cost: linear in the cells of the session.
+    """
+    root, *others = session
+    before = [s.item for s in root.covers.decided]
+    found: set[str] = set()
+    for one in others:
+        items = [s.item for s in (*one.covers.yes, *one.covers.no)]
+        if _share_cells(items, before):
+            found.add(one.plan.plan_hash)
+            before += [s.item for s in one.covers.yes]
+    return frozenset(found)
+
+
+def _share_cells(items: Sequence[Item], before: Sequence[Item]) -> bool:
+    """Whether some item writes or rests on a cell that an earlier one writes, or writes one that an earlier one rests on."""
+    writes, guards = (
+        frozenset[Cell]().union(*cells) for cells in ([i.writes() for i in before], [i.guards() for i in before])
+    )
+    return any(
+        not (item.writes() | item.guards()).isdisjoint(writes) or not item.writes().isdisjoint(guards) for item in items
+    )
+
+
 def sign_session(
     store: Store,
     namespace: str,
@@ -83,8 +113,9 @@ def sign_session(
 ) -> tuple[Signature, ...]:
     """Sign the answers of a plan, then those of the plans that came of its answers: one approval a plan, each all or nothing.
 
-    ``include_decided`` is about the plan itself. A plan that came of an answer which was changed since is withdrawn. Raises as
-    ``sign`` does; plans that were signed before a later one is refused stay signed, and signing again goes on with the others.
+    ``include_decided`` is about the plan itself. Without it, the plans of ``resting_on_decided`` stay open: their signatures say that
+    nothing was approved. A plan that came of an answer which was changed since is withdrawn. Raises as ``sign`` does; plans that were
+    signed before a later one is refused stay signed, and signing again goes on with the others.
     """
     found = read_session(store, namespace, plan_hash)
     root, *others = found
@@ -92,7 +123,14 @@ def sign_session(
     if shown is not None and shown != session_digest(found):
         sign(store, namespace, root.plan.plan_hash, reviewer=reviewer, shown="")  # refuses, and says why
     done: list[Signature] = []
-    answered = [s for s in others if s.covers.yes or s.covers.no]
+    resting = frozenset[str]() if include_decided else resting_on_decided(found)
+    open_ = [s for s in others if s.plan.plan_hash in resting]
+    answered = [s for s in others if (s.covers.yes or s.covers.no) and s not in open_]
+    if open_ and not (answered or root.covers.yes or root.covers.no):
+        raise Refused(
+            f"All answers rest on items of plan {root.plan.plan_hash[:12]} that planners decided, and these are left out. Nothing was "
+            "approved. Approve the decided items together with the answers."
+        )
     if root.covers.yes or root.covers.no or (root.covers.decided and include_decided) or not answered:
         name = root.plan.plan_hash
         done.append(
@@ -117,6 +155,12 @@ def sign_session(
                 shown=known[name],
             )
         )
+    done += [
+        Signature(
+            namespace, s.plan.plan_hash, reviewer, None, 0, 0, len(s.covers.yes) + len(s.covers.no) + len(s.covers.left)
+        )
+        for s in open_
+    ]
     kept = {s.plan.plan_hash for s in found}
     with store.connect("approver") as connection, connection.transaction():
         for gone in _stale(connection, root.plan, kept, {i: d.amended for s in found for i, d in s.drafts.items()}):

@@ -26,7 +26,7 @@ from slowwave.review.drafts import read_drafts
 from slowwave.review.item_diffs import ItemDiff, item_diffs
 from slowwave.review.queue import queue
 from slowwave.review.rules import learnt_rules
-from slowwave.review.session import read_session, session_digest, sign_session
+from slowwave.review.session import read_session, resting_on_decided, session_digest, sign_session
 from slowwave.review.signing import CHANNEL
 from slowwave.reviewing.card_view import marked_lines
 from slowwave.reviewing.desk import Desk, SignedApproval
@@ -139,8 +139,10 @@ class SigningPages:
             for one in session
             for d in item_diffs(self._desk.store, one.plan, [s for s in one.plan.items if s.status in _LISTED])
         }
-        yes = [s for one in session for s in one.covers.yes]
-        no = [s for one in session for s in one.covers.no]
+        late = resting_on_decided(session)
+        resting = [s for one in session if one.plan.plan_hash in late for s in (*one.covers.yes, *one.covers.no)]
+        yes = [s for one in session if one.plan.plan_hash not in late for s in one.covers.yes]
+        no = [s for one in session if one.plan.plan_hash not in late for s in one.covers.no]
         left = [*covers.left, *(s for one in session[1:] for s in (*one.covers.left, *one.covers.decided))]
 
         def listed(items: Sequence[StoredItem]) -> list[dict[str, object]]:
@@ -169,6 +171,7 @@ class SigningPages:
                 ("yes", "Approved by your answers", listed(yes)),
                 ("decided", "Decided by planners: approved only if the box is checked", listed(covers.decided)),
                 ("no", "Rejected by your answers", listed(no)),
+                ("resting", "Your answers about decided items: they count only if the box is checked", listed(resting)),
                 ("left", "Left out: these questions stay open", listed(left)),
                 (
                     "deferred",

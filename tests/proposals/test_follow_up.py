@@ -7,11 +7,12 @@ import pytest
 from slowwave.api.night_plan import NightPlan
 from slowwave.applying.executor import apply_approval
 from slowwave.applying.undo import undo_run
+from slowwave.errors import Refused
 from slowwave.night.night import run_night
 from slowwave.plans.ledger import read_plan
 from slowwave.proposals.follow_up import held_back, leaves_questions, seal_follow_ups
 from slowwave.review.drafts import NewDraft, save_drafts
-from slowwave.review.session import read_session
+from slowwave.review.session import read_session, resting_on_decided
 from slowwave.store.connect import Store
 from slowwave.store.digest import digest
 from tests.memories import ask, remember
@@ -60,4 +61,37 @@ def test_pairs_that_share_a_row_are_asked_in_one_session(store: Store, answer: s
     assert run_night(store, "acme", ops="dedupe_entities", force=True).new_items == 0
     for run in reversed(runs):
         undo_run(store, run)
+    assert digest(store, "acme") == before
+
+
+@pytest.mark.slow
+def test_question_that_a_decided_merge_held_back_is_asked_in_the_same_session(store: Store) -> None:
+    """It is asked about the survivor, and its answer counts only together with the merge (J17)."""
+    mail = {"email": "office@jansen-boats.example"}
+    named = [("a", "Jansen Boats", mail), ("b", "jansen boats", mail), ("c", "Jansen Boats", {})]
+    named += [("d", "Mara Fisheries", {}), ("e", "Mora Fisheries", {})]
+    entities = [{"id": id_, "name": name, "entity_type": "organisation", "attributes": a} for id_, name, a in named]
+    remember(store, "acme", entities=entities)
+    night = run_night(store, "acme", ops="dedupe_entities", force=True)
+    assert night.plan is not None
+    first, before = NightPlan("acme", night.plan.plan_hash, store), digest(store, "acme")
+    assert [item.decision for item in first.items if item.decision != "review"] == ["merge"]
+    (question,) = first.questions
+    (made,) = first.answer(question, "different", "mara").follow_ups
+    follow_up = NightPlan("acme", made, store)
+    (held,) = follow_up.questions
+    assert follow_up.answer(held, "same", "mara").problem == ""
+    session = read_session(store, "acme", first.hash)
+    assert resting_on_decided(session) == {made}
+
+    signed = {s.plan_hash: s for s in first.sign("mara")}
+    assert (signed[made].approval_id, signed[made].left) == (None, 1)
+    with pytest.raises(Refused, match="rest on items"):
+        first.sign("mara")
+    runs = [apply_approval(store, s.approval_id) for s in first.sign("mara", include_decided=True) if s.approval_id]
+    assert [run.counts["applied"] for run in runs] == [1, 1]
+    live = "SELECT lower(name) FROM memory.entities WHERE invalidated_at IS NULL ORDER BY 1"
+    assert ask(store, live) == [("jansen boats",), ("mara fisheries",), ("mora fisheries",)]
+    for run in reversed(runs):
+        undo_run(store, run.run_id)
     assert digest(store, "acme") == before
