@@ -78,6 +78,7 @@ def merged(proposal: Proposal) -> dict[str | None, set[str | None]]:
     }
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 def test_an_event_that_was_noted_twice_becomes_one() -> None:
     """Near in meaning and in time, about one subject by one author; a second night plans nothing."""
     snapshot, found = propose(
