@@ -21,7 +21,6 @@ from slowwave.applying.approval import Approved, read_approval, refuse_expired, 
 from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.idle import already_so, changes_nothing
-from slowwave.applying.pages import bound_folder, follow_bound_folder, follow_folders, follow_pages, stood_in
 from slowwave.applying.switches import refuse_disabled, refuse_unwritable
 from slowwave.applying.throttle import Throttle
 from slowwave.applying.where import catalogue_of
@@ -30,6 +29,8 @@ from slowwave.config.settings import Settings
 from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, DreamLockUnavailable, Refused, SlowwaveError
 from slowwave.mutations.apply import apply_items
 from slowwave.mutations.catalogue import Catalogue
+from slowwave.mutations.mutation import Mutation
+from slowwave.night.followers import followers
 from slowwave.operations import khora_kinds
 from slowwave.plans.item_events import item_event
 from slowwave.plans.items import Item
@@ -98,6 +99,24 @@ class ApplyResult:
     failed: dict[str, str] = field(default_factory=dict)
 
 
+_WRITERS: Final[Mapping[str, frozenset[str]]] = {
+    "pages": frozenset(("render_page", "forget_rows")),
+    "documents": frozenset(("write_page", "write_claims", "forget_rows")),
+}
+"""Table whose rows files follow → the kinds of mutations that write it."""
+
+_BLOCKS: Final = "memory.folder_blocks"
+
+
+def stood_in(mutation: Mutation) -> str:
+    """Return a sentence that names the files or blocks, and their lines, whose rows a mutation is about; empty for rows of no folder."""
+    if mutation.physical is None or all(write.cell.table != _BLOCKS for write in mutation.physical.writes):
+        return ""
+    rows = (*mutation.rows, *((mutation.keep,) if mutation.keep else ()), *mutation.absorb)
+    places = sorted({row.external_id for row in rows if row.external_id})
+    return f" When it was planned it stood in: {'; '.join(places)}." if places else ""
+
+
 @few_collections()
 def apply_approval(
     store: Store,
@@ -132,7 +151,8 @@ def apply_approval(
         signed = [s for s in plan.items if s.id in named]
         refuse_unsigned(connection, approval, plan, signed, settings)
         items = [s for s in signed if s.status == "approved"]
-        folder = bound_folder(store, connection, approval.namespace)  # what a person wrote into its files comes first
+        for follower in followers():  # what a person wrote into files comes first
+            follower.before_write(store, connection, approval.namespace)
         claim = claim_namespace(
             connection,
             approval.namespace,
@@ -156,12 +176,9 @@ def apply_approval(
             run = _Run(connection, claim, approval, items, Throttle.of(settings), stream, progress)
             run.tells = notifier_of(connection, claim.namespace_id)
             kinds = {s.kind for s in signed}
-            if kinds & {"render_page", "forget_rows"}:
-                run.before_end.append(partial(follow_pages, store, claim, settings))
-            if kinds & {"write_page", "write_claims", "forget_rows"}:
-                run.before_end.append(partial(follow_folders, store, claim))
-            if folder is not None:
-                run.before_end.append(partial(follow_bound_folder, store, claim, folder))
+            wrote = {table for table, writers in _WRITERS.items() if kinds & writers}
+            for follower in followers():
+                run.before_end.append(partial(follower.after_write, store, claim, settings, wrote))
             if run.tells is not None:
                 run.before_end.append(partial(deliver, store))
             with (

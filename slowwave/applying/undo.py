@@ -13,18 +13,11 @@ from typing import Final
 from slowwave.applying.claim import claim_namespace, lock_batch
 from slowwave.applying.events import append_events
 from slowwave.applying.journal import journal_faults
-from slowwave.applying.pages import (
-    bound_folder,
-    follow_bound_folder,
-    follow_folders,
-    follow_pages,
-    named_in_files,
-    wrote_pages,
-)
 from slowwave.applying.where import catalogue_of
 from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, JournalDamaged, Refused, UndoBlocked
 from slowwave.mutations.undo import undo_entries
+from slowwave.night.followers import followers
 from slowwave.operations import khora_kinds
 from slowwave.plans.commands import argument
 from slowwave.reports.events import OperationEvent
@@ -43,6 +36,7 @@ from slowwave.store.connect import Connection, Store
 from slowwave.store.namespaces import namespace_settings
 from slowwave.texts.counted import counted
 
+_WROTE: Final = "SELECT DISTINCT table_name FROM night.journal WHERE run_id = %s AND table_name = ANY(%s)"
 _STANDING: Final = """
 SELECT DISTINCT item_id::text FROM night.journal j WHERE run_id = %s AND (%s::uuid[] IS NULL OR item_id = ANY(%s::uuid[]))
   AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id)
@@ -191,7 +185,8 @@ def undo_run(
         if announce:
             announce(about)
         settings = settings or namespace_settings(connection, source.namespace)
-        folder = bound_folder(store, connection, source.namespace)  # what a person wrote into its files comes first
+        for follower in followers():  # what a person wrote into files comes first
+            follower.before_write(store, connection, source.namespace)
         claim = claim_namespace(
             connection,
             source.namespace,
@@ -214,12 +209,9 @@ def undo_run(
                     undone, left, cancelled = _undo(
                         connection, claim, source, chosen, status, leave_changed=leave_changed
                     )
-                if wrote_pages(connection, source.run_id):
-                    follow_pages(store, claim, settings, undo=True)
-                if wrote_pages(connection, source.run_id, "documents"):
-                    follow_folders(store, claim)
-                if folder is not None:
-                    follow_bound_folder(store, claim, folder, undo=True)
+                wrote = [str(name) for (name,) in connection.execute(_WROTE, (source.run_id, ["pages", "documents"]))]
+                for follower in followers():
+                    follower.after_write(store, claim, settings, wrote, undo=True)
                 if undone:
                     deliver(store)
                 phase.operations = len(undone)
@@ -232,8 +224,10 @@ def undo_run(
         except (UndoBlocked, JournalDamaged) as problem:
             end_claim(connection, claim, "refused", error=in_words(problem, settings.redact_text))
             stream.ended("undo", "refused", {}, began)
-            if folder is not None and isinstance(problem, UndoBlocked):
-                raise named_in_files(store, problem) from None
+            if isinstance(problem, UndoBlocked):
+                for follower in followers():
+                    problem = follower.explain(store, problem)
+                raise problem from None
             raise
         except BaseException as problem:
             end_claim(connection, claim, "crashed", error=in_words(problem, settings.redact_text))

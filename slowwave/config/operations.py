@@ -11,6 +11,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from slowwave.matching.options import DedupeEntitiesOptions, RecomputeCentroidsOptions, SwitchedOn
+
 
 class OperationSettings(BaseModel):
     """What is set of an operation that has no model here: its switch, and options that it declares itself."""
@@ -19,17 +21,12 @@ class OperationSettings(BaseModel):
     enabled: bool | None = None
 
 
-class _On(BaseModel):
-    model_config = ConfigDict(frozen=True)
-    enabled: bool = True
-
-
 class _Off(BaseModel):
     model_config = ConfigDict(frozen=True)
     enabled: bool = False
 
 
-class SchemaDriftOptions(_On):
+class SchemaDriftOptions(SwitchedOn):
     """What is set of ``schema_drift``."""
 
     frequency_delta_threshold: float = Field(
@@ -37,7 +34,7 @@ class SchemaDriftOptions(_On):
     )
 
 
-class OrphansOptions(_On):
+class OrphansOptions(SwitchedOn):
     """What is set of ``orphans``."""
 
     pr_percentile_threshold: float = Field(
@@ -45,7 +42,7 @@ class OrphansOptions(_On):
     )
 
 
-class AbstentionDriftOptions(_On):
+class AbstentionDriftOptions(SwitchedOn):
     """What is set of ``abstention_drift``."""
 
     min_samples: int = Field(default=1000, ge=0, description="Scored recalls that a recommendation needs.")
@@ -58,7 +55,7 @@ class AbstentionDriftOptions(_On):
     )
 
 
-class ContradictionsOptions(_On):
+class ContradictionsOptions(SwitchedOn):
     """What is set of ``contradictions``."""
 
     similarity_threshold: float = Field(
@@ -66,7 +63,7 @@ class ContradictionsOptions(_On):
     )
 
 
-class NeighbourGraphOptions(_On):
+class NeighbourGraphOptions(SwitchedOn):
     """What is set of ``neighbour_graph``."""
 
     top_k: int = Field(default=3, ge=1, le=20, description="Nearest memories that the neighbour graph keeps.")
@@ -75,7 +72,7 @@ class NeighbourGraphOptions(_On):
     )
 
 
-class RedactOrQuarantineOptions(_On):
+class RedactOrQuarantineOptions(SwitchedOn):
     """What is set of ``redact_or_quarantine``."""
 
     policy: Literal["block", "redact", "quarantine", "warn"] = Field(
@@ -83,11 +80,11 @@ class RedactOrQuarantineOptions(_On):
     )
 
 
-class AcceptExternalEditsOptions(_On):
+class AcceptExternalEditsOptions(SwitchedOn):
     """What is set of ``accept_external_edits``."""
 
 
-class ResolveConflictsOptions(_On):
+class ResolveConflictsOptions(SwitchedOn):
     """What is set of ``resolve_conflicts``."""
 
     policy: Literal["manual", "keep_newest", "evidence_weighted", "source_precedence", "two_judges"] = Field(
@@ -98,15 +95,15 @@ class ResolveConflictsOptions(_On):
     )
 
 
-class DedupeFactsOptions(_On):
+class DedupeFactsOptions(SwitchedOn):
     """What is set of ``dedupe_facts``."""
 
 
-class SupersedeFactsOptions(_On):
+class SupersedeFactsOptions(SwitchedOn):
     """What is set of ``supersede_facts``."""
 
 
-class DedupeMemoriesOptions(_On):
+class DedupeMemoriesOptions(SwitchedOn):
     """What is set of ``dedupe_memories``."""
 
     cosine_threshold: float = Field(
@@ -150,44 +147,7 @@ class ConsolidateClustersOptions(_Off):
     )
 
 
-class DedupeEntitiesOptions(_On):
-    """What is set of ``dedupe_entities``."""
-
-    default_threshold: float = Field(
-        default=0.90,
-        ge=0,
-        le=1,
-        description="Cosine under which a pair becomes a question, unless names that mean the same have an equal identifier.",
-    )
-    per_type_thresholds: dict[str, float] = Field(default_factory=dict, description="The same, per type.")
-    verifier_band_low: float = Field(default=0.78, ge=0, le=1, description="Cosine from which a pair is looked at.")
-    expected_precision: float = Field(
-        default=0.99, ge=0.5, le=1, description="Expected share of right merges in a plan."
-    )
-    review_pairs_per_row: float = Field(
-        default=2.0,
-        ge=0,
-        le=100,
-        description="Doubtful pairs that a person is asked about, at most, for each entity; 0 asks about none.",
-    )
-    unique_sources: tuple[str, ...] = Field(
-        default=(), description="Sources free of duplicates within themselves; `*` means each."
-    )
-
-
-class RecomputeCentroidsOptions(_On):
-    """What is set of ``recompute_centroids``."""
-
-    lev_threshold: int = Field(default=2, ge=0, description="Names this close keep the mean vector.")
-    min_intra_cluster_cosine: float = Field(
-        default=0.88,
-        ge=0,
-        le=1,
-        description="Smallest cosine between two members of a cluster; a cluster with a smaller one is reported and not merged.",
-    )
-
-
-class NormalizeSchemaOptions(_On):
+class NormalizeSchemaOptions(SwitchedOn):
     """What is set of ``normalize_schema``."""
 
     mapping: dict[str, str] = Field(
@@ -199,7 +159,7 @@ class NormalizeSchemaOptions(_On):
     )
 
 
-class PruneEdgesOptions(_On):
+class PruneEdgesOptions(SwitchedOn):
     """What is set of ``prune_edges``."""
 
     target_predicates: tuple[str, ...] = Field(
@@ -214,17 +174,17 @@ class PruneEdgesOptions(_On):
     half_life_days: float = Field(default=90.0, gt=0, description="Days in which an edge's recency falls by half.")
 
 
-class GcReferencesOptions(_On):
+class GcReferencesOptions(SwitchedOn):
     """What is set of ``gc_references``."""
 
     min_dead: int = Field(default=1, ge=1, description="Dead references a row needs before it is cleaned.")
 
 
-class AbsolutizeDatesOptions(_On):
+class AbsolutizeDatesOptions(SwitchedOn):
     """What is set of ``absolutize_dates``."""
 
 
-class MarkEndedStatementsOptions(_On):
+class MarkEndedStatementsOptions(SwitchedOn):
     """What is set of ``mark_ended_statements``."""
 
 
@@ -242,7 +202,7 @@ class ArchiveStaleOptions(_Off):
     ring_cap: int = Field(default=1000, ge=1, description="Memories that a ring holds.")
 
 
-class PromoteMemoriesOptions(_On):
+class PromoteMemoriesOptions(SwitchedOn):
     """What is set of ``promote_memories``."""
 
     min_score: float = Field(default=0.35, ge=0, le=1, description="Score that a promotion needs.")
@@ -253,7 +213,7 @@ class PromoteMemoriesOptions(_On):
     revoke_score: float = Field(default=0.1, ge=0, le=1, description="Score below which a promotion is revoked.")
 
 
-class BackfillTagsOptions(_On):
+class BackfillTagsOptions(SwitchedOn):
     """What is set of ``backfill_tags``."""
 
     scope: Literal["promoted", "all"] = Field(
@@ -274,7 +234,7 @@ class DecayTransitionOptions(_Off):
     )
 
 
-class ReembedOptions(_On):
+class ReembedOptions(SwitchedOn):
     """What is set of ``reembed``."""
 
     max_per_night: int = Field(
@@ -303,7 +263,7 @@ class PurgeExpiredOptions(_Off):
     )
 
 
-class CompilePagesOptions(_On):
+class CompilePagesOptions(SwitchedOn):
     """What is set of ``compile_pages``."""
 
     max_lines: int = Field(default=200, ge=10, description="Lines of an index page.")
@@ -374,11 +334,11 @@ class Operations(BaseModel):
     compile_pages: CompilePagesOptions = CompilePagesOptions()
     deep_pass: DeepPassOptions = DeepPassOptions()
 
-    def of(self, operation: str) -> OperationSettings | _On | _Off | None:
+    def of(self, operation: str) -> OperationSettings | SwitchedOn | _Off | None:
         """What is set of an operation by its name; None of one that has no model here and of which nothing is set."""
         found = (
             getattr(self, operation)
             if operation in Operations.model_fields
             else (self.model_extra or {}).get(operation)
         )
-        return found if isinstance(found, (OperationSettings, _On, _Off)) else None
+        return found if isinstance(found, (OperationSettings, SwitchedOn, _Off)) else None

@@ -1,20 +1,20 @@
 """Matching: who is the same as whom. ``match_entities`` takes a table; the steps before a decision have a module each.
 
 ``Matches.next_questions`` says what to ask people, ``Matches.learn`` decides again with their answers.
-``match_memories`` and ``cluster_memories`` do the like for memories; they are read when they are first asked for.
+``match_memories`` and ``cluster_memories`` do the like for memories. Each name is imported when it is first asked for, because settings
+take the options of matching from here and need none of the libraries that matching computes with.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from slowwave.matching.answers import Answers
-from slowwave.matching.entities import match_entities
-from slowwave.matching.match import Matches, Pair
-from slowwave.matching.questions import Question
-from slowwave.matching.review import ReviewPair
-
 if TYPE_CHECKING:
+    from slowwave.matching.answers import Answers
+    from slowwave.matching.entities import match_entities
+    from slowwave.matching.match import Matches, Pair
     from slowwave.matching.memories import MemoryMatches, MemoryPair, cluster_memories, match_memories
+    from slowwave.matching.questions import Question
+    from slowwave.matching.review import ReviewPair
 
 __all__ = [
     "Answers",
@@ -29,10 +29,21 @@ __all__ = [
     "match_memories",
 ]
 
-_OF_MEMORIES = ("MemoryMatches", "MemoryPair", "cluster_memories", "match_memories")
+_HOMES = {
+    "Answers": "slowwave.matching.answers",
+    "Matches": "slowwave.matching.match",
+    "MemoryMatches": "slowwave.matching.memories",
+    "MemoryPair": "slowwave.matching.memories",
+    "Pair": "slowwave.matching.match",
+    "Question": "slowwave.matching.questions",
+    "ReviewPair": "slowwave.matching.review",
+    "cluster_memories": "slowwave.matching.memories",
+    "match_entities": "slowwave.matching.entities",
+    "match_memories": "slowwave.matching.memories",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name in _OF_MEMORIES:
-        return getattr(import_module("slowwave.matching.memories"), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,12 +12,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.matching.answers import Answers
 from slowwave.matching.columns import is_missing, read_columns, read_ids, read_text, read_vectors
 from slowwave.matching.kinds import compared_as
 from slowwave.matching.match import Matches, match
+from slowwave.matching.options import DefaultSettings, MatchSettings
 from slowwave.matching.thresholds import Aim
 
 _KNOWN: Final = (
@@ -28,7 +28,7 @@ _KNOWN: Final = (
 
 def match_entities(
     table: Any,
-    settings: Settings | None = None,
+    settings: MatchSettings | None = None,
     *,
     answers: Iterable[tuple[str, str, bool | str | None]] = (),
     aim: Aim = "precision",
@@ -68,7 +68,7 @@ def match_entities(
     matrix, rows = read_vectors(columns.get("vector"), n)
     return match(
         entities,
-        settings or Settings(),
+        settings or DefaultSettings(),
         matrix=matrix,
         rows=rows,
         neighbours=_lists(columns, "neighbours", n),

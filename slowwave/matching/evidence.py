@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from slowwave.config.settings import Settings
 from slowwave.matching.answers import AnsweredRows
 from slowwave.matching.attribute_votes import HEARD, identifiers, opposing, own_equal, strong, votes
 from slowwave.matching.calibration import ScoreCorrection
@@ -23,6 +22,7 @@ from slowwave.matching.differences import Differences, SignReader
 from slowwave.matching.model_codes import ModelCodes
 from slowwave.matching.name_levels import LEVEL
 from slowwave.matching.names import fold
+from slowwave.matching.options import MatchSettings
 from slowwave.matching.organisations import Organisations
 from slowwave.matching.population import Population
 from slowwave.matching.scores import OVERWHELMING, Scores
@@ -59,7 +59,7 @@ class Evidence:
     def __init__(
         self,
         population: Population,
-        settings: Settings,
+        settings: MatchSettings,
         model: WeightsByType,
         comparers: Mapping[int, Comparer],
         answered: AnsweredRows | None = None,
@@ -82,7 +82,7 @@ class Evidence:
     def learn(
         cls,
         population: Population,
-        settings: Settings,
+        settings: MatchSettings,
         i: Ints,
         j: Ints,
         *,

@@ -29,7 +29,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from slowwave.config.settings import Settings
 from slowwave.matching import candidates, clusters, learning, thresholds
 from slowwave.matching.answers import AnsweredRows, Answers
 from slowwave.matching.clusters import Says
@@ -37,6 +36,7 @@ from slowwave.matching.comparisons import RARE, UNMISTAKABLE
 from slowwave.matching.evidence import Evidence, Labelled, WeightsByType
 from slowwave.matching.grouping import Grouping, Within, whole
 from slowwave.matching.name_levels import LEVEL, NAME_LEVELS
+from slowwave.matching.options import MatchSettings
 from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
 from slowwave.matching.questions import Question, QuestionPool, next_questions
@@ -168,7 +168,7 @@ class Matches:
 
 def match(
     entities: pa.Table,
-    settings: Settings,
+    settings: MatchSettings,
     *,
     matrix: NDArray[np.float32] | None = None,
     rows: Ints | None = None,
@@ -226,7 +226,7 @@ class _Task:
     """What is to be decided, before anybody was asked."""
 
     population: Population
-    settings: Settings
+    settings: MatchSettings
     evidence: Evidence
     rows: Ints
     cannot_link: Mapping[str, Iterable[tuple[str, str]]]
@@ -518,7 +518,7 @@ def _multimodal(task: _Task, evidence: Evidence, label: Ints, told: Ints) -> fro
     return frozenset(found)
 
 
-def _unique_sources(population: Population, settings: Settings) -> Flags:
+def _unique_sources(population: Population, settings: MatchSettings) -> Flags:
     """Which source codes are known to be free of duplicates."""
     free = settings.operations.dedupe_entities.unique_sources
     return np.array(["*" in free or s in free for s in population.source_names], bool)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from slowwave.folders.changes import look_at_store
+from slowwave.bindings.changes import note_change
 from slowwave.night.filtered import filtered, plan_summary
+from slowwave.night.followers import followers
 from slowwave.night.inputs import read_inputs
 from slowwave.night.outcome import Night
 from slowwave.night.proof import prove
@@ -115,7 +116,9 @@ def run_night(
     asked_for_all = names is None and not scope.narrows and now is None
     same = unchanged(store, namespace)
     if not shared.noted and not (same and same.removed):
-        look_at_store(store, namespace)
+        for follower in followers():
+            follower.before_night(store, namespace)
+        note_change(store, namespace)
         same = unchanged(store, namespace)  # it may have noted changes
     if same and (same.removed or (asked_for_all and not force)):
         return Night(namespace, skipped=same.why, removed_store=same.removed)

@@ -17,7 +17,6 @@ from slowwave.reports.model import Report
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 
 if TYPE_CHECKING:
-    from slowwave.deep.changes import Worked
     from slowwave.matching.evidence import WeightsByType  # brings SciPy, which definitions do without
 
 
@@ -30,7 +29,7 @@ class Inputs:
     ``models`` are the SQL models' results by name; ``baselines`` the ``details`` of the previous night's reports by operation.
     With ``focus`` a planner may confine itself to what these rows take part in; ``learnt`` is what planners have learnt tonight, by
     operation, and need not learn again. ``ops`` are the operations that the night was asked for by name; without them the settings say.
-    ``worked`` is the scratch copy of a deep pass as it came back; a night has none.
+    ``worked`` is the scratch copy of a deep pass as it came back, which the planner of the deep pass reads; a night has none.
     """
 
     snapshot: Snapshot
@@ -45,7 +44,7 @@ class Inputs:
     writer: Chat | None = None
     consolidator: Chat | None = None
     ops: Collection[str] | None = None
-    worked: Worked | None = None
+    worked: object | None = None
 
     def only(self, tables: Collection[str], models: Collection[str]) -> Inputs:
         """The same with these tables, vector tables and models alone; no vector table is missing, and the others are empty."""
@@ -59,12 +58,6 @@ class Inputs:
             },
         )
         return replace(self, snapshot=given, models={name: self.models[name] for name in models if name in self.models})
-
-    def runs(self, operation: str) -> bool:
-        """Whether an operation is part of this night."""
-        from slowwave.operations.registry import operations  # which is made of what takes this
-
-        return operation in self.ops if self.ops is not None else operations()[operation].is_on(self.settings)
 
 
 @dataclass(frozen=True, slots=True)

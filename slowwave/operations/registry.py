@@ -1,7 +1,8 @@
 """Which operations there are: those of this package, found by module, and those of other packages, found by entry point.
 
-A package adds operations by entry points of the group ``slowwave.operations``; each names an operation or a module of some. Nothing else is
-registered anywhere: order, switches, permits and names are read from what the operations declare.
+A package adds operations by entry points of the group ``slowwave.operations``; each names an operation, a module of some, or a package each
+of whose modules declares some and is read without being imported. Nothing else is registered anywhere: order, switches, permits and names
+are read from what the operations declare.
 """
 
 from __future__ import annotations
@@ -118,9 +119,14 @@ vocabulary.take_from(lambda: {name: made.columns for name, made in operations().
 
 def _ours() -> Iterator[Operation[Any]]:
     for name in PACKAGES:
-        for module in pkgutil.iter_modules(import_module(name).__path__, f"{name}."):
-            if spec := find_spec(module.name):
-                yield from declared(spec)
+        yield from _modules_of(name)
+
+
+def _modules_of(package: str) -> Iterator[Operation[Any]]:
+    """Read what the modules of a package declare, without importing them."""
+    for module in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
+        if spec := find_spec(module.name):
+            yield from declared(spec)
 
 
 def _of_others() -> Iterator[Operation[Any]]:
@@ -133,6 +139,14 @@ def _loaded(point: EntryPoint) -> Iterable[Operation[Any]]:
         f"The entry point {point.name} = {point.value} of {point.dist.name if point.dist else 'an installed package'}"
     )
     try:
+        spec = None if point.attr else find_spec(point.module)
+    except ModuleNotFoundError as problem:
+        if problem.name and point.module.startswith(problem.name) and point.dist and point.dist.name == "slowwave":
+            return ()  # the package is a part that is not installed, and its operations with it
+        raise
+    if spec is not None and spec.submodule_search_locations is not None:
+        return _none_deletes(whose, list(_modules_of(point.module)))
+    try:
         value = point.load()
     except Exception as problem:
         raise SettingsError(
@@ -142,6 +156,11 @@ def _loaded(point: EntryPoint) -> Iterable[Operation[Any]]:
     found = [value] if isinstance(value, Operation) else written_in(value) if isinstance(value, ModuleType) else []
     if not found:
         raise SettingsError(f"{whose} is no operation and no module of any. Name a function decorated with @operation.")
+    return _none_deletes(whose, found)
+
+
+def _none_deletes(whose: str, found: list[Operation[Any]]) -> list[Operation[Any]]:
+    """Return the operations of an entry point. Raises ``SettingsError`` if one may delete rows."""
     if deleting := [made.name for made in found if any(p.deletes for p in made.permits)]:
         raise SettingsError(
             f"{whose} adds {deleting[0]}, which would delete rows. Only purge_expired may; let it retire them."

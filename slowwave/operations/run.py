@@ -59,6 +59,11 @@ def skip_reason(operation: Operation[Any], settings: Settings, ops: Collection[s
     return "" if operation.is_on(settings) else "op_disabled_by_config"
 
 
+def runs_tonight(inputs: Inputs, operation: str) -> bool:
+    """Return whether an operation is part of the night of these inputs."""
+    return operation in inputs.ops if inputs.ops is not None else operations()[operation].is_on(inputs.settings)
+
+
 def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | None = None) -> Report:
     """The audit's report with its time and what it could not compare, or the report that says why it did not run."""
     if reason := skip_reason(audit, inputs.settings, ops):

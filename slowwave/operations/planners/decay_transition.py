@@ -38,6 +38,7 @@ from slowwave.operations.planners.archive_stale import leaving
 from slowwave.operations.planners.attempts import EXTRACTIVE
 from slowwave.operations.planners.rejections import rejected_subjects
 from slowwave.operations.planners.summary_text import SummaryText, Writing
+from slowwave.operations.run import runs_tonight
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.reports.model import Report
@@ -87,7 +88,7 @@ def decay_transition(inputs: Inputs) -> Proposal:
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, settings)
     due = plan.is_due(int(snapshot.taken_at.timestamp() * 1_000_000))
-    archived = leaving(inputs) if inputs.runs(ARCHIVE) else ()
+    archived = leaving(inputs) if runs_tonight(inputs, ARCHIVE) else ()
     mine = due & ~pc.is_in(memories["id"], value_set=pa.array(sorted(archived), pa.string())).to_numpy()
     rows = memories.select(_COLUMNS).filter(pa.array(mine)).to_pylist()
     going_on = [

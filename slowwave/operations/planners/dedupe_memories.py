@@ -35,6 +35,7 @@ from slowwave.operations.coverage import MEMORIES
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.planners.memory_pairs import DAY, Floats, Ints, Pairs, at_any_time, within_window
 from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
+from slowwave.operations.run import runs_tonight
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.probes.merges import chain, merged_into
@@ -178,7 +179,7 @@ class _Cluster:
 def _with_content(inputs: Inputs, numbers: dict[str, int]) -> pa.Table:
     """The active memories without those that are small talk alone, where a night archives these: a merge would be for nothing."""
     memories = active_memories(inputs.snapshot)
-    if not inputs.runs(SMALL_TALK):
+    if not runs_tonight(inputs, SMALL_TALK):
         return memories
     talk = small_talk(memories)
     numbers[f"left to {SMALL_TALK}"] = int(talk.sum())

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from slowwave.deep.borne_out import covered_by, lost, unborne
-from slowwave.deep.changes import Dropped, Reworded, changes
+from slowwave.deep.changes import Dropped, Reworded, Worked, changes
 from slowwave.deep.topics import entries_of
 from slowwave.mutations.invalidate_rows import invalidate_each
 from slowwave.mutations.new_version import NewVersion, new_versions
@@ -59,7 +59,7 @@ def deep_pass(inputs: Inputs) -> Proposal:
     nothing. Every change is checked against what the model was given, and none is approved by a policy.
     """
     worked = inputs.worked
-    if worked is None:
+    if not isinstance(worked, Worked):
         return Proposal((), Report(OPERATION, "It has a run of its own: nothing to do within a night.", {"items": 0}))
     judged = PassItems(worked, changes(worked.copy, worked.after))
     exempt = _exempt(inputs)

@@ -1,0 +1,89 @@
+"""Followers: what keeps files in step with rows, such as folders that are worked on in place and pages that are written as files.
+
+A package adds one by an entry point of the group ``slowwave.followers``, which names a class without arguments. The night asks each before
+it reads a namespace; apply and undo ask each before they write and after their rows changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, Protocol
+
+import psycopg
+
+from slowwave.config.settings import Settings
+from slowwave.errors import SettingsError, SlowwaveError, UndoBlocked
+from slowwave.runs.writing import NamespaceClaim
+from slowwave.store.connect import Connection, Store
+
+GROUP: Final = "slowwave.followers"
+"""The group of entry points by which packages add followers."""
+
+
+_NOTE_FINDING: Final = """
+INSERT INTO night.findings (id, namespace_id, run_id, operation, severity, message)
+  VALUES (gen_random_uuid(), %s, %s, %s, 'warning', %s)
+"""
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Follower(Protocol):
+    """Files or pages that follow the rows of a namespace."""
+
+    def before_night(self, store: Store, namespace: str) -> None:
+        """Bring the rows of a namespace (its name) to what its files say. Raises ``Refused`` where the files cannot be looked at."""
+        ...
+
+    def before_write(self, store: Store, connection: Connection, namespace: str) -> None:
+        """Do the same before an apply or an undo, which ``connection`` has begun."""
+        ...
+
+    def after_write(
+        self, store: Store, claim: NamespaceClaim, settings: Settings, wrote: Collection[str], *, undo: bool = False
+    ) -> None:
+        """Bring files to where the rows are. ``wrote`` names those of the tables ``pages`` and ``documents`` that the run wrote.
+
+        The rows are committed, so whatever goes wrong here is a warning on the run and is never raised.
+        """
+        ...
+
+    def explain(self, store: Store, problem: UndoBlocked) -> UndoBlocked:
+        """Return the refusal of an undo with the places in files of the rows that it names."""
+        ...
+
+
+@cache
+def followers() -> tuple[Follower, ...]:
+    """Return every follower that is installed, by the names of their entry points."""
+    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
+    return tuple(made for point in points if (made := _load(point)) is not None)
+
+
+def _load(point: EntryPoint) -> Follower | None:
+    """Return a follower, or None if the package that it is part of is not installed."""
+    try:
+        return point.load()()
+    except ModuleNotFoundError as problem:
+        if problem.name and point.module.startswith(problem.name) and point.dist and point.dist.name == "slowwave":
+            return None
+        raise SettingsError(
+            f"The entry point {point.name} = {point.value} of {GROUP} cannot be loaded ({problem}). Repair that package or uninstall it."
+        ) from problem
+
+
+def warn(store: Store, claim: NamespaceClaim, about: str, problems: Sequence[str]) -> None:
+    """Record why files could not follow, as warnings on the run; ``about`` is the operation that they are shown under."""
+    for problem in problems:
+        _LOG.warning("Run %s: %s", claim.run_id, problem)
+    try:
+        with store.connect("applier") as connection, connection.cursor() as cursor:
+            cursor.executemany(
+                _NOTE_FINDING,
+                [(claim.namespace_id, claim.run_id, about, problem) for problem in problems],
+            )
+    except (SlowwaveError, psycopg.Error) as problem:
+        _LOG.warning("Run %s: the warnings could not be recorded (%s).", claim.run_id, type(problem).__name__)
