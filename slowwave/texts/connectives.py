@@ -19,7 +19,7 @@ Bond = Literal["", "person", "company", "previous", "both", "next"]
 """It stands by itself; it needs whoever was named last; him and the sentence before; that sentence; that one, which needs it as well; the
 sentence behind it."""
 
-_FILE: Final[dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_FILE: Final[dict[str, str]] = tomllib.loads(Path(__file__).with_name("connectives.toml").read_text(encoding="utf-8"))
 _LEAD: Final = r"[\s\"'“‘«(\[*_>]*(?:(?:[-*+•–—]|\(?\d{1,3}[.)]|[a-z][.)])\s+)?[\"'“‘«(\[*_]*"
 
 

@@ -45,7 +45,7 @@ _LONGEST: Final = 500  # characters of a sentence that is read
 _MOST_WORDS: Final = 4  # of a value
 _SHORT: Final = 12  # words of a statement in which the value is the object
 
-_FILE: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_FILE: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_name("ended_values.toml").read_text(encoding="utf-8"))
 _WORDS: Final[Mapping[str, str]] = {name: text.replace("\n", "") for name, text in _FILE["words"].items()}
 
 

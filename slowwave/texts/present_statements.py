@@ -28,7 +28,7 @@ WORD: Final = r"[^\W_]+(?:['’.,:/&+-][^\W_]+)*%?[+#]*"
 PROGRAMS: Final = frozenset(("assistant", "agent", "model", "system"))
 """Authors whose "I" is a program's."""
 
-_FILE: Final[Mapping[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_FILE: Final[Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("present_statements.toml").read_text(encoding="utf-8"))
 _GREETING: Final = 2  # words: "Good morning!"
 
 

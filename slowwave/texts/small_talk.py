@@ -22,7 +22,7 @@ from slowwave.texts.vocabulary import DENIALS, GRAMMAR, NEGATIONS, words_of
 LONGEST: Final = 400
 """Characters of a text that is read: who talks longer tells something."""
 
-_FILE: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_FILE: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_name("small_talk.toml").read_text(encoding="utf-8"))
 _FORMULAS: Final = re.compile(rf"(?<![\w'])(?:{_FILE['formulas'].replace(chr(10), '')})(?![\w'])", re.IGNORECASE)
 _COURTESIES: Final = re.compile(_FILE["courtesies"].replace("\n", ""), re.IGNORECASE)
 _SOMEBODY: Final = words_of("he she him her his they them their")

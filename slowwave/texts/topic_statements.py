@@ -26,7 +26,7 @@ LONGEST: Final = 500
 """Characters of a text that is read."""
 
 _LEAST: Final = 3  # words of a statement
-_FILE: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_FILE: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_name("topic_statements.toml").read_text(encoding="utf-8"))
 _ADDRESSED: Final = re.compile(rf"(?<!\w)(?:{_FILE['addressed']})(?!\w)", re.IGNORECASE)
 _TALK: Final = re.compile(rf"\W*(?:{_FILE['talk'].replace(chr(10), '')})", re.IGNORECASE)
 _ASKS: Final = re.compile(rf"\W*(?:{_FILE['asks'].replace(chr(10), '')})", re.IGNORECASE)
