@@ -52,7 +52,7 @@ APART := .venv-stores
 KHORA_PYTHON ?= $(or $(lastword $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python3.13)),3.13)
 
 test-stores: $(VENV)/.installed-dev $(APART)/.installed ## plans on stores that Hindsight's, khora's and Letta's own code filled: 500 packages; KHORA_PYTHON=path
-	$(BIN)/python -m pytest -rs --timeout=1200 tests/applying/test_hindsights_client.py tests/applying/test_khoras_client.py tests/applying/test_lettas_server.py
+	$(BIN)/python -m pytest -rs --timeout=1200 tests/night/test_hindsights_client.py tests/night/test_khoras_client.py tests/night/test_lettas_server.py
 
 apart = $(BIN)/uv venv --quiet --allow-existing --python $(2) $(APART)/$(1) && \
 	$(BIN)/uv pip install --quiet --python $(APART)/$(1)/bin/python -r tests/bindings/apart/$(1).txt
@@ -141,7 +141,7 @@ screenshots: $(VENV)/.installed-dev chromium ## the pictures of the docs, from t
 		status-light-1280 status-dark-1280 plan-dark-1280 review-light-1280 review-dark-1280 rules-light-1280; do cp $$folder/$$name.png docs/images/ || exit 1; done && rm -r $$folder
 
 docs: $(VENV)/.installed ## renew the pages that are made from code: the table in docs/operations.md, docs/settings.md
-	$(BIN)/python -m slowwave.operations.table docs/operations.md
+	$(BIN)/python -m slowwave.operations.settings_page docs/operations.md
 	$(BIN)/python -m slowwave.operations.settings_page > docs/settings.md
 
 site: $(VENV)/.installed-dev ## docs/ as a site with search and references, in site/: python3 -m http.server -d site; a broken link fails

@@ -23,13 +23,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import machine
-from slowwave.agents.langgraph_store import SlowwaveStore
-from slowwave.config.embedding_models import STATIC_MODEL
-from slowwave.language.embedder import OfflineEmbedder
-from slowwave.search.recall_log import logged
+from slowwave.models.embedder import OfflineEmbedder
+from slowwave.models.embedding_models import STATIC_MODEL
+from slowwave.search.recall_events import logged
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.opening import open_store
+from slowwave.store.migrate import open_store
+from slowwave.wiki.agents.langgraph_store import SlowwaveStore
 
 BATCH: Final = 100
 ALONE: Final = 200

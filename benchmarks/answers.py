@@ -23,9 +23,9 @@ from benchmarks import matching, quality, tfidf, trial
 from benchmarks.machine import commit
 from benchmarks.quality import Counted
 from benchmarks.report import Part, put, show
-from slowwave.config.settings import Settings
 from slowwave.matching import Answers, Matches, match_entities
-from slowwave.matching.thresholds import Aim
+from slowwave.matching.match import Aim
+from slowwave.store.settings import Settings
 
 MARKS: Final = ("<!-- answers: written by python -m benchmarks.answers --write -->", "<!-- end of answers -->")
 ASKED: Final = (0, 20, 50, 100)

@@ -24,7 +24,7 @@ from rich.console import Console
 from benchmarks.machine import load, machine
 from benchmarks.report import Part, put, show
 from benchmarks.speed import ROOT, Figures, Workbench
-from slowwave.store.bootstrap import create_database
+from slowwave.store.server import create_database
 
 PAGE: Final = ROOT / "docs" / "benchmarks-before.md"
 MARKS: Final = ("<!-- figures -->", "<!-- /figures -->")

@@ -19,18 +19,16 @@ import pyarrow as pa
 from markdown_it import MarkdownIt
 
 from benchmarks.machine import load, machine
-from slowwave.claims.canonical_pages import canonical_drafts
-from slowwave.claims.page_shelf import PageShelf
-from slowwave.config.settings import Settings
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.operations import Inputs
-from slowwave.operations.planners.canonical_pages import canonical_pages
-from slowwave.pages.subject_statements import subject_statements
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.models import load_models, run_models
-from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
+from slowwave.store.settings import Settings
 from slowwave.store.tables import VECTORS
+from slowwave.wiki.claims.canonical_pages import PageShelf, canonical_drafts
+from slowwave.wiki.operations.canonical_pages import canonical_pages
+from slowwave.wiki.pages.subject_page import subject_statements
 
 CLAIMS: Final = 10
 _NOW: Final = datetime(2026, 5, 1, 3, tzinfo=UTC)

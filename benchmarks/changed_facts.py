@@ -20,11 +20,10 @@ from rich.console import Console
 
 from benchmarks.remembered import given, memory_id
 from benchmarks.report import Part, show
-from slowwave.config.settings import Settings
-from slowwave.conflicts.find import find_conflicts
-from slowwave.conflicts.policies import decide
-from slowwave.conflicts.sides import read_sides
+from slowwave.operations.conflicts.decide import decide, read_sides
+from slowwave.operations.conflicts.find import find_conflicts
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.settings import Settings
 
 PAIRS: Final = Path(__file__).with_name("unseen") / "changed_facts.toml"
 MORE_PAIRS: Final = PAIRS.with_name("changed_facts_2.toml")

@@ -15,8 +15,8 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from benchmarks.shortened import stages
-from slowwave.scoring.decay import STAGES
-from slowwave.texts.sentences import sentences
+from slowwave.operations.scoring import STAGES
+from slowwave.text.sentences import sentences
 
 _FILE: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _FILLERS: Final = 14

@@ -18,7 +18,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from slowwave.texts.dates import absolutize
+from slowwave.text.dates import absolutize
 
 Find = Callable[[str, datetime], str | None]
 """Text, reference → the ISO value of its first relative date, or None."""

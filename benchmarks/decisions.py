@@ -3,7 +3,7 @@
 Each labelled set is split by a hash of its ids into a development half and a kept-back half; rules are written on the one and measured on
 the other. The notes of ``unseen/changed_facts*.toml`` were written without a look at the rules. The sentences of ``unseen/dates*.toml``
 were written after the rules, so all of them count as kept back. A decision counts where the rule would change rows if it were allowed to
-decide alone. The figures of the kept-back half belong into ``slowwave.config.decides_alone``.
+decide alone. The figures of the kept-back half belong into ``slowwave.plans.items``.
 
 The relative dates of ``memorybank`` were read one by one: ``memorybank_dates.json`` holds the right value of each phrase. A phrase that is
 not in it counts as an error.
@@ -36,23 +36,22 @@ from benchmarks import changed_facts, dates, screening, shortening, trial
 from benchmarks.machine import commit
 from benchmarks.remembered import given, given_facts, memory_id
 from benchmarks.report import Part, put, show
-from slowwave.config.decides_alone import PATTERNS, REQUIRED, lower_bound
-from slowwave.config.settings import Settings
-from slowwave.conflicts.find import ended_statements, find_conflicts
-from slowwave.conflicts.policies import decide
-from slowwave.conflicts.sides import read_sides
 from slowwave.matching import match_entities
 from slowwave.matching.names import fold_all
 from slowwave.operations import Inputs
+from slowwave.operations.conflicts.decide import decide, read_sides
+from slowwave.operations.conflicts.find import ended_statements, find_conflicts
 from slowwave.operations.planners.dedupe_facts import dedupe_facts
 from slowwave.operations.planners.dedupe_memories import dedupe_memories
 from slowwave.operations.planners.normalize_schema import differing
+from slowwave.plans.items import PATTERNS, REQUIRED, lower_bound
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.dates import absolutize
-from slowwave.texts.screening import counting, proof, screen
-from slowwave.texts.sentences import sentences
-from slowwave.texts.small_talk import is_small_talk
-from slowwave.texts.token_count import count
+from slowwave.store.settings import Settings
+from slowwave.text.dates import absolutize
+from slowwave.text.informative import is_small_talk
+from slowwave.text.screening import counting, proof, screen
+from slowwave.text.sentences import sentences
+from slowwave.text.tokens import count
 
 Half = Literal["development", "kept back"]
 

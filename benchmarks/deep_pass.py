@@ -18,15 +18,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import machine
-from slowwave.config.embedding_models import STATIC_MODEL
-from slowwave.config.settings import Settings
-from slowwave.imports.memories import import_memories
-from slowwave.language.embedder import embedder_for
-from slowwave.language.tool_chat import Message, ModelTurn, ToolCall
-from slowwave.night.deep_run import DeepPass, run_deep
+from slowwave.models.embedding_models import STATIC_MODEL
+from slowwave.models.endpoint import Message, ModelTurn, ToolCall
+from slowwave.sources.tables import import_memories
 from slowwave.store import server
+from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
-from slowwave.store.opening import open_store
+from slowwave.store.migrate import open_store
+from slowwave.store.settings import Settings
+from slowwave.wiki.deep.run import DeepPass, run_deep
 
 _CALLS = (
     ("list", {}),

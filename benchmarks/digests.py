@@ -22,16 +22,15 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from slowwave.config.settings import Settings
-from slowwave.corpus.session_page import session_page
-from slowwave.language import Embed
-from slowwave.language.embedder import embedder_for
+from slowwave.models import Embed
 from slowwave.operations import Inputs
-from slowwave.operations.planners.digest_sessions import digest_sessions
-from slowwave.operations.planners.extract_claims import extract_claims
-from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.settings import Settings
 from slowwave.store.tables import VECTORS
+from slowwave.wiki.corpus.sessions import session_page
+from slowwave.wiki.operations.digest_sessions import digest_sessions
+from slowwave.wiki.operations.extract_claims import extract_claims
 
 TURNS: Final = 50
 A_DAY: Final = 8

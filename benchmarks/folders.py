@@ -25,13 +25,14 @@ import slowwave
 from benchmarks.machine import load, machine
 from benchmarks.report import Part, put, show
 from benchmarks.search import drawn_vectors
-from slowwave.corpus.corpora import add_corpus
-from slowwave.corpus.sync import CorpusSync, sync_corpus
-from slowwave.language.minilm import MINILM_DIMENSIONS, MINILM_MODEL
-from slowwave.search.recall_log import logged
+from slowwave.models.embedder import MINILM_DIMENSIONS
+from slowwave.models.embedding_models import MINILM_MODEL
+from slowwave.search.recall_events import logged
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.opening import open_store
+from slowwave.store.migrate import open_store
+from slowwave.wiki.corpus.corpora import add_corpus
+from slowwave.wiki.corpus.sync import CorpusSync, sync_corpus
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "corpus.md"
 MARKS: Final = ("<!-- speed -->", "<!-- end of speed -->")

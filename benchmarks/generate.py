@@ -22,7 +22,8 @@ from psycopg.types.json import Jsonb
 from benchmarks import columns
 from benchmarks.columns import DIMENSIONS
 from benchmarks.troubles import BLOCK, DRIFTED_SHARE, MAPPING, RELATIONS, Ground, edges, events, facts
-from slowwave.store.connect import Connection, Store
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 
 MODEL: Final = "bench-384"
 DEAD_SHARE: Final = 0.30

@@ -1,7 +1,7 @@
 """``python -m benchmarks.graphs [--nodes 20000 100000 1000000] [--write]``: PageRank and communities, and how their cost grows.
 
-``slowwave.graphs`` runs beside networkx, on sizes that it can take. Every case is a process of its own, which loads the graph, runs,
-and says wall and CPU seconds of the algorithm alone, reading the ids included, and the peak memory of the whole process.
+``slowwave.matching.graphs`` runs beside networkx, on sizes that it can take. Every case is a process of its own, which loads the graph,
+runs, and says wall and CPU seconds of the algorithm alone, reading the ids included, and the peak memory of the whole process.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from rich.console import Console
 from benchmarks import columns
 from benchmarks.machine import load, machine, peak_mb
 from benchmarks.report import Part, show
-from slowwave.graphs import communities, pagerank
-from slowwave.graphs.communities import modularity
+from slowwave.matching.graphs import communities, modularity, pagerank
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "graphs.md"
 EDGES: Final = 5
@@ -288,13 +287,13 @@ def markdown(figures: Figures) -> str:
     lines = [
         "# Graphs",
         "",
-        "`slowwave.graphs.pagerank(nodes, source, target, weight=None, damping=0.85)` and `slowwave.graphs.communities(nodes, source, "
+        "`slowwave.matching.graphs(nodes, source, target, weight=None, damping=0.85)` and `slowwave.matching.graphs(nodes, source, "
         "target, weight=None, resolution=1.0, seed=0)` take arrays of ids: strings, integers, UUIDs or any other hashable values, all "
         "of one type. Ranks are those of networkx: the mass of nodes without a way out is spread evenly. Communities are those of "
         "the Leiden algorithm (graspologic-native): the same graph and seed give the same labels, in whatever order nodes and edges come.",
         "",
         "The night's operation `community_summaries` compares tonight's communities with those that have a summary "
-        "(`slowwave.graphs.steady`): where boundaries are worth less than 1 % of the modularity around them, those of last night stand.",
+        "(`slowwave.matching.graphs`): where boundaries are worth less than 1 % of the modularity around them, those of last night stand.",
         "",
         "Written by `python -m benchmarks.graphs --write`. Each case is a process of its own and, up to "
         f"{REPEATED:,} nodes, the median of three runs (networkx: one). Seconds are those of the call, which reads the ids as well; "

@@ -1,7 +1,7 @@
 """``python -m benchmarks.learnt_rules [--scale 1] [--seed 41] [--only NAME …] [--answers 300]``: how right accepted rules are.
 
 A world of a seed is a night whose questions the gold answers one by one, a world of the next seed is a later night. Each rule that the
-answers bear out (``slowwave.review.rules``) is accepted, and held to the gold on that later night: what its limit takes, the surest
+answers bear out (``slowwave.plans.review.rules``) is accepted, and held to the gold on that later night: what its limit takes, the surest
 first, and all that is of its kind and as sure. Below stand the sums of each verdict, and the share of the later nights' questions that
 the limits take.
 """
@@ -23,11 +23,11 @@ from benchmarks import trial, worlds
 from benchmarks.machine import commit
 from benchmarks.report import Part, show
 from benchmarks.review_orders import BATCH, InOnePlan, whole_clusters
-from slowwave.config.settings import Settings
 from slowwave.matching import match_entities
-from slowwave.plans.question_kinds import VERDICTS, Verdict, kinds_of
-from slowwave.review.drafts import Draft
-from slowwave.review.rules import LearntRule, rules_of
+from slowwave.plans.policies import VERDICTS, Verdict, kinds_of
+from slowwave.plans.review.drafts import Draft
+from slowwave.plans.review.rules import LearntRule, rules_of
+from slowwave.store.settings import Settings
 
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 _HEADS = ["world", "says", "kind", "answered so", "bound", "right within the limit", "right of all of the kind"]

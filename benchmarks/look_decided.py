@@ -22,9 +22,9 @@ from benchmarks import trial
 from benchmarks.machine import commit
 from benchmarks.report import Part, show
 from benchmarks.review_orders import BATCH, InOnePlan, labelled_sets, whole_clusters
-from slowwave.config.settings import Settings
 from slowwave.matching import match_entities
-from slowwave.review.drafts import Draft
+from slowwave.plans.review.drafts import Draft
+from slowwave.store.settings import Settings
 
 AT: Final = (0.8, 0.9, 0.95, 0.97, 0.98, 0.99)
 GOAL: Final = 0.97

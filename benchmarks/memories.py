@@ -30,14 +30,14 @@ from benchmarks.machine import peak_mb
 from benchmarks.remembered import given, memory_id
 from benchmarks.report import Part, show
 from benchmarks.retellings import DEVELOPED, LOOKED_AT, UNSEEN, told
-from slowwave.config.embedding_models import MINILM_MODEL, OFFLINE_MODELS, minilm_is_installed
-from slowwave.config.settings import Settings
-from slowwave.matching.neighbours import neighbours
+from slowwave.matching.vectors import neighbours
+from slowwave.models.embedding_models import MINILM_MODEL, OFFLINE_MODELS, minilm_is_installed
 from slowwave.operations import Inputs
 from slowwave.operations.audits.contradictions import contradictions
 from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
 from slowwave.operations.planners.dedupe_memories import dedupe_memories
-from slowwave.texts.contradictions import find
+from slowwave.store.settings import Settings
+from slowwave.text.contradictions import find
 
 DIMENSIONS: Final = 512
 NEAREST: Final = 3

@@ -23,23 +23,24 @@ from benchmarks import dates, memories, screening, word_pairs
 from benchmarks.machine import commit
 from benchmarks.operations import planned
 from benchmarks.report import Part, put, show
-from slowwave.config.settings import Settings
-from slowwave.demo import NAMESPACES, load_demo
-from slowwave.imports.messages import import_messages
-from slowwave.language.embedder import Embedder, embedder_for
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
+from slowwave.models.embedder import Embedder
 from slowwave.operations import PLANNERS, Inputs
 from slowwave.plans.items import Item
+from slowwave.plans.probes.recall import recall_probe
+from slowwave.plans.probes.texts import specifics_probe
 from slowwave.plans.seal import Header, Plan, seal
-from slowwave.probes.recall import recall_probe
-from slowwave.probes.specifics import specifics_probe
-from slowwave.rows.memories import active_memories
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.models import load_models, run_models
+from slowwave.snapshots.rows import active_memories
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.sources.pipeline import import_messages
 from slowwave.store import server
-from slowwave.store.opening import open_store
-from slowwave.texts.token_count import counts
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.migrate import open_store
+from slowwave.store.settings import Settings
+from slowwave.surfaces.demo import NAMESPACES, load_demo
+from slowwave.text.tokens import counts
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "quality.md"
 MARKS: Final = ("<!-- measured -->", "<!-- end of measured -->")

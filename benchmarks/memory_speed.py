@@ -41,9 +41,9 @@ class Costs:
 def measure(size: int) -> Costs:
     """All operations once, in this process."""
     from benchmarks.remembered import remembered
-    from slowwave.config.settings import Settings
     from slowwave.operations import AUDITS, PLANNERS, Inputs
     from slowwave.snapshots.models import load_models, run_models
+    from slowwave.store.settings import Settings
 
     snapshot = remembered(size)
     settings = Settings.for_namespace({"operations": {"backfill_tags": {"scope": "all"}}})

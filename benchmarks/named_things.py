@@ -19,10 +19,10 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from slowwave.imports.letta import read_agents
-from slowwave.imports.rows import RowCheck
-from slowwave.texts.extraction import Mention, extract
-from slowwave.texts.tokens import normalise_name
+from slowwave.sources.letta import read_agents
+from slowwave.sources.rows import RowCheck
+from slowwave.text.extraction import Mention, extract
+from slowwave.text.tokens import normalise_name
 
 DATA: Final = Path(__file__).parents[2] / "shared/data"
 NAMED: Final = frozenset(("person", "organization", "location", "product", "work", "unknown"))

@@ -28,19 +28,21 @@ from rich.console import Console
 from benchmarks.calendars import Asked, conversations
 from benchmarks.machine import commit
 from benchmarks.report import Part, put, show
-from slowwave.applying.executor import apply_approval
-from slowwave.config.settings import Settings
-from slowwave.imports.messages import import_messages
-from slowwave.language.embedder import Embedder, embedder_for
+from slowwave.models.embedder import Embedder
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.search.request import SearchRequest, SearchScope
 from slowwave.search.search import search_on
+from slowwave.sources.pipeline import import_messages
 from slowwave.store import server
-from slowwave.store.connect import Connection, Store
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.migrate import open_store
 from slowwave.store.namespaces import namespace_id
-from slowwave.store.opening import open_store
-from slowwave.texts.token_count import count
+from slowwave.store.settings import Settings
+from slowwave.text.tokens import count
 
 DATA: Final = Path(__file__).parents[2] / "shared" / "data"
 PAGE: Final = Path(__file__).parents[1] / "docs" / "nights.md"

@@ -23,17 +23,16 @@ from rich.console import Console
 
 from benchmarks.machine import commit
 from benchmarks.report import Part, put, show
-from slowwave.config.embedding_models import MINILM_MODEL
-from slowwave.corpus.corpora import add_corpus
-from slowwave.corpus.sync import sync_corpus
-from slowwave.language.embedder import Embedder
-from slowwave.language.minilm import MiniLMEmbedder
+from slowwave.models.embedder import Embedder, MiniLMEmbedder
+from slowwave.models.embedding_models import MINILM_MODEL
 from slowwave.search import priors
 from slowwave.search.request import SearchRequest
 from slowwave.search.search import search
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.opening import open_store
+from slowwave.store.migrate import open_store
+from slowwave.wiki.corpus.corpora import add_corpus
+from slowwave.wiki.corpus.sync import sync_corpus
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "search.md"
 MARKS: Final = ("<!-- priors -->", "<!-- end of priors -->")

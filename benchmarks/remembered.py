@@ -16,10 +16,9 @@ import pyarrow as pa
 from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, Table, Uuid
 
 from benchmarks.columns import ids, instants, lists, meanings, near, unit
-from slowwave.config.settings import Settings
-from slowwave.language.embedder import embedder_for
-from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.settings import Settings
 from slowwave.store.tables import VECTORS
 
 _WHO: Final = (

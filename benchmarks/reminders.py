@@ -24,15 +24,16 @@ from rich.console import Console
 
 from benchmarks.report import Part, show
 from benchmarks.search import ANSWERS, DATA
-from slowwave.config.settings import Settings
-from slowwave.corpus.corpora import add_corpus
-from slowwave.corpus.sync import sync_corpus
-from slowwave.imports.messages import import_messages
-from slowwave.language.minilm import MiniLMEmbedder
-from slowwave.recall.active_request import ActiveMemoryRequest, active_memory
+from slowwave.models.embedder import MiniLMEmbedder
+from slowwave.sources.pipeline import import_messages
 from slowwave.store import server
-from slowwave.store.connect import Connection, Store
-from slowwave.store.opening import open_store
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.migrate import open_store
+from slowwave.store.settings import Settings
+from slowwave.wiki.corpus.corpora import add_corpus
+from slowwave.wiki.corpus.sync import sync_corpus
+from slowwave.wiki.recall.active import ActiveMemoryRequest, active_memory
 
 PROMPTS: Final = Path(__file__).with_name("reminders.toml")
 OFF_TOPIC: Final = "off-topic"

@@ -1,9 +1,9 @@
 """``python -m benchmarks.review_orders [DIR] [--scale 1] [--only NAME …] [--answers 200]``: how many answers until merges are good.
 
 On every labelled set the gold reviews one plan, as nights make it of the rows: its questions stay as they were sealed, its drafts teach
-(``slowwave.review.learning``), and after each answer the next is chosen. The orders are: by chance, ten at a time, as answers teach it
+(``slowwave.plans.review.rules``), and after each answer the next is chosen. The orders are: by chance, ten at a time, as answers teach it
 nothing; the least certain first by what was learnt (uncertainty sampling); as the queue of a *review* has them
-(``slowwave.review.ordering``); and *at best*, the queue of one who knows the gold and asks what is right, the largest groups first, so
+(``slowwave.plans.review.queue``); and *at best*, the queue of one who knows the gold and asks what is right, the largest groups first, so
 that hardly any order needs fewer answers. What follows from answers is asked in none.
 
 Counted are pairs within clusters, beside the tf-idf cosine at the threshold of its best F1: of what is *signed*, the merges of the plan
@@ -37,12 +37,12 @@ from benchmarks import matching, quality, tfidf, trial, worlds
 from benchmarks.machine import commit
 from benchmarks.quality import Counted
 from benchmarks.report import Part, show
-from slowwave.config.settings import Settings
 from slowwave.matching import Answers, Matches, match_entities
 from slowwave.plans.ledger import StoredItem
-from slowwave.review.drafts import Draft
-from slowwave.review.learning import learn
-from slowwave.review.ordering import information
+from slowwave.plans.review.drafts import Draft
+from slowwave.plans.review.queue import information
+from slowwave.plans.review.rules import learn
+from slowwave.store.settings import Settings
 
 ASKED: Final = 100
 """Answers after which orders are compared."""

@@ -21,8 +21,8 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.drawn import drawn
-from slowwave.texts.findings import Kind
-from slowwave.texts.screening import counting, screen
+from slowwave.text.findings import Kind
+from slowwave.text.screening import counting, screen
 
 SETS: Final = Path(__file__).parent
 _KINDS: Final[Mapping[str, Kind | None]] = {"secrets": "secret", "injections": None}

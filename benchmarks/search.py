@@ -40,17 +40,17 @@ from rich.console import Console
 
 from benchmarks.machine import load, machine
 from benchmarks.report import Part, put, show
-from slowwave.language.embedder import Embedder, OfflineEmbedder
-from slowwave.language.minilm import MINILM_DIMENSIONS, MINILM_MODEL, MiniLMEmbedder
-from slowwave.search import fusion
-from slowwave.search.recall_log import logged
+from slowwave.models.embedder import MINILM_DIMENSIONS, Embedder, MiniLMEmbedder, OfflineEmbedder
+from slowwave.models.embedding_models import MINILM_MODEL
+from slowwave.search import candidates as fusion
+from slowwave.search.recall_events import logged
 from slowwave.search.request import SearchRequest
 from slowwave.search.search import search
 from slowwave.store import server, tables
+from slowwave.store.as_of import load_rows
 from slowwave.store.connect import Store
-from slowwave.store.load import load_rows
-from slowwave.store.opening import open_store
-from slowwave.texts.sentences import sentences
+from slowwave.store.migrate import open_store
+from slowwave.text.sentences import sentences
 
 DATA: Final = Path(__file__).parents[2] / "shared" / "data"
 PAGE: Final = Path(__file__).parents[1] / "docs" / "search.md"

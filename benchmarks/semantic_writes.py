@@ -20,16 +20,17 @@ from uuid import UUID, uuid5
 
 from psycopg import sql
 
-from slowwave.claims.remember import remember
-from slowwave.claims.remember_request import RememberRequest
-from slowwave.config.embedding_models import STATIC_MODEL
-from slowwave.config.settings import Settings
-from slowwave.language.embedder import embedder_for
-from slowwave.search.namespace_settings import settings_of
+from slowwave.models.embedding_models import STATIC_MODEL
+from slowwave.search.request import settings_of
 from slowwave.store import server
-from slowwave.store.bootstrap import create_database
-from slowwave.store.connect import Connection, Store
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 from slowwave.store.migrate import migrate
+from slowwave.store.server import create_database
+from slowwave.store.settings import Settings
+from slowwave.wiki.claims.remember import remember
+from slowwave.wiki.claims.request import RememberRequest
 
 BLOCK: Final = 100
 WARM: Final = 10

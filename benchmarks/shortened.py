@@ -9,10 +9,10 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from slowwave.config.settings import Settings
-from slowwave.scoring.decay import STAGES
-from slowwave.texts.shortening import shorten
-from slowwave.texts.token_count import count
+from slowwave.operations.scoring import STAGES
+from slowwave.store.settings import Settings
+from slowwave.text.shortening import shorten
+from slowwave.text.tokens import count
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "quality.md"
 MARKS: Final = ("<!-- ten texts -->", "<!-- end of ten texts -->")

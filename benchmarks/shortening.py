@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from slowwave.config.settings import Settings
-from slowwave.scoring.decay import STAGES
-from slowwave.texts.grounding import unsaid
-from slowwave.texts.sentences import sentences
-from slowwave.texts.shortening import shorten
-from slowwave.texts.specifics import specifics
-from slowwave.texts.token_count import count
+from slowwave.operations.scoring import STAGES
+from slowwave.store.settings import Settings
+from slowwave.text.sentences import sentences
+from slowwave.text.shortening import shorten
+from slowwave.text.specifics import specifics, unsaid
+from slowwave.text.tokens import count
 
 SHORTEST: Final = 600  # characters of a text that is worth shortening
 LONGEST: Final = 6_000

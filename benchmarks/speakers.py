@@ -23,14 +23,15 @@ from rich.console import Console
 from benchmarks.nights import Remembering
 from benchmarks.report import Part, show
 from benchmarks.search import DATA, MODES, K
-from slowwave.config.settings import Settings
-from slowwave.imports.messages import import_messages
-from slowwave.language.embedder import Embedder, embedder_for
+from slowwave.models.embedder import Embedder
 from slowwave.search.request import SearchRequest
 from slowwave.search.search import search
+from slowwave.sources.pipeline import import_messages
 from slowwave.store import server
+from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
-from slowwave.store.opening import open_store
+from slowwave.store.migrate import open_store
+from slowwave.store.settings import Settings
 
 QUESTIONS: Final = Path(__file__).with_name("speakers.toml")
 TODAY: Final = date(2023, 5, 7)

@@ -23,14 +23,14 @@ from benchmarks.operations import REFERRED, applied
 from benchmarks.steps import Measured
 from slowwave.operations import AUDITS, PLANNERS
 from slowwave.store import server
-from slowwave.store.bootstrap import create_database
+from slowwave.store.server import create_database
 
 PROBES: Final = ("specifics", "statements", "recall", "blast_radius", "isolation", "convergence")
 ROOT: Final = Path(__file__).parents[1]
 NETWORKX_SIZE: Final = 10_000
 """The one size at which networkx ranks: it takes minutes beyond."""
 _AS_THE_PROGRAM: Final = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
-"""What ``slowwave`` chooses where it begins (``slowwave.store.allocators``)."""
+"""What ``slowwave`` chooses where it begins (``slowwave.store.connect``)."""
 
 
 @dataclass(slots=True)

@@ -24,37 +24,34 @@ import pyarrow as pa
 from psycopg import sql
 
 from benchmarks.generate import fill, make, planted
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.config.settings import Settings
-from slowwave.graphs.pagerank import pagerank
-from slowwave.mutations.cells import Value
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.simulate import simulate
-from slowwave.mutations.vectors import literal as vector_literal
-from slowwave.mutations.vectors import weighted_mean
+from slowwave.changes.cells import Value, vector_literal, weighted_mean
+from slowwave.changes.merges import Merge, merge_rows
+from slowwave.changes.simulate import simulate
+from slowwave.matching.graphs import pagerank
 from slowwave.night import night
-from slowwave.night.convergence import convergence_probe, touched
-from slowwave.night.results import Result, load_proposal, load_table_result, save_result
+from slowwave.night.executor import apply_approval
+from slowwave.night.proof import convergence_probe, touched
+from slowwave.night.snapshot import Result, load_proposal, load_table_result, save_result
+from slowwave.night.undo import undo_run
 from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import read_plan, verify_sealed, write_plan
+from slowwave.plans.probes.isolation import isolation_probe
+from slowwave.plans.probes.radius import blast_radius
+from slowwave.plans.probes.recall import recall_probe
+from slowwave.plans.probes.texts import specifics_probe, statements_probe
 from slowwave.plans.seal import Header, Plan, seal
-from slowwave.probes.blast_radius import blast_radius
-from slowwave.probes.isolation import isolation_probe
-from slowwave.probes.recall import recall_probe
-from slowwave.probes.specifics import specifics_probe
-from slowwave.probes.statements import statements_probe
-from slowwave.runs.planning import open_plan_run
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.files import load_snapshot, save_snapshot
 from slowwave.snapshots.models import load_models, run_models
-from slowwave.snapshots.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot, load_snapshot, save_snapshot
 from slowwave.store import server
-from slowwave.store.connect import Connection, Store
-from slowwave.store.digest import digest
+from slowwave.store.claims import open_plan_run
+from slowwave.store.connect import Store
+from slowwave.store.doctor import digest
+from slowwave.store.logins import Connection
 from slowwave.store.migrate import migrate
+from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
 
 NAMESPACE: Final = "bench"

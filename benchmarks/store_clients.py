@@ -22,16 +22,16 @@ import numpy as np
 
 from benchmarks.calendars import conversations
 from benchmarks.vocabulary import Dice
-from slowwave.applying.executor import apply_approval
-from slowwave.bindings.connecting import connect_store
-from slowwave.bindings.writing import let_write
-from slowwave.language.embedder import Embedder
-from slowwave.night.outcome import Night
+from slowwave.bindings.connect import connect_store
+from slowwave.bindings.stores import let_write
+from slowwave.models.embedder import Embedder
+from slowwave.night.executor import apply_approval
+from slowwave.night.runs import Night
 from slowwave.night.several import run_nights
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
-from slowwave.texts.token_count import count
+from slowwave.text.tokens import count
 
 K: Final = 10
 ANSWERS: Final = Path(__file__).with_name("memorybank_answers.json")
@@ -210,7 +210,7 @@ def tried(store: Store, client: Client, name: str, told: Sequence[Told], embedde
 
 def _texts(store: Store, slug: str, kind: str) -> dict[str, str]:
     """Id → text of a namespace's memories."""
-    from slowwave.snapshots.several import export_snapshots
+    from slowwave.snapshots.export import export_snapshots
 
     rows = export_snapshots(store, kind, [slug])[slug].table("memory_versions")
     return dict(zip(rows["memory_id"].to_pylist(), rows["content"].to_pylist(), strict=True))

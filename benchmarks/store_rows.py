@@ -19,8 +19,8 @@ from psycopg import sql
 
 from benchmarks.calendars import conversations
 from benchmarks.vocabulary import Dice
-from slowwave.language.embedder import Embedder
-from slowwave.store.connect import Connection
+from slowwave.models.embedder import Embedder
+from slowwave.store.logins import Connection
 
 TALKERS: Final = 25
 """Conversations that users are drawn from. Whom a user speaks of has a surname that no other user knows; the vector is that of the text

@@ -28,23 +28,22 @@ from benchmarks.nights import DATA
 from benchmarks.report import Part, put, show
 from benchmarks.store_clients import HEADER, SAYS, calendar_told, langgraph, mem0, memorybank_told, tried
 from benchmarks.store_rows import collection
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.bindings.changes import note_changes
-from slowwave.bindings.connecting import connect_store
-from slowwave.bindings.writing import let_write
-from slowwave.config.embedding_models import STATIC_MODEL
-from slowwave.language.embedder import Embedder, OfflineEmbedder
-from slowwave.mutations.change import OVERLAY
+from slowwave.bindings.connect import connect_store, note_changes
+from slowwave.bindings.stores import let_write
+from slowwave.changes.cells import OVERLAY
+from slowwave.models.embedder import Embedder, OfflineEmbedder
+from slowwave.models.embedding_models import STATIC_MODEL
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
 from slowwave.night.several import run_nights
+from slowwave.night.undo import undo_run
 from slowwave.operations import AUDITS
 from slowwave.plans.gate import approve
 from slowwave.store import server
 from slowwave.store.connect import Store
+from slowwave.store.migrate import open_store
 from slowwave.store.namespaces import namespaces
-from slowwave.store.opening import open_store
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "stores-benchmarks.md"
 MARKS: Final = ("<!-- stores -->", "<!-- end of stores -->")

@@ -25,8 +25,8 @@ from scipy.sparse import csgraph
 from benchmarks import quality, tfidf
 from benchmarks.quality import Bin, Counted
 from benchmarks.tfidf import Reference
-from slowwave.config.settings import Settings
 from slowwave.matching import Matches, match_entities
+from slowwave.store.settings import Settings
 
 NEAR_MISSES: Final = ".pairs.csv"
 _EXPLAINED: Final = 20_000  # links whose probability is asked for; of more, a sample

@@ -11,12 +11,12 @@ import dagster as dg
 import pyarrow as pa
 
 from resources.redaction import discreet
-from slowwave.config.settings import Settings
-from slowwave.night.results import Result, one_location
-from slowwave.reports.model import markdown_table
-from slowwave.reports.redaction import Level, level_of, redact_rows
-from slowwave.snapshots.files import load_snapshot
+from slowwave.night.snapshot import Result, one_location
+from slowwave.plans.report import markdown_table
+from slowwave.plans.run_events import Level, level_of, redact_rows
 from slowwave.snapshots.models import Check, SqlModel, check_models, column_lineage, load_models, run_models
+from slowwave.snapshots.snapshot import load_snapshot
+from slowwave.store.settings import Settings
 
 _SAMPLE_ROWS: Final = 10
 

@@ -1,4 +1,4 @@
-"""``apply_job``: what an approval names is applied. Exactly-once is the database's affair, see ``slowwave.applying``.
+"""``apply_job``: what an approval names is applied. Exactly-once is the database's affair, see ``slowwave.night``.
 
 The approval's id is all that can be configured: neither the database nor the items nor a plan.
 """
@@ -10,10 +10,10 @@ import dagster as dg
 
 from memory_assets.applied import APPLIED, applied_metadata
 from resources.store import STORE_PROBLEMS, error_text
-from slowwave.applying.executor import ApplyResult, apply_approval
+from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.plans.commands import argument
 from slowwave.store.connect import Store
-from slowwave.texts.counted import counted
+from slowwave.text.tokens import counted
 
 APPROVAL_TAG: Final = "slowwave/approval"
 """On every run that the sensor starts: its attempts are counted by it."""

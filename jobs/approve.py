@@ -12,8 +12,7 @@ import dagster as dg
 from memory_assets.approval import APPROVAL
 from memory_assets.partitions import namespaces
 from resources.store import STORE_PROBLEMS, error_text
-from slowwave.plans.countersigning import countersign
-from slowwave.plans.gate import approve
+from slowwave.plans.gate import approve, countersign
 from slowwave.store.connect import Store
 
 _HASH: Final = re.compile(r"[0-9a-f]{12,64}")

@@ -1,4 +1,4 @@
-"""``corpus_sync_job``: the folders that a namespace follows become its documents. Syncing belongs to ``slowwave.corpus.sync``."""
+"""``corpus_sync_job``: the folders that a namespace follows become its documents. Syncing belongs to ``slowwave.wiki.corpus.sync``."""
 
 import dagster as dg
 
@@ -12,9 +12,9 @@ from slowwave.store.namespaces import namespace_id, namespace_settings
 @dg.op
 def sync_folders(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
     """One folder after the other; one that is not there does not keep the others waiting."""
-    from slowwave.corpus.corpora import corpora_of  # what reads Markdown and embeds, definitions do without
-    from slowwave.corpus.sync import sync_corpus
-    from slowwave.language.embedder import embedder_for
+    from slowwave.store.configured_models import embedder_for
+    from slowwave.wiki.corpus.corpora import corpora_of  # what reads Markdown and embeds, definitions do without
+    from slowwave.wiki.corpus.sync import sync_corpus
 
     name = context.partition_key
     counts = dict.fromkeys(("new", "changed", "moved", "gone", "unchanged", "left_out", "chunks_embedded"), 0)

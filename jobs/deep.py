@@ -1,4 +1,4 @@
-"""``deep_job``: one deep pass of one namespace, unless a gate is closed. What that is belongs to ``slowwave.night.deep_run``."""
+"""``deep_job``: one deep pass of one namespace, unless a gate is closed. What that is belongs to ``slowwave.wiki.deep.run``."""
 
 import dagster as dg
 
@@ -10,7 +10,7 @@ from slowwave.store.connect import Store
 @dg.op
 def deep_pass_of_namespace(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
     """A model works on a scratch copy, and a plan waits for a person. A closed gate is no failure; an escape is."""
-    from slowwave.api.deep_now import deep_now
+    from slowwave.surfaces.api.outcomes import deep_now
 
     try:
         found = deep_now(

@@ -1,4 +1,4 @@
-"""``proposals_job``: what agents proposed in one namespace is sealed as plans that wait. How belongs to ``slowwave.proposals.planned``."""
+"""``proposals_job``: what agents proposed in one namespace is sealed as plans that wait. How belongs to ``slowwave.wiki.proposals``."""
 
 import dagster as dg
 
@@ -11,7 +11,7 @@ from slowwave.store.connect import Store
 @dg.op
 def settle_proposals(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
     """Each proposal becomes a plan that waits for approval, and what tokens decided is signed or rejected. Nothing is applied."""
-    from slowwave.proposals.planned import settle
+    from slowwave.wiki.proposals import settle
 
     try:
         done = settle(store, context.partition_key, wait=60.0)

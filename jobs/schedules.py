@@ -8,9 +8,9 @@ from jobs.retention import retention_job
 from jobs.status import status_job
 from memory_assets.operations import OPERATIONS_TAG, WEEKLY_OPERATIONS
 from resources.store import STORE_PROBLEMS, error_text
-from slowwave.folders.changes import look_at_stores
-from slowwave.night.namespace_status import NIGHTLY_HOUR
+from slowwave.night.status import NIGHTLY_HOUR
 from slowwave.plans.ledger import expire_plans
+from slowwave.sources.following import look_at_stores
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 
@@ -28,7 +28,7 @@ def nightly(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
     """Partitions that the sensor has not made yet are left to the next night; a closed gate is reported by its name."""
-    from slowwave.night.gates import due
+    from slowwave.night.status import due
 
     sunday = context.scheduled_execution_time.isoweekday() == 7
     try:
@@ -68,7 +68,7 @@ def weekly_deep(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
     """As ``nightly``, behind it; a closed gate is reported by its name, but for namespaces in which it is off."""
-    from slowwave.night.deep_gates import deep_gates
+    from slowwave.wiki.deep.run import deep_gates
 
     try:
         known = set(context.instance.get_dynamic_partitions("namespaces"))

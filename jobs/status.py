@@ -1,10 +1,10 @@
-"""``status_job``: the page of a morning goes to ``night/status``, and to a webhook where one is set. See ``slowwave.night.morning``."""
+"""``status_job``: the page of a morning goes to ``night/status``, and to a webhook where one is set. See ``slowwave.night.status``."""
 
 import dagster as dg
 
 from memory_assets.status import STATUS, status_metadata
 from resources.store import STORE_PROBLEMS, error_text
-from slowwave.night.morning import digest_address, morning_page, send_page
+from slowwave.night.status import digest_address, morning_page, send_page
 from slowwave.store.connect import Store
 
 

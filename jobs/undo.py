@@ -1,4 +1,4 @@
-"""``undo_job``: an apply run is taken back, whole or item by item. Undoing belongs to ``slowwave.applying.undo``."""
+"""``undo_job``: an apply run is taken back, whole or item by item. Undoing belongs to ``slowwave.night.undo``."""
 
 import re
 from typing import Final
@@ -7,7 +7,7 @@ import dagster as dg
 
 from memory_assets.applied import APPLIED
 from resources.store import STORE_PROBLEMS, error_text
-from slowwave.applying.undo import Undoing, undo_run
+from slowwave.night.undo import Undoing, undo_run
 from slowwave.store.connect import Store
 
 _NAME: Final = re.compile(r"last|[0-9a-fA-F-]{4,36}")

@@ -14,21 +14,12 @@ from memory_assets.metadata import operation_metadata
 from memory_assets.partitions import namespaces
 from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
-from slowwave.config.settings import Settings
-from slowwave.night.results import Result, one_location
-from slowwave.operations import (
-    Inputs,
-    Operation,
-    Proposal,
-    named,
-    operations,
-    run_audit,
-    run_planner,
-    weekly,
-)
-from slowwave.reports.model import Report
+from slowwave.night.snapshot import Result, one_location
+from slowwave.operations import Inputs, Operation, Proposal, named, operations, run_audit, run_planner, weekly
+from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Vectors
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 
 OPERATIONS_TAG: Final = "slowwave/ops"
 """Run tag that names the operations of a night."""
@@ -90,7 +81,7 @@ def operations_of(context: dg.AssetExecutionContext, settings: Settings) -> froz
 
 def read_declared(store: Store, results: Mapping[str, Result]) -> Inputs:
     """Inputs with the snapshot tables and models among ``results`` only; those of several snapshots are refused."""
-    from slowwave.night.inputs import read_inputs  # brings all of the engine, which definitions do without
+    from slowwave.night.night import read_inputs  # brings all of the engine, which definitions do without
 
     whole = mapped_snapshot(one_location(results))
     given = {name: result.value for name, result in results.items()}

@@ -1,6 +1,6 @@
 """``night/plan``: the sealed plan, with the page on which a person reads and approves it.
 
-Sealing belongs to ``slowwave.night.night``, the page to ``slowwave.reports.plan_page``.
+Sealing belongs to ``slowwave.night.night``, the page to ``slowwave.night.plan_page``.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -14,14 +14,15 @@ from memory_assets.partitions import namespaces
 from memory_assets.snapshot import PLAN
 from resources.redaction import discreet, level_at
 from resources.tables import mapped_snapshot
-from slowwave.night.results import Result, one_location
+from slowwave.night.snapshot import Result, one_location
 from slowwave.operations import AUDITS, PLANNERS, operations
 from slowwave.plans.signatures import ApprovalRule, read_rule
 from slowwave.snapshots.models import models_folder
 from slowwave.store.connect import Store
 
 if TYPE_CHECKING:
-    from slowwave.reports.plan_page import PlanPage
+    from slowwave.night.plan_page import PlanPage
+
 
 _LISTED: Final = 1_000
 """Items that the table holds, questions first: Dagster stores all of them with the event."""
@@ -47,11 +48,9 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
     said would be lost, how much changes, and whether a second night would find more to do. **Approve N items, leave M questions
     open** opens the Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
     """
-    from slowwave.night.inputs import read_inputs
-    from slowwave.night.night import make_plan
-    from slowwave.night.page import page_of
-    from slowwave.night.runs import at_work, resume
-    from slowwave.night.stream import emit_night
+    from slowwave.night.night import make_plan, read_inputs
+    from slowwave.night.plan_page import page_of
+    from slowwave.night.runs import at_work, emit_night, resume
 
     location, run = one_location(results), context.run
     level = level_at(location)
@@ -73,7 +72,7 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
 
 def plan_metadata(page: "PlanPage", run_id: str, rule: ApprovalRule | None = None) -> dict[str, Any]:
     """The verdict with the link inline, what else may be done with it, then items, probes and the whole report."""
-    from slowwave.reports.plan_page import SIDES
+    from slowwave.night.plan_page import SIDES
 
     waits = page.state in ("awaiting_approval", "partly_approved")
     link = approval_link(page.namespace, page.plan_hash, force=bool(page.needs_force))

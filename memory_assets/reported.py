@@ -1,7 +1,7 @@
 """A night that ran outside of Dagster, as events of its instance: materializations, checks and metadata, as the assets give them.
 
-``slowwave.cli.instance`` finds this module where an instance is configured. Nothing is computed again: what a night read and sealed is
-written down as it is, and a step of ``night_job`` would have written the same.
+``slowwave.surfaces.cli.nights`` finds this module where an instance is configured. Nothing is computed again: what a night read and
+sealed is written down as it is, and a step of ``night_job`` would have written the same.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from memory_assets.plan import plan_metadata
 from memory_assets.snapshot import ABOUT, PLAN
 from memory_assets.status import STATUS, status_metadata
 from memory_assets.stores import observed
-from slowwave.night.morning import morning_page
-from slowwave.night.outcome import Night
-from slowwave.night.page import page_of
+from slowwave.night.plan_page import page_of
+from slowwave.night.runs import Night
+from slowwave.night.status import morning_page
 from slowwave.operations import Inputs, Proposal
-from slowwave.reports.redaction import level_of
+from slowwave.plans.run_events import level_of
 from slowwave.store.connect import Store
 
 Reported = dg.AssetMaterialization | dg.AssetCheckEvaluation | dg.AssetObservation

@@ -11,9 +11,9 @@ from memory_assets.partitions import namespaces
 from memory_assets.stores import TABLES, observed
 from resources.redaction import discreet, level_now
 from resources.tables import mapped_snapshot
-from slowwave.night.results import Result
+from slowwave.night.snapshot import Result
 from slowwave.operations import named
-from slowwave.snapshots.schema import SNAPSHOT_TABLES
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES
 from slowwave.store.connect import Store
 from slowwave.store.tables import VECTORS
 
@@ -48,10 +48,10 @@ ABOUT = {
 )
 def snapshot(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.Output[Result]]:
     """Export all tables together: a night reads one instant, and never the live store."""
-    from slowwave.folders.changes import look_at_store
     from slowwave.night.night import OPERATIONS  # brings all of the engine, which definitions do without
     from slowwave.night.runs import at_work, resume
     from slowwave.night.snapshot import take_snapshot
+    from slowwave.sources.following import look_at_store
 
     with discreet(level_now(store, context.partition_key)):
         if PLAN in context.job_def.asset_layer.selected_asset_keys:  # a re-audit is no night and opens no run

@@ -7,7 +7,7 @@ from typing import Any, Final
 import dagster as dg
 
 from memory_assets.snapshot import PLAN
-from slowwave.night.namespace_status import NamespaceStatus, words
+from slowwave.night.status import NamespaceStatus, words
 
 STATUS: Final = dg.AssetKey(["night", "status"])
 

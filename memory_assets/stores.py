@@ -23,7 +23,7 @@ tables = dg.AssetSpec(
 
 def observed(store: Store, namespace: str, rows: int) -> dg.AssetObservation | None:
     """What a snapshot of a namespace with ``rows`` memories was read from; None where that is our own memory."""
-    from slowwave.bindings.connected import connected_store
+    from slowwave.bindings.stores import connected_store
     from slowwave.store.namespaces import namespace_id
 
     with store.connect("reader") as connection:

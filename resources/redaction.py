@@ -1,6 +1,6 @@
 """What a step may leave in the event log: the level of its namespace, and its errors in words that obey it.
 
-Events stay for ever, so this is settled when they are made. What the levels mean belongs to ``slowwave.reports.redaction``.
+Events stay for ever, so this is settled when they are made. What the levels mean belongs to ``slowwave.plans.run_events``.
 """
 
 from collections.abc import Generator
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import dagster as dg
 
 from resources.tables import mapped_snapshot
-from slowwave.reports.redaction import Level, in_words, level_of, levels_in, strictest
+from slowwave.plans.run_events import Level, in_words, level_of, levels_in, strictest
 from slowwave.store.connect import Store
 
 

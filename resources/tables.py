@@ -1,7 +1,7 @@
 """The IO manager of a night: every value lies beside the snapshot that it was computed from.
 
 Snapshot tables are stored by the snapshot itself; here only a pointer is kept, so nothing is stored twice. Formats belong to
-``slowwave.night.results``.
+``slowwave.night.snapshot``.
 """
 
 from collections.abc import Generator
@@ -10,13 +10,12 @@ from typing import Final
 
 import dagster as dg
 
-from slowwave.night.results import Result, latest, load_proposal, load_report, load_table_result, point, save_result
-from slowwave.snapshots.files import database_base, load_snapshot
-from slowwave.snapshots.memory_release import tight_memory
-from slowwave.snapshots.snapshot import Snapshot
-from slowwave.store.collector import few_collections
+from slowwave.night.snapshot import Result, latest, load_proposal, load_report, load_table_result, point, save_result
+from slowwave.snapshots.export import tight_memory
+from slowwave.snapshots.snapshot import Snapshot, database_base, load_snapshot
 from slowwave.store.connect import Store
-from slowwave.texts.screened import each_text_once
+from slowwave.store.tables import few_collections
+from slowwave.text.screening import each_text_once
 
 _LOADERS: Final = {"model": load_table_result, "audit": load_report, "plan": load_proposal}
 

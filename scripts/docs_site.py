@@ -45,7 +45,7 @@ def _within(link: re.Match[str], page: str) -> str:
 def command_line() -> str:
     """Every command with its arguments and options. Raises ``CalledProcessError`` where typer cannot tell them."""
     told = subprocess.run(
-        [sys.executable, "-m", "typer", "slowwave.cli.main", "utils", "docs", "--name", "slowwave"],
+        [sys.executable, "-m", "typer", "slowwave.surfaces.cli.main", "utils", "docs", "--name", "slowwave"],
         cwd=ROOT,
         check=True,
         capture_output=True,
@@ -63,8 +63,8 @@ def python_names() -> str:
 
 def http_calls() -> str:
     """The calls of ``slowwave serve``: what each is asked and what it answers."""
-    from slowwave.serving.calls import CALLS
-    from slowwave.serving.openapi import openapi
+    from slowwave.wiki.serving.calls import CALLS
+    from slowwave.wiki.serving.http_app import openapi
 
     page = openapi(CALLS.values())
     schemas = page["components"]["schemas"]

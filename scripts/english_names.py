@@ -1,4 +1,4 @@
-"""Writes slowwave/texts/english_names.txt.gz: words of the lexicon that SCOWL has with a capital only.
+"""Writes slowwave/text/english_names.txt.gz: words of the lexicon that SCOWL has with a capital only.
 
 ``python scripts/english_names.py american-english-huge british-english-huge`` with the files of Debian's packages wamerican-huge and
 wbritish-huge.

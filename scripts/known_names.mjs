@@ -1,5 +1,5 @@
-// Writes slowwave/texts/known_names.txt from the lexicon of the npm package compromise (MIT):
-//   npm install --no-save compromise && node scripts/known_names.mjs > slowwave/texts/known_names.txt
+// Writes slowwave/text/known_names.txt from the lexicon of the npm package compromise (MIT):
+//   npm install --no-save compromise && node scripts/known_names.mjs > slowwave/text/known_names.txt
 import nlp from 'compromise'
 
 const SECTIONS = {

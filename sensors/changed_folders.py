@@ -20,7 +20,7 @@ def changed_folders(
     context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
 ) -> dg.SensorResult | dg.SkipReason:
     """A state of the folders is tried once: what cannot be synced waits for somebody to mend it."""
-    from slowwave.corpus.folder_state import folder_states
+    from slowwave.wiki.corpus.sync import folder_states
 
     try:
         with store.connect("reader") as connection:

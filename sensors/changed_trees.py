@@ -23,7 +23,7 @@ def changed_trees(
     context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
 ) -> dg.SensorResult | dg.SkipReason:
     """A state of a folder has one night, by the run's key: one that fails waits for another edit, or for the schedule."""
-    from slowwave.folders.states import tree_states
+    from slowwave.sources.following import tree_states
 
     try:
         with store.connect("reader") as connection:

@@ -9,7 +9,7 @@ import dagster as dg
 from memory_assets.applied import APPLIED, applied_metadata
 from memory_assets.approval import APPROVAL
 from resources.store import STORE_PROBLEMS, error_text
-from slowwave.applying.decided import DecisionOnRecord, decisions_since
+from slowwave.plans.waiting import DecisionOnRecord, decisions_since
 from slowwave.store.connect import Store
 
 MOST: Final = 100

@@ -29,7 +29,7 @@ def open_proposals(
     context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
 ) -> dg.SensorResult | dg.SkipReason:
     """What waits is tried three times, and anew when anything of it changes; never beside a run for it."""
-    from slowwave.proposals.waiting import waiting_proposals
+    from slowwave.wiki.proposals import waiting_proposals
 
     try:
         waiting = waiting_proposals(store)

@@ -9,29 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from slowwave.api.dream_outcome import DreamOutcome, dream_now
-    from slowwave.api.dream_results import (
-        DreamDiff,
-        DreamProgress,
-        DreamResult,
-        DreamRun,
-        DreamStatus,
-        ModelUsage,
-        OpSummary,
-        SkipReason,
-    )
-    from slowwave.api.dreams import (
-        dream,
-        dream_cancel,
-        dream_history,
-        dream_pause,
-        dream_resume,
-        dream_status,
-        dream_undo,
-    )
-    from slowwave.api.memory import Memory
-    from slowwave.api.night_plan import AppliedRun, NightPlan, PlannedItem, forget, plan
-    from slowwave.applying.undo import Undoing, UndoResult
     from slowwave.errors import (
         DreamApplyDisabled,
         DreamDisabledError,
@@ -43,8 +20,29 @@ if TYPE_CHECKING:
         SlowwaveError,
         UndoBlocked,
     )
-    from slowwave.plans.scope import DreamScope
+    from slowwave.night.undo import Undoing, UndoResult
+    from slowwave.plans.seal import DreamScope
     from slowwave.search.recall_events import log_recall
+    from slowwave.surfaces.api.dreams import (
+        DreamDiff,
+        DreamProgress,
+        DreamResult,
+        DreamRun,
+        DreamStatus,
+        ModelUsage,
+        OpSummary,
+        SkipReason,
+        dream,
+        dream_cancel,
+        dream_history,
+        dream_pause,
+        dream_resume,
+        dream_status,
+        dream_undo,
+    )
+    from slowwave.surfaces.api.memory import Memory
+    from slowwave.surfaces.api.outcomes import DreamOutcome, dream_now
+    from slowwave.surfaces.api.plan import AppliedRun, NightPlan, PlannedItem, forget, plan
 
 __all__ = [
     "AppliedRun",
@@ -86,18 +84,18 @@ __all__ = [
 ]
 
 _ELSEWHERE: Final = {
-    "DreamScope": "slowwave.plans.scope",
-    "Memory": "slowwave.api.memory",
+    "DreamScope": "slowwave.plans.seal",
+    "Memory": "slowwave.surfaces.api.memory",
     "log_recall": "slowwave.search.recall_events",
-    **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.applying.undo"),
-    **dict.fromkeys(("AppliedRun", "NightPlan", "PlannedItem", "forget", "plan"), "slowwave.api.night_plan"),
-    **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.api.dream_outcome"),
+    **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.night.undo"),
+    **dict.fromkeys(("AppliedRun", "NightPlan", "PlannedItem", "forget", "plan"), "slowwave.surfaces.api.plan"),
+    **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.surfaces.api.outcomes"),
     **dict.fromkeys(
         (
             *("DreamDiff", "DreamProgress", "DreamResult", "DreamRun", "DreamStatus"),
             *("ModelUsage", "OpSummary", "SkipReason"),
         ),
-        "slowwave.api.dream_results",
+        "slowwave.surfaces.api.dreams",
     ),
     **dict.fromkeys(
         (
@@ -121,7 +119,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'slowwave' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_ELSEWHERE.get(name, "slowwave.api.dreams")), name)
+    value = getattr(import_module(_ELSEWHERE.get(name, "slowwave.surfaces.api.dreams")), name)
     globals()[name] = value
     return value
 

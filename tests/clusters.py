@@ -24,9 +24,9 @@ import pytest
 from psycopg import sql
 
 from slowwave.store import server
-from slowwave.store.bootstrap import copy_database
-from slowwave.store.connect import LOGINS, passwords
 from slowwave.store.doctor import OLDEST_PGVECTOR
+from slowwave.store.logins import LOGINS, passwords
+from slowwave.store.server import copy_database
 
 
 def _folders() -> Iterator[Path]:

@@ -12,15 +12,15 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
-from slowwave.config.embedding_models import STATIC_MODEL
-from slowwave.demo import load_demo
-from slowwave.language.embedder import OfflineEmbedder
+from slowwave.models.embedder import OfflineEmbedder
+from slowwave.models.embedding_models import STATIC_MODEL
 from slowwave.store import server
-from slowwave.store.bootstrap import create_database
-from slowwave.store.collector import SELDOM
 from slowwave.store.connect import Store
-from slowwave.store.idle import close_idle
+from slowwave.store.logins import close_idle
 from slowwave.store.migrate import migrate
+from slowwave.store.server import create_database
+from slowwave.store.tables import SELDOM
+from slowwave.surfaces.demo import load_demo
 from tests.clusters import cloned, fast_folder, majors, make_quick
 from tests.lending import Lender, connect_and_keep, connect_as_in_production
 from tests.programs import installed
@@ -77,7 +77,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def every_rule_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every pattern decide without a question, as if all of them were measured well enough."""
     for module in (
-        "slowwave.conflicts.policies",
+        "slowwave.operations.conflicts.decide",
         "slowwave.operations.planners.mark_ended_statements",
         "slowwave.plans.items",
     ):

@@ -15,8 +15,9 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
-from slowwave.store import idle, server
-from slowwave.store.connect import Role, Store
+from slowwave.store import logins, server
+from slowwave.store.connect import Store
+from slowwave.store.logins import Role
 from tests.clusters import copied, dropped
 
 MOST: Final = 100
@@ -118,7 +119,7 @@ class Lender:
     def _emptied(self, one: _Spare) -> bool:
         """Bring a database to where it was; False where it can't be, or nobody knows."""
         try:
-            waiting = [w.connection.info.backend_pid for w in idle._idle.waiting if not w.connection.closed]
+            waiting = [w.connection.info.backend_pid for w in logins._idle.waiting if not w.connection.closed]
             one.admin.execute(
                 "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL (%s)",
@@ -146,17 +147,17 @@ connect_as_in_production: Final = Store.connect
 
 
 @contextmanager
-def connect_and_keep(store: Store, role: Role) -> Generator[idle.Connection]:
+def connect_and_keep(store: Store, role: Role) -> Generator[logins.Connection]:
     """``Store.connect``, but the owner's connections wait as well: tests look at a store as its owner, who works little elsewhere."""
     if role != "owner":
         with connect_as_in_production(store, role) as connection:
             yield connection
         return
     key = (store.owner, "")
-    connection = idle.take(key) or store._opened(role)
+    connection = logins.take(key) or store._opened(role)
     try:
         yield connection
     except BaseException:
         connection.close()
         raise
-    idle.give_back(key, connection)
+    logins.give_back(key, connection)

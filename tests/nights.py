@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.set_columns import set_columns
+from slowwave.changes.merges import Merge, merge_rows
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import set_columns
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import write_plan
 from slowwave.plans.questions import questions
 from slowwave.plans.seal import Header, Plan, seal
-from slowwave.runs.planning import open_plan_run
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.claims import open_plan_run
 from slowwave.store.connect import Store
 from tests.worlds import World, load_world, make_world
 

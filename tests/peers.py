@@ -23,12 +23,12 @@ from slowwave.bindings.binding import (
     RetiredWhen,
     Retirement,
     Stamp,
+    row_id_sql,
 )
 from slowwave.bindings.files import built_in, built_in_text, read_binding
-from slowwave.bindings.row_ids import row_id_sql
-from slowwave.mutations.bound_relations import bound_catalogue, row_types
-from slowwave.mutations.catalogue import Catalogue
-from slowwave.store.connect import Connection, Store
+from slowwave.changes.relations import Catalogue, bound_catalogue, row_types
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 from tests.bindings import hindsight, khora, letta
 
 ANNA, BEN = "anna", "ben"

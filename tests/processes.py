@@ -7,7 +7,7 @@ from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["slowwave.api.memory", "tests.claims"])
+_SERVER.set_forkserver_preload(["slowwave.surfaces.api.memory", "tests.wiki.claims"])
 
 
 def started(target: Callable[..., object], *given: object) -> BaseProcess:

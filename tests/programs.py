@@ -1,7 +1,7 @@
 """``slowwave`` as a program of the PATH whose processes are forked off one that has its modules loaded: to load them takes a second of CPU,
 for each of thirty calls. Arguments, environment, folder, standard streams, signals and the exit code are those of a program.
 
-That a fresh interpreter loads what it needs is seen by ``tests/cli/test_lazy.py``.
+That a fresh interpreter loads what it needs is seen by ``tests/surfaces/cli/test_lazy.py``.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ os._exit(int(answers.readline() or 255))
 """
 _LOADED: Final = (
     "rich.console",
-    "slowwave.applying.undo",
+    "slowwave.night.undo",
     "slowwave.night.night",
-    "slowwave.reviewing.app",
-    "slowwave.serving.http_app",
-    "slowwave.serving.mcp_server",
+    "slowwave.surfaces.review_page.app",
+    "slowwave.wiki.serving.http_app",
+    "slowwave.wiki.serving.mcp_server",
     "typer",
     "uvicorn",
 )
-"""No module of ``slowwave.cli``: they look at the environment as they are loaded."""
+"""No module of ``slowwave.surfaces.cli``: they look at the environment as they are loaded."""
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def _be(arguments: list[str], folder: str, environment: dict[str, str]) -> None:
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = arguments
-    from slowwave.cli.main import main
+    from slowwave.surfaces.cli.main import main
 
     main()
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from slowwave.corpus.session_page import session_page
-from slowwave.operations.planners.digest_pages import body_hash
-from slowwave.operations.planners.session_statements import SessionPage
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.wiki.claims.session_statements import SessionPage
+from slowwave.wiki.corpus.sessions import session_page
+from slowwave.wiki.operations.digest_text import body_hash
 from tests.snapshots import make_snapshot, uid
 from tests.working_week import WeekSession
 

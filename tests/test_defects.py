@@ -13,22 +13,21 @@ from typing import Any
 import pytest
 
 import slowwave
-from slowwave.applying.executor import ApplyResult, apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.config.settings import Settings
-from slowwave.imports.entities import import_entities
-from slowwave.language.chat import EndpointChat
-from slowwave.language.embedder import embedder_for
-from slowwave.language.writer import writer_for
-from slowwave.matching.judge import PairQuestion, judge
-from slowwave.mutations.filter_references import filter_references
+from slowwave.changes.rows import filter_references
+from slowwave.matching.review import PairQuestion, judge
+from slowwave.models.endpoint import EndpointChat
+from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
 from slowwave.night.retention import retain
+from slowwave.night.runs import Night
+from slowwave.night.undo import undo_run
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
+from slowwave.sources.tables import import_entities
+from slowwave.store.configured_models import embedder_for, writer_for
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
+from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
 from tests.memories import ago, ask, remember, unit
 from tests.nights import write_a_plan
@@ -436,7 +435,7 @@ def test_defect_c12_names_that_share_no_beginning_are_never_compared(
 def test_defect_c13_errors_are_masked_and_switches_come_too_late(store: Store) -> None:
     """The kill switch and a read-only namespace refuse before anything is planned; an error says what it was."""
     remember(store, "c13", entities=[*twins(), *others()])
-    from slowwave.applying.switches import set_read_only, switch_apply
+    from slowwave.plans.approval import set_read_only, switch_apply
 
     switch_apply(store, on=False, by="mara", note="maintenance")
     with pytest.raises(slowwave.DreamApplyDisabled, match="maintenance"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from slowwave.cli.main import app
+from slowwave.surfaces.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -18,10 +18,11 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from slowwave.reviewing.entrance import entrance_of
-from slowwave.store.connect import ROLES, Store
+from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
+from slowwave.store.logins import ROLES
 from slowwave.store.migrate import migrate
+from slowwave.surfaces.review_page.guard import entrance_of
 from tests.clusters import external, majors
 
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 
 pytestmark = pytest.mark.slow
 

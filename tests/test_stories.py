@@ -17,28 +17,28 @@ from typing import Any
 import psycopg
 import pytest
 
-from slowwave.applying.events import verify_chain
-from slowwave.applying.executor import ApplyResult, apply_approval
-from slowwave.applying.undo import undo_run
+from slowwave.changes.apply import apply_items
+from slowwave.changes.merges import Merge, merge_rows
+from slowwave.changes.rows import NewVersion, new_versions
+from slowwave.changes.simulate import simulate
 from slowwave.errors import DreamLockUnavailable, Refused
-from slowwave.mutations.apply import apply_items
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.new_version import NewVersion, new_versions
-from slowwave.mutations.simulate import simulate
+from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
+from slowwave.night.undo import undo_run
 from slowwave.operations.planners.absolutize_dates import absolutize_dates
 from slowwave.operations.planners.decay_transition import decay_transition
 from slowwave.operations.planners.dedupe_memories import dedupe_memories
+from slowwave.plans.event_chain import verify_chain
 from slowwave.plans.gate import Approval, approve, reject
 from slowwave.plans.items import Item
-from slowwave.probes.isolation import isolation_probe
+from slowwave.plans.probes.isolation import isolation_probe
 from slowwave.search.rows import searched_rows
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store import server
 from slowwave.store.as_of import memories_as_of
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from tests.clusters import cloned
 from tests.endpoints import Server, completion
 from tests.memories import MODEL, ago, ask, remember
@@ -48,7 +48,7 @@ from tests.toy import CLUSTER, FULL, key, memories, toy
 from tests.worlds import World, assert_same
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
-"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+"""Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""
 
 REFLECTION = (
     *("redact_or_quarantine", "accept_external_edits", "resolve_conflicts", "dedupe_memories", "consolidate_clusters"),

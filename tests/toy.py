@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slowwave.config.settings import Settings
-from slowwave.language.embedder import embedder_for
+from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.memories import ago, recalls_of_nothing, remember
 
 CLUSTER = (

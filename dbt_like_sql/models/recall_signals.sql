@@ -4,7 +4,7 @@
 -- read asks nothing; ``consolidation`` distinct days (UTC) / 5; ``recency`` halves over one window; ``selected_rate`` share
 -- of recalls that the agent used. ``score`` weighs them 0.24, 0.30, 0.15, 0.10, 0.15, 0.06. A row counts once an event; a row
 -- that was selected counts as recalled. Memories have a half-life a kind: what promotes them is the same score with their own
--- recency (``slowwave.scoring.signals``).
+-- recency (``slowwave.operations.scoring``).
 -- check: unique row_id
 -- check: not_null row_id, recalls, score
 with events as (

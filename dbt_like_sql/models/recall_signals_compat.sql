@@ -1,5 +1,5 @@
 -- How each recalled row was used in all of its history, counted as nexo counts it: a row once a hit, questions verbatim,
--- days in UTC, ``relevance`` the mean of 1 / rank whatever score was logged. ``slowwave.scoring.signals`` reads it when the setting
+-- days in UTC, ``relevance`` the mean of 1 / rank whatever score was logged. ``slowwave.operations.scoring`` reads it when the setting
 -- ``signals_compat`` is on. What was selected without being a hit does not count; ``selections`` are for the reader.
 -- check: unique row_id
 -- check: not_null row_id, recalls, relevance

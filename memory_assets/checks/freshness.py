@@ -1,4 +1,4 @@
-"""Freshness alarms as checks; the questions are those of ``slowwave.night.freshness`` and ``slowwave.night.index_freshness``."""
+"""Freshness alarms as checks; the questions are those of ``slowwave.night.retention`` and ``slowwave.wiki.corpus.sync``."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -7,9 +7,10 @@ import dagster as dg
 from memory_assets.applied import applied
 from memory_assets.checks.scope import namespaces_of
 from memory_assets.folders import FOLDERS
-from slowwave.night.freshness import Freshness, audited, decided, effective
-from slowwave.night.index_freshness import chunks_have_vectors, folders_are_synced
-from slowwave.store.connect import Connection, Store
+from slowwave.night.retention import Freshness, audited, decided, effective
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.wiki.corpus.sync import chunks_have_vectors, folders_are_synced
 
 ALARMS: dict[str, Callable[[Connection, Sequence[str]], Freshness]] = {
     "namespaces_are_audited": audited,

@@ -1,4 +1,4 @@
-"""The invariants of ``slowwave.applying.invariants`` as checks of ``night/applied``."""
+"""The invariants of ``slowwave.plans.approval`` as checks of ``night/applied``."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,8 +6,9 @@ import dagster as dg
 
 from memory_assets.applied import applied
 from memory_assets.checks.scope import namespaces_of
-from slowwave.applying.invariants import InvariantResult, changed_as_planned, event_chain, retired_endpoints
-from slowwave.store.connect import Connection, Store
+from slowwave.plans.approval import InvariantResult, changed_as_planned, event_chain, retired_endpoints
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 
 INVARIANTS: dict[str, Callable[[Connection, str], InvariantResult]] = {
     "no_live_relationship_touches_a_retired_entity": retired_endpoints,

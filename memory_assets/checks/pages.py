@@ -5,7 +5,7 @@ from typing import Final
 
 import dagster as dg
 
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 
 CHECKS: Final = {
     "links_lead_somewhere": (

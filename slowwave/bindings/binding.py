@@ -1,37 +1,50 @@
-"""What a binding declares. This page is the contract between whoever reads a store and whoever writes to it.
-
-A snapshot speaks of *logical* tables and columns: those of ``slowwave.store.tables`` (``memories``, ``entities`` …), and two more columns,
-``content`` and ``vector``, for a text and its vector that lie in the row itself. A ``Binding`` says where they lie *physically*. Nothing
-in it is SQL: identifiers, paths and values are data, quoted when they are rendered, so that a binding of unknown origin can name wrong
-things and cannot run any.
-
-- A ``BoundTable`` is one physical table: its key, the namespace that a row belongs to, its columns, and what writing to it takes.
-  Logical tables are those named in the catalogue; a table with a ``parent`` has a name of the binding's own (``vectors``) and holds
-  what belongs to rows of another: it is written and deleted with them.
-- ``memories`` with a ``content`` is read as ``memories`` and ``memory_versions``; whatever has a ``vector``, its own or a child's, is read
-  as its vectors table as well. A version's id is made of the memory's id and the text, so a version that still stands is a text that still
-  stands: a guard on ``current_version_id`` is a guard on ``content``.
-- A row's id is the native key where that is one uuid, else made of store, table and key (``slowwave.bindings.row_ids``).
-- A column that is bound is read and written where it lies. One with a constant is read only. Every other column of the catalogue lies in
-  ``night.overlay``, a row of JSON for each row of theirs that needs one, and has the catalogue's default where there is none: nothing of
-  ours is written into rows of others.
-- Writing a column takes its ``derived`` columns and the table's ``stamps`` along, in the same statement. ``volatile`` columns are moved by
-  those who only read: they are no guards, and no digest or sign of change holds them.
-- A row is retired as ``retire`` says: deleted, with what ``cascades`` (children by name) and what it ``takes`` along, moved into an archive
-  of its store, or changed in some columns; who loses a conflict is changed in those of ``lose`` as well. What no way is declared for is not
-  retired.
-- What cascades is sealed row by row. What is taken along belongs to several rows, as links do, and its store makes more of it at any hour:
-  whatever is there when the row goes is journalled and goes with it, and comes back by undo.
-
-``memory`` is the first binding (``slowwave.bindings.memory``): each of its tables is bound column by column, nothing is derived, and no
-overlay is needed. Reading bindings from files belongs to ``slowwave.bindings.files``, rendering to ``slowwave.bindings.rendering``.
-"""
+"""Bindings: the declared tables of a store, their columns, and ids for rows that have none of ours."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from functools import cache
+from typing import Any, Final, Literal
+
+from psycopg import sql
+from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, Uuid
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import TypeEngine
+
+from slowwave.errors import StoreError
+from slowwave.store.tables import EXPORTED, VECTORS, Vector, metadata
+
+# What a binding declares. This page is the contract between whoever reads a store and whoever writes to it.
+#
+# A snapshot speaks of *logical* tables and columns: those of ``slowwave.store.tables`` (``memories``, ``entities`` …), and two more
+# columns, ``content`` and ``vector``, for a text and its vector that lie in the row itself. A ``Binding`` says where they lie *physically*.
+# Nothing in it is SQL: identifiers, paths and values are data, quoted when they are rendered, so that a binding of unknown origin can name
+# wrong things and cannot run any.
+#
+# - A ``BoundTable`` is one physical table: its key, the namespace that a row belongs to, its columns, and what writing to it takes.
+#   Logical tables are those named in the catalogue; a table with a ``parent`` has a name of the binding's own (``vectors``) and holds
+#   what belongs to rows of another: it is written and deleted with them.
+# - ``memories`` with a ``content`` is read as ``memories`` and ``memory_versions``; whatever has a ``vector``, its own or a child's, is
+# read as its vectors table as well. A version's id is made of the memory's id and the text, so a version that still stands is a text that
+# still stands: a guard on ``current_version_id`` is a guard on ``content``.
+# - A row's id is the native key where that is one uuid, else made of store, table and key (``slowwave.bindings.binding``).
+# - A column that is bound is read and written where it lies. One with a constant is read only. Every other column of the catalogue lies in
+#   ``night.overlay``, a row of JSON for each row of theirs that needs one, and has the catalogue's default where there is none: nothing of
+#   ours is written into rows of others.
+# - Writing a column takes its ``derived`` columns and the table's ``stamps`` along, in the same statement. ``volatile`` columns are moved
+# by those who only read: they are no guards, and no digest or sign of change holds them.
+# - A row is retired as ``retire`` says: deleted, with what ``cascades`` (children by name) and what it ``takes`` along, moved into an
+# archive of its store, or changed in some columns; who loses a conflict is changed in those of ``lose`` as well. What no way is declared
+# for is not retired.
+# - What cascades is sealed row by row. What is taken along belongs to several rows, as links do, and its store makes more of it at any
+# hour: whatever is there when the row goes is journalled and goes with it, and comes back by undo.
+#
+# ``memory`` is the first binding (``slowwave.bindings.binding``): each of its tables is bound column by column, nothing is derived, and no
+# overlay is needed. Reading bindings from files belongs to ``slowwave.bindings.files``, rendering to ``slowwave.bindings.rendering``.
 
 Constant = str | int | float | bool | None
 """What a column of a bound row may be set to or read as, whatever the row."""
@@ -230,7 +243,7 @@ class Notify:
 
 @dataclass(frozen=True, slots=True)
 class KnownSchema:
-    """Tables as a version of the store makes them: bound table → lines as ``slowwave.bindings.fingerprint`` writes them, sorted."""
+    """Tables as a version of the store makes them: bound table → lines as ``slowwave.bindings.stores`` writes them, sorted."""
 
     version: str
     tables: Mapping[str, tuple[str, ...]]
@@ -273,3 +286,98 @@ class Binding:
             if column := bound.columns.get("vector"):
                 return bound, column
         return None
+
+
+# Ids of rows that have none of ours: the native key where it is one uuid, else a uuid that is made of store, table and key.
+#
+# The rule stands here twice, in Python and in SQL, and a test holds them together. A native key is a tuple of texts, as PostgreSQL casts
+# the columns of the key to text, in the key's order.
+
+
+def row_id_of(binding: Binding, table: BoundTable, native: tuple[str, ...]) -> str:
+    """The id of the row with a native key, in the 36 characters that snapshots hold."""
+    if table.native_id:
+        return str(uuid.UUID(native[0]))
+    return str(
+        uuid.UUID(hashlib.md5(f"{_salt(binding, table)}{key_text(native)}".encode(), usedforsecurity=False).hexdigest())
+    )
+
+
+def key_text(native: tuple[str, ...]) -> str:
+    """A native key as one text, the ``external_id`` of its row in a snapshot: the key where it has one column, else JSON of all."""
+    return native[0] if len(native) == 1 else json.dumps(native, ensure_ascii=False, separators=(",", ":"))
+
+
+def native_key(table: BoundTable, external_id: str) -> tuple[str, ...]:
+    """The native key that ``key_text`` wrote. Raises ``StoreError`` for a text that is none of this table's."""
+    if len(table.key) == 1:
+        return (external_id,)
+    try:
+        found = json.loads(external_id)
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or len(found) != len(table.key) or not all(isinstance(part, str) for part in found):
+        raise StoreError(
+            f"A row of {table.schema}.{table.table} has a reference that is no key of it, so it cannot be found again. "
+            "Run the night again, with the binding as it is now."
+        )
+    return tuple(found)
+
+
+def key_text_sql(table: BoundTable, alias: str) -> sql.Composable:
+    """``key_text`` in SQL, over the table's physical columns."""
+    parts = [sql.SQL("{}::text").format(sql.Identifier(alias, key.column)) for key in table.key]
+    return parts[0] if len(parts) == 1 else sql.SQL("array_to_json(ARRAY[{}])::text").format(sql.SQL(", ").join(parts))
+
+
+def row_id_sql(binding: Binding, table: BoundTable, alias: str) -> sql.Composable:
+    """``row_id_of`` in SQL, over the table's physical columns."""
+    if table.native_id:
+        return sql.Identifier(alias, table.key[0].column)
+    return sql.SQL("md5({} || {})::uuid").format(sql.Literal(_salt(binding, table)), key_text_sql(table, alias))
+
+
+def _salt(binding: Binding, table: BoundTable) -> str:
+    return f"{binding.store}:{table.schema}.{table.table}:"
+
+
+# The first binding: our own schema ``memory``, each table bound column by column, from the one catalogue.
+
+_TYPES: Final[tuple[tuple[type[TypeEngine[Any]], str], ...]] = (
+    (Uuid, "uuid"),
+    (JSONB, "jsonb"),
+    (DateTime, "timestamptz"),
+    (Boolean, "boolean"),
+    (Double, "double precision"),
+    (Integer, "bigint"),  # BigInteger is an Integer; comparing as bigint is the same
+    (Vector, "vector"),
+)
+
+
+@cache
+def memory_binding() -> Binding:
+    """``memory`` as a store among others. Rows keep their own ids, and are retired by the instant in ``invalidated_at``."""
+    names = (*(table.name for table in EXPORTED), *VECTORS)
+    return Binding("memory", "Slowwave's own memory", {name: _bound(name) for name in names}, overlay=False)
+
+
+def _bound(name: str) -> BoundTable:
+    table = metadata.tables[f"memory.{name}"]
+    return BoundTable(
+        name=name,
+        schema="memory",
+        table=name,
+        key=tuple(KeyColumn(column.name, type_of(column)) for column in table.primary_key),
+        namespace=BoundColumn("namespace_id", type="uuid"),
+        columns={column.name: BoundColumn(column.name, type=type_of(column)) for column in table.c},
+        retire=Retirement(why_not="The mutation that retires a row of memory names the cells itself."),
+    )
+
+
+def type_of(column: Column[Any]) -> str:
+    """PostgreSQL's name of a column's type, to which its literals are cast; integers of every size are ``bigint``."""
+    kind = column.type
+    if isinstance(kind, ARRAY):
+        item: object = kind.item_type
+        return "uuid[]" if isinstance(item, Uuid) else "double precision[]" if isinstance(item, Double) else "text[]"
+    return next((name for known, name in _TYPES if isinstance(kind, known)), "text")

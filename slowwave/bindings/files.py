@@ -1,7 +1,4 @@
-"""Bindings as files: those of this package by name, those of users by path, each one TOML file with parameters.
-
-``{name}`` in a text stands for the parameter of that name. What is wrong with a file is refused with its line.
-"""
+"""Bindings as TOML files: those of this package by name, those of users by path, each fault with its line."""
 
 from __future__ import annotations
 
@@ -10,9 +7,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Annotated, Any, Final, Literal, NoReturn
 
-from pydantic import ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from slowwave.bindings.binding import (
     COLUMN_TYPES,
@@ -20,20 +17,207 @@ from slowwave.bindings.binding import (
     BoundColumn,
     BoundTable,
     Constant,
+    Derivation,
     Derived,
     Gathered,
     KeyColumn,
     KnownSchema,
     Notify,
     Parent,
+    RetireBy,
+    RetiredTest,
     RetiredWhen,
     Retirement,
     Stamp,
+    StampForm,
 )
-from slowwave.bindings.file_form import BindingForm, ColumnForm, NotifyForm, ParentForm, PutsForm, TableForm
-from slowwave.bindings.file_lines import line_of
 from slowwave.errors import BindingError
 from slowwave.store.tables import EXPORTED
+
+# A binding as its file writes it. Making a ``Binding`` of it, and checking what no type says, belongs to ``slowwave.bindings.files``.
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _place(at: Any) -> Any:
+    """The parts of a place that are not empty: a parameter may be."""
+    parts: Any = [at] if isinstance(at, str) else at
+    return [part for part in parts if part != ""] if isinstance(parts, list) else parts
+
+
+class ColumnForm(_Form):
+    """``"column"``, ``["column", "key", …]`` for what lies in JSON, or ``{ at = …, type = …, json = … }``."""
+
+    at: Annotated[list[str], Field(min_length=1), BeforeValidator(_place)]
+    type: str = "text"
+    json_type: Literal["json", "jsonb"] = Field("jsonb", alias="json")
+
+
+def _whole(value: Any) -> Any:
+    return {"at": value} if isinstance(value, (str, list)) else value
+
+
+def _or_nothing(value: Any) -> Any:
+    """The same, and none where all parts of the place are empty."""
+    whole: Any = _whole(value)
+    at: Any = whole.get("at") if isinstance(whole, dict) else None
+    return None if at and not _place(at) else whole
+
+
+At = Annotated[ColumnForm, BeforeValidator(_whole)]
+
+
+class RetiredForm(ColumnForm):
+    """A column, and when it says that its row is retired."""
+
+    test: RetiredTest
+    after_search: bool = False
+
+
+class DerivedForm(_Form):
+    """A column that follows another, in the same table or in a child."""
+
+    column: str
+    by: Derivation
+    of: str = "content"
+    table: str = ""
+
+
+class NotedForm(_Form):
+    """A column that notes when its row was written."""
+
+    column: str
+    form: StampForm
+
+
+class PutsForm(_Form):
+    """Columns that are set, and those that are emptied."""
+
+    to: dict[str, Constant] = Field(default_factory=dict, alias="set")
+    unset: list[str] = []
+
+
+class RetireForm(PutsForm):
+    """How a row is retired."""
+
+    by: RetireBy
+    why_not: str = ""
+    archive: str = Field("", alias="to")
+    now: list[str] = []
+
+
+class GatheredForm(_Form):
+    """A column of an archive that holds a key column of rows that went along."""
+
+    column: str
+    table: str
+    key: str
+
+
+class ParentForm(_Form):
+    """The table whose rows a row belongs to, and own column → the parent's, in one way or in several."""
+
+    table: str
+    columns: dict[str, str] = Field(min_length=1)
+    also: list[dict[str, str]] = []
+
+
+class TableForm(_Form):
+    """One physical table."""
+
+    db_schema: str = Field("public", alias="schema")
+    table: str
+    key: dict[str, str] = Field(min_length=1)
+    columns: dict[str, At]
+    namespace: Annotated[ColumnForm | None, BeforeValidator(_or_nothing)] = None
+    constants: dict[str, Constant] = {}
+    apart: list[At] = []
+    only: dict[str, str | list[str]] = {}
+    retired: RetiredForm | None = None
+    derived: list[DerivedForm] = []
+    stamps: list[NotedForm] = []
+    volatile: list[str] = []
+    retire: RetireForm | None = None
+    lose: PutsForm | None = None
+    defaults: dict[str, Constant] = {}
+    read_only: bool = False
+    cascades: list[str] = []
+    takes: list[str] = []
+    gathers: list[GatheredForm] = []
+    parent: ParentForm | None = None
+
+
+class KnownForm(_Form):
+    """A version of the store, and bound table → lines of its structure."""
+
+    version: str
+    tables: dict[str, list[str]]
+
+
+class NotifyForm(_Form):
+    """Who is told of what was written."""
+
+    channel: Annotated[str, Field(pattern=r"^([a-z_][a-z0-9_]{0,62})?$")] = ""
+    hook: bool = False
+
+
+class BindingForm(_Form):
+    """The file."""
+
+    store: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
+    title: str = ""
+    read_only: str = ""
+    warnings: list[str] = []
+    parameters: dict[str, str] = {}
+    tables: dict[str, TableForm] = Field(min_length=1)
+    off: dict[str, str] = {}
+    known: list[KnownForm] = []
+    notify: NotifyForm | None = None
+
+
+# Where in a TOML file something stands, so that what is wrong with it can be found. Reading it belongs to ``tomllib``.
+
+_HEADER: Final = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY: Final = re.compile(
+    r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*="""
+)
+_PART: Final = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int:
+    """The line (from 1) of what lies under a path of keys, or of the innermost of them that has a line of its own; 1 where none has.
+
+    Numbers in the path, places in lists, are passed over but for lists of tables (``[[known]]``), whose headers are counted.
+    """
+    wanted = tuple(part for part in path if isinstance(part, str))
+    places = [part for part in path if isinstance(part, int)]
+    best, depth, counted = 1, 0, 0
+    header: tuple[str, ...] = ()
+    inside = True
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := _HEADER.match(line):
+            header = _parts(found[1])
+            if line.lstrip().startswith("[[") and places and wanted[: len(header)] == header:
+                inside, counted = counted == places[0], counted + 1
+            reached = header
+        elif found := _KEY.match(line):
+            reached = (*header, *_parts(found[1]))
+        else:
+            continue
+        if inside and len(reached) > depth and wanted[: len(reached)] == reached:
+            best, depth = number, len(reached)
+    return best
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in _PART.findall(dotted))
+
+
+# Bindings as files: those of this package by name, those of users by path, each one TOML file with parameters.
+#
+# ``{name}`` in a text stands for the parameter of that name. What is wrong with a file is refused with its line.
 
 _FOLDER: Final = Path(__file__).with_name("stores")
 _PARAMETER: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")

@@ -13,10 +13,16 @@ from typing import Any, Final
 from psycopg import sql
 from sqlalchemy import Column, Table
 
-from slowwave.bindings.binding import Binding, BoundColumn, BoundTable
-from slowwave.bindings.memory import memory_binding, type_of
-from slowwave.bindings.row_ids import key_text_sql, row_id_sql
-from slowwave.store.readable_rows import MOST_MEMBERS, checked_columns, condition, readable
+from slowwave.bindings.binding import (
+    Binding,
+    BoundColumn,
+    BoundTable,
+    key_text_sql,
+    memory_binding,
+    row_id_sql,
+    type_of,
+)
+from slowwave.store.doctor import MOST_MEMBERS, checked_columns, condition, readable
 from slowwave.store.tables import DERIVED_COLUMNS, VECTORS
 
 UNREADABLE: Final = "unreadable"
@@ -63,7 +69,7 @@ def select_rows(binding: Binding, table: Table, scope: Scope | Scopes, *, checke
     """Rows of a logical table, with every column of the catalogue but ``namespace_id`` and those that triggers keep.
 
     Those of several namespaces have ``namespace_id`` as their first column. With ``checked`` they have ``UNREADABLE`` as their last one,
-    and the nearest readable value in place of what no night can read (``slowwave.store.readable_rows``).
+    and the nearest readable value in place of what no night can read (``slowwave.store.doctor``).
 
     What the binding does not hold lies in ``memory``, where pages and corpora of a connected store's namespaces are as well.
     """
@@ -177,7 +183,7 @@ _CHECKED_TYPES: Final = {
     **dict.fromkeys(("json", "jsonb"), "json"),
     **dict.fromkeys(("uuid[]", "text[]", "double precision[]"), "list"),
 }
-"""Type of a bound column → kind of its values (``slowwave.store.readable_rows``)."""
+"""Type of a bound column → kind of its values (``slowwave.store.doctor``)."""
 
 
 def _unreadable_bound(bound: BoundTable) -> sql.Composable:

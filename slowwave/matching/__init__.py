@@ -5,6 +5,8 @@
 take the options of matching from here and need none of the libraries that matching computes with.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -13,8 +15,7 @@ if TYPE_CHECKING:
     from slowwave.matching.entities import match_entities
     from slowwave.matching.match import Matches, Pair
     from slowwave.matching.memories import MemoryMatches, MemoryPair, cluster_memories, match_memories
-    from slowwave.matching.questions import Question
-    from slowwave.matching.review import ReviewPair
+    from slowwave.matching.review import Question, ReviewPair
 
 __all__ = [
     "Answers",
@@ -35,7 +36,7 @@ _HOMES = {
     "MemoryMatches": "slowwave.matching.memories",
     "MemoryPair": "slowwave.matching.memories",
     "Pair": "slowwave.matching.match",
-    "Question": "slowwave.matching.questions",
+    "Question": "slowwave.matching.review",
     "ReviewPair": "slowwave.matching.review",
     "cluster_memories": "slowwave.matching.memories",
     "match_entities": "slowwave.matching.entities",

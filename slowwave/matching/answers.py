@@ -1,20 +1,25 @@
-"""What people answered when asked whether two rows are the same thing.
-
-Answers are a set: their order means nothing. Those that cannot all be true (a = b, b = c, a ≠ c) are refused with the pairs
-named, as nobody but the one who answered knows which of them is wrong. What is learnt from them belongs to ``slowwave.matching.learning``.
-"""
+"""Answers of people about pairs: what they decide, and how scores are calibrated by them."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.errors import Refused
+from slowwave.matching.compare import Comparer, ComparisonLevels, Traits
+from slowwave.matching.population import Population
+from slowwave.matching.vectors import one_thread
+from slowwave.matching.words import Differences, WordInformation
+
+# What people answered when asked whether two rows are the same thing.
+#
+# Answers are a set: their order means nothing. Those that cannot all be true (a = b, b = c, a ≠ c) are refused with the pairs
+# named, as nobody but the one who answered knows which of them is wrong. What is learnt from them belongs to ``slowwave.matching.match``.
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -134,3 +139,183 @@ class AnsweredRows:
         keys, wanted = self.i * self.n + self.j, np.minimum(i, j) * self.n + np.maximum(i, j)
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[at] == wanted, at, -1)
+
+
+# How far the score of a pair is to be believed, learnt from answers: Bayesian logistic regression upon the log-odds of the weights.
+#
+# The weights are learnt without labels, so they may be wrong in ways that no amount of unlabelled pairs shows: columns that depend on
+# each other, a gate that is too strict for the names at hand. From answered pairs a correction of the log-odds is learnt that is linear
+# in what the pairs state (``slowwave.matching.compare``). Its coefficients start at nothing with a Gaussian prior, so that a handful
+# of answers moves little. The posterior is Laplace's approximation, and a probability is the mean over it (MacKay 1992, "The evidence
+# framework applied to classification networks"): doubt about the coefficients pulls towards one half. Of pairs that merge by their
+# score alone only a part of that doubt counts (``_FIRM``), since thousands of unlabelled pairs stand behind the score; pairs that a gate
+# keeps back have all of it, so they merge only where answers have been given about their like.
+#
+# It is semi-supervised: the pairs that the score is sure of, and no gate keeps back, take part with the probability that the score
+# gives them, all together as ``_TRUST`` answers. Without them a few answers about doubtful pairs would bend what nobody doubted.
+#
+# Which pairs are asked about may depend on their traits in any way: the regression is on the answer given the traits, which a choice by
+# the traits leaves as it is. So answers chosen where doubt is greatest need no weights, and the share of yes among them is never
+# taken for the share of matches.
+
+Reals = NDArray[np.float64]
+
+CLIP: Final = 8.0
+"""Log-odds beyond which a score that is corrected is not believed: one in three thousand."""
+
+_FIRM: Final = 0.2  # share of the doubt that counts where no gate keeps a pair back
+_TRUST: Final = 50.0  # answers that all pairs together count as which the score is sure of
+_ROUNDS: Final = 100
+_STILL: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreCorrection:
+    """The correction of one type: ``names`` (d,) of the traits, ``mean`` (d,) and ``covariance`` (d, d) of their coefficients,
+    ``answers`` the answered pairs behind them."""
+
+    names: tuple[str, ...]
+    mean: Reals
+    covariance: Reals
+    answers: int
+
+    def odds(self, raw: Reals, traits: Traits) -> Reals:
+        """Corrected log-odds (p,) of pairs whose score is ``raw`` (p,)."""
+        doubt = np.where(traits.gated, 1.0, _FIRM) * self.doubt(traits)
+        return (clipped(raw) + traits.values @ self.mean) / np.sqrt(1 + np.pi / 8 * doubt)
+
+    def doubt(self, traits: Traits) -> Reals:
+        """Variance (p,) of the corrected log-odds."""
+        with one_thread():  # clusters ask of a hundred pairs at a time, of which threads are not worth their start
+            return np.maximum(np.einsum("pd,pd->p", traits.values @ self.covariance, traits.values), 0.0)
+
+    def aligned(self, names: Sequence[str], deviation: Reals) -> ScoreCorrection:
+        """The same for other traits: one that was not seen has its prior, mean 0 and ``deviation`` (d,)."""
+        if tuple(names) == self.names:
+            return self
+        place = {name: k for k, name in enumerate(self.names)}
+        at = np.array([place.get(name, -1) for name in names], np.int64)
+        seen = np.flatnonzero(at >= 0)
+        mean, covariance = np.zeros(len(at)), np.diag(deviation**2)
+        mean[seen] = self.mean[at[seen]]
+        covariance[np.ix_(seen, seen)] = self.covariance[np.ix_(at[seen], at[seen])]
+        return replace(self, names=tuple(names), mean=mean, covariance=covariance)
+
+
+def clipped(raw: Reals) -> Reals:
+    """Log-odds within what is believed."""
+    return np.clip(raw, -CLIP, CLIP)
+
+
+def calibrate(raw: Reals, traits: Traits, same: Flags, trusted: tuple[Reals, Traits] | None = None) -> ScoreCorrection:
+    """Learn the correction from l answered pairs: their scores ``raw`` (l,) and whether they are the ``same`` (l,). ``trusted`` are scores
+    and traits of pairs that the score is sure of and nobody was asked about.
+
+    Newton's method, a step halved until it is better, on a convex loss, which has one minimum. Time grows with l · d².
+    """
+    answers = len(raw)
+    yes, weight = same.astype(float), np.ones(answers)
+    if trusted is not None and len(trusted[0]):
+        raw, traits = np.concatenate([raw, trusted[0]]), Traits.join([traits, trusted[1]])
+        yes = np.concatenate([yes, 1 / (1 + np.exp(-clipped(trusted[0])))])
+        weight = np.concatenate([weight, np.full(len(trusted[0]), min(1.0, _TRUST / len(trusted[0])))])
+    x, offset = traits.values, clipped(raw)
+    precision = np.diag(1 / traits.deviation**2)
+
+    def loss(mean: Reals) -> float:
+        odds = offset + x @ mean
+        return float(weight @ (np.logaddexp(0, odds) - yes * odds) + 0.5 * mean @ precision @ mean)
+
+    mean = np.zeros(x.shape[1])
+    for _ in range(_ROUNDS):
+        likely = 1 / (1 + np.exp(-(offset + x @ mean)))
+        curvature = precision + (x * (weight * likely * (1 - likely))[:, None]).T @ x
+        step = np.linalg.solve(curvature, x.T @ (weight * (yes - likely)) - precision @ mean)
+        if float(np.abs(step).max(initial=0.0)) < _STILL:
+            break
+        before = loss(mean)
+        while loss(mean + step) > before and float(np.abs(step).max()) >= _STILL:
+            step = step / 2
+        mean = mean + step
+    likely = 1 / (1 + np.exp(-(offset + x @ mean)))
+    curvature = precision + (x * (weight * likely * (1 - likely))[:, None]).T @ x
+    return ScoreCorrection(traits.names, mean, np.linalg.inv(curvature).astype(np.float64), answers)
+
+
+# Pairs that were decided on earlier nights, with their rows as they were then, read with the columns of the rows at hand.
+#
+# Those rows are no longer there: a survivor has taken over what the absorbed one said. What such pairs teach belongs to
+# ``slowwave.matching.weights`` and ``slowwave.matching.match``.
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Pairs that people have decided: ``rows`` holds id, entity_type, name and attributes as they were, ``pairs`` names two of
+    them and whether they are the same, ``asked`` the pairs that a person was asked about as they were in doubt."""
+
+    rows: Any
+    pairs: tuple[tuple[str, str, bool], ...]
+    asked: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decided:
+    """Labelled pairs as rows of a population of their own. ``pairs`` has by folded type the rows (l,) and (l,), whether they are the
+    same (l,), and whether a person was asked (l,)."""
+
+    population: Population | None
+    pairs: Mapping[str, tuple[Ints, Ints, Flags, Flags]]
+
+    @classmethod
+    def of(cls, labelled: Labelled | None, like: Population) -> Decided:
+        """Read the rows as those of ``like`` are read."""
+        if labelled is None or not labelled.pairs:
+            return cls(None, {})
+        population = Population.of(labelled.rows, shapes=like.shapes())
+        place = {str(id_): k for k, id_ in enumerate(population.ids)}
+        by_type: dict[str, list[tuple[int, int, bool, bool]]] = {}
+        for a, b, same in sorted(labelled.pairs):
+            if a in place and b in place and population.kind[place[a]] == population.kind[place[b]]:
+                one, other = sorted((place[a], place[b]))
+                pair = (one, other, same, (a, b) in labelled.asked)
+                by_type.setdefault(population.type_name(int(population.kind[one])), []).append(pair)
+        return cls(
+            population,
+            {
+                t: (np.array(i, np.int64), np.array(j, np.int64), np.array(same, bool), np.array(asked, bool))
+                for t, rows in by_type.items()
+                for i, j, same, asked in [zip(*rows, strict=True)]
+            },
+        )
+
+    def teaches(self, name: str, like: Comparer) -> dict[str, Any]:
+        """The pairs of a type in the comparisons of ``like``, as ``slowwave.matching.weights.fit`` takes them."""
+        if self.population is None or name not in self.pairs:
+            return {}
+        i, j, same, _ = self.pairs[name]
+        return {"labelled": _compare(self.population, like, i, j)[0].levels, "same": same}
+
+    def asked(
+        self, name: str, like: Comparer, differences: Differences
+    ) -> tuple[ComparisonLevels, Reals, Reals, Flags] | None:
+        """The pairs of a type that a person was asked about: how they compare, how alike their letters are, which signs their words give,
+        and the answers."""
+        if self.population is None or name not in self.pairs or not self.pairs[name][3].any():
+            return None
+        i, j, same, asked = self.pairs[name]
+        compared, own = _compare(self.population, like, i[asked], j[asked])
+        i, j = i[asked], j[asked]
+        return compared, own.wordings(i, j), differences.values(own.words, i, j), same[asked]
+
+
+def _compare(population: Population, like: Comparer, i: Ints, j: Ints) -> tuple[ComparisonLevels, Comparer]:
+    """Pairs of one type. How rare a name or a value is cannot be estimated from these rows, so that stays unsaid; nor have they vectors."""
+    own = Comparer(population, int(population.kind[i[0]]), WordInformation.of(population.names.folded))
+    found = own.compare(i, j).levels
+    place = {(c.name, c.shape): k for k, c in enumerate(own.comparisons)}
+    levels = np.full((len(i), len(like.comparisons)), -1, np.int8)
+    for k, comparison in enumerate(like.comparisons):
+        at = place.get((comparison.name, comparison.shape))
+        if at is not None and comparison.shape != "rarity":
+            levels[:, k] = found[:, at]
+    return ComparisonLevels(levels, np.zeros(levels.shape), np.full(len(i), np.nan)), own

@@ -2,7 +2,7 @@
 
 A column is not named by hand: its shape (email, url, phone, date, code, number, category or text) is read off its values, and
 decides how they are normalised and compared. What agreement weighs belongs to ``slowwave.matching.weights``, how pairs are
-compared to ``slowwave.matching.comparisons``.
+compared to ``slowwave.matching.compare``.
 """
 
 from __future__ import annotations

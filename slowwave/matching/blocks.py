@@ -1,22 +1,25 @@
-"""Blocks: rows that share a key, and the pairs inside them.
-
-Members stand block after block. Where a key is about one side ("J. Smith" against every Smith with a J), *leading* members come
-first, and a pair needs one of them. Pairs are packed as i·n + j with i < j, sorted and unique.
-"""
+"""Blocks of rows that share a key, n-grams of names, and rows as sparse tf-idf vectors with their near pairs."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial as fixed
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+# Blocks: rows that share a key, and the pairs inside them.
+#
+# Members stand block after block. Where a key is about one side ("J. Smith" against every Smith with a J), *leading* members come
+# first, and a pair needs one of them. Pairs are packed as i·n + j with i < j, sorted and unique.
 
-_CHUNK: Final = 4_000_000  # pairs made at a time
+_CHUNK_BLOCKS: Final = 4_000_000  # pairs made at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +85,7 @@ class Blocks:
             meets = np.where(leads, size, np.repeat(self.leading, self.size))
             first, partners = start, np.where(focus[self.rows], meets, 0)
         total = np.concatenate([[0], np.cumsum(partners)])
-        cuts = np.searchsorted(total, np.arange(0, int(total[-1]) + _CHUNK, _CHUNK))
+        cuts = np.searchsorted(total, np.arange(0, int(total[-1]) + _CHUNK_BLOCKS, _CHUNK_BLOCKS))
         found = [np.empty(0, np.int64)]
         for low, high in pairwise(np.unique(np.append(cuts, len(partners)))):
             count = partners[low:high]
@@ -121,3 +124,319 @@ def unique(values: Ints) -> Ints:
 def fresh(ordered: Ints) -> Flags:
     """Which values differ from the one before."""
     return np.r_[True, ordered[1:] != ordered[:-1]] if len(ordered) else np.zeros(0, bool)
+
+
+# Rows as tf-idf unit vectors of sparse features, and the pairs of rows that are near in them.
+#
+# A feature is a word or a group of letters within one entity type. Joins multiply sparse matrices, so their cost is counted in
+# multiply-adds: a row of the query meets every row of each posting list of its features. ``work`` bounds that for every row: its
+# rarest features come first, those that no longer fit are left out of the product, and by Cauchy-Schwarz what was left out still
+# bounds the cosine. Which features are read belongs to ``slowwave.matching.candidates``.
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Reals = NDArray[np.float32]
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+Read = Callable[[int, int], tuple[Ints, Ints]]
+"""Rows from ``low`` to ``high`` (exclusive) → (rows, tokens), one entry for every time that a row holds a token."""
+
+_WORKERS: Final = os.cpu_count() or 1
+_CHUNK: Final = 1_024  # rows multiplied at a time
+_PRODUCTS: Final = 2_000_000  # sums of a chunk
+_READ: Final = 16_384  # rows read at a time
+_SPANS: Final = (
+    12  # parts of the rows that share an index of those after them: pairs within a part are multiplied twice
+)
+_SPAN: Final = 2_048  # rows of a part at least
+_BUCKETS: Final = 1 << 24  # more features than that share numbers by hashing
+_NONZEROS: Final = 24_000_000  # entries of a matrix: large populations keep the rarest features of each row
+_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
+_SLACK: Final = 1e-5  # rounding of sums in float32
+_FREQUENT: Final = 256  # features that are met by a bound before they are multiplied
+_REACHED: Final = 40  # pairs a row within that bound, from which whole products cost less than one sum a pair
+_SHARE: Final = 0.8  # of the cosine asked for that the rarest features alone must reach
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TfIdfRows:
+    """(n, features) float32 unit rows of types ``kind`` (n,); features are numbered from the rarest up, and ``frequency`` counts
+    the rows of each. Features of one row only are left out, though they count for the length of the row."""
+
+    kind: Ints
+    matrix: Any
+    frequency: Ints
+
+    @classmethod
+    def of(cls, kind: Ints, read: Read, tokens: int) -> TfIdfRows:
+        """Read the rows twice, first to count. ``kind`` (n,) is the type of each row, ``tokens`` the number of different tokens."""
+        source = _Source(kind, read, tokens, int(kind.max(initial=0)) + 1)
+        frequency, weight = source.weigh()
+        several = np.flatnonzero(frequency > 1)
+        order = several[np.argsort(frequency[several], kind="stable")]
+        place = np.full(len(frequency), -1, np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        frequency = frequency[order].astype(np.int64)
+        longest = max(16, _NONZEROS // max(len(kind), 1))
+
+        def weighed(low: int) -> tuple[Ints, NDArray[np.int32], Reals]:
+            rows, features, times = source.entries(low)
+            size = min(_READ, len(kind) - low)
+            data = np.sqrt(times).astype(np.float32) * weight[features]
+            data /= np.sqrt(np.bincount(rows, data * data, size))[rows].astype(np.float32)
+            column = place[features]
+            shared = column >= 0
+            rows, column, data = rows[shared], column[shared], data[shared]
+            by_rarity = np.argsort((rows << 32) | column, kind="stable")
+            rarest = np.arange(len(rows)) - np.searchsorted(rows, rows) < longest
+            at = by_rarity[rarest]
+            return np.bincount(rows[rarest], minlength=size), column[at], data[at]
+
+        parts = list(_each(weighed, source.starts))
+        ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *(p[0] for p in parts)]))
+        indices = np.concatenate([np.empty(0, np.int32), *(p[1] for p in parts)])
+        data = np.concatenate([np.empty(0, np.float32), *(p[2] for p in parts)])
+        ends = ends.astype(np.int32 if len(data) < 1 << 31 else np.int64)
+        return cls(kind, sparse.csr_matrix((data, indices, ends), shape=(len(kind), len(order))), frequency)
+
+    def take(self, rows: Ints) -> TfIdfRows:
+        """Some of the rows, with the weights of all."""
+        return self if len(rows) == len(self.kind) else TfIdfRows(self.kind[rows], self.matrix[rows], self.frequency)
+
+    def cosines(self, i: Ints, j: Ints) -> Reals:
+        """Cosines (p,) of pairs of rows."""
+        return _dots(self.matrix, i, self.matrix, j)
+
+    def near(self, cosine: float, work: float, most: int, focus: Flags | None = None) -> tuple[Ints, Ints, int]:
+        """Pairs i, j with a cosine ≥ ``cosine``, for every row at most the ``most`` nearest of those after it; with ``focus`` (n,)
+        of all, for its rows. Also how many rows have more. Where no row costs more than ``work`` multiply-adds nothing else is
+        missed; else a pair that agrees in its most frequent features only."""
+        query, kept, lost = self._rarest(work)
+        least = _least(kept, lost, cosine)
+        rare, rest, heavy = self._split_frequent(query, least)
+
+        def pairs(rows: Ints, index: Any, first: int) -> tuple[Ints, Ints, int]:
+            at, j = _within_reach(rare[rows], index, least[rows] - _SLACK, rest[rows], heavy[first:])
+            if len(at) > _REACHED * len(rows):
+                at, j, partial = _product(query, rows, index, least[rows])
+            else:
+                partial = _dots(query, rows[at], self.matrix, j + first)
+            j += first
+            new = (j > rows[at] if focus is None else j != rows[at]) & (self.kind[j] == self.kind[rows[at]])
+            good = new & (partial >= least[rows[at]])
+            at, j, _ = _best(at[good], j[good], partial[good], 2 * most)
+            true = self.cosines(rows[at], j)
+            good = true >= cosine - _SLACK
+            at, j, cut = _best(at[good], j[good], true[good], most)
+            return rows[at], j, cut
+
+        found: list[tuple[Ints, Ints, int]] = []
+        for rows, first in _spans(self.matrix.shape[0], focus):
+            index = self.matrix[first:].T.tocsr()
+            found += _each(fixed(pairs, index=index, first=first), self._parts(rows, work))
+        return *_joined([(i, j) for i, j, _ in found]), sum(cut for _, _, cut in found)
+
+    def nearest(
+        self, k: int, floor: float, work: float, focus: Flags | None = None, *, crowd: int = 0, alike: float = 1.0
+    ) -> tuple[Ints, Ints]:
+        """(i, j): for every row i (of ``focus``) the k rows j of the highest cosine from ``floor`` up, and up to ``crowd`` rows with a
+        cosine ≥ ``alike``, by the features that fit into ``work``. A pair may come from both its ends."""
+        query, _, _ = self._rarest(work)
+        index = self.matrix.T.tocsr()
+
+        def pairs(rows: Ints) -> tuple[Ints, Ints]:
+            at, j, partial = _product(query, rows, index, np.full(len(rows), floor, np.float32))
+            other = (j != rows[at]) & (self.kind[j] == self.kind[rows[at]])
+            at, j, partial = at[other], j[other], partial[other]
+            near = partial >= alike
+            some = [_best(at, j, partial, k), _best(at[near], j[near], partial[near], crowd)]
+            return np.concatenate([rows[at] for at, _, _ in some]), np.concatenate([j for _, j, _ in some])
+
+        rows = np.arange(self.matrix.shape[0]) if focus is None else np.flatnonzero(focus)
+        return _joined(list(_each(pairs, self._parts(rows, work))))
+
+    def _rarest(self, work: float) -> tuple[Any, Reals, Reals]:
+        """The rows with only their rarest features, as many as cost ``work``; the squared length that they keep and lose."""
+        matrix = self.matrix
+        sizes = np.diff(matrix.indptr)
+        cost = np.concatenate([[0], np.cumsum(self.frequency[matrix.indices])])
+        fits = cost[1:] - np.repeat(cost[matrix.indptr[:-1]], sizes) <= work
+        ends = np.concatenate([[0], np.cumsum(fits)])[matrix.indptr].astype(matrix.indptr.dtype)
+        query = sparse.csr_matrix((matrix.data[fits], matrix.indices[fits], ends), shape=matrix.shape)
+        kept, whole = (np.asarray(m.multiply(m).sum(axis=1), np.float32).ravel() for m in (query, matrix))
+        return query, kept, np.maximum(whole - kept, 0)
+
+    def _split_frequent(self, query: Any, least: Reals) -> tuple[Any, Reals, Reals]:
+        """The query without the most frequent features, which are most of its cost, but for rows that could reach ``least`` by these
+        alone; the length that each row of it lost so, and the length of each row of the matrix in these features."""
+        frequent = np.arange(self.matrix.shape[1]) >= self.matrix.shape[1] - _FREQUENT
+
+        def length(matrix: Any) -> Reals:
+            return np.sqrt(np.asarray(matrix.multiply(matrix) @ frequent.astype(np.float32), np.float32)).ravel()
+
+        heavy, rest = length(self.matrix), length(query)
+        rest[rest * heavy.max(initial=0) >= least - 2 * _SLACK] = 0
+        left = ~frequent[query.indices] | np.repeat(rest == 0, np.diff(query.indptr))
+        ends = np.concatenate([[0], np.cumsum(left)])[query.indptr].astype(query.indptr.dtype)
+        rare = sparse.csr_matrix((query.data[left], query.indices[left], ends), shape=query.shape)
+        return rare, rest, heavy
+
+    def _parts(self, rows: Ints, work: float) -> list[Ints]:
+        """Rows to multiply at a time, so many that their products fit into the chunk."""
+        size = int(np.clip(_PRODUCTS // max(min(work, self.matrix.shape[0]), 1), 16, _CHUNK))
+        return [rows[k : k + size] for k in range(0, len(rows), size)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Source:
+    """Rows as they are read: ``kind`` (n,) below ``kinds``, tokens below ``tokens``."""
+
+    kind: Ints
+    read: Read
+    tokens: int
+    kinds: int
+
+    @property
+    def starts(self) -> range:
+        """Where each part begins."""
+        return range(0, len(self.kind), _READ)
+
+    def entries(self, low: int) -> tuple[Ints, Ints, Ints]:
+        """(row from ``low`` on, feature, how often) of the part that begins at ``low``, in the order of rows."""
+        rows, token = self.read(low, min(low + _READ, len(self.kind)))
+        feature = token * self.kinds + self.kind[rows]  # an own one for each type
+        if self.tokens * self.kinds > _BUCKETS:
+            feature = ((feature.astype(np.uint64) * _MIX) >> np.uint64(40)).astype(np.int64)
+        packed = np.sort(((rows - low) << 24) | feature)
+        first = np.flatnonzero(fresh(packed))
+        packed, times = packed[first], np.diff(np.append(first, len(packed)))
+        return packed >> 24, packed & (_BUCKETS - 1), times
+
+    def weigh(self) -> tuple[NDArray[np.int32], Reals]:
+        """For each feature the rows that hold it and ln(1 + rows of the type / those)."""
+        size = min(self.tokens * self.kinds, _BUCKETS)
+        frequency, of_type = np.zeros(size, np.int32), np.zeros(size, np.int32)
+        members = np.bincount(self.kind, minlength=self.kinds)
+        for low, (rows, features, _) in zip(self.starts, _each(self.entries, self.starts), strict=True):
+            np.add.at(frequency, features, np.int32(1))
+            of_type[features] = members[self.kind[rows + low]]
+        return frequency, np.log1p(np.divide(of_type, np.maximum(frequency, 1), dtype=np.float32))
+
+
+def _least(kept: Reals, lost: Reals, cosine: float) -> Reals:
+    """What a row's rarest features must reach so that all may reach ``cosine``: the Cauchy-Schwarz bound kept + rest·sin ≥ cosine,
+    solved for the part that is kept, and a share of what they would have if agreement were the same in all features."""
+    whole = np.sqrt(kept + lost)
+    angle = np.arctan2(np.sqrt(lost), np.sqrt(kept)) + np.arccos(np.minimum(cosine / np.maximum(whole, 1e-6), 1))
+    bound = np.sqrt(kept) * np.cos(np.minimum(angle, np.pi / 2))
+    share = _SHARE * cosine * kept / np.maximum(kept + lost, 1e-6)
+    return np.where(whole < cosine - _SLACK, np.inf, np.maximum(bound, share) - _SLACK).astype(np.float32)
+
+
+def _product(query: Any, rows: Ints, index: Any, least: Reals) -> tuple[Ints, Ints, Reals]:
+    """(place in ``rows``, column, sum) of the rows of a query times an index, where the sum is positive and reaches ``least``."""
+    part = (query[rows] @ index).tocsr()
+    hits = np.flatnonzero(part.data >= max(least.min(initial=np.inf), _SLACK))  # few of many
+    at = np.searchsorted(part.indptr, hits, side="right") - 1
+    good = part.data[hits] >= least[at]
+    at, hits = at[good], hits[good]
+    return at, part.indices[hits].astype(np.int64), part.data[hits]
+
+
+def _within_reach(part: Any, index: Any, least: Reals, rest: Reals, heavy: Reals) -> tuple[Ints, Ints]:
+    """(row, column) of a part (m, features) of a query times an index, where the sum reaches ``least`` (m,) together with all that the
+    features left out of the part may add: by Cauchy-Schwarz the product of ``rest`` (m,) and ``heavy`` (columns,)."""
+    sums = (part @ index).tocsr()
+    bound = heavy[sums.indices]
+    sizes = np.diff(sums.indptr)
+    bound *= np.repeat(rest, sizes)
+    bound += sums.data
+    hits = np.flatnonzero(bound >= np.repeat(least, sizes))
+    return np.searchsorted(sums.indptr, hits, side="right") - 1, sums.indices[hits].astype(np.int64)
+
+
+def _dots(a: Any, i: Ints, b: Any, j: Ints) -> Reals:
+    """Products (p,) of rows i of one matrix with rows j of another."""
+    return np.asarray(a[i].multiply(b[j]).sum(axis=1), np.float32).ravel()
+
+
+def _best(at: Ints, j: Ints, score: Reals, most: int) -> tuple[Ints, Ints, int]:
+    """For each ``at`` the ``most`` j of the highest score (≤ 1), the lower j first; and for how many ``at`` there were more."""
+    distance = ((1 - np.clip(score, 0, 1)) * 0xFFFF).astype(np.int64)
+    packed = np.sort((at << 48) | (distance << 32) | j)
+    at = packed >> 48
+    rank = np.arange(len(at)) - np.searchsorted(at, at)
+    near = rank < most
+    return at[near], packed[near] & 0xFFFFFFFF, int(np.count_nonzero(rank == most))
+
+
+def _spans(n: int, focus: Flags | None) -> Iterator[tuple[Ints, int]]:
+    """Rows, and the first row of what they are joined with: pairs are looked at once. Rows of a focus meet all rows."""
+    if focus is not None:
+        yield np.flatnonzero(focus), 0
+        return
+    size = max(_SPAN, -(-n // _SPANS))
+    for low in range(0, n, size):
+        yield np.arange(low, min(low + size, n)), low
+
+
+def _each(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        yield from pool.map(work, items)
+
+
+def _joined(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    empty = np.empty(0, np.int64)
+    return np.concatenate([empty, *(i for i, _ in parts)]), np.concatenate([empty, *(j for _, j in parts)])
+
+
+# Character n-grams of names: their trigrams, and the names with one letter left out, as numbers.
+#
+# Two names that differ by one inserted, lost, changed or swapped letter share a form with one letter left out (the deletion
+# neighbourhood of SymSpell; Mor and Fraenkel 1982), which finds spelling mistakes among any number of names.
+
+_STEP: Final = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
+_BACK: Final = pow(_STEP, -1, 1 << 64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CharacterNgrams:
+    """The characters of n texts as numbers below ``alphabet``; ``ends`` (n + 1,) parts the texts."""
+
+    codes: NDArray[np.int32]
+    ends: Ints
+    alphabet: int
+
+    @classmethod
+    def of(cls, texts: NDArray[np.object_]) -> CharacterNgrams:
+        """Number the letters in the order of Unicode."""
+        points = np.frombuffer("".join(texts.tolist()).encode("utf-32-le", "surrogatepass"), np.uint32)
+        seen = np.zeros(0x110000, bool)
+        seen[points] = True
+        number = np.cumsum(seen, dtype=np.int32) - 1
+        ends = np.concatenate([[0], np.cumsum([len(t) for t in texts])]).astype(np.int64)
+        return cls(number[points], ends, int(seen.sum()))
+
+    def triples(self, low: int, high: int) -> tuple[Ints, Ints]:
+        """(text, trigram) for texts from ``low`` to ``high`` (exclusive); trigrams are below alphabet³."""
+        codes = self.codes[self.ends[low] : self.ends[high]].astype(np.int64)
+        owner = np.repeat(np.arange(low, high), np.diff(self.ends[low : high + 1]))
+        groups = (codes[:-2] * self.alphabet + codes[1:-1]) * self.alphabet + codes[2:]
+        whole = owner[:-2] == owner[2:]
+        return owner[:-2][whole], groups[whole]
+
+    def deletions(self, low: int, high: int) -> tuple[Ints, NDArray[np.uint64]]:
+        """(text, hash) of texts from ``low`` to ``high`` (exclusive), each whole and with each of its letters left out."""
+        codes = self.codes[self.ends[low] : self.ends[high]].astype(np.uint64)
+        size = np.diff(self.ends[low : high + 1])
+        owner = np.repeat(np.arange(high - low), size)
+        start = self.ends[low:high] - self.ends[low]
+        powers = np.cumprod(np.full(int(size.max(initial=0)) + 1, _STEP, np.uint64))
+        letters = (codes + np.uint64(1)) * np.uint64(0xBF58476D1CE4E5B9)
+        letters ^= letters >> np.uint64(31)
+        terms = letters * powers[np.arange(len(codes)) - start[owner]]
+        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms)])
+        before = total[:-1] - total[start][owner]  # sum of the letters before each letter
+        whole = total[start + size] - total[start]
+        without = before + (whole[owner] - before - terms) * np.uint64(_BACK)
+        return np.concatenate([np.arange(low, high), owner + low]), np.concatenate([whole, without])

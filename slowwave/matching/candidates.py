@@ -1,26 +1,273 @@
-"""Which pairs are looked at: the union of many cheap keys and of near vectors, always within one entity type.
-
-Keys of names are worked out between distinct names (``slowwave.matching.distinct_names``) and then spread to their rows; keys of rows
-are aliases, attributes, rare words, whole records and vectors. A block that explodes ("Inc", a thousand people called John Smith) is split:
-inside it each row meets the rows whose records are nearest to its own. What is left out is said in ``dropped``. Weighing pairs
-belongs to ``slowwave.matching.weights``.
-"""
+"""Choose the pairs that are compared: the union of many cheap keys and of near vectors, within one entity type."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from slowwave.matching import distinct_names as names
-from slowwave.matching.blocks import Blocks, affordable, fresh, packed_pairs, unique
-from slowwave.matching.distinct_names import DistinctNames
+from slowwave.matching.blocks import (
+    Blocks,
+    CharacterNgrams,
+    Read,
+    TfIdfRows,
+    affordable,
+    fresh,
+    packed_pairs,
+    ranges,
+    unique,
+)
+from slowwave.matching.names import LONGEST
 from slowwave.matching.population import Population
-from slowwave.matching.records import Records
-from slowwave.matching.tfidf import Read, TfIdfRows
 from slowwave.matching.vectors import pairs_above, share_above
+
+# The distinct names of each entity type, and the blocking keys under which two of them are compared.
+#
+# A name that many rows have is compared with other names once. Spreading pairs of names to their rows belongs to
+# ``slowwave.matching.candidates``.
+
+_SLIPS: Final = (5, 40)  # letters that a name has in which one may be wrong
+_COSINE: Final = 0.5  # of character trigrams
+_NEAR: Final = 40  # near names that a name may have
+_READ_DISTINCT_NAMES: Final = 65_536  # names whose n-grams are read at a time
+_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
+_WORK_DISTINCT_NAMES: Final = (600, 400_000_000)  # multiply-adds that a name may cost at least, and all names together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctNames:
+    """t names: ``first`` (t,) is a row of each; the rows of name k are ``rows[start[k] : start[k] + size[k]]``."""
+
+    first: Ints
+    rows: Ints
+    start: Ints
+    size: Ints
+
+    @classmethod
+    def of_rows(cls, population: Population) -> DistinctNames:
+        """Group the rows by type and folded name."""
+        plain = population.names.plain
+        rows = np.flatnonzero(plain >= 0)
+        code = population.kind[rows] * (int(plain.max(initial=0)) + 1) + plain[rows]
+        order = np.argsort(code, kind="stable")
+        rows, code = rows[order], code[order]
+        start = np.flatnonzero(fresh(code))
+        size = np.diff(np.append(start, len(code)))
+        return cls(rows[start], rows, start, size)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def only(self, focus: Flags) -> DistinctNames:
+        """The same names with only the rows of a focus (n,)."""
+        kept = focus[self.rows]
+        before = np.concatenate([[0], np.cumsum(kept)])
+        start = before[self.start]
+        return DistinctNames(self.first, self.rows[kept], start, before[self.start + self.size] - start)
+
+    def spread(self, distinct: Ints, codes: Ints) -> Blocks:
+        """Blocks of the rows of some names (m,), a block for each code (m,)."""
+        which, place = ranges(self.start[distinct], self.size[distinct])
+        return Blocks.of(self.rows[place], codes[which])
+
+    def cross(self, a: Ints, b: Ints, bits: Bits, n: int, focus: Flags | None) -> tuple[Ints, Bits]:
+        """Pairs of the rows of names a with those of names b, packed as in ``Blocks``, with the bits of their names; with a
+        focus only those with a row of it."""
+        left = self if focus is None else self.only(focus)
+        ways = [(a, b)] if focus is None else [(a, b), (b, a)]
+        found: list[tuple[Ints, Bits]] = []
+        for one, other in ways:
+            wide = self.size[other]
+            which, place = ranges(np.zeros(len(one), np.int64), left.size[one] * wide)
+            i = left.rows[left.start[one][which] + place // wide[which]]
+            j = self.rows[self.start[other][which] + place % wide[which]]
+            found.append((np.minimum(i, j) * n + np.maximum(i, j), bits[which]))
+        packed, bits = np.concatenate([p for p, _ in found]), np.concatenate([k for _, k in found])
+        order = np.argsort(packed, kind="stable")
+        packed = packed[order]
+        kept = fresh(packed)
+        return packed[kept], bits[order][kept]
+
+
+def name_blocks(population: Population, distinct: DistinctNames) -> Iterator[tuple[str, Blocks]]:
+    """(key, blocks of names)."""
+    names, first, kind = population.names, distinct.first, population.kind[distinct.first]
+    kinds = int(population.kind.max(initial=0)) + 1
+
+    def block(codes: Ints, owner: Ints | None = None, leads: Flags | None = None) -> Blocks:
+        """Blocks of names with an equal code, an own number for each type; no code is -1."""
+        owner = np.arange(len(first)) if owner is None else owner
+        has = codes >= 0
+        owner, codes = owner[has], codes[has]
+        return Blocks.of(owner, codes * kinds + kind[owner], None if leads is None else leads[has])
+
+    def flat(codes: Ints) -> tuple[Ints, Ints]:
+        """A table of codes and the name of each."""
+        return codes.ravel(), np.repeat(np.arange(len(codes)), codes.shape[1])
+
+    yield "words", block(names.ordered[first])
+    yield "compact", block(names.compact[first])
+    longer, owner = flat(names.acronym[first])
+    short = names.short[first]
+    leads = np.repeat([False, True], [len(longer), len(short)])
+    yield "acronym", block(np.concatenate([longer, short]), np.concatenate([owner, np.arange(len(short))]), leads)
+    yield "nickname", block(*flat(names.nickname[first]))
+    yield "initials", block(names.family[first], leads=names.lettered[first])
+    yield "ends", block(names.ends[first])
+    yield "slip", _slips(population, distinct)
+
+
+def _slips(population: Population, distinct: DistinctNames) -> Blocks:
+    """Blocks of names that are equal but for one letter: inserted, lost, changed or swapped with the next."""
+    names, n = population.names, len(distinct)
+    kind, letters = population.kind[distinct.first], names.length[distinct.first]
+    usable = (letters >= _SLIPS[0]) & (letters <= _SLIPS[1])
+    texts = CharacterNgrams.of(np.where(usable, names.squeezed[distinct.first], ""))
+    bits = n.bit_length()
+    packed = np.empty(len(texts.codes) + n, np.int64)
+    for low in range(0, n, _READ_DISTINCT_NAMES):
+        high = min(low + _READ_DISTINCT_NAMES, n)
+        owner, form = texts.deletions(low, high)
+        form = (form ^ (kind[owner].astype(np.uint64) << np.uint64(40))) * _MIX
+        part = packed[texts.ends[low] + low : texts.ends[high] + high]
+        part[:] = (form >> np.uint64(bits + 1)).astype(np.int64) << bits | owner
+    packed.sort()
+    new = fresh(packed >> bits)
+    shared = ~new | np.r_[~new[1:], False] if n else new
+    owner, code = packed[shared] & ((1 << bits) - 1), np.cumsum(new)[shared]
+    owner, code = owner[usable[owner]], code[usable[owner]]
+    return Blocks.of(owner, code * (int(kind.max(initial=0)) + 1) + kind[owner])
+
+
+def near_names(population: Population, distinct: DistinctNames, focus: Flags | None) -> tuple[Ints, int]:
+    """Pairs of names whose character trigrams have a tf-idf cosine ≥ .5, and how many names have more such neighbours than
+    are kept. Prose is left to other keys."""
+    texts = population.names.folded[distinct.first]
+    letters = CharacterNgrams.of(np.array([f"  {t} " if len(t) <= LONGEST else "" for t in texts], np.object_))
+    rows = TfIdfRows.of(population.kind[distinct.first], letters.triples, letters.alphabet**3)
+    work = max(_WORK_DISTINCT_NAMES[0], _WORK_DISTINCT_NAMES[1] / max(len(distinct), 1))
+    i, j, crowded = rows.near(_COSINE, work, _NEAR, focus)
+    return packed_pairs(i, j, len(distinct)), crowded
+
+
+# The words of whole rows: of the name and of every attribute value, whatever attribute they stand in.
+#
+# Products that are described in other words, citations with swapped fields and artists inside titles share words, not fields. Some
+# words count in a second form too: words of a name by their sound (a Soundex of all consonants, for other spellings and most slips),
+# a word with a digit joined to its neighbour ("KDL 46XBR", "kdl46xbr"), and a date by its year and by its day.
+
+_NAME: Final = "name"
+_JOINED: Final = 12  # letters up to which a word may be joined to its neighbour
+_SOUNDS: Final = (
+    *(("ph", "f"), ("^[kg]n", "n"), ("^wr", "r"), ("gh", ""), ("[aeiouyhw]+", "0"), ("[bfpv]+", "1")),
+    *(("[cgjkqsxz]+", "2"), ("[dt]+", "3"), ("l+", "4"), ("[mn]+", "5"), ("r+", "6"), ("0", "")),
+)
+"""Letters → classes of consonants, in this order; vowels keep equal classes apart and then go."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Texts:
+    """The names, or one attribute: row k of ``rows`` (m,), ascending, holds text ``codes[k]``, whose words are
+    ``words[ends[code] : ends[code + 1]]``."""
+
+    rows: Ints
+    codes: Ints
+    words: NDArray[np.int32]
+    ends: Ints
+
+    def read(self, rows: Ints) -> tuple[Ints, Ints]:
+        """(place in ``rows``, word), one entry for every time that a row holds a word."""
+        low = np.searchsorted(self.rows, rows)
+        at, member = ranges(low, np.searchsorted(self.rows, rows, side="right") - low)
+        codes = self.codes[member]
+        held, word = ranges(self.ends[codes], self.ends[codes + 1] - self.ends[codes])
+        return at[held], self.words[word].astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """The words of n rows, as numbers below ``words``."""
+
+    names: _Texts
+    attributes: tuple[_Texts, ...]
+    words: int
+
+    @classmethod
+    def of(cls, population: Population) -> Records:
+        """Split every distinct name and value once."""
+        named = pa.array(population.names.folded, pa.string()).dictionary_encode()
+        sources = [(_NAME, np.arange(len(population)), named.indices.to_numpy().astype(np.int64), named.dictionary)]
+        sources += [(c.shape, c.rows, c.codes, pa.array(c.texts, pa.string())) for c in population.attributes.columns]
+        split = [_split_records(shape, texts) for shape, _, _, texts in sources]
+        coded = pa.concat_arrays([words for words, _ in split]).dictionary_encode()
+        numbers = coded.indices.to_numpy()
+        first = np.cumsum([0, *(len(words) for words, _ in split)])
+        texts = [
+            _Texts(rows, codes, numbers[first[k] : first[k + 1]], ends)
+            for k, ((_, rows, codes, _), (_, ends)) in enumerate(zip(sources, split, strict=True))
+        ]
+        return cls(texts[0], tuple(texts[1:]), len(coded.dictionary))
+
+    def read(self, rows: Ints) -> tuple[Ints, Ints]:
+        """(place in ``rows``, word), one entry for every time that a row holds a word."""
+        found = [text.read(rows) for text in (self.names, *self.attributes)]
+        return np.concatenate([at for at, _ in found]), np.concatenate([word for _, word in found])
+
+
+def _split_records(shape: str, texts: pa.Array) -> tuple[pa.Array, Ints]:
+    """The words of all texts, text after text, and where those of each end."""
+    lists = pc.utf8_split_whitespace(texts)
+    words, owner = pc.list_flatten(lists), pc.list_parent_indices(lists).to_numpy().astype(np.int64)
+    stated = _flags(pc.not_equal(words, ""))
+    words, owner = words.filter(pa.array(stated)), owner[stated]
+    found = [(owner, words), _joined(owner, words)]
+    if shape == _NAME:
+        heard = _flags(pc.match_substring_regex(words, "^[a-z]{3,}$"))
+        found.append((owner[heard], pc.binary_join_element_wise("~", _sound(words.filter(pa.array(heard))), "")))
+    if shape == "date":
+        dated = _flags(pc.match_substring_regex(texts, r"^\d{8}$"))
+        for start, stop in ((0, 4), (4, 8)):
+            part = pc.utf8_slice_codeunits(texts.filter(pa.array(dated)), start, stop)
+            found.append((np.flatnonzero(dated), pc.binary_join_element_wise(str(start), part, "~")))
+    owner = np.concatenate([rows for rows, _ in found])
+    order = np.argsort(owner, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(texts)))])
+    return pa.concat_arrays([some for _, some in found]).take(pa.array(order)), ends
+
+
+def _joined(owner: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
+    """Neighbours of which one has a digit, as one word."""
+    numbered = _flags(pc.match_substring_regex(words, r"\d"))
+    short = pc.utf8_length(words).to_numpy() <= _JOINED
+    beside = (owner[1:] == owner[:-1]) & (numbered[1:] | numbered[:-1]) & short[1:] & short[:-1]
+    at = np.flatnonzero(beside)
+    return owner[at], pc.binary_join_element_wise(words.take(pa.array(at)), words.take(pa.array(at + 1)), "")
+
+
+def _sound(words: pa.Array) -> pa.Array:
+    """Words by the classes of their consonants: Soundex (Russell 1918) without its first letter and length; each distinct word once."""
+    encoded = words.dictionary_encode()
+    sounds = encoded.dictionary
+    for pattern, code in _SOUNDS:
+        sounds = pc.replace_substring_regex(sounds, pattern, code)
+    return sounds.take(encoded.indices)
+
+
+def _flags(flags: pa.Array) -> NDArray[np.bool_]:
+    return flags.to_numpy(zero_copy_only=False)
+
+
+# Which pairs are looked at: the union of many cheap keys and of near vectors, always within one entity type.
+#
+# Keys of names are worked out between distinct names (``slowwave.matching.candidates``) and then spread to their rows; keys of rows
+# are aliases, attributes, rare words, whole records and vectors. A block that explodes ("Inc", a thousand people called John Smith) is
+# split: inside it each row meets the rows whose records are nearest to its own. What is left out is said in ``dropped``. Weighing pairs
+# belongs to ``slowwave.matching.weights``.
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -201,11 +448,11 @@ def _name_pairs(
     t = len(distinct)
     focus = None if found.focus is None else asked.size > 0
     pairs: list[tuple[Ints, Bits | np.uint16]] = []
-    for key, blocks in names.blocks(population, distinct):
+    for key, blocks in name_blocks(population, distinct):
         small, large = blocks.within(found.budget(_CROSSED))
         pairs.append((small.all_pairs(t, focus), _bit(key)))
         found.set_aside(key, distinct.spread(large.rows, np.repeat(np.arange(len(large)), large.size)))
-    near, crowded = names.near(population, distinct, focus)
+    near, crowded = near_names(population, distinct, focus)
     pairs.append((near, _bit("ngram")))
     if crowded:
         found.dropped.append(f"ngram: {crowded} names have too many near names; only the nearest were kept")

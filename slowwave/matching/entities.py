@@ -1,12 +1,11 @@
-"""``match_entities``: a table of any origin → who is the same as whom.
-
-The columns are those a person would write, and ids come back as texts. Deciding belongs to ``slowwave.matching.match``.
-"""
+"""``match_entities``: match a table of any origin, each row under the type that its namesakes have."""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -14,11 +13,54 @@ import pyarrow as pa
 
 from slowwave.errors import Refused
 from slowwave.matching.answers import Answers
-from slowwave.matching.columns import is_missing, read_columns, read_ids, read_text, read_vectors
-from slowwave.matching.kinds import compared_as
-from slowwave.matching.match import Matches, match
+from slowwave.matching.match import Aim, Matches, match
+from slowwave.matching.names import fold
 from slowwave.matching.options import DefaultSettings, MatchSettings
-from slowwave.matching.thresholds import Aim
+from slowwave.matching.population import is_missing, read_columns, read_ids, read_text, read_vectors
+
+# Under which type a row is compared: its own, or that of its namesake where its own says nothing; and namesakes of different types.
+#
+# Rows of different types are never compared otherwise, as what is alike means another thing for each. A type is often what the words around
+# a mention happened to say, so it is no reason by itself that two rows of one name never meet.
+
+UNTYPED: Final = frozenset(
+    ("", "unknown", "concept", "entity", "thing", "object", "other", "misc", "miscellaneous", "node", "none")
+)
+"""Folded types that say nothing."""
+
+
+def compared_as(types: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The type under which each row is compared: a row without a type takes the only one that rows of its name have."""
+    kinds = {type_: fold(type_) for type_ in set(types)}
+    if UNTYPED.isdisjoint(kinds.values()):
+        return list(types)
+    folded = [fold(name) for name in names]
+    known: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for name, type_ in sorted({(name, t) for name, t in zip(folded, types, strict=True) if kinds[t] not in UNTYPED}):
+        known[name].setdefault(kinds[type_], type_)
+    known.pop("", None)
+    only = {name: next(iter(held.values())) for name, held in known.items() if len(held) == 1}
+    return [
+        only.get(name, type_) if kinds[type_] in UNTYPED else type_ for type_, name in zip(types, folded, strict=True)
+    ]
+
+
+def namesakes(ids: Sequence[str], types: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of ids (the smaller first) of one name and two types: the first row of each type with that of the type before it."""
+    first: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for id_, type_, name in sorted(zip(ids, types, names, strict=True)):
+        if (kind := fold(type_)) not in UNTYPED and (folded := fold(name)):
+            first[folded].setdefault(kind, id_)
+    pairs: list[tuple[str, str]] = []
+    for rows in first.values():
+        in_order = list(rows.values())
+        pairs += [(min(a, b), max(a, b)) for a, b in pairwise(in_order)]
+    return sorted(pairs)
+
+
+# ``match_entities``: a table of any origin → who is the same as whom.
+#
+# The columns are those a person would write, and ids come back as texts. Deciding belongs to ``slowwave.matching.match``.
 
 _KNOWN: Final = (
     *("id", "entity_type", "name", "attributes", "source", "vector"),

@@ -1,34 +1,145 @@
-"""What is known about pairs, weighed: log-odds that two rows are the same thing, and the waterfall that explains them.
-
-How pairs agree is computed by ``slowwave.matching.comparisons``, what that is worth is estimated by ``slowwave.matching.weights``; here
-both meet for all types of a population. What forbids a merge whatever the score belongs to ``slowwave.matching.vetoes``.
-"""
+"""Weigh the evidence for pairs: log-odds that two rows are one thing, votes of attributes, and the waterfall that explains it."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import OSA, JaroWinkler
 
-from slowwave.matching.answers import AnsweredRows
-from slowwave.matching.attribute_votes import HEARD, identifiers, opposing, own_equal, strong, votes
-from slowwave.matching.calibration import ScoreCorrection
-from slowwave.matching.comparisons import FIELDS, TABLES, Comparer, Comparison, ComparisonLevels
-from slowwave.matching.decided import Decided, Labelled
-from slowwave.matching.differences import Differences, SignReader
-from slowwave.matching.model_codes import ModelCodes
-from slowwave.matching.name_levels import LEVEL
-from slowwave.matching.names import fold
+from slowwave.matching.answers import AnsweredRows, Decided, Labelled, ScoreCorrection
+from slowwave.matching.attributes import CODES, IDENTIFIERS, Column
+from slowwave.matching.compare import (
+    FIELDS,
+    LEVEL,
+    TABLES,
+    Comparer,
+    Comparison,
+    ComparisonLevels,
+    Traits,
+    signs_of,
+    traits,
+)
+from slowwave.matching.names import FORMAL, LONGEST, UNNAMED, fold
 from slowwave.matching.options import MatchSettings
-from slowwave.matching.organisations import Organisations
+from slowwave.matching.organisations import ModelCodes, Organisations
 from slowwave.matching.population import Population
-from slowwave.matching.scores import OVERWHELMING, Scores
-from slowwave.matching.traits import Traits, signs_of, traits
 from slowwave.matching.weights import Weights, fit, probability
-from slowwave.matching.words import WordInformation
+from slowwave.matching.words import Differences, SignReader, WordInformation
+from slowwave.text.names import known_names
+from slowwave.text.opposites import respelt
+from slowwave.text.statements import stem
+
+# What the evidence says of many pairs at once, as arrays of one length.
+
+OVERWHELMING: Final = 9.0
+"""Log-odds at which names may differ, or one say more than the other."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Everything for p pairs, each (p,).
+
+    ``name`` codes NAME_LEVELS; ``rarity`` how rare what the names share is, -1 where they do not agree; ``cosine`` is nan without
+    vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal, ``owned``: one that stands for one
+    thing alone, as no phone of a house does; ``personal``: such a one or a date; ``elsewhere``: the name is common, and what says which of
+    its things is meant differs, or it lacks the model code that nearly all names of the type have; ``opposed``: attributes differ, and as
+    many as agree; ``supported``: more attributes speak for a match than against it; ``learnt``: the weights of the type are; ``near``: the
+    cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band; ``corrected``: answers have
+    corrected the odds.
+    """
+
+    odds: Reals
+    probability: Reals
+    cosine: Reals
+    name: NDArray[np.int8]
+    rarity: NDArray[np.int8]
+    contested: Flags
+    identified: Flags
+    owned: Flags
+    personal: Flags
+    elsewhere: Flags
+    opposed: Flags
+    supported: Flags
+    learnt: Flags
+    near: Flags
+    far: Flags
+    corrected: Flags
+
+    def take(self, at: Ints | Flags) -> Scores:
+        """The scores of some of the pairs."""
+        return Scores(*(getattr(self, f.name)[at] for f in fields(self)))
+
+    @classmethod
+    def join(cls, parts: Sequence[Scores]) -> Scores:
+        """The scores of all pairs of several."""
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+
+# What attributes say of pairs beside their weight: that an identifier is in conflict or equal, and how many speak for or against.
+#
+# ``slowwave.matching.evidence`` weighs the same comparisons; what forbids a merge belongs to ``slowwave.matching.vetoes``.
+
+HEARD: Final = 0.25
+"""Nats from which an attribute speaks for a match, and what tells things apart against one."""
+
+_AGAINST: Final = float(np.log(2))  # nats from which what describes a thing does: it differs half as often in matches
+_RELIABLE: Final = 0.02  # an identifier in which fewer matches differ is strong
+_BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
+
+
+def identifiers(columns: Sequence[Column], weights: Weights, levels: NDArray[np.int8]) -> tuple[Flags, Flags]:
+    """Whether a strong identifier is in conflict, and whether an identifier is equal; ``levels`` (p, columns).
+
+    A slip of the pen is no conflict where it was learnt that slips occur.
+    """
+    contested, identified = (np.zeros(len(levels), bool) for _ in range(2))
+    for k, column in enumerate(columns):
+        if column.shape in IDENTIFIERS:
+            identified |= levels[:, k] == len(weights.m[k + FIELDS]) - 1
+        if strong(column, weights, k + FIELDS):
+            slips = 0 if weights.learnt else len(weights.m[k + FIELDS]) - 2
+            contested |= (levels[:, k] >= 0) & (levels[:, k] <= slips)
+    return contested, identified
+
+
+def own_equal(comparer: Comparer, own: Sequence[bool], levels: NDArray[np.int8]) -> Flags:
+    """Whether a column that is its holder's ``own`` is equal; ``levels`` (p, columns)."""
+    tops = [
+        levels[:, k] >= len(TABLES[c.shape]) - 1 - (c.shape == "date") for k, c in enumerate(comparer.columns) if own[k]
+    ]
+    return np.logical_or.reduce([np.zeros(len(levels), bool), *tops])
+
+
+def opposing(columns: Sequence[Column]) -> Reals:
+    """Nats from which each column (columns,) speaks against a match: identifiers and dates are there to tell things apart."""
+    return np.array([HEARD if c.shape in (*IDENTIFIERS, "date") else _AGAINST for c in columns])
+
+
+def votes(parts: Reals, against: Reals | float) -> tuple[Ints, Ints]:
+    """How many attributes speak against a match, by so many nats, and for it, (p,) each; ``parts`` (p, columns) are their weights."""
+    return (parts <= -against).sum(axis=1), (parts >= HEARD).sum(axis=1)
+
+
+def strong(column: Column, weights: Weights, k: int) -> bool:
+    """Whether two values of a column stand for two things: matches hardly ever differ in it. Its shape decides while nothing is
+    learnt, what was seen then, so that a number which is often mistyped forbids nothing."""
+    if column.key == CODES or (column.serial and column.shape != "email"):  # names have their own vetoes
+        return False
+    if weights.learnt:
+        return column.shape in (*IDENTIFIERS, "date") and float(weights.m[k][0]) <= _RELIABLE
+    return column.shape in ("email", "url", "code") or (column.shape == "date" and bool(_BIRTH.search(column.key)))
+
+
+# What is known about pairs, weighed: log-odds that two rows are the same thing, and the waterfall that explains them.
+#
+# How pairs agree is computed by ``slowwave.matching.compare``, what that is worth is estimated by ``slowwave.matching.weights``; here
+# both meet for all types of a population. What forbids a merge whatever the score belongs to ``slowwave.matching.vetoes``.
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -396,3 +507,129 @@ def _pooled(learnt: Iterable[Weights]) -> Mapping[str, tuple[Reals, Reals]]:
             a, b, total = sums.get(comparison.shape, (np.zeros(len(m)), np.zeros(len(m)), 0.0))
             sums[comparison.shape] = a + m * weights.matches, b + u * weights.matches, total + weights.matches
     return {shape: (a / total, b / total) for shape, (a, b, total) in sums.items()}
+
+
+# Names that are two names: each has a word that the other has in no form.
+#
+# City, employer, house and colleagues agree for all who share them, so they never make one of two such names (``slowwave.matching.match``).
+# A word stands in the other name when it is there, or its initial, a short form, a slip, another spelling, its beginning, or the same
+# letters parted otherwise. Two words that are a slip apart are two names where both are common here, both are given names, or one is the
+# other's feminine form ("Tim", "Tom"; "Erik", "Erika").
+
+_GIVEN: Final = frozenset(FORMAL) | {name for names in FORMAL.values() for name in names}
+_ONE: Final = -1
+_PERSONS: Final = 0.5  # rows of a type whose names begin with a given name, from which it is one of persons
+_KNOWN: Final = 3  # different names from which a word is known
+_SLIPS: Final = 0.02  # share of a common word's names that may hold one slip of it
+_LOOKED: Final = 1_000_000  # pairs of names that are read once only
+_WORDS: Final = 5  # words that a name has; of more, titles, one says little
+_BEGINNING: Final = 3  # letters of a word that may stand for the whole
+_ALIKE: Final = 0.65  # of the letters
+_SOUNDS: Final = 0.85  # Jaro-Winkler
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OtherNames:
+    """Folded names of n rows with their codes, how many different names of all hold each word, and whether a row is of a type of persons
+    (n,): most names of the type begin with a given name."""
+
+    folded: NDArray[np.object_]
+    code: Ints
+    held: Mapping[str, int]
+    person: Flags
+    looked: dict[int, int]
+
+    @classmethod
+    def of(cls, population: Population) -> OtherNames:
+        """Count the words. Time grows with the distinct names, about 1 µs each."""
+        folded = population.names.folded
+        held = Counter(word for name in set(folded.tolist()) for word in set(name.split()))
+        given = _GIVEN | known_names().given
+        known = {
+            name: next((w for w in name.split() if w not in UNNAMED), "") in given for name in set(folded.tolist())
+        }
+        begins = np.array([known[name] for name in folded.tolist()], bool)
+        rows = np.maximum(np.bincount(population.kind, minlength=1), 1)
+        share = np.bincount(population.kind, begins, len(rows)) / rows
+        return cls(folded, population.names.plain, held, (share >= _PERSONS)[population.kind], {})
+
+    def apart(self, i: Ints, j: Ints, *, known: bool = False) -> Flags:
+        """Whether the names of pairs (p,) are two names; prose is not looked at. Each distinct pair of names is read once, in 5 to 15 µs.
+
+        With ``known`` only where the words that are left over are known names, so that neither can be a slip too many.
+        """
+        return self._looks(i, j) > known
+
+    def _looks(self, i: Ints, j: Ints) -> NDArray[np.int8]:
+        a, b = self.code[i], self.code[j]
+        asked = np.flatnonzero((a != b) & (a >= 0) & (b >= 0))
+        keys = np.minimum(a, b)[asked] * (int(self.code.max(initial=0)) + 1) + np.maximum(a, b)[asked]
+        distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        rows = zip(distinct.tolist(), i[asked[first]].tolist(), j[asked[first]].tolist(), strict=True)
+        found = np.zeros(len(i), np.int8)
+        found[asked] = np.array([self._look(*row) for row in rows], np.int8)[inverse]
+        return found
+
+    def compatible(self, i: Ints, j: Ints) -> Flags:
+        """Pairs (p,) of short names of two words or more of which one has every word of the other, each in some form."""
+        return self._looks(i, j) == _ONE
+
+    def outvoted(self, i: Ints, j: Ints, scores: Scores) -> Flags:
+        """Pairs (p,) that are two names and have no identifier of their own in common: only what a group shares could make them one."""
+        asked = np.flatnonzero((scores.name <= LEVEL["spelling"]) & ~scores.owned)
+        found = np.zeros(len(i), bool)
+        found[asked] = self.apart(i[asked], j[asked])
+        return found
+
+    def _look(self, key: int, i: int, j: int) -> int:
+        if key not in self.looked:
+            if len(self.looked) >= _LOOKED:
+                self.looked.clear()
+            a, b = str(self.folded[i]), str(self.folded[j])
+            self.looked[key] = self._two(a, b) if len(a) <= LONGEST >= len(b) else 0
+        return self.looked[key]
+
+    def _two(self, a: str, b: str) -> int:
+        """1 where words are left over on both sides, 2 where these are known, ``_ONE`` where on one side at the most."""
+        one, two = (Counter(w for w in name.split() if w not in UNNAMED) for name in (a, b))
+        if max(one.total(), two.total()) > _WORDS:
+            return 0
+        mine, theirs = self.left_over(one, two)
+        if not mine or not theirs:
+            return _ONE if min(one.total(), two.total()) > 1 else 0
+        return 2 if all(w in _GIVEN or self.held.get(w, 0) >= _KNOWN for w in (*mine, *theirs)) else 1
+
+    def left_over(self, one: Counter[str], two: Counter[str]) -> tuple[list[str], list[str]]:
+        """The words of each of two names that the other has in no form."""
+        mine, theirs = list((one - two).elements()), list((two - one).elements())
+        for left, right in ((mine, theirs), (theirs, mine)):
+            for letter in [w for w in left if len(w) == 1]:
+                if (whole := next((w for w in right if w[0] == letter), None)) is not None:
+                    left.remove(letter)
+                    right.remove(whole)
+        if mine and theirs and len(mine) != len(theirs) and _near("".join(mine), "".join(theirs)):
+            return [], []
+        for word in list(mine):
+            if (other := next((w for w in theirs if self._same(word, w)), None)) is not None:
+                mine.remove(word)
+                theirs.remove(other)
+        return mine, theirs
+
+    def _same(self, a: str, b: str) -> bool:
+        """Whether two different words may be one."""
+        if {a, *FORMAL.get(a, ())} & {b, *FORMAL.get(b, ())} or respelt(a, b) or stem(a) == stem(b):
+            return True
+        begins = min(len(a), len(b)) >= _BEGINNING and (a.startswith(b) or b.startswith(a))
+        return (begins or _near(a, b)) and not self._rivals(a, b)
+
+    def _rivals(self, a: str, b: str) -> bool:
+        """Whether two words that are nearly one are two names all the same."""
+        fewer, more = sorted((self.held.get(a, 0), self.held.get(b, 0)))
+        common = fewer >= _COMMON and fewer >= _SLIPS * more
+        return common or (a in _GIVEN and b in _GIVEN) or a + "a" == b or b + "a" == a
+
+
+def _near(a: str, b: str) -> bool:
+    return OSA.normalized_similarity(a, b) >= _ALIKE or (
+        min(len(a), len(b)) >= _BEGINNING and JaroWinkler.similarity(a, b) >= _SOUNDS
+    )

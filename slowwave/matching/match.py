@@ -1,62 +1,278 @@
-"""Who is the same as whom: candidates → comparisons → weights → vetoes → clusters → merge, review or nothing.
-
-A pair may be *merged* when nothing vetoes it, neither name says more than the other in a specific, and its probability reaches the
-threshold of its type: the lowest at which the expected precision of that type's merges is what the settings ask (.99), and never
-under ``FLOOR``. Names must agree, but for ``OVERWHELMING`` evidence, and some attribute where any differs; of two names with a word
-each that the other lacks only an identifier makes one. Vectors must be as near as the threshold of the type asks, unless names that mean
-the same have an equal identifier. Where a type is too small to learn from, one thing more is asked: a cosine at
-its threshold, names that mean the same with an equal identifier, or, without vectors, the same name of many words.
-
-In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. Then clusters join of which
-a pair is likely but not sure, where enough pairs stand across their cores and every one of them is likely (``slowwave.matching.grouping``).
-A cluster with two members whose vectors are farther apart than members may be is *multimodal*: it is reported and not merged.
-A pair with a probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same rare name, and, without
-vectors, rows worded alike: which of them are shown belongs to ``slowwave.matching.review``. The rest is dropped. A vetoed pair goes
-nowhere, but for one kind: one identifier in conflict while another is equal.
-
-Where people have answered, their answers come first (``slowwave.matching.learning``): names and attributes that do not agree are then
-weighed by what was answered of such pairs, instead of being a bar.
-"""
+"""Decide who is the same as whom: candidates, weights, vetoes and clusters become merges, questions or nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from slowwave.matching import candidates, clusters, learning, thresholds
-from slowwave.matching.answers import AnsweredRows, Answers
-from slowwave.matching.clusters import Says
-from slowwave.matching.comparisons import RARE, UNMISTAKABLE
-from slowwave.matching.evidence import Evidence, Labelled, WeightsByType
-from slowwave.matching.grouping import Grouping, Within, whole
-from slowwave.matching.name_levels import LEVEL, NAME_LEVELS
+from slowwave.matching import candidates, clusters
+from slowwave.matching.answers import AnsweredRows, Answers, Labelled, ScoreCorrection, calibrate
+from slowwave.matching.attributes import Column
+from slowwave.matching.clusters import Grouping, Says, Within, whole
+from slowwave.matching.compare import FIELDS, LEVEL, NAME_LEVELS, RARE, UNMISTAKABLE, Traits
+from slowwave.matching.evidence import OVERWHELMING, Evidence, OtherNames, Scores, WeightsByType
 from slowwave.matching.options import MatchSettings
-from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
-from slowwave.matching.questions import Question, QuestionPool, next_questions
 from slowwave.matching.review import (
+    ENOUGH,
     FORESTS,
     REVIEW,
     Doubts,
     Judged,
+    Question,
+    QuestionPool,
     ReviewPair,
     forests,
     has_equal_identifier,
     is_under_threshold,
+    next_questions,
     steps,
 )
-from slowwave.matching.scores import OVERWHELMING, Scores
-from slowwave.matching.series import Series
-from slowwave.matching.thresholds import Aim
-from slowwave.matching.variants import Variants
-from slowwave.matching.vetoes import Vetoes
+from slowwave.matching.vetoes import Variants, Vetoes
 from slowwave.matching.weights import probability
+
+# The probability from which pairs of a type merge: as sure as the expected precision asks, or where the expected F1 is best.
+#
+# Both rest on the probabilities alone, so they are as good as these are calibrated. Which pairs may merge at all belongs to
+# ``slowwave.matching.match``.
+
+Aim = Literal["precision", "f1"]
+"""What merges are for: to be right as often as the settings ask, or to be the best balance of right and complete."""
+
+FLOOR: Final = 0.9
+"""No pair merges for precision under it."""
+
+
+def of(aim: Aim, kinds: Ints, probabilities: Reals, may: Flags, precision: float) -> Reals:
+    """The threshold of each type code; ``kinds``, ``probabilities`` and ``may`` (p,) are those of the pairs worth a look."""
+    return of_f1(kinds, probabilities, may) if aim == "f1" else of_precision(kinds, probabilities, may, precision)
+
+
+def of_precision(kinds: Ints, probabilities: Reals, may: Flags, precision: float) -> Reals:
+    """For each type code the lowest probability from which the mean over its pairs that may merge is ``precision``."""
+    found = np.full(int(kinds.max(initial=0)) + 1, FLOOR)
+    for kind in np.unique(kinds).tolist():
+        p = np.sort(probabilities[(kinds == kind) & may])[::-1]
+        enough = np.flatnonzero(np.cumsum(p) >= precision * np.arange(1, len(p) + 1) - 1e-12)
+        found[kind] = max(FLOOR, float(p[enough[-1]]) if len(enough) else 1.0)
+    return found
+
+
+def of_f1(kinds: Ints, probabilities: Reals, may: Flags) -> Reals:
+    """For each type code the probability at which 2 · right / (merged + matches) is largest, all three as expected."""
+    found = np.full(int(kinds.max(initial=0)) + 1, FLOOR)
+    for kind in np.unique(kinds).tolist():
+        p = np.sort(probabilities[(kinds == kind) & may])[::-1]
+        matches = float(probabilities[kinds == kind].sum())
+        if len(p):
+            f1 = 2 * np.cumsum(p) / (np.arange(1, len(p) + 1) + matches)
+            found[kind] = float(p[int(np.argmax(f1))])
+    return found
+
+
+# Titles that recur: "Editorial", "Minutes of the board" name another thing each year or day.
+#
+# A title whose rows spread over three dates and more says nothing by itself: the date says which of its things is meant, and a row that
+# states none and could be of two of them is of neither. A thing that is listed often, now and then under a wrong date, has most of its
+# rows under one. Dates part things only where they are dates of these: not the day of a filing, in which matches differ as a rule. Names of
+# persons are no titles.
+
+_DATES: Final = 3  # dates that the rows of a title have
+_MOST: Final = 0.5  # share of these rows that may have one date
+_AGREE: Final = 0.3  # share of the matches of a type that agree in a column, from which it holds the dates of things
+_YEARS: Final = range(1500, 2101)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """``title`` (n,) numbers the titles of each type. Of each column of dates ``recurring`` says which titles recur by it (titles,), and
+    the codes of its values (n,) are -1 where a row states none."""
+
+    title: Ints
+    recurring: tuple[tuple[Flags, Ints], ...]
+
+    @classmethod
+    def of(cls, population: Population, model: WeightsByType, person: Flags) -> Series:
+        """Count the dates of each title; ``person`` (n,) are rows of persons. Linear in the rows."""
+        form = population.names.compact
+        named = (form >= 0) & ~person
+        keys = np.where(named, population.kind * (int(form.max(initial=0)) + 1) + form, -1)
+        distinct, title = np.unique(keys, return_inverse=True)
+        recurring: list[tuple[Flags, Ints]] = []
+        for column in population.attributes.columns:
+            if not _dates_things(column, population, model):
+                continue
+            date = np.full(len(population), -1, np.int64)
+            date[column.rows] = column.codes
+            rows = column.rows[named[column.rows]]
+            (of, _), count = np.unique(np.stack([title[rows], date[rows]]), axis=1, return_counts=True)
+            most = np.zeros(len(distinct), np.int64)
+            np.maximum.at(most, of, count)
+            dated = np.bincount(title[rows], minlength=len(distinct))
+            recurs = (np.bincount(of, minlength=len(distinct)) >= _DATES) & (most <= _MOST * dated)
+            if recurs.any():
+                recurring.append((recurs, date))
+        return cls(title, tuple(recurring))
+
+    def apart(self, i: Ints, j: Ints) -> Flags:
+        """Whether pairs (p,) have one title that recurs, and two dates."""
+        found = np.zeros(len(i), bool)
+        for at, a, b in self._recur(i, j):
+            found[at] |= (a != b) & (a >= 0) & (b >= 0)
+        return found
+
+    def ambiguous(self, i: Ints, j: Ints) -> Flags:
+        """The rows (n,) of titles that recur which state no date and are in pairs (p,) with two dates or more."""
+        found = np.zeros(len(self.title), bool)
+        for at, a, b in self._recur(i, j):
+            row = np.concatenate([i[at][(a < 0) & (b >= 0)], j[at][(b < 0) & (a >= 0)]])
+            date = np.concatenate([b[(a < 0) & (b >= 0)], a[(b < 0) & (a >= 0)]])
+            found |= np.bincount(np.unique(np.stack([row, date]), axis=1)[0], minlength=len(found)) > 1
+        return found
+
+    def _recur(self, i: Ints, j: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
+        """For each column of dates: which pairs have one title that recurs by it, and the dates of both sides."""
+        same = np.flatnonzero(self.title[i] == self.title[j]) if self.recurring else np.zeros(0, np.int64)
+        for recurs, date in self.recurring:
+            at = same[recurs[self.title[i[same]]]]
+            yield at, date[i[at]], date[j[at]]
+
+
+def _dates_things(column: Column, population: Population, model: WeightsByType) -> bool:
+    """Whether the values of a column are days or years of the things that rows of its type are."""
+    if column.repeated or not (column.shape == "date" or (column.shape == "number" and _years(column))):
+        return False
+    weights = model.get(population.type_name(column.kind))
+    if weights is None or not weights.learnt:
+        return False
+    k = population.attributes.of(column.kind).index(column)
+    return float(weights.m[k + FIELDS][-1]) >= _AGREE
+
+
+def _years(column: Column) -> bool:
+    return all(text.isdecimal() and int(text) in _YEARS for text in column.texts.tolist())
+
+
+# What answers teach: each type's correction of its scores, and the rows that are joined before any score is read.
+#
+# Answers of people enter twice. The pair itself is decided: nothing joins what a person called two things, and a pair called one is
+# joined first, though a rule of the names or identifiers speaks against it, which is counted and said; between all other rows every
+# veto stands. A recorded conflict and a rejection are decisions of people as well, and stronger than an answer. And the pairs like the
+# answered one are judged anew, by ``slowwave.matching.answers``. Which pairs to ask about belongs to ``slowwave.matching.review``.
+
+_SURE: Final = 3.0  # log-odds, .95
+_OPEN: Final = -3.0  # log-odds from which words that differ are looked for
+_SAMPLE: Final = 100_000  # candidates that are looked at for those
+
+OVERRULED: Final = "A person has answered that they are the same, though a rule forbids it: {}."
+
+
+def taught(evidence: Evidence, answered: AnsweredRows, vetoes: Vetoes, i: Ints, j: Ints) -> Evidence:
+    """The evidence after the answers, and after earlier nights' decisions about doubtful pairs. A type with fewer than ``ENOUGH`` of both
+    keeps its scores. ``i`` and ``j`` (p,) are the candidates, of which the sure ones stand behind the score. The order of the answers does
+    not matter; time grows with their number and with that of the candidates, up to a sample of them."""
+    sure = np.flatnonzero(answered.sure)
+    if len(sure) or evidence.was_asked:
+        evidence = evidence.looking_at(*_doubtful(evidence, vetoes, i, j))
+    told: dict[str, list[tuple[Reals, Traits, Flags]]] = {}
+    for name, raw, traits, same in evidence.decided():
+        told.setdefault(name, []).append((raw, traits, same))
+    for name, at, raw, traits in evidence.traits(answered.i[sure], answered.j[sure]):
+        told.setdefault(name, []).append((raw, traits, answered.same[sure[at]]))
+    enough = {name: parts for name, parts in told.items() if sum(len(same) for _, _, same in parts) >= ENOUGH}
+    trusted = _trusted(evidence, vetoes, i, j) if enough else {}
+    calibrations: dict[str, ScoreCorrection] = {
+        name: calibrate(
+            np.concatenate([raw for raw, _, _ in parts]),
+            Traits.join([traits for _, traits, _ in parts]),
+            np.concatenate([same for _, _, same in parts]),
+            trusted.get(name),
+        )
+        for name, parts in enough.items()
+    }
+    return evidence.corrected(calibrations, answered) if calibrations or len(sure) else evidence
+
+
+def _trusted(evidence: Evidence, vetoes: Vetoes, i: Ints, j: Ints) -> Mapping[str, tuple[Reals, Traits]]:
+    """By folded type: scores and traits of candidates that would merge by their score alone, of very many every k-th."""
+    step = -(-len(i) // _SAMPLE) or 1
+    i, j = i[::step], j[::step]
+    found: dict[str, tuple[Reals, Traits]] = {}
+    for name, at, raw, traits in evidence.traits(i, j, _SURE):
+        firm = ~traits.gated & (vetoes.forbid(i[at], j[at], np.zeros(len(at), bool)) == 0)
+        found[name] = raw[firm], traits.take(firm)
+    return found
+
+
+def _doubtful(evidence: Evidence, vetoes: Vetoes, i: Ints, j: Ints) -> tuple[Ints, Ints]:
+    """Candidates that a score leaves open or takes for one, and no veto keeps apart; of very many every k-th is looked at."""
+    step = -(-len(i) // _SAMPLE) or 1
+    i, j = i[::step], j[::step]
+    at = np.flatnonzero(evidence.score(i, j).odds >= _OPEN)
+    at = at[vetoes.forbid(i[at], j[at], np.zeros(len(at), bool)) == 0]
+    return i[at], j[at]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """What answers have joined: ``label`` (n,) the smallest row of each row's group, ``links`` the pairs of rows that hold the groups
+    together, ``reasons`` what speaks against some of them, ``counts`` how many answers there were and what became of them."""
+
+    label: Ints
+    links: tuple[tuple[int, int], ...]
+    reasons: Mapping[tuple[str, str], str]
+    counts: Mapping[str, int]
+
+
+def joined(ids: NDArray[np.object_], vetoes: Vetoes, answered: AnsweredRows) -> Joined:
+    """Join the rows (n,) that were answered to be the same, unless a recorded conflict, a rejection or an answer forbids it."""
+    yes = np.flatnonzero(answered.same & answered.sure)
+    i, j = answered.i[yes], answered.j[yes]
+    decided = len(vetoes.cannot_link)  # the reasons up to here are decisions of people, those after it rules
+
+    def forbids(x: Ints, y: Ints) -> Flags:
+        reason = vetoes.forbid(x, y, np.zeros(len(x), bool))
+        return (reason > 0) & (reason <= decided)
+
+    grown = clusters.grow(answered.n, i, j, forbids, lambda x, _y: np.ones(len(x), bool))
+    names, reason = vetoes.reasons(), vetoes.forbid(i, j, np.zeros(len(i), bool))
+    against = np.flatnonzero((reason > decided) & ~grown.refused)
+    reasons = {(str(ids[i[k]]), str(ids[j[k]])): OVERRULED.format(names[int(reason[k]) - 1]) for k in against.tolist()}
+    counts = {
+        "answers": len(answered.i),
+        "answers about no pair here": answered.unknown,
+        "answers against a rule": len(against),
+        "answers that a conflict or rejection forbids": int(grown.refused.sum()),
+    }
+    links = zip(i[grown.joined].tolist(), j[grown.joined].tolist(), strict=True)
+    said = len(answered.i) + answered.unknown > 0
+    return Joined(grown.label, tuple(links), reasons, counts if said else {})
+
+
+# Who is the same as whom: candidates → comparisons → weights → vetoes → clusters → merge, review or nothing.
+#
+# A pair may be *merged* when nothing vetoes it, neither name says more than the other in a specific, and its probability reaches the
+# threshold of its type: the lowest at which the expected precision of that type's merges is what the settings ask (.99), and never
+# under ``FLOOR``. Names must agree, but for ``OVERWHELMING`` evidence, and some attribute where any differs; of two names with a word
+# each that the other lacks only an identifier makes one. Vectors must be as near as the threshold of the type asks, unless names that mean
+# the same have an equal identifier. Where a type is too small to learn from, one thing more is asked: a cosine at
+# its threshold, names that mean the same with an equal identifier, or, without vectors, the same name of many words.
+#
+# In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. Then clusters join of which
+# a pair is likely but not sure, where enough pairs stand across their cores and every one of them is likely
+# (``slowwave.matching.clusters``). A cluster with two members whose vectors are farther apart than members may be is *multimodal*: it is
+# reported and not merged. A pair with a probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same
+# rare name, and, without vectors, rows worded alike: which of them are shown belongs to ``slowwave.matching.review``. The rest is dropped.
+# A vetoed pair goes nowhere, but for one kind: one identifier in conflict while another is equal.
+#
+# Where people have answered, their answers come first (``slowwave.matching.match``): names and attributes that do not agree are then
+# weighed by what was answered of such pairs, instead of being a bar.
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -125,7 +341,7 @@ class Matches:
         return _settle(self._task, answers, aim)
 
     def next_questions(self, k: int = 10) -> tuple[Question, ...]:
-        """Which k pairs to ask a person about next, most telling first; see ``slowwave.matching.questions``."""
+        """Which k pairs to ask a person about next, most telling first; see ``slowwave.matching.review``."""
         judged, task = self._doubts.judged, self._task
         open_ = ~(judged.one_sided | judged.other_word | judged.scores.contested)
         return next_questions(
@@ -252,7 +468,7 @@ def _settle(task: _Task, answers: Answers, aim: Aim) -> Matches:
         if not np.isin(asked, task.rows).all():  # names of rows that are in no pair have not been read
             vetoes = Vetoes.of(population, np.union1d(task.rows, asked), task.cannot_link)
         vetoes = vetoes.besides(ANSWER, answered.keys(same=False))
-    evidence = learning.taught(task.evidence, answered, vetoes, task.i, task.j)
+    evidence = taught(task.evidence, answered, vetoes, task.i, task.j)
     judged = _judge(task, evidence, vetoes, counts)
     return _decide(task, evidence, vetoes, judged, counts, answered, aim)
 
@@ -356,7 +572,7 @@ class _Groupable(NamedTuple):
 def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, aim: Aim) -> _Groupable:
     population, settings, names = task.population, task.settings, task.names
     i, j, scores = judged.i, judged.j, judged.scores
-    limits = thresholds.of(
+    limits = of(
         aim,
         population.kind[i],
         scores.probability,
@@ -435,7 +651,7 @@ def _decide(
     population, settings = task.population, task.settings
     i, j, scores = judged.i, judged.j, judged.scores
     limits, grouping, conflicts, refuses, holds = _groupable(task, evidence, vetoes, judged, aim)
-    told = learning.joined(population.ids, vetoes, answered)
+    told = joined(population.ids, vetoes, answered)
     counts.update(told.counts)
     start, links = told.label, [*told.links]
     expected_false = 0.0
@@ -536,3 +752,37 @@ def _chunks(n: int) -> Iterator[slice]:
     """Slices over n pairs; one empty slice when there are none, so that results have their shapes."""
     for start in range(0, max(n, 1), _CHUNK):
         yield slice(start, start + _CHUNK)
+
+
+# Cohesive groups: rows every two of which are near each other, out of pairs that are.
+#
+# Chains do not carry: a near b and b near c make no group of a and c. Which rows are compared, and what a group is good for, belongs to
+# the callers.
+
+
+def cohesive_groups(
+    matrix: NDArray[np.floating], i: Ints, j: Ints, cosine: NDArray[np.floating], floor: float, most: int = 50
+) -> list[list[int]]:
+    """Groups of at least two rows of (n, d) unit vectors, each sorted, by their first row.
+
+    Pairs (p,) are joined the nearest first (complete linkage, greedy): two groups become one where every row of the one has a cosine ≥
+    ``floor`` with every row of the other, and where ``most`` rows are not exceeded. The pairs need not be all there are: what they
+    leave out is looked up in the matrix. Time: p · log p, and for each pair the product of two groups of at most ``most`` rows.
+    """
+    group: dict[int, list[int]] = {}
+    order = np.lexsort((j, i, -cosine))
+    refused: set[tuple[int, int]] = set()
+    for a, b in zip(i[order].tolist(), j[order].tolist(), strict=True):
+        one, two = group.get(a, [a]), group.get(b, [b])
+        if one is two or len(one) + len(two) > most:
+            continue
+        ends = (min(one[0], two[0]), max(one[0], two[0]))
+        if ends in refused:
+            continue
+        if len(one) + len(two) > 2 and float((matrix[one] @ matrix[two].T).min()) < floor:
+            refused.add(ends)  # groups only grow, so what is too far apart stays so
+            continue
+        whole = sorted([*one, *two])
+        group.update(dict.fromkeys(whole, whole))
+    found = {id(g): g for g in group.values()}
+    return sorted(found.values())

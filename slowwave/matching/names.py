@@ -1,13 +1,10 @@
-"""Names in the forms that are compared, as arrays: one row an entity, one integer a form.
-
-Equal integers mean equal forms, so that pairs are compared without touching a string. Which forms make a candidate pair
-belongs to ``slowwave.matching.candidates``, what agreement weighs to ``slowwave.matching.weights``.
-"""
+"""Names in the forms that are compared: nicknames, other alphabets, and the best name for rows that become one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,8 +13,161 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from slowwave.matching.alphabets import latin
-from slowwave.matching.nicknames import FORMAL
+from slowwave.text.names import is_given
+from slowwave.text.opposites import near, respelt
+from slowwave.text.words import is_known
+
+# Short forms of given names and what they stand for: the common ones, written by hand.
+
+_ENGLISH: Final = """
+abigail: abby abbie gail | abraham: abe | adelaide: addie heidi | adeline: addie | agnes: aggie nessie | alan: al | albert: al bert bertie
+alexander: alex al sandy alec lex xander | alexandra: alex sandra lexi sasha | alfred: alf fred alfie | alice: allie ally
+alison: allie ally ali | allan: al | amanda: mandy manda | amelia: amy millie | andrew: andy drew | angela: angie ange
+ann: annie nan nancy | anna: annie ann | annabel: bella | anne: annie nan nancy | anthony: tony ant | antoinette: toni nettie
+antonia: toni | archibald: archie | arnold: arnie | arthur: art artie | august: gus augie | augusta: gussie | augustus: gus
+barbara: barb babs barbie | bartholomew: bart | beatrice: bea trixie | belinda: linda bel | benedict: ben | benjamin: ben benny benji
+bernadette: bernie | bernard: bernie barney | bertram: bert | beverley: bev | beverly: bev | bradford: brad | bradley: brad
+brandon: bran | brenda: bren | bridget: bridie biddy | caleb: cal | calvin: cal | cameron: cam | camilla: milly | candace: candy
+carolina: carol carrie lina | caroline: carrie carol caro | carolyn: carol carrie lynn | cassandra: cass cassie sandra
+catherine: cathy kate cat katie kitty cath | cecil: cec | cecilia: cissy celia | charles: charlie chuck chas charley
+charlotte: lottie charlie lotte | chester: chet | christian: chris | christina: chris tina chrissy christy
+christine: chris tina chrissy christy | christopher: chris kit topher kris | clarence: clare | clement: clem | clifford: cliff
+clifton: cliff | clinton: clint | constance: connie | cordelia: delia | cornelius: con neil | curtis: curt | cynthia: cindy
+daniel: dan danny | danielle: dani | darren: daz | david: dave davy davey | deborah: deb debbie debby | delbert: del | denise: dee
+dennis: den denny | derek: del | diana: di | diane: di | dolores: lola | dominic: dom nick | donald: don donnie | dorothea: dora thea dot
+dorothy: dot dottie dolly | douglas: doug dougie | duncan: dunc | dwight: ike | ebenezer: eben | edgar: ed eddie | edith: edie
+edmund: ed eddie ted ned | edward: ed eddie ted ned teddy | edwin: ed eddie | edwina: winnie | elaine: lainie
+eleanor: nell ellie nora nellie | eleanora: nora | elijah: eli | eliza: liz
+elizabeth: liz beth betty eliza betsy bess lizzie libby lisa bessie liza lizbeth | ellen: nell nellie | elliot: el | emanuel: manny
+emily: em emmy millie | emma: em | eric: rick | erica: ricky | ernest: ernie | esther: essie hettie | ethel: eth | eugene: gene
+eugenia: gena | evelyn: eve evie | ezekiel: zeke | ezra: ez | felicity: fliss flick | ferdinand: ferdy | fletcher: fletch
+florence: flo florrie flossie | frances: fran fanny frankie | francesca: fran | francis: frank fran | franklin: frank | frederica: freda
+frederick: fred freddy rick freddie | gabriel: gabe | gabriella: gabby ella | gabrielle: gabby elle | geoffrey: geoff jeff
+george: geordie | georgia: georgie | georgina: georgie gina | gerald: gerry jerry | geraldine: gerry | gerard: gerry
+gertrude: gertie trudy gert | gilbert: gil | gillian: jill gill | gordon: gordy | grace: gracie | graham: gray | gregory: greg
+gretchen: greta | griffith: griff | guinevere: gwen jennifer | gwendoline: gwen | gwendolyn: gwen wendy | hannah: nan | harold: hal harry
+harriet: hattie harry | harrison: harry | harvey: harv | hazel: haze | helen: nell nellie | helena: lena | henrietta: hettie etta hattie
+henry: harry hank hal | herbert: herb bert | herman: harm | hezekiah: hez | hilary: hil | horace: horry | howard: howie | hubert: hugh
+hugh: huey hughie | humphrey: hump | ignatius: iggy | immanuel: manny | irene: rena | isaac: ike zac | isabel: bel bella izzy belle
+isabella: bella izzy belle | isabelle: belle | isadora: dora | isidore: izzy | israel: izzy | jacob: jake jakob
+jacqueline: jackie jacqui | james: jim jimmy jamie jem jimmie | jane: janie jenny | janet: jan | janice: jan | jason: jay | jasper: jas
+jean: jeanie | jeanette: jean nettie | jedediah: jed | jefferson: jeff | jeffrey: jeff | jemima: mima | jennifer: jen jenny jenn
+jeremiah: jerry jem | jeremy: jerry jem | jerome: jerry | jessamine: jessie | jesse: jess | jessica: jess jessie | joan: joanie
+joanna: jo joan | joanne: jo | jocelyn: joss | joel: joe | john: jack johnny jon jock | jonathan: jon jonny nathan | joseph: joe joey jo
+josephine: jo josie | joshua: josh | josiah: joe | joyce: joy | juanita: nita | judith: judy jude | julia: jules julie | julian: jules
+juliet: jules | julius: jules | justin: jus | karen: kaz | katherine: kathy kate kat katie kitty kath | kathleen: kathy kath kay
+kathryn: kathy kate kat katie kath | kenneth: ken kenny | kevin: kev | kimberley: kim | kimberly: kim kimmy | kirsten: kirsty
+kristen: kris | kristina: kris tina | lancelot: lance | laura: laurie | lauren: laurie | laurence: larry laurie | lavinia: vinnie
+lawrence: larry laurie lawrie | leander: lee | leonard: len leo lenny leon | leonora: nora | leopold: leo | leroy: roy lee | leslie: les
+lester: les | letitia: letty | lewis: lew | lillian: lily lil lilly | linda: lindy | lionel: leo | lorraine: lori | louis: lou louie
+louisa: lou | louise: lou | lucas: luke | lucille: lucy | lucinda: lucy cindy | lucretia: lucy | luther: lu | lydia: liddy | lyndon: lyn
+mabel: mae | madeleine: maddie maddy | madeline: maddie maddy | magdalena: lena magda | malcolm: mal | marcella: marcy | marcia: marcy
+marcus: marc mark | margaret: maggie meg peggy marge greta daisy margie rita madge mags peg | margery: marge | maria: mary ria
+marian: mary | marilyn: mary | marjorie: marge margie | marshall: marsh | martha: marty mattie patty | martin: marty | martina: tina
+marvin: marv | mary: molly polly mamie may | matilda: tilda tilly mattie maud | matthew: matt matty | maureen: mo
+maurice: maury morris mo | maximilian: max | maxine: max | maxwell: max | melanie: mel | melinda: mindy | melissa: mel lissa missy
+melvin: mel | mercedes: mercy | mervyn: merv | michael: mike mick mickey micky mikey | michelle: shelly chelle | mildred: millie milly
+millicent: millie milly | milton: milt | minerva: minnie | miranda: mandy randy | miriam: mimi | mitchell: mitch | mohammed: mo
+montague: monty | montgomery: monty | mortimer: mort | moses: mose | muhammad: mo | myron: ron | nancy: nan | natalie: nat
+nathan: nat nate | nathaniel: nate nat nathan | neil: neal | nelson: nels | newton: newt | nicholas: nick nicky nic | nicola: nicky nikki
+nicole: nicky nikki | norma: normie | norman: norm | octavia: tavia | oliver: ollie noll | olivia: liv livvy ollie | oscar: ozzie
+oswald: ozzie oz | pamela: pam | patience: pat | patricia: pat trish patty tricia patsy trisha | patrick: pat paddy rick | paul: paulie
+paula: polly | pauline: polly | penelope: penny nell | percival: percy | peter: pete | philip: phil pip | philippa: pip pippa
+phillip: phil pip | phineas: phin | phoebe: phebe | phyllis: phyl | priscilla: prissy cilla | prudence: prue | quentin: quin
+rachel: rach rae | ralph: rafe | randall: randy rand | randolph: randy dolph | raymond: ray | rebecca: becky becca beck | regina: gina
+reginald: reg reggie rex | reuben: rube | rhoda: rho | richard: rick dick rich ricky | richie dickie | richmond: rich
+robert: bob rob bobby robbie bert robin | roberta: bobbie | roderick: rod rory | rodney: rod | roger: rodge | roland: roly rollo
+ronald: ron ronnie ronny | rosalie: rose | rosalind: roz rose | rosamund: roz | roseanne: rose | rosemary: rose rosie | rowland: roly
+rudolph: rudy rolf | rufus: rufe | rupert: rupe | russell: russ rusty | ruth: ruthie | sabrina: brina | sally: sal | salvatore: sal
+samantha: sam sammy | samson: sam | samuel: sam sammy | sandra: sandy | sarah: sally sadie sal | sebastian: seb bastian | selina: lina
+serena: rena | seymour: sy | sharon: shaz | sheldon: shel | shirley: shirl | sidney: sid syd | sigmund: sig | silas: si | silvester: sly
+simeon: sim | simon: si | solomon: sol | sophia: sophie sophy | spencer: spence | stacey: stace | stanley: stan | stephanie: steph stevie
+stephen: steve stevie | steven: steve stevie | stewart: stew stu | stuart: stu stew | susan: sue susie suzy | susanna: sue susie
+susannah: sue susie | suzanne: sue suzy | sylvester: sly | sylvia: syl | tabitha: tabby | terence: terry | teresa: terry tess tessa
+theodora: dora thea | theodore: ted theo teddy | theresa: terry tess tessa | thomas: tom tommy thom | tiffany: tiff | timothy: tim timmy
+tobias: toby | travis: trav | tristan: tris | ursula: ursie | valentine: val | valerie: val | vanessa: nessa | vernon: vern
+veronica: ronnie ronny | victor: vic | victoria: vicky tori vic vicki | vincent: vince vinny | violet: vi | virgil: virge
+virginia: ginny ginger | vivian: viv | wallace: wally | walter: walt wally wat | warren: waz | wendell: del | wesley: wes | wilbur: will
+wilfred: wilf fred | wilhelmina: mina minnie billie | willard: will | william: bill will billy willie liam wills willy
+winifred: winnie freda | winston: win | woodrow: woody | xavier: xav | yolanda: yoli | yvonne: vonnie | zachariah: zach zack
+zachary: zach zack zac | zebulon: zeb
+"""
+_OTHERS: Final = """
+alejandro: alex jandro ale | aleksandr: sasha sanya shura | aleksandra: sasha shura | alessandro: ale sandro | alexei: alyosha
+alfonso: poncho fonso | anastasia: nastya stasia | andreas: andi | angelika: geli | annika: anni | antonio: tonio toni nino
+bartolomeo: meo | beatriz: bea | bernhard: bernd hardy | boris: borya | carlos: carlitos | carmela: carmen | christoph: stoph
+concepcion: concha conchita | consuelo: chelo | daniela: dani | diego: santiago | dietrich: dieter | dmitri: dima mitya
+dmitry: dima mitya | dolores: lola lolita | domenico: mimmo nico | eduardo: edu lalo | ekaterina: katya | elena: lena lenka | emilio: milo
+enrique: quique kike | ernesto: neto | evgeni: zhenya | evgeny: zhenya | federico: fede | felipe: pipe | fernando: nando fer
+filippo: pippo | francesco: ciccio franco cesco | francisca: paca paquita | francisco: paco pancho curro | franziska: franzi
+friedrich: fritz fred | fyodor: fedya | gabriela: gabi | gerhard: gerd | giovanni: gianni nino vanni | giuseppe: beppe peppe pino
+gregorio: goyo | grigory: grisha | guadalupe: lupe lupita | guillermo: memo guille | gustavo: gus tavo | heinrich: heinz heiner
+hendrik: henk rik | ignacio: nacho | igor: gosha | ilya: ilyusha | irina: ira | isabel: chabela | ivan: vanya | jacobus: koos jaap
+jesus: chucho chuy | johann: hans | johanna: hanna hanne | johannes: hans jan hannes joop | jorge: coque | jose: pepe | josef: sepp jupp
+josefa: pepa | juan: juanito | julio: julito | konstantin: kostya | leonid: lyonya | lorenzo: renzo enzo | lucia: luz | luigi: gigi gino
+luis: lucho | lyudmila: lyuda mila | manuel: manolo manny manu | margarethe: grete gretel | margarita: rita | maria: masha mascha
+marina: ira | matthias: matze hias | mercedes: merche | miguel: mike miki | mikhail: misha | montserrat: montse | nadezhda: nadya
+natalia: natasha nata | nicolas: nico | nikolai: kolya | olga: olya | pavel: pasha | pedro: perico | petrus: piet | pilar: pili
+pyotr: petya | rafael: rafa | ramon: moncho | ricardo: rico richi | roberto: beto tito | roman: roma | rosario: charo | salvador: chava
+sebastian: basti | sergei: seryozha | sergey: seryozha | sergio: checo | siegfried: sigi | stanislav: stas | stefania: stefi
+svetlana: sveta | tatiana: tanya | teodoro: teo | ulrich: uli | ulrike: uli | vicente: chente | viktor: vitya | vincenzo: enzo
+vladimir: vova volodya vlad | vladislav: vlad slava | vyacheslav: slava | wilhelm: willi | wojciech: wojtek | wolfgang: wolf
+yekaterina: katya | yelena: lena | yevgeny: zhenya | yuri: yura
+"""
+
+
+def _read(*tables: str) -> dict[str, tuple[str, ...]]:
+    formal: dict[str, list[str]] = {}
+    for entry in "|".join(tables).replace("\n", "|").split("|"):
+        name, _, shorts = entry.strip().partition(":")
+        for short in shorts.split():
+            names = formal.setdefault(short, [])
+            if name not in names:
+                names.append(name)
+    full = {name for names in formal.values() for name in names}
+    return {short: (*([short] if short in full else []), *names) for short, names in formal.items()}
+
+
+FORMAL: Final = _read(_ENGLISH, _OTHERS)
+"""Short form → the formal names it may stand for, itself first if it is one (Jennifer is short for Guinevere as well)."""
+
+
+# Letters of other alphabets as Latin ones, for those that stand for sounds: Cyrillic, Greek, and what Latin adds to a to z.
+#
+# Scripts whose letters share sounds or leave vowels out (Chinese, Arabic, Hebrew, …) are left as they are: two names would become
+# one. Written by hand after the usual English transcriptions (BGN/PCGN, ELOT 743).
+
+_COMPOSED: Final = "й y  ё yo  ї yi  ў u  ѓ gj  ќ kj"
+_CYRILLIC: Final = """
+а a  б b  в v  г g  ґ g  ғ g  д d  ђ dj  е e  є ye  ж zh  з z  ѕ dz  и i  і i  ј j  к k  қ k  л l  љ lj  м m  н n  њ nj  ң ng
+о o  ө o  п p  р r  с s  т t  ћ c  у u  ү u  ұ u  ф f  х kh  һ h  ц ts  ч ch  џ dz  ш sh  щ shch  ъ -  ы y  ь -  э e  ю yu  я ya
+"""
+_GREEK: Final = """
+α a  β v  γ g  δ d  ε e  ζ z  η i  θ th  ι i  κ k  λ l  μ m  ν n  ξ x  ο o  π p  ρ r  σ s  τ t  υ y  φ f  χ ch  ψ ps  ω o
+"""
+_LATIN: Final = "ø o  æ ae  œ oe  ł l  đ d  ð d  þ th  ı i  ħ h  ŋ ng  ə e  ŧ t  ’ '"
+
+
+def _table(letters: str) -> dict[int, str]:
+    parts = letters.split()
+    return {ord(a): b.strip("-") for a, b in zip(parts[::2], parts[1::2], strict=True)}
+
+
+_BEFORE: Final = _table(_COMPOSED)
+_AFTER: Final = _table(_CYRILLIC + _GREEK + _LATIN)
+
+
+def latin(text: str) -> str:
+    """Case-folded text without accents, in Latin letters where its alphabet has them."""
+    text = unicodedata.normalize("NFKC", text).casefold().translate(_BEFORE)  # й is a letter, not an accented и
+    text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return text.replace("ου", "ou").translate(_AFTER)
+
+
+# Names in the forms that are compared, as arrays: one row an entity, one integer a form.
+#
+# Equal integers mean equal forms, so that pairs are compared without touching a string. Which forms make a candidate pair
+# belongs to ``slowwave.matching.candidates``, what agreement weighs to ``slowwave.matching.weights``.
 
 Codes = NDArray[np.int64]
 """Interned strings; -1 where a row has no such form."""
@@ -319,3 +469,160 @@ def _objects(texts: pa.Array) -> NDArray[np.object_]:
     out = np.empty(len(texts), np.object_)
     out[:] = texts.to_pylist()
     return out
+
+
+# The name that an entity keeps when rows with several names become one.
+#
+# The name is chosen for its quality, apart from the row that survives. In this order: it is spelt correctly, it is the full form, its words
+# stand in their natural order, it keeps its accents, it is written as a name (with capitals, a brand in its own spelling), and most sources
+# have it. Each property compares a name with the other names of the group, so that nothing is held against a name that has no better rival.
+# No name is made up: one of those given is kept.
+
+_WORD_BEST_NAMES: Final = re.compile(r"[^\W_]+")
+_BRAND: Final = re.compile(r"\b[^\W\d_]{3,}(?<=[a-z])[A-Z][^\W\d_]{2,}\b")
+"""A capital inside a word of two longer parts: "OpenTelemetry", not "McDonald" or "WiFi"."""
+
+_ACRONYM: Final = re.compile(r"\b[A-Z][A-Z0-9.&]{1,7}\b")
+_LONGEST: Final = 12
+"""Words up to which names are compared word by word; a longer name is prose."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameCandidate:
+    """The name of one row: ``sources`` counts what it comes from, ``context`` holds other texts of the row, such as its attributes."""
+
+    name: str
+    sources: int = 0
+    context: str = ""
+
+
+def choose_name(candidates: Sequence[NameCandidate]) -> str:
+    """Return the best of the names; of equally good ones the first.
+
+    Cost: the product of the words of each two names, and a look at the lexicon for each word that another name spells differently.
+    """
+    if not candidates:
+        raise ValueError("A name can be chosen from one candidate or more, and none was given.")
+    names = list(dict.fromkeys(c.name for c in candidates))
+    if len(names) == 1:
+        return names[0]
+    sources = {name: sum(c.sources for c in candidates if c.name == name) for name in names}
+    context = frozenset(fold(" ".join(c.context for c in candidates)).split())
+    read = [_ReadName.of(name) for name in names]
+
+    def quality(name: _ReadName) -> tuple[int, ...]:
+        others = [other for other in read if other is not name]
+        return (
+            -sum(_misspells(name, other, context) for other in others),
+            -max(_abbreviates(name, other) for other in others),
+            -int(any(_is_turned(name, other) for other in others)),
+            _accents(name, others),
+            -int(any(_lacks_capitals(name, other) for other in others)),
+            int(any(_is_brand(name, other) for other in others)),
+            int(unicodedata.is_normalized("NFC", name.text)),
+            sources[name.text],
+        )
+
+    return max(read, key=quality).text
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadName:
+    """A name with its folded words, in the order in which they are written."""
+
+    text: str
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> _ReadName:
+        return cls(text, tuple(fold(text).split())[:_LONGEST])
+
+
+def _misspells(name: _ReadName, other: _ReadName, context: frozenset[str]) -> int:
+    """Count the words of a name that another name spells correctly."""
+    mine, theirs = set(name.words) - set(other.words), set(other.words) - set(name.words)
+    return sum(any(_is_misspelt(word, right, context) for right in theirs) for word in mine)
+
+
+def _is_misspelt(word: str, right: str, context: frozenset[str]) -> bool:
+    """Whether one of two words a few letters apart is known, by the lexicon or by what else the rows say, and the first is not."""
+    if not near(word, right) or respelt(word, right):
+        return False
+    found = [(_is_correct(w), any(w in other for other in context)) for w in (word, right)]
+    return found[0] < found[1]
+
+
+def _is_correct(word: str) -> bool:
+    return is_known(word) or is_given(word)
+
+
+def _abbreviates(name: _ReadName, other: _ReadName) -> int:
+    """Return 2 for an acronym or initials of what the other name writes out, 1 for the short form of a given name, else 0."""
+    mine, theirs = set(name.words) - set(other.words), [w for w in other.words if w not in name.words]
+    if not mine or not theirs:
+        return 0
+    initials = ["".join(w[0] for w in words) for words in (theirs, [w for w in theirs if w not in UNNAMED])]
+    for text in _ACRONYM.findall(name.text):
+        letters = "".join(_WORD_BEST_NAMES.findall(text)).casefold()
+        if len(letters) > 1 and letters in initials and len(theirs) > 1:
+            return 2
+    if any(len(w) == 1 and any(len(full) > 1 and full.startswith(w) for full in theirs) for w in mine):
+        return 2
+    return int(any(full in FORMAL.get(w, ()) and w not in FORMAL.get(full, ()) for w in mine for full in theirs))
+
+
+def _is_turned(name: _ReadName, other: _ReadName) -> bool:
+    """Whether a name has its family name first and a comma, and the other name has as many words without one."""
+    family, comma, given = name.text.partition(",")
+    if not comma or "," in given or "," in other.text:
+        return False
+    turned = (*fold(given).split(), *fold(family).split())
+    pairs = zip(turned, other.words, strict=False)
+    return len(turned) == len(other.words) and all(a == b or a[0] == b[0] or near(a, b) for a, b in pairs)
+
+
+def _accents(name: _ReadName, others: Iterable[_ReadName]) -> int:
+    """Count the letters of a name that another name writes without their accents."""
+    if not any(_is_unaccented(other, name) for other in others):
+        return 0
+    return sum(map(_is_accented, unicodedata.normalize("NFC", name.text)))
+
+
+def _is_unaccented(name: _ReadName, other: _ReadName) -> bool:
+    """Whether a name is the other one in plain letters ("Mueller" and "Muller" of "Müller")."""
+    text = unicodedata.normalize("NFC", other.text)
+    if not name.text.isascii() or not any(map(_is_accented, text)):
+        return False
+    # letters of other alphabets that look like Latin ones are no accents: they would put a forged name in the place of the true one
+    if any(c.isalpha() and not c.isascii() and not _is_accented(c) for c in text):
+        return False
+    return fold(name.text) in (fold(text), fold(text.translate(_WRITTEN_OUT)))
+
+
+def _is_accented(letter: str) -> bool:
+    return not letter.isascii() and unicodedata.name(letter, "").startswith("LATIN ")
+
+
+_WRITTEN_OUT: Final = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "å": "aa", "Å": "Aa", "ø": "oe", "Ø": "Oe"}
+)
+
+
+def _lacks_capitals(name: _ReadName, other: _ReadName) -> bool:
+    """Whether a name is written in letters of one size, and the other one has the same letters with capitals as names have them."""
+    if _squeezed(name) != _squeezed(other):
+        return False
+    return _has_one_size(name.text) and not _has_one_size(other.text)
+
+
+def _has_one_size(text: str) -> bool:
+    return text == text.lower() or (text == text.upper() and len(_WORD_BEST_NAMES.findall(text)) > 1)
+
+
+def _is_brand(name: _ReadName, other: _ReadName) -> bool:
+    """Whether a name joins with a capital what the other one writes as two words."""
+    return bool(_BRAND.search(name.text)) and not _BRAND.search(other.text) and _squeezed(name) == _squeezed(other)
+
+
+def _squeezed(name: _ReadName) -> str:
+    return "".join(name.words)

@@ -28,9 +28,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from slowwave.matching.calibration import ScoreCorrection
-from slowwave.matching.comparisons import Comparison
-from slowwave.matching.traits import names_of, signs_of
+from slowwave.matching.answers import ScoreCorrection
+from slowwave.matching.compare import Comparison, names_of, signs_of
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]

@@ -1,9 +1,4 @@
-"""The words of names as sparse rows: how much information two names share, and how much each has left over.
-
-The information of a word is -ln of the share of names that hold it (inverse document frequency), so that the sum over shared
-words is -ln of the probability that two names agree in them by coincidence. A rare word that is one slip away from a more
-frequent one counts as that word in a second reading, which finds names that differ by typing errors alone.
-"""
+"""Words that two names or texts share, weighed by how rare they are, and the words that only one has."""
 
 from __future__ import annotations
 
@@ -20,9 +15,17 @@ from rapidfuzz.distance import OSA
 from scipy import sparse
 
 from slowwave.matching.attributes import Column
-from slowwave.matching.names import UNNAMED
-from slowwave.matching.ngrams import CharacterNgrams
-from slowwave.matching.nicknames import FORMAL
+from slowwave.matching.blocks import CharacterNgrams
+from slowwave.matching.names import FORMAL, UNNAMED
+from slowwave.text.statements import stem
+from slowwave.text.tokens import tokenise
+from slowwave.text.words import GRAMMAR
+
+# The words of names as sparse rows: how much information two names share, and how much each has left over.
+#
+# The information of a word is -ln of the share of names that hold it (inverse document frequency), so that the sum over shared
+# words is -ln of the probability that two names agree in them by coincidence. A rare word that is one slip away from a more
+# frequent one counts as that word in a second reading, which finds names that differ by typing errors alone.
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -216,3 +219,239 @@ def _steps(sizes: Ints) -> Ints:
     """0 … size-1 for each size, one after the other."""
     ends = np.cumsum(sizes)
     return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
+
+
+# Which words two texts share, the rare ones counting most: names and things tell two matters apart that a vector takes for one.
+#
+# Retellings of two incidents of one kind lie as near to each other as those of one: what they share beside the kind is the place, the
+# person, the day. How near their vectors are belongs to ``slowwave.matching.vectors``.
+
+Floats = NDArray[np.float32]
+
+_CHUNK: Final = 65_536  # pairs looked at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedWords:
+    """(n, words) unit rows of tf-idf: how much of their words of content texts share, from 0 to 1."""
+
+    matrix: Any
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> SharedWords:
+        """Each word of content once a text, by its stem, weighed by the logarithm of how few of the texts have it. Linear in the texts."""
+        column: dict[str, int] = {}
+        starts, columns = [0], list[int]()
+        for text in texts:
+            columns += sorted({column.setdefault(stem(w), len(column)) for w in tokenise(text) if w not in GRAMMAR})
+            starts.append(len(columns))
+        at = np.array(columns, np.int64)
+        weight = np.log((1 + len(texts)) / np.maximum(np.bincount(at, minlength=len(column)), 1))[at]
+        rows = np.repeat(np.arange(len(texts)), np.diff(starts))
+        length = np.sqrt(np.bincount(rows, weight * weight, minlength=len(texts)))
+        data = (weight / np.maximum(length, 1e-12)[rows]).astype(np.float32)
+        return cls(sparse.csr_matrix((data, at, np.array(starts)), shape=(len(texts), max(1, len(column)))))
+
+    def pairs(self, i: Ints, j: Ints) -> Floats:
+        """(p,) for pairs of texts. Time: linear in the pairs' words."""
+        out = np.zeros(len(i), np.float32)
+        for start in range(0, len(i), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            out[part] = np.asarray(self.matrix[i[part]].multiply(self.matrix[j[part]]).sum(axis=1)).ravel()
+        return out
+
+    def among(self, places: Ints) -> Floats:
+        """(p, p) of every two of some texts."""
+        own = self.matrix[places]
+        return np.asarray((own @ own.T).toarray(), np.float32)
+
+
+# Which words one name has and the other lacks: of software "windows" may mean nothing, "upgrade" much.
+#
+# A word that only one name has, where the other name has none of its own, is one sign; a word of two names that each have some is
+# another; and so are two words that stand for each other ("pro", "professional"). Of these the commonest among the pairs at hand count: in
+# a set of names few words make most of the differences. What they mean is learnt in ``slowwave.matching.answers``.
+
+Flags = NDArray[np.bool_]
+
+MOST: Final = 96
+"""Signs that are looked at: each costs a coefficient, and the rare ones are never answered about."""
+
+FEWEST: Final = 3
+"""Pairs that must differ so."""
+
+MORE, OTHER, FOR = "more", "other", "for"
+"""How a sign is named: "more windows", "other physics", "pro for professional"."""
+
+_ENOUGH: Final = 4  # words beyond which it does not matter how many more
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """The ``signs`` (d,) that are looked at, each a text of words as names are folded, and how many words there are of each kind."""
+
+    signs: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, words: WordInformation, i: Ints, j: Ints) -> Differences:
+        """The commonest signs among pairs of names (p,), the same in any order of the pairs. Cost: that of their words."""
+        w = len(words.words)
+        more, other, pairs = np.zeros(w, np.int64), np.zeros(w, np.int64), list[Ints]()
+        for start in range(0, len(i), _CHUNK):
+            apart = _differing(words, i[start : start + _CHUNK], j[start : start + _CHUNK])
+            more += np.bincount(apart.word[~apart.both], minlength=w)
+            other += np.bincount(apart.word[apart.both], minlength=w)
+            pairs.append(apart.codes[apart.codes >= 0])
+        told, count = np.unique(np.concatenate([np.zeros(0, np.int64), *pairs]), return_counts=True)
+        text = words.words.to_pylist()
+        found = [
+            *((int(more[k]), f"{MORE} {text[k]}") for k in np.flatnonzero(more >= FEWEST).tolist()),
+            *((int(other[k]), f"{OTHER} {text[k]}") for k in np.flatnonzero(other >= FEWEST).tolist()),
+            *(
+                (int(n), f"{text[c // w]} {FOR} {text[c % w]}")
+                for c, n in zip(told.tolist(), count.tolist(), strict=True)
+                if n >= FEWEST
+            ),
+        ]
+        return cls((MORE, OTHER, *(sign for _, sign in sorted(found, key=lambda s: (-s[0], s[1]))[:MOST])))
+
+    def reader(self, words: WordInformation) -> SignReader:
+        """What reads the signs in names of these words; made once for many pairs. Cost: the number of words."""
+        w = len(words.words)
+        parts = [sign.split(" ") for sign in self.signs]
+        wanted = pa.array(
+            sorted({word for p in parts if len(p) > 1 for word in (p[1:] if len(p) == 2 else p[::2])}), pa.string()
+        )
+        found = pc.fill_null(pc.index_in(wanted, value_set=words.words), -1).to_pylist()
+        place: dict[str, int] = dict(zip(wanted.to_pylist(), found, strict=True))
+        columns = {name: np.full(w, -1, np.int64) for name in (MORE, OTHER)}
+        pairs: dict[int, int] = {}
+        for k, p in enumerate(parts):
+            at = [place[word] for word in (p[1:] if len(p) == 2 else p[::2])] if len(p) > 1 else []
+            if len(at) == 1 and at[0] >= 0:
+                columns[p[0]][at[0]] = k
+            elif len(at) == 2 and min(at) >= 0:
+                pairs[min(at) * w + max(at)] = k
+        codes = np.array(sorted(pairs), np.int64)
+        numbers = tuple(self.signs.index(name) if name in self.signs else -1 for name in (MORE, OTHER))
+        return SignReader(
+            words,
+            len(self.signs),
+            (columns[MORE], columns[OTHER]),
+            numbers,
+            codes,
+            np.array([pairs[code] for code in codes.tolist()], np.int64),
+        )
+
+    def values(self, words: WordInformation, i: Ints, j: Ints) -> Reals:
+        """(p, d) as ``SignReader.values`` reads them."""
+        return self.reader(words).values(i, j)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignReader:
+    """``width`` signs d in the words of w names: ``single`` the column (w,) of each word for either kind of sign, -1 for none, ``numbers``
+    the columns for how many there are, ``codes`` (c,) in order the pairs of words that stand for each other, ``paired`` (c,) theirs."""
+
+    words: WordInformation
+    width: int
+    single: tuple[Ints, Ints]
+    numbers: tuple[int, ...]
+    codes: Ints
+    paired: Ints
+
+    def values(self, i: Ints, j: Ints) -> Reals:
+        """(p, d): 1 where a pair of names has the sign; of how many words, half of the number up to ``_ENOUGH``."""
+        found = np.zeros((len(i), self.width))
+        if not self.width:
+            return found
+        for start in range(0, len(i), _CHUNK):
+            part = found[start : start + _CHUNK]
+            apart = _differing(self.words, i[start : start + _CHUNK], j[start : start + _CHUNK])
+            for single, number, of in zip(self.single, self.numbers, (~apart.both, apart.both), strict=True):
+                pair, word = apart.pair[of], apart.word[of]
+                if number >= 0:
+                    part[:, number] = np.minimum(np.bincount(pair, minlength=len(part)), _ENOUGH) / 2
+                column = single[word]
+                part[pair[column >= 0], column[column >= 0]] = 1
+            if len(self.codes):
+                at = np.minimum(np.searchsorted(self.codes, apart.codes), len(self.codes) - 1)
+                same = np.flatnonzero(self.codes[at] == apart.codes)
+                part[same, self.paired[at[same]]] = 1
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Apart:
+    """Words that one name of p pairs has and the other lacks: the ``pair`` (e,) and the ``word`` (e,), whether ``both`` (e,) names have
+    some, and, where each has one, the two as a number ``codes`` (p,), else -1."""
+
+    pair: Ints
+    word: Ints
+    both: Flags
+    codes: Ints
+
+
+def _differing(words: WordInformation, i: Ints, j: Ints) -> _Apart:
+    w, p = len(words.words), len(i)
+    (one, a), (two, b) = _entries(words.mended, i), _entries(words.mended, j)
+    keys = np.concatenate([one * w + a, two * w + b])
+    order = np.argsort(keys, kind="stable")
+    keys, right = keys[order], order >= len(a)
+    again = keys[1:] == keys[:-1]
+    alone = ~(np.r_[again, False] | np.r_[False, again])[: len(keys)]
+    pair, word, right = keys[alone] // max(w, 1), keys[alone] % max(w, 1), right[alone]
+    n, m = np.bincount(pair[~right], minlength=p), np.bincount(pair[right], minlength=p)
+    codes = np.full(p, -1, np.int64)
+    swapped = (n == 1) & (m == 1)
+    of = swapped[pair]  # each such pair has two entries, one after the other and the smaller word first
+    codes[swapped] = word[of][::2] * w + word[of][1::2]
+    return _Apart(pair, word, ((n > 0) & (m > 0))[pair], codes)
+
+
+def _entries(matrix: Any, rows: Ints) -> tuple[Ints, Ints]:
+    """The words (e,) of rows (p,) of a sparse matrix, each with its place among the rows."""
+    start, length = matrix.indptr[rows].astype(np.int64), np.diff(matrix.indptr)[rows].astype(np.int64)
+    of = np.repeat(np.arange(len(rows)), length)
+    step = np.arange(len(of)) - np.repeat(np.cumsum(length) - length, length)
+    return of, matrix.indices[np.repeat(start, length) + step].astype(np.int64)
+
+
+# How alike two texts are in their letters: tf-idf cosine of groups of three letters.
+#
+# Sees what a comparison field by field cannot: an artist in the title, a number moved to the description, words run together.
+
+_COLUMNS: Final = 1 << 20
+_LONGEST: Final = 400  # letters of a text that count
+
+
+def trigrams(texts: Sequence[str]) -> Any:
+    """n texts → (n, columns) float32 unit rows. Groups are hashed; the columns are those that occur.
+
+    Time and memory grow with the letters. The weight of a group is sqrt(count) · ln(1 + n / texts that hold it).
+    """
+    padded = [f"  {text[:_LONGEST]} " for text in texts]
+    letters = np.frombuffer("".join(padded).encode("utf-32-le"), np.uint32)
+    rows = np.repeat(np.arange(len(padded), dtype=np.int32), [len(t) for t in padded])
+    if len(letters) < 3:
+        return sparse.csr_matrix((len(padded), 0), dtype=np.float32)
+    whole = rows[:-2] == rows[2:]
+    mixed = letters.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    codes = (mixed[:-2] ^ (mixed[1:-1] >> np.uint64(7)) ^ (mixed[2:] >> np.uint64(17))) * np.uint64(0xBF58476D1CE4E5B9)
+    codes = (codes >> np.uint64(44)).astype(np.int32)[whole] % _COLUMNS
+    counts: Any = sparse.csr_matrix(
+        (np.ones(len(codes), np.float32), (rows[:-2][whole], codes)), shape=(len(padded), _COLUMNS)
+    )
+    counts.sum_duplicates()
+    held = np.bincount(counts.indices, minlength=_COLUMNS)
+    weight = np.log1p(len(padded) / np.maximum(held, 1)).astype(np.float32)
+    counts.data = np.sqrt(counts.data) * weight[counts.indices]
+    norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+    counts.data /= np.repeat(np.maximum(norms, 1e-12), np.diff(counts.indptr)).astype(np.float32)
+    return counts
+
+
+def cosines(rows: Any, i: Ints, j: Ints) -> Reals:
+    """Cosines (p,) of pairs of unit rows, rounded to six decimals."""
+    products: Reals = np.asarray(rows[i].multiply(rows[j]).sum(axis=1), float).ravel()
+    return products.round(6)

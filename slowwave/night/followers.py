@@ -14,10 +14,11 @@ from typing import Final, Protocol
 
 import psycopg
 
-from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError, SlowwaveError, UndoBlocked
-from slowwave.runs.writing import NamespaceClaim
-from slowwave.store.connect import Connection, Store
+from slowwave.store.claims import NamespaceClaim
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.settings import Settings
 
 GROUP: Final = "slowwave.followers"
 """The group of entry points by which packages add followers."""

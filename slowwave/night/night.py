@@ -1,8 +1,4 @@
-"""A night: snapshot, SQL models, audits, planners, probes, sealed plan. Everything but approval and apply.
-
-Each step is a function that the Dagster assets call one by one; ``run_night`` is the same sequence in one process, for the
-command line, the demo and the Python API. A step reads the snapshot's files and the ledger, never the live memory tables.
-"""
+"""A night: snapshot, SQL models, audits, planners, probes and the sealed plan. Everything but approval and apply."""
 
 from __future__ import annotations
 
@@ -10,39 +6,209 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
-from slowwave.bindings.changes import note_change
-from slowwave.night.filtered import filtered, plan_summary
+import pyarrow as pa
+
+from slowwave.bindings.connect import note_change
+from slowwave.bindings.stores import why_not_writable
 from slowwave.night.followers import followers
-from slowwave.night.inputs import read_inputs
-from slowwave.night.outcome import Night
-from slowwave.night.proof import prove
-from slowwave.night.runs import begin, ending, expiry, parameters, unchanged
+from slowwave.night.proof import not_rejected, prove
+from slowwave.night.runs import (
+    Night,
+    Probes,
+    begin,
+    completed,
+    ending,
+    expiry,
+    open_stream,
+    parameters,
+    per_operation,
+    report_done,
+    unchanged,
+)
+from slowwave.night.sinks import Callback
 from slowwave.night.snapshot import snapshot_of_night
-from slowwave.night.stream import completed, open_stream, report_done
-from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
+from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
 from slowwave.operations.setting_names import check_setting_names
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
-from slowwave.plans.ledger import (
-    pending_review,
-    unless_decided,
-    write_findings,
-    write_plan,
-)
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import open_budget, pending_review, unless_decided, write_findings, write_plan
+from slowwave.plans.lowering import LoweredItems, lower_items
 from slowwave.plans.policies import Decisions, decide_by_policies, decide_carried
-from slowwave.plans.scope import DreamScope
-from slowwave.plans.seal import AS_OF, Header
-from slowwave.reports.model import Report
-from slowwave.reports.sinks import Callback
-from slowwave.runs.heartbeat import beating, expiry_of
-from slowwave.runs.planning import check_cancelled
-from slowwave.snapshots.memory_release import release, tight_memory
+from slowwave.plans.report import Report, why_nothing
+from slowwave.plans.seal import AS_OF, DreamScope, Header, Plan, within
+from slowwave.snapshots.export import release, tight_memory
+from slowwave.snapshots.models import load_models, run_models
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.store.collector import few_collections
-from slowwave.store.connect import Connection, Store
-from slowwave.texts.screened import each_text_once
+from slowwave.store.claims import check_cancelled
+from slowwave.store.configured_models import consolidator_for, embedder_for, judges_for, writer_for
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.runs import beating, expiry_of
+from slowwave.store.settings import Settings
+from slowwave.store.tables import few_collections
+from slowwave.text.screening import each_text_once
+from slowwave.text.tokens import counted
+
+# What the operations of a night are given: the snapshot, its models, settings, language models, and the figures of the night before.
+
+_BASELINES: Final = """
+SELECT p.summary -> 'baselines' FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = %s
+  ORDER BY p.recorded_at DESC LIMIT 1
+"""
+
+
+def read_inputs(
+    store: Store, snapshot: Snapshot, models: Mapping[str, pa.Table] | None = None, *, run_id: str = ""
+) -> Inputs:
+    """What audits and planners read and ask: the snapshot, its models, the namespace's settings and the last night's figures.
+
+    Without ``run_id`` tokens are booked on the namespace's run that is planning.
+    """
+    check_setting_names(snapshot.settings)
+    settings = Settings.for_namespace(snapshot.settings)
+    embedder = embedder_for(settings)
+    if models is None:
+        models = run_models(load_models(), snapshot, settings)
+    usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
+    return Inputs(
+        snapshot,
+        models,
+        settings,
+        baselines(store, snapshot.namespace),
+        embedder.embed if usable else None,
+        judges_for(settings),
+        budget=open_budget(store, snapshot.namespace_id, settings, run_id),
+        writer=writer_for(settings),
+        consolidator=consolidator_for(settings),
+    )
+
+
+def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]]:
+    """``details`` of the reports of the last night that was planned."""
+    with store.connect("reader") as connection:
+        row = connection.execute(
+            _BASELINES,
+            (namespace,),
+        ).fetchone()
+    found: Any = row[0] if row else None
+    return found if isinstance(found, dict) else {}
+
+
+# What planners propose and which of it may enter a plan, and what the plan then says of the night that made it.
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredProposals:
+    """``proposed`` items, how many of them were ``rejected`` before or lie ``out_of_scope``, and the others as the store holds their cells.
+
+    ``held_back`` says why the store may not be written; then no item may enter the plan. ``unreadable`` items touch rows that the night
+    leaves out.
+    """
+
+    proposed: Sequence[Item]
+    rejected: int
+    out_of_scope: int
+    held_back: str
+    lowered: LoweredItems
+    unreadable: int = 0
+
+    @property
+    def not_planned(self) -> tuple[int, str]:
+        """How many proposals are for no plan here, whatever they say, and why; none where the store may be written."""
+        return len(self.proposed) if self.held_back else 0, self.held_back
+
+    def why_nothing(self, proposals: Mapping[str, Proposal], carried: int) -> tuple[str, ...]:
+        """Why the plan has nothing new in it, a sentence each; ``carried`` items wait in the plan before."""
+        sentences = why_nothing(
+            [p.report for p in proposals.values()],
+            rejected=self.rejected,
+            held_back=self.not_planned,
+            out_of_scope=self.out_of_scope,
+            carried=carried,
+        )
+        if self.unreadable:
+            sentences = (
+                *sentences,
+                f"{counted(self.unreadable, 'proposal')} left out: rows that they touch hold values which no night can read. The census "
+                "names the rows.",
+            )
+        return (*sentences, *self.lowered.sentences())
+
+
+def filtered(
+    store: Store, snapshot: Snapshot, proposals: Mapping[str, Proposal], scope: DreamScope
+) -> FilteredProposals:
+    """Leave out what was rejected about these very rows, what lies outside the scope, and all where the store is only read."""
+    proposed = [i for p in proposals.values() for i in p.items]
+    with store.connect("reader") as connection:
+        held_back = why_not_writable(connection, snapshot.namespace_id)
+    considered = [] if held_back else proposed
+    readable = _readable(snapshot, considered)
+    items = not_rejected(snapshot, readable)
+    inside = within(scope, snapshot, items)
+    lowered = lower_items(store, snapshot.namespace_id, inside)
+    return FilteredProposals(
+        proposed,
+        len(readable) - len(items),
+        len(items) - len(inside),
+        held_back,
+        lowered,
+        unreadable=len(considered) - len(readable),
+    )
+
+
+def _readable(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
+    """Leave out items that touch or quote a row which no night can read, or the memory of such a version."""
+    odd = {row.row_id for row in snapshot.left_out}
+    if not odd:
+        return list(items)
+    versions = snapshot.table("memory_versions").select(["id", "memory_id"]).to_pylist()
+    odd |= {str(version["memory_id"]) for version in versions if version["id"] in odd}
+    return [i for i in items if odd.isdisjoint({*(row for _, row in i.rows()), *i.sources})]
+
+
+def plan_summary(
+    plan: Plan,
+    probes: Probes,
+    made_of: FilteredProposals,
+    inputs: Inputs,
+    reports: Mapping[str, Report],
+    proposals: Mapping[str, Proposal],
+    by: str = "",
+) -> dict[str, object]:
+    """As the ledger stores it beside the plan: what pages, digests and the next night say of it. The plan's hash does not cover it."""
+    held_back, lowered = made_of.held_back, made_of.lowered
+    said = {**reports, **{name: p.report for name, p in proposals.items()}}
+    return {
+        "items": per_operation(plan.items),
+        "deferred": len(plan.deferred),
+        "rejected_before": made_of.rejected,
+        **({"held_back": per_operation(made_of.proposed), "why_held_back": held_back} if held_back else {}),
+        "out_of_scope": made_of.out_of_scope,
+        "budget_spent": sum(int(p.report.numbers.get(BUDGET_SPENT, 0)) for p in proposals.values()),
+        "skipped": {name: report.skipped for name, report in said.items() if report.skipped},
+        "audits": {name: _report_json(report) for name, report in reports.items()},
+        "planners": {name: _report_json(p.report) for name, p in proposals.items()},
+        "sentences": [*probes.sentences, *lowered.sentences()],
+        **({"left_out": dict(lowered.off)} if lowered.off else {}),
+        "needs_force": list(probes.needs_force),
+        "snapshot_id": inputs.snapshot.snapshot_id,
+        **({"proposed_by": [by]} if by else {}),
+        "baselines": {**inputs.baselines, **{name: dict(r.details) for name, r in reports.items() if r.details}},
+    }
+
+
+def _report_json(report: Report) -> dict[str, object]:
+    return {"headline": report.headline, "numbers": dict(report.numbers)}
+
+
+# A night: snapshot, SQL models, audits, planners, probes, sealed plan. Everything but approval and apply.
+#
+# Each step is a function that the Dagster assets call one by one; ``run_night`` is the same sequence in one process, for the
+# command line, the demo and the Python API. A step reads the snapshot's files and the ledger, never the live memory tables.
 
 Progress = Callable[[str], None]
 """Called with the name of the step that begins."""
@@ -60,7 +226,7 @@ _IS_DRY_RUN: Final = "SELECT parameters ? 'dry_run' FROM night.runs WHERE id = %
 class ReadTogether:
     """What was looked at for the nights of several namespaces at once.
 
-    ``noted`` says that changes of connected stores were noted just now (``slowwave.bindings.changes``), so that nobody looks again.
+    ``noted`` says that changes of connected stores were noted just now (``slowwave.bindings.connect``), so that nobody looks again.
     ``snapshot`` is the namespace as it was read with others a moment ago: it is small, so the run says seldom where it is; where anything
     happened since, it is read again. ``base`` is where the snapshots of this database lie, for whoever knows it already.
     """

@@ -1,7 +1,7 @@
 """What every process of a night reads before its first one, loaded by importing this module: the operations with their rules, DuckDB, the
 SQL models, and the weights of the static model where the environment asks for no other.
 
-It is imported for that alone, by the process that those of a night are copies of (``slowwave.night.processes``): what was loaded before is
+It is imported for that alone, by the process that those of a night are copies of (``slowwave.night.several``): what was loaded before is
 loaded once and lies once in memory. Nothing here opens a connection, starts a thread, or keeps what the environment says, which may be
 another when a copy is made.
 """
@@ -12,14 +12,14 @@ import gc
 from contextlib import suppress
 from importlib import import_module
 
-from slowwave.config.embedding_models import STATIC_MODEL
-from slowwave.config.settings import Settings
 from slowwave.errors import SlowwaveError
-from slowwave.language.embedder import OfflineEmbedder
+from slowwave.models.embedder import OfflineEmbedder
+from slowwave.models.embedding_models import STATIC_MODEL
 from slowwave.operations import AUDITS, PLANNERS
 from slowwave.snapshots.models import load_models
+from slowwave.store.settings import Settings
 
-_LATE = ("duckdb", "slowwave.night.several", "slowwave.texts.screening")
+_LATE = ("duckdb", "slowwave.night.several", "slowwave.text.screening")
 """What is imported only where it is used."""
 
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from slowwave.night.inputs import read_inputs
-from slowwave.night.night import make_plan
-from slowwave.night.outcome import Night
-from slowwave.night.runs import begin, ending, expiry
+from slowwave.night.night import make_plan, read_inputs
+from slowwave.night.runs import Night, begin, completed, ending, expiry, open_stream, report_done
+from slowwave.night.sinks import Callback
 from slowwave.night.snapshot import snapshot_of_night
-from slowwave.night.stream import completed, open_stream, report_done
 from slowwave.operations import Inputs, Proposal
-from slowwave.reports.sinks import Callback
-from slowwave.runs.heartbeat import beating
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
+from slowwave.store.runs import beating
 
 Propose = Callable[[Inputs], Proposal]
 """What a planner is: items of one operation with its account, of a fresh snapshot."""

@@ -1,23 +1,34 @@
-"""Retention: what only explains the past goes when it is old. Report files, findings, token counts, items nobody will decide, items of
-sessions that agents took back, the words of proposals of which nothing came, and, where a namespace wants it, before-images.
-
-Kept for ever are approvals, applied plans, the journal, the event chain and the plans themselves. Nothing goes that a plan which can
-still be applied, or an undo that is still promised, would need. Snapshots go by themselves when a new one is taken.
-"""
+"""Remove what is old, report what is late, and remove a namespace."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from slowwave.config.settings import Settings
-from slowwave.reports.files import expire_reports, reports_path
-from slowwave.runs.planning import forget_turns
-from slowwave.runs.states import HOLDING
-from slowwave.store.connect import Connection, Store
+from psycopg import sql
+from sqlalchemy import Table
+
+from slowwave.errors import Refused, SettingsError
+from slowwave.night.reports import expire_reports, reports_path
+from slowwave.night.status import holds_back_audits
+from slowwave.plans.commands import argument
+from slowwave.snapshots.snapshot import database_base, remove_snapshot
+from slowwave.store.claims import forget_turns
+from slowwave.store.connect import Store, path_part
+from slowwave.store.logins import Connection
+from slowwave.store.migrate import make_partitions_ahead
 from slowwave.store.namespaces import namespace_id
-from slowwave.store.partitions import make_partitions_ahead
-from slowwave.store.paths import path_part
+from slowwave.store.runs import HOLDING
+from slowwave.store.settings import Settings
+from slowwave.store.tables import metadata
+
+# Retention: what only explains the past goes when it is old. Report files, findings, token counts, items nobody will decide, items of
+# sessions that agents took back, the words of proposals of which nothing came, and, where a namespace wants it, before-images.
+#
+# Kept for ever are approvals, applied plans, the journal, the event chain and the plans themselves. Nothing goes that a plan which can
+# still be applied, or an undo that is still promised, would need. Snapshots go by themselves when a new one is taken.
 
 _BUDGET_DAYS: Final = 2
 """Token counts younger than this are part of the day's budget."""
@@ -132,3 +143,222 @@ def _forget_proposals(connection: Connection, namespace_id: str, before: datetim
 def _delete(connection: Connection, statement: str, parameters: dict[str, object]) -> int:
     with connection.transaction():
         return connection.execute((_SCOPE + statement).encode(), parameters).rowcount
+
+
+# Freshness: namespaces that nobody audits, plans that nobody reads, and applies that do nothing. Asked of the ledger.
+#
+# Each answer is one query for all namespaces asked about, with how many were looked at. Nothing here repairs.
+
+_NIGHTS: Final = """
+SELECT n.slug, n.settings, extract(epoch FROM now() - coalesce(s.taken_at, n.recorded_at)) / 86400, s.taken_at
+  FROM memory.namespaces n LEFT JOIN LATERAL (SELECT taken_at, change_counter FROM night.snapshots x WHERE x.namespace_id = n.id
+  ORDER BY taken_at DESC LIMIT 1) s ON true WHERE n.slug = ANY(%s) AND (SELECT count(*) FROM memory.changes c
+  WHERE c.namespace_id = n.id) > coalesce(s.change_counter, 0) ORDER BY n.slug
+"""
+_PLANS: Final = """
+SELECT n.slug, n.settings, left(p.plan_hash, 12), extract(epoch FROM now() - p.recorded_at) / 86400, p.expires_at
+  FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = ANY(%s) AND p.state = 'awaiting_approval'
+  AND p.expires_at > now() ORDER BY p.recorded_at
+"""
+_APPLIES: Final = """
+SELECT n.slug, n.settings, array_agg((a.counts ->> 'applied')::int ORDER BY a.recorded_at DESC) FROM night.applied a
+  JOIN memory.namespaces n ON n.id = a.namespace_id WHERE n.slug = ANY(%s) GROUP BY n.slug, n.settings ORDER BY n.slug
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """``late`` has a sentence for each namespace that is; ``looked_at`` counts the namespaces."""
+
+    looked_at: int
+    late: tuple[str, ...]
+
+
+def audited(connection: Connection, namespaces: Sequence[str]) -> Freshness:
+    """A namespace that changed since its last snapshot, or never had one, was audited within ``freshness_audit_days``.
+
+    One that nothing has changed in is not audited again, and is not late; nor is one that a gate keeps from its nights: it is switched
+    off, read-only, or has too few new records.
+    """
+    rows = connection.execute(
+        _NIGHTS,
+        (list(namespaces),),
+    ).fetchall()
+    late: list[str] = []
+    for slug, overlay, days, taken in rows:
+        settings = _settings(overlay)
+        limit = settings.freshness_audit_days
+        if float(str(days)) > limit and not holds_back_audits(connection, str(slug), settings):
+            since = (
+                f"was last audited {float(str(days)):.0f} days ago and has changed since"
+                if taken
+                else "was never audited"
+            )
+            late.append(
+                f"{slug} {since} (limit {limit} days). Look at the nightly schedule, or run `slowwave night {argument(str(slug))}`."
+            )
+    return Freshness(len(namespaces), tuple(late))
+
+
+def decided(connection: Connection, namespaces: Sequence[str]) -> Freshness:
+    """No plan waits for a person longer than ``freshness_plan_days``."""
+    rows = connection.execute(
+        _PLANS,
+        (list(namespaces),),
+    ).fetchall()
+    late: list[str] = []
+    for slug, overlay, short, days, expires in rows:
+        limit = _settings(overlay).freshness_plan_days
+        if float(str(days)) > limit:
+            late.append(
+                f"Plan {short} of {slug} has waited {float(str(days)):.0f} days (limit {limit}) and expires on {expires:%Y-%m-%d}. "
+                f"Read it with `slowwave plans show {argument(str(slug))}`; approve or reject it."
+            )
+    return Freshness(len(namespaces), tuple(late))
+
+
+def effective(connection: Connection, namespaces: Sequence[str]) -> Freshness:
+    """Of the last ``freshness_idle_nights`` applies at least one changed something; fewer applies prove nothing."""
+    rows = connection.execute(
+        _APPLIES,
+        (list(namespaces),),
+    ).fetchall()
+    late: list[str] = []
+    for slug, overlay, applied in rows:
+        limit = _settings(overlay).freshness_idle_nights
+        last = applied[:limit] if isinstance(applied, list) else []
+        if len(last) == limit and not any(last):
+            late.append(
+                f"The last {limit} applies in {slug} changed nothing: all of their items were stale or failed. "
+                f"Memory changes faster than plans are approved, or something refuses the writes: "
+                f"`slowwave runs tail {argument(str(slug))}`."
+            )
+    return Freshness(len(namespaces), tuple(late))
+
+
+def _settings(overlay: object) -> Settings:
+    return Settings.for_namespace(overlay if isinstance(overlay, dict) else {})
+
+
+# Removing a namespace: it is deleted if it never had a plan, else its nights end and its history stays.
+
+_LEDGER: Final = frozenset(
+    ("memory.changes", "night.findings", "night.runs", "night.snapshots", "night.store_namespaces", "night.llm_usage")
+)
+"""Tables whose rows tell of nights alone. They are removed with a namespace that has no other rows."""
+
+_NAMESPACE: Final = "SELECT id::text, settings FROM memory.namespaces WHERE slug = %s FOR UPDATE"
+_CONNECTED: Final = """
+SELECT s.name FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
+WHERE k.namespace_id = %s AND s.disconnected_at IS NULL
+"""
+_UNUSED: Final = """
+SELECT n.slug FROM night.store_namespaces k JOIN memory.namespaces n ON n.id = k.namespace_id WHERE k.store = %s
+AND NOT EXISTS (SELECT 1 FROM night.plans p WHERE p.namespace_id = n.id) ORDER BY n.slug
+"""
+_SNAPSHOTS: Final = "SELECT location, id FROM night.snapshots WHERE namespace_id = %s AND deleted_at IS NULL"
+_LIVE: Final = """
+SELECT (SELECT count(*) FROM memory.memories WHERE namespace_id = %(id)s AND invalidated_at IS NULL)
+  + (SELECT count(*) FROM memory.documents WHERE namespace_id = %(id)s AND invalidated_at IS NULL)
+  + (SELECT count(*) FROM memory.entities WHERE namespace_id = %(id)s AND invalidated_at IS NULL)
+  + (SELECT count(*) FROM memory.memory_facts WHERE namespace_id = %(id)s AND invalidated_at IS NULL)
+"""
+_END_NIGHTS: Final = "UPDATE memory.namespaces SET settings = settings || '{\"enabled\": false}' WHERE id = %s"
+_DELETE: Final = "DELETE FROM memory.namespaces WHERE id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What became of a namespace. ``kept`` counts the rows that stay, by table; it is empty if the namespace was ``deleted``."""
+
+    namespace: str
+    deleted: bool
+    kept: dict[str, int]
+    retention_days: int
+    undo_retention_days: int
+
+    def to_json(self) -> dict[str, object]:
+        """As ``slowwave namespace remove --json`` shows it."""
+        return {
+            "namespace": self.namespace,
+            "deleted": self.deleted,
+            "kept": self.kept,
+            "retention_days": self.retention_days,
+            "undo_retention_days": self.undo_retention_days,
+        }
+
+
+def remove_namespace(store: Store, namespace: str) -> Removal:
+    """Delete a namespace that has no memory and no plan; end the nights of one that has a history, which stays.
+
+    It takes the owner's login. Raises ``Refused`` for an unknown namespace, for one of a connected store, whose rows are not ours, and
+    for one that holds live memory.
+    """
+    with store.connect("owner") as connection, connection.transaction():
+        row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
+        if row is None:
+            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+        namespace_id, own = str(row[0]), row[1]
+        if connected := connection.execute(_CONNECTED, (namespace_id,)).fetchone():
+            raise Refused(
+                f"{namespace} belongs to the connected store {connected[0]}, which would add it again. Remove the store first: "
+                f"`slowwave connect remove {connected[0]}`. Nothing was removed."
+            )
+        live = connection.execute(_LIVE, {"id": namespace_id}).fetchone()
+        if live and live[0]:
+            raise Refused(
+                f"{namespace} holds {int(str(live[0])):,} live rows of memory, and removing a namespace deletes none. To end its nights "
+                f"alone: `slowwave namespace set {argument(namespace)} enabled=false`. Nothing was removed."
+            )
+        try:
+            settings = Settings.for_namespace(own if isinstance(own, dict) else {})
+        except SettingsError:  # an invalid setting is no reason to keep a namespace
+            settings = Settings.for_namespace({})
+        counts = _row_counts(connection, namespace_id)
+        kept = {name: n for name, n in counts.items() if n and name not in _LEDGER}
+        if not kept:
+            snapshots = connection.execute(_SNAPSHOTS, (namespace_id,)).fetchall()
+            for table in _tables():
+                if counts[_name(table)]:
+                    connection.execute(
+                        sql.SQL("DELETE FROM {} WHERE namespace_id = %s").format(_identifier(table)), (namespace_id,)
+                    )
+            connection.execute(_DELETE, (namespace_id,))
+            base = database_base(store)
+            for location, snapshot_id in snapshots:
+                remove_snapshot(str(location), namespace, str(snapshot_id), base)
+        else:
+            connection.execute(_END_NIGHTS, (namespace_id,))
+    return Removal(namespace, not kept, kept, settings.retention_days, settings.undo_retention_days)
+
+
+def remove_unplanned(store: Store, connected: str) -> list[str]:
+    """Delete the namespaces of a disconnected store for which no night ever made a plan; return their names."""
+    with store.connect("owner") as connection:
+        names = [str(name) for (name,) in connection.execute(_UNUSED, (connected,))]
+    return [name for name in names if remove_namespace(store, name).deleted]
+
+
+def _tables() -> list[Table]:
+    """Every table with rows of namespaces, those that refer to others first."""
+    return [table for table in reversed(metadata.sorted_tables) if "namespace_id" in table.columns]
+
+
+def _row_counts(connection: Connection, namespace_id: str) -> dict[str, int]:
+    """Table → how many rows of the namespace it has, in one statement."""
+    counts = sql.SQL(", ").join(
+        sql.SQL("(SELECT count(*) FROM {} WHERE namespace_id = {})").format(
+            _identifier(table), sql.Literal(namespace_id)
+        )
+        for table in _tables()
+    )
+    row: Any = connection.execute(sql.SQL("SELECT {}").format(counts)).fetchone()
+    return {_name(table): int(n) for table, n in zip(_tables(), row, strict=True)}
+
+
+def _identifier(table: Table) -> sql.Identifier:
+    return sql.Identifier(str(table.schema), table.name)
+
+
+def _name(table: Table) -> str:
+    return f"{table.schema}.{table.name}"

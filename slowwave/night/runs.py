@@ -1,31 +1,250 @@
-"""The plan run of a night in the ledger: its beginning, its end, and the Dagster run that it belongs to.
-
-Planning itself belongs to ``slowwave.night.night``; the row of the run and who may hold a namespace, to ``slowwave.runs``;
-whether a night is due, to ``slowwave.night.gates``.
-"""
+"""The plan run of a night in the ledger, what the night came to, and what it reports to the stream of events."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from psycopg.rows import class_row
 
-from slowwave.config.settings import Settings
 from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
-from slowwave.night.stream import open_stream
-from slowwave.plans.scope import DreamScope
-from slowwave.reports.redaction import cut, in_words, level_of_run
-from slowwave.reports.stream import Stream
-from slowwave.runs.claims import Stuck, patiently
-from slowwave.runs.heartbeat import beating, heartbeat_expiry
-from slowwave.runs.planning import adopt, check_cancelled, crash_plan_run, open_plan_run, refuse_cancelled, under_way
-from slowwave.store.connect import Connection, Store
+from slowwave.night.sinks import Callback, sinks_for
+from slowwave.operations import Inputs, khora_kinds
+from slowwave.plans.items import Item
+from slowwave.plans.report import Numbers, Report
+from slowwave.plans.run_events import (
+    LlmCalled,
+    LlmThrottled,
+    OperationEvent,
+    PhaseCompleted,
+    PhaseStarted,
+    RunStarted,
+    Stream,
+    cut,
+    in_words,
+    item_event,
+    level_of_run,
+)
+from slowwave.plans.seal import DreamScope, Plan
+from slowwave.store.claims import (
+    Stuck,
+    adopt,
+    check_cancelled,
+    crash_plan_run,
+    open_plan_run,
+    patiently,
+    refuse_cancelled,
+    under_way,
+)
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_settings
+from slowwave.store.runs import beating, heartbeat_expiry
+from slowwave.store.settings import Settings
+from slowwave.text.screening import quotable
+
+# What a night came to: its reports, its plan and what the plan proved.
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """What a plan proved before anyone sees it: JSON by probe, a sentence each, and what needs force to approve; ``waits`` are those of the
+    sentences that tell what was left for another night.
+    """
+
+    results: Mapping[str, object]
+    sentences: tuple[str, ...]
+    needs_force: tuple[str, ...]
+    waits: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "results", quotable(self.results))  # they name what would be lost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Night:
+    """What a night produced. ``new_items`` is 0 when nothing is to be decided, and ``why_nothing`` has the sentences that say why;
+    ``skipped`` says why there was none, and ``removed_store`` which store is connected no more, if that is why; ``held_back`` is how many
+    proposals are for no plan there, and why; ``rejected`` is how many questions accepted policies rejected. ``settled`` are the
+    ids of the items that policies approved or rejected. ``state`` is the plan's, see ``slowwave.plans.items``.
+    """
+
+    namespace: str
+    run_id: str = ""
+    snapshot_id: str = ""
+    reports: Mapping[str, Report] = field(default_factory=dict)
+    proposals: Mapping[str, Report] = field(default_factory=dict)
+    plan: Plan | None = None
+    state: str = ""
+    probes: Probes | None = None
+    new_items: int = 0
+    carried_items: int = 0
+    skipped: str = ""
+    removed_store: str = ""
+    why_nothing: tuple[str, ...] = ()
+    held_back: tuple[int, str] = (0, "")
+    rejected: int = 0
+    settled: frozenset[str] = frozenset()
+
+    def pending(self, *, questions: bool) -> int:
+        """Count the items of the plan that no policy settled: its questions, or the items that planners decided."""
+        items = self.plan.items if self.plan else ()
+        return sum((i.decision == "review") == questions and i.id not in self.settled for i in items)
+
+    def to_json(self) -> dict[str, object]:
+        """As the command line's ``--json`` shows it."""
+        return {
+            "namespace": self.namespace,
+            "run_id": self.run_id,
+            "snapshot_id": self.snapshot_id,
+            "plan_hash": self.plan.plan_hash if self.plan else None,
+            "state": self.state,
+            "new_items": self.new_items,
+            "carried_items": self.carried_items,
+            "decided_items": self.pending(questions=False),
+            "questions": self.pending(questions=True),
+            "rejected_items": self.rejected,
+            "deferred_items": len(self.plan.deferred) if self.plan else 0,
+            "items": per_operation(self.plan.items) if self.plan else {},
+            "audits": {name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in self.reports.items()},
+            "planners": {
+                name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in self.proposals.items()
+            },
+            "probes": dict(self.probes.results) if self.probes else {},
+            "skipped": self.skipped,
+            "why_nothing": list(self.why_nothing),
+        }
+
+
+def per_operation(items: Sequence[Item]) -> dict[str, dict[str, int]]:
+    """Operation → decision → how many items."""
+    counts: dict[str, dict[str, int]] = {}
+    for item in items:
+        decisions = counts.setdefault(item.operation, {})
+        decisions[item.decision] = decisions.get(item.decision, 0) + 1
+    return counts
+
+
+# What a night tells the stream of events: as it goes on, or, when its steps ran apart, afterwards with their own times.
+
+_STARTED: Final = "SELECT started_at, trigger FROM night.runs WHERE id = %s"
+
+
+def open_stream(
+    store: Store, run_id: str, namespace: str, callbacks: Sequence[Callback] = (), *, dagster_run_id: str = ""
+) -> Stream:
+    """The run's stream of events, with the sinks that the namespace's settings switch on."""
+    with store.connect("reader") as connection:
+        try:
+            settings = namespace_settings(connection, namespace)
+        except SettingsError:  # which ends the run, in words
+            return Stream(run_id, namespace)
+    sinks = sinks_for(settings, callbacks, store, dagster_run_id=dagster_run_id, kinds=khora_kinds)
+    return Stream(run_id, namespace, sinks, settings.redact_text)
+
+
+def report_done(stream: Stream, phase: str, report: Report, items: int = 0) -> None:
+    """Tell the stream what an audit or a planner came to."""
+    if not stream.sinks:
+        return
+    stream.emit(
+        OperationEvent(
+            run_id=stream.run_id,
+            namespace=stream.namespace,
+            at=datetime.now(UTC),
+            op_id=report.operation,
+            phase=phase,
+            op_type=report.operation,
+            decision=report.skipped or ("planned" if phase == "plan" else "audit_complete"),
+            outputs={"headline": report.headline, "numbers": Numbers(report.numbers), "items": items},
+            started_at=datetime.fromisoformat(report.started_at) if report.started_at else None,
+            duration_ms=report.seconds * 1000,
+        )
+    )
+
+
+def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> None:
+    """Tell the stream what the plan holds, what models cost, and that the run is over."""
+    if not stream.sinks or night.plan is None:
+        return
+    run, namespace, now = stream.run_id, stream.namespace, datetime.now(UTC)
+    for call in inputs.budget.calls:
+        stream.emit(
+            LlmCalled(
+                run_id=run,
+                namespace=namespace,
+                at=call.at,
+                op_type=call.operation,
+                model=call.model,
+                input_tokens=call.input,
+                output_tokens=call.output,
+                duration_ms=call.seconds * 1000,
+            )
+        )
+    if inputs.budget.refused:
+        stream.emit(LlmThrottled(run_id=run, namespace=namespace, at=now, calls=inputs.budget.refused))
+    for item in night.plan.items:
+        stream.emit(item_event(stream, item, "plan", "pending"))
+    for item in night.plan.deferred_items:
+        stream.emit(item_event(stream, item, "plan", "deferred"))
+    counts = {"planned": night.new_items, "carried": night.carried_items, "deferred": len(night.plan.deferred)}
+    state = "approved" if night.state == "partly_approved" else night.state  # the run's, as the ledger has it
+    stream.ended("plan", state, counts, began, len(night.plan.items))
+
+
+def emit_night(store: Store, night: Night, inputs: Inputs, *, dagster_run_id: str) -> None:
+    """Tell a night whose audits and planners were steps of a Dagster run: each at the time it ran, in the order of a night."""
+    stream = open_stream(store, night.run_id, night.namespace, dagster_run_id=dagster_run_id)
+    if not stream.sinks or night.plan is None:
+        return
+    try:
+        with store.connect("reader") as connection:
+            row = connection.execute(_STARTED, (night.run_id,)).fetchone()
+        now = datetime.now(UTC)
+        started = row[0] if row and isinstance(row[0], datetime) else now
+        trigger = str(row[1]) if row else "manual"
+        run, namespace = stream.run_id, stream.namespace
+        stream.emit(RunStarted(run_id=run, namespace=namespace, at=started, mode="plan", trigger=trigger))
+        items = dict.fromkeys(night.proposals, 0)
+        for item in (*night.plan.items, *night.plan.deferred_items):
+            items[item.operation] = items.get(item.operation, 0) + 1
+        for phase, reports in (("audit", night.reports), ("plan", night.proposals)):
+            begun, ended = _span(list(reports.values()), now)
+            stream.emit(PhaseStarted(run_id=run, namespace=namespace, at=begun, phase=phase))
+            for name, report in reports.items():
+                report_done(stream, phase, report, items.get(name, 0))
+            stream.emit(
+                PhaseCompleted(
+                    run_id=run,
+                    namespace=namespace,
+                    at=ended,
+                    phase=phase,
+                    outcome="success",
+                    ops_total=len(reports),
+                    duration_ms=(ended - begun).total_seconds() * 1000,
+                )
+            )
+        completed(stream, night, inputs, time.monotonic() - (now - started).total_seconds())
+    finally:
+        stream.close()
+
+
+def _span(reports: Sequence[Report], otherwise: datetime) -> tuple[datetime, datetime]:
+    """When the first of these began and the last ended."""
+    ran = [(datetime.fromisoformat(r.started_at), timedelta(seconds=r.seconds)) for r in reports if r.started_at]
+    if not ran:
+        return otherwise, otherwise
+    return min(begun for begun, _ in ran), max(begun + lasted for begun, lasted in ran)
+
+
+# The plan run of a night in the ledger: its beginning, its end, and the Dagster run that it belongs to.
+#
+# Planning itself belongs to ``slowwave.night.night``; the row of the run and who may hold a namespace, to ``slowwave.store.runs``;
+# whether a night is due, to ``slowwave.night.status``.
 
 LONGEST_REASON: Final = 500
 """Characters of a reason that are kept."""
@@ -190,7 +409,7 @@ def parameters(
 
 def plain_reason(text: str) -> str:
     """A reason as it is kept: one line, without control and hidden characters, secrets marked, cut at 500."""
-    from slowwave.texts.screening import redact  # its rules take a moment to load
+    from slowwave.text.screening import redact  # its rules take a moment to load
 
     line = " ".join("".join(c if c.isprintable() else " " for c in text[:_READ_REASON]).split())
     return cut(redact(line), LONGEST_REASON)

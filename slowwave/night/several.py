@@ -1,42 +1,101 @@
-"""Nights of many namespaces, in this process or in several. Those of one connected store that are small are read together.
-
-A store may have thousands of users, and its table no index by them: read one by one, each would take a pass over the whole table. What
-is looked at of the store itself (whether its texts may be rewritten) is looked at once. A plan is one namespace's all the same, and the
-one that a night of that namespace alone would have sealed.
-"""
+"""Nights of many namespaces, in this process or in several."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import shlex
+import sys
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from itertools import groupby
+from multiprocessing.context import BaseContext
 from typing import Final
 
 import pyarrow as pa
 
-from slowwave.bindings.changes import noted_rows
-from slowwave.bindings.writing import each_store_once
-from slowwave.errors import NightFailed, SlowwaveError
+from slowwave.bindings.connect import noted_rows
+from slowwave.bindings.stores import each_store_once
+from slowwave.errors import NightFailed, SlowwaveError, StoreError
 from slowwave.night.night import Finished, Progress, ReadTogether, run_night
-from slowwave.night.outcome import Night
-from slowwave.night.processes import in_processes
-from slowwave.night.runs import unchanged
+from slowwave.night.runs import Night, unchanged
 from slowwave.plans.lowering import each_recipe_once
-from slowwave.reports.redaction import Level, in_words
-from slowwave.snapshots.files import database_base
-from slowwave.snapshots.model_database import one_database
-from slowwave.snapshots.several import export_snapshots
-from slowwave.snapshots.snapshot import Snapshot
-from slowwave.store.collector import few_collections
+from slowwave.plans.run_events import Level, in_words
+from slowwave.snapshots.export import export_snapshots
+from slowwave.snapshots.models import one_database
+from slowwave.snapshots.snapshot import Snapshot, database_base
 from slowwave.store.connect import Store
-from slowwave.store.idle import handed_on
+from slowwave.store.logins import handed_on
 from slowwave.store.namespaces import namespace_settings
-from slowwave.texts.keys import note_keys
-from slowwave.texts.prefilter import read_together
-from slowwave.texts.screened import each_text_once
+from slowwave.store.tables import few_collections
+from slowwave.text.keys import note_keys
+from slowwave.text.prefilter import read_together
+from slowwave.text.screening import each_text_once
+
+# Nights of many namespaces in several processes: each takes shares of them, one after another, as long as there are any.
+#
+# A night of a small namespace is the work of one core, so a second process halves the wait. On Linux the processes are copies of one that
+# has loaded what all of them read (``slowwave.night.preloaded``): it is loaded once, takes its memory once, and stays until this process
+# ends. Elsewhere, where copies are not safe, each loads it for itself. What a share comes to is what its nights come to in one process.
+
+Found = list[tuple[str, Night | SlowwaveError]]
+
+_PRELOADED: Final = "slowwave.night.preloaded"
+
+
+def in_processes(
+    jobs: int, shares: Sequence[Sequence[str]], work: Callable[[Sequence[str]], Found]
+) -> Iterator[tuple[str, Night | SlowwaveError]]:
+    """What ``work`` finds for each share, in the order in which they are done. ``work`` is sent to other processes, and so is what it
+    finds. Where one of them was ended from outside, those that it had not told are failures; their runs end as those of any process
+    that is gone, by their heartbeats.
+    """
+    with ProcessPoolExecutor(
+        min(jobs, len(shares)) or 1, mp_context=_context(), initializer=_in_environment, initargs=(dict(os.environ),)
+    ) as pool:
+        asked: dict[Future[Found], Sequence[str]] = {pool.submit(work, share): share for share in shares}
+        for done in as_completed(set(asked)):
+            names = asked.pop(done)  # with it go the plans that it holds, once they are told
+            try:
+                yield from done.result()
+            except BrokenProcessPool:
+                gone = StoreError(
+                    "A process of this night was ended from outside, for want of memory perhaps, or never began, as in a script that "
+                    "asks for nights outside `if __name__ == '__main__':`. Nothing was applied; run the night again, with fewer --jobs."
+                )
+                yield from ((name, gone) for name in names)
+            except Exception as problem:  # noqa: BLE001 - the other shares follow, whatever it is
+                lost = NightFailed(
+                    f"A process of this night could not report its nights ({in_words(problem, 'all')}). `slowwave plans list` "
+                    "lists plans that they wrote. Run the night again, with --jobs 1."
+                )
+                yield from ((name, lost) for name in names)
+
+
+def _context() -> BaseContext:
+    """How processes are made here. Copies are of one that has a single thread, never of this one."""
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([_PRELOADED])
+    return context
+
+
+def _in_environment(variables: Mapping[str, str]) -> None:
+    """Let this process see the variables that the one which asked sees now: what it is a copy of may have been started under others."""
+    os.environ.clear()
+    os.environ.update(variables)
+
+
+# Nights of many namespaces, in this process or in several. Those of one connected store that are small are read together.
+#
+# A store may have thousands of users, and its table no index by them: read one by one, each would take a pass over the whole table. What
+# is looked at of the store itself (whether its texts may be rewritten) is looked at once. A plan is one namespace's all the same, and the
+# one that a night of that namespace alone would have sealed.
 
 SMALL: Final = 2_000
 """Rows up to which a namespace is read with others."""
@@ -64,7 +123,7 @@ def run_nights(
 
     ``progress`` gives, for the name of a namespace, what is called with each step of its night, in one process. ``done`` is called with
     each night that made a plan, and is sent to other processes where there are any. Of more than one namespace the changes of connected
-    stores have been noted (``slowwave.bindings.changes.note_changes``) by whoever calls.
+    stores have been noted (``slowwave.bindings.connect.note_changes``) by whoever calls.
     """
     noted = len(namespaces) > 1
     if jobs > 1 and noted:
@@ -148,7 +207,7 @@ def _in_turn(
 def _read_together(snapshots: Collection[Snapshot]) -> Generator[None]:
     """What the memories and passages of several namespaces say is looked through at once, by screening and by patterns that their nights
     ask for."""
-    from slowwave.texts.screening import note_plain  # its rules take a while to load
+    from slowwave.text.screening import note_plain  # its rules take a while to load
 
     memories, passages = (
         pa.chunked_array(

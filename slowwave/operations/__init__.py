@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from slowwave.operations.inputs import BUDGET_SPENT, Inputs, Proposal
-from slowwave.operations.registry import AUDITS, PLANNERS, khora_kinds, operations, weekly_operations
-from slowwave.operations.run import FORBIDDEN, named, run_audit, run_planner, skip_reason, weekly
-from slowwave.operations.spec import Audit, Operation, Planner, operation
+from slowwave.operations.operation import BUDGET_SPENT, Audit, Inputs, Operation, Planner, Proposal, operation
+from slowwave.operations.registry import (
+    AUDITS,
+    FORBIDDEN,
+    PLANNERS,
+    khora_kinds,
+    named,
+    operations,
+    run_audit,
+    run_planner,
+    skip_reason,
+    weekly,
+    weekly_operations,
+)
 
 __all__ = [
     "AUDITS",

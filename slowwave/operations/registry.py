@@ -1,30 +1,108 @@
-"""Which operations there are: those of this package, found by module, and those of other packages, found by entry point.
-
-A package adds operations by entry points of the group ``slowwave.operations``; each names an operation, a module of some, or a package each
-of whose modules declares some and is read without being imported. Nothing else is registered anywhere: order, switches, permits and names
-are read from what the operations declare.
-"""
+"""Find operations of this package and of others, run them, and say why one is left out."""
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
+from importlib.abc import InspectLoader
+from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final, Generic
 
-from slowwave.errors import SettingsError
-from slowwave.operations.declared import declared, written_in
-from slowwave.operations.inputs import Proposal
-from slowwave.operations.spec import Kind, Operation, Result
-from slowwave.plans import permitted
+from slowwave.errors import DreamForbiddenOpError, Refused, SettingsError
+from slowwave.operations.operation import BUDGET_SPENT, Inputs, Kind, Operation, Proposal, Result, blind, with_coverage
+from slowwave.plans import permitted, run_events
 from slowwave.plans.permitted import Permit
-from slowwave.reports import vocabulary
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
+from slowwave.store.settings import Settings
+from slowwave.text.screening import quotable_all
+
+# What a module declares of its operations, read from its text without importing it.
+#
+# A list of operations is wanted by everything, also where none of them will run: by Dagster's definitions, which every process loads, and
+# by the command line. Importing them brings some hundred modules. So, as setuptools does it, what is declared is read statically where that
+# is possible, and the module is imported where it is not: when it declares something beside literals and the names of a few small modules.
+
+_SMALL: Final = (
+    *(
+        "dataclasses",
+        "pydantic",
+        "typing",
+        "slowwave.operations.operation",
+        "slowwave.operations",
+        "slowwave.operations.operation",
+    ),
+    *("slowwave.plans.permitted", "slowwave.store.tables"),
+)
+"""Modules whose names a declaration may use; all are imported by whatever lists operations."""
+
+_IMPORTS: Final = re.compile(
+    rf"^from (?:{'|'.join(map(re.escape, _SMALL))}) import (?:\([^)]*\)|[^\n(]*)$", re.MULTILINE
+)
+_OPTIONS: Final = re.compile(r"^class \w+\(BaseModel\):\n(?:(?: {4}[^\n]*)?\n)+", re.MULTILINE)
+_BEGINNING: Final = re.compile(r"^@operation\(", re.MULTILINE)
+_DECLARED: Final = re.compile(r'^@operation\(.*?^def \w+\([^\n]*\n {4}""".*?"""', re.MULTILINE | re.DOTALL)
+"""From the decorator to the end of the docstring."""
+
+_FURTHER: Final = re.compile(r"^@(?!operation\()[^\n]*\n", re.MULTILINE)
+"""Other decorators: they are for the function that does the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """A function of a module that is imported when it is called."""
+
+    module: str
+    name: str
+
+    def __call__(self, inputs: Inputs) -> Any:
+        return getattr(import_module(self.module), self.name).run(inputs)
+
+
+def declared(spec: ModuleSpec) -> list[Operation[Any]]:
+    """The operations of a module. Raises ``SettingsError`` for a declaration that cannot be."""
+    source = spec.loader.get_source(spec.name) if isinstance(spec.loader, InspectLoader) else None
+    if source is None:
+        return written_in(import_module(spec.name))
+    whole = len(_BEGINNING.findall(source))
+    found = _read(spec, source) if whole else []
+    return found if len(found) == whole else written_in(import_module(spec.name))
+
+
+def _read(spec: ModuleSpec, source: str) -> list[Operation[Any]]:
+    """What can be read without the rest of the module."""
+    known: dict[str, Any] = {"__name__": spec.name}
+    parts = ["\n".join(m.group() for m in _IMPORTS.finditer(source))]
+    parts += [m.group() for m in _OPTIONS.finditer(source)]
+    parts += [f"from __future__ import annotations\n{_FURTHER.sub('', m.group())}" for m in _DECLARED.finditer(source)]
+    try:
+        for part in parts:
+            code = compile(part, spec.origin or "", "exec", dont_inherit=True)
+            exec(code, known)  # noqa: S102 - a part of what an import would run
+    except (NameError, SyntaxError):
+        return []
+    return [v.called_by(_Late(spec.name, name)) for name, v in known.items() if isinstance(v, Operation)]
+
+
+def written_in(module: ModuleType) -> list[Operation[Any]]:
+    """The operations of an imported module, not those that it imports itself."""
+    return [v for v in vars(module).values() if isinstance(v, Operation) and v.module == module.__name__]
+
+
+# Which operations there are: those of this package, found by module, and those of other packages, found by entry point.
+#
+# A package adds operations by entry points of the group ``slowwave.operations``; each names an operation, a module of some, or a package
+# each of whose modules declares some and is read without being imported. Nothing else is registered anywhere: order, switches, permits and
+# names are read from what the operations declare.
 
 PACKAGES: Final = ("slowwave.operations.audits", "slowwave.operations.planners")
 """Every operation in a module of these is one of ours."""
@@ -114,7 +192,7 @@ def permits() -> dict[str, tuple[Permit, ...]]:
 
 
 permitted.take_from(permits)  # what lies lower does not import this, and is given it
-vocabulary.take_from(lambda: {name: made.columns for name, made in operations().items()})
+run_events.take_from(lambda: {name: made.columns for name, made in operations().items()})
 
 
 def _ours() -> Iterator[Operation[Any]]:
@@ -166,3 +244,119 @@ def _none_deletes(whose: str, found: list[Operation[Any]]) -> list[Operation[Any
             f"{whose} adds {deleting[0]}, which would delete rows. Only purge_expired may; let it retire them."
         )
     return found
+
+
+# Running operations: which are asked for, which are switched on, and what every report says beside its operation's own words.
+
+FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))
+"""Kinds that no night may do, whoever asks."""
+
+
+def weekly(settings: Settings) -> frozenset[str]:
+    """What the settings switch on, and the weekly operations."""
+    return frozenset(name for name, made in operations().items() if made.weekly or made.is_on(settings))
+
+
+def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
+    """The operations that ``ops`` names: ``all``, names separated by commas, or a collection of names; None when nothing is asked.
+
+    khora's kinds are understood. Raises ``DreamForbiddenOpError`` for a forbidden kind, ``Refused`` for an unknown one and for a list that
+    names none: that is nothing to do, and not everything.
+    """
+    if ops is None:
+        return None
+    asked = [name.strip().lower() for name in (ops.split(",") if isinstance(ops, str) else ops)]
+    if not any(asked):
+        raise Refused(
+            "The list of operations is empty, so there is nothing to plan. Name some, or all; without a list the settings say which."
+        )
+    if forbidden := FORBIDDEN.intersection(asked):
+        raise DreamForbiddenOpError(
+            f"{min(forbidden)} is forbidden: a night never deletes a document. Take it out of the operations; nothing was done."
+        )
+    if "all" in asked:
+        return frozenset(known)
+    kinds = khora_kinds()
+    found = {name if name in known else kinds.get(name, name) for name in asked}
+    if unknown := sorted(found - set(known)):
+        raise Refused(f"There is no operation {unknown[0][:64]!r}. Known: {', '.join(sorted(known))}, or all.")
+    return frozenset(found)
+
+
+def skip_reason(operation: Operation[Any], settings: Settings, ops: Collection[str] | None) -> str:
+    """Why a night leaves an operation out, or an empty string: by name when ``ops`` names any, else by its switch."""
+    if ops is not None:
+        return "" if operation.name in ops else "op_not_requested"
+    return "" if operation.is_on(settings) else "op_disabled_by_config"
+
+
+def runs_tonight(inputs: Inputs, operation: str) -> bool:
+    """Return whether an operation is part of the night of these inputs."""
+    return operation in inputs.ops if inputs.ops is not None else operations()[operation].is_on(inputs.settings)
+
+
+def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | None = None) -> Report:
+    """The audit's report with its time and what it could not compare, or the report that says why it did not run."""
+    if reason := skip_reason(audit, inputs.settings, ops):
+        return _left_out(audit, reason)
+    if report := blind(audit.name, audit.compares, inputs.snapshot):
+        return report
+    audit.ready()
+    began, clock = datetime.now(UTC), time.perf_counter()
+    report = _quotable(with_coverage(audit(inputs), audit.compares, inputs.snapshot))
+    return replace(report, operation=audit.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
+
+
+def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[str] | None = None) -> Proposal:
+    """The planner's proposal with its time and what it could not compare, or an empty one that says why it did not run."""
+    if reason := skip_reason(planner, inputs.settings, ops):
+        return Proposal((), _left_out(planner, reason))
+    if report := blind(planner.name, planner.compares, inputs.snapshot):
+        return Proposal((), report)
+    planner.ready()
+    began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
+    proposal = planner(replace(inputs, ops=ops))
+    report = _quotable(with_coverage(proposal.report, planner.compares, inputs.snapshot))
+    report = replace(report, operation=planner.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
+    if missed := inputs.budget.refused - refused:
+        report = replace(report, numbers={**report.numbers, BUDGET_SPENT: missed})
+    return replace(proposal, report=report)
+
+
+def _quotable(report: Report) -> Report:
+    """The report without what screening would redact: it is kept, shown and sent."""
+    said = [v for f in report.findings for v in (f.message, f.details)]
+    parts = [
+        report.headline,
+        report.numbers,
+        report.table,
+        report.details,
+        *((p.title, p.labels) for p in report.plots),
+    ]
+    quoted = quotable_all([*said, *parts])
+    headline, numbers, table, details, *plots = quoted[len(said) :]
+    return replace(
+        report,
+        headline=headline,
+        numbers=numbers,
+        findings=tuple(
+            replace(f, message=message, details=details)
+            for f, message, details in zip(
+                report.findings, quoted[: len(said) : 2], quoted[1 : len(said) : 2], strict=True
+            )
+        ),
+        table=table,
+        plots=tuple(
+            replace(p, title=title, labels=labels) for p, (title, labels) in zip(report.plots, plots, strict=True)
+        ),
+        details=details,
+    )
+
+
+def _left_out(operation: Operation[Any], reason: str) -> Report:
+    how = (
+        "not among the operations asked for"
+        if reason == "op_not_requested"
+        else f"off in the settings ({operation.variable})"
+    )
+    return Report(operation.name, f"Did not run: it is {how}.", skipped=reason)

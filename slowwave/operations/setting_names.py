@@ -19,13 +19,12 @@ from typing import Any, Final
 from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
-from slowwave.config.former_names import FORMER_NAMES
-from slowwave.config.operations import OperationSettings
-from slowwave.config.settings import OPERATORS, PREFIX, PROGRAM_VARIABLES, Settings
 from slowwave.errors import Refused, SettingsError
 from slowwave.operations.registry import operations
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
+from slowwave.store.operation_settings import OperationSettings
+from slowwave.store.settings import FORMER_NAMES, OPERATORS, PREFIX, PROGRAM_VARIABLES, Settings
 
 _OPERATIONS: Final = "operations"
 _DELIMITER: Final = "__"

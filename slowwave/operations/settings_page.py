@@ -1,21 +1,23 @@
-"""``docs/settings.md``: every setting from the model itself, those of each operation, and what became of the settings of five earlier
-systems.
-
-``python -m slowwave.operations.settings_page`` prints the page; a test holds it against the file.
-"""
+"""Make the pages of settings and operations of the docs from what the code declares."""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pydantic.fields import FieldInfo
 
-from slowwave.config.former_names import SEALED_NAMES
-from slowwave.config.operations import Operations
-from slowwave.config.settings import Settings
-from slowwave.operations import Operation, operations
+from slowwave.operations import Operation
+from slowwave.operations.registry import operations
+from slowwave.store.operation_settings import Operations
+from slowwave.store.settings import SEALED_NAMES, Settings
+
+# ``docs/settings.md``: every setting from the model itself, those of each operation, and what became of the settings of five earlier
+# systems.
+#
+# ``python -m slowwave.operations.settings_page`` prints the page; a test holds it against the file.
 
 
 class Seed(NamedTuple):
@@ -341,7 +343,7 @@ def shown(name: str) -> str:
 
 
 def _options(operation: str) -> dict[str, FieldInfo]:
-    """The settings that have a model in ``slowwave.config.operations``, by name; empty for another operation."""
+    """The settings that have a model in ``slowwave.store.operation_settings``, by name; empty for another operation."""
     field = Operations.model_fields.get(operation)
     return type(field.default).model_fields if field else {}
 
@@ -378,3 +380,34 @@ def _code(name: str) -> str:
 
 if __name__ == "__main__":
     sys.stdout.write(page())
+
+
+# The table of operations in ``docs/operations.md``, made from what they declare.
+#
+# ``python -m slowwave.operations.settings_page docs/operations.md`` renews it between its marks; a test holds it against the file.
+
+MARKS: Final = ("<!-- operations -->", "<!-- end of operations -->")
+
+
+def table() -> str:
+    """One line an operation, in the order of a night: its name, the first sentence of its docstring, and when it runs unless asked."""
+    lines = ["| Operation | What it reports or proposes | Default |", "| --- | --- | --- |"]
+    for name, made in operations().items():
+        lines.append(f"| `{name}` | {made.description.splitlines()[0].replace('|', '/')} | {made.default()} |")
+    return "\n".join(lines)
+
+
+def renewed(page: str) -> str:
+    """A page with the table between its marks. Raises ``ValueError`` where it has no marks."""
+    before, mark, rest = page.partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    if not mark or not end:
+        raise ValueError(
+            f"The page has no place for the table: put {MARKS[0]} and {MARKS[1]} into it, on lines of their own."
+        )
+    return f"{before}{mark}\n{table()}\n{end}{after}"
+
+
+if __name__ == "__main__":
+    for path in map(Path, sys.argv[1:]):
+        path.write_text(renewed(path.read_text()))

@@ -10,7 +10,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from slowwave.store.connect import Connection
+from slowwave.store.logins import Connection
 
 APPROVER: Final = "YOUR-NAME"
 OTHER: Final = "THEIR-NAME"

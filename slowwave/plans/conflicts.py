@@ -18,18 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from psycopg.types.json import Jsonb
 
-from slowwave.conflicts.conflict import SAID
+from slowwave.changes.mutation import Mutation
 from slowwave.errors import Refused
-from slowwave.mutations.mutation import Mutation
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import APPROVER
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import ItemOutcome, OutcomeRow, find_outcome
-from slowwave.reports.model import Report
+from slowwave.plans.questions import SAID
+from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.store.connect import Connection, Store
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
-from slowwave.texts.quotation import quotable
+from slowwave.text.screening import quotable
 
 _OPEN: Final = """
 SELECT row_a_id::text, row_b_id::text, table_name FROM night.conflicts WHERE namespace_id = %(scope)s
@@ -141,7 +142,7 @@ ON CONFLICT (namespace_id, row_a_id, row_b_id) DO UPDATE SET
   resolution = excluded.resolution, winner_id = excluded.winner_id, loser_id = excluded.loser_id, resolved_by = excluded.resolved_by,
   note = excluded.note, resolved_at = excluded.resolved_at
 WHERE c.seen <> excluded.seen OR (NOT {_PERSON} AND (excluded.resolved_by IS NOT NULL OR c.resolved_by LIKE 'run:%%'))
-"""  # noqa: S608 - no value stands in it
+"""
 
 _RETIRED: Final = f"""
 UPDATE night.conflicts c SET resolution = 'invalidated', resolved_at = now(), resolved_by = %(by)s,
@@ -149,7 +150,7 @@ UPDATE night.conflicts c SET resolution = 'invalidated', resolved_at = now(), re
   loser_id = CASE WHEN c.row_a_id = ANY(%(live)s::uuid[]) THEN c.row_b_id WHEN c.row_b_id = ANY(%(live)s::uuid[]) THEN c.row_a_id END
 WHERE c.namespace_id = %(scope)s AND c.table_name = ANY(%(tables)s) AND c.resolution <> 'invalidated' AND NOT {_PERSON}
   AND NOT (c.row_a_id = ANY(%(live)s::uuid[]) AND c.row_b_id = ANY(%(live)s::uuid[]))
-"""  # noqa: S608
+"""
 
 _AGREED: Final = f"""
 UPDATE night.conflicts c SET resolution = 'kept', resolved_at = now(), resolved_by = %(by)s, winner_id = NULL, loser_id = NULL,
@@ -157,7 +158,7 @@ UPDATE night.conflicts c SET resolution = 'kept', resolved_at = now(), resolved_
 WHERE c.namespace_id = %(scope)s AND c.table_name = ANY(%(tables)s) AND c.resolution <> 'kept' AND NOT {_PERSON}
   AND c.row_a_id = ANY(%(live)s::uuid[]) AND c.row_b_id = ANY(%(live)s::uuid[])
   AND (c.row_a_id, c.row_b_id) NOT IN (SELECT f.row_a_id, f.row_b_id FROM {_FOUND})
-"""  # noqa: S608
+"""
 
 
 _ACTIVE: Final[Mapping[str, Callable[[pa.Table], pa.ChunkedArray]]] = {
@@ -249,7 +250,7 @@ SELECT c.id::text, c.table_name, c.row_a_id::text, c.row_b_id::text, c.reason, c
   c.winner_id::text, c.loser_id::text, c.resolved_by, c.note, {_TEXT.format(row="c.row_a_id")}, {_TEXT.format(row="c.row_b_id")}
 FROM night.conflicts c WHERE c.namespace_id = %s AND (cardinality(%s::text[]) = 0 OR c.resolution = ANY(%s)) AND starts_with(c.id::text, %s)
 ORDER BY c.resolution NOT IN ('detected', 'deferred'), c.recorded_at DESC, c.id LIMIT %s
-"""  # noqa: S608 - no value stands in it
+"""
 
 
 def resolve_conflict(

@@ -1,8 +1,4 @@
-"""The gate: approving and rejecting plans, by whatever surface. The Launchpad asset, the command line and policies all end here;
-revoking approvals belongs to ``slowwave.plans.revocation``.
-
-A refusal is a sentence for the operator. Rows that changed since never refuse a plan: their items are skipped at apply.
-"""
+"""The gate: approve, countersign, reject and revoke plans, by the probes of the night or of the items that are approved."""
 
 from __future__ import annotations
 
@@ -10,27 +6,154 @@ import re
 import uuid
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
 
 import psycopg
+from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from slowwave.config.settings import Settings
-from slowwave.errors import ProbesFailed, Refused
+from slowwave.errors import EmbeddingError, ProbesFailed, Refused, SnapshotError
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
-from slowwave.plans.judgement import Judgement, beyond_ordinary_caps, judge
-from slowwave.plans.latest import find_plan, latest_plan
-from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
+from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan, latest_plan, read_plan, verify_sealed
 from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
-from slowwave.plans.signatures import half_signed, missing_signatures, signed_by
-from slowwave.runs.ledger import move_run
-from slowwave.runs.locks import lock_batches
-from slowwave.store.collector import few_collections
-from slowwave.store.connect import Connection, Store
+from slowwave.plans.seal import AS_OF
+from slowwave.plans.signatures import ApprovalRule, half_signed, missing_signatures, read_rule, signed_by
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
+from slowwave.store.runs import lock_batches, move_run
+from slowwave.store.settings import Settings
+from slowwave.store.tables import few_collections
+
+# What the probes say of the items that are to be approved: those of the night where they are all, else their own.
+#
+# A part of a plan is simulated on the snapshot on which the plan was made. What was approved of it before belongs to the part, so that
+# several approvals do not slip under a cap that one would exceed; what a person forced does not, as that was decided.
+
+_FORCED: Final = """
+SELECT unnest(a.item_ids)::text FROM night.approvals a WHERE a.plan_hash = %s AND a.forced AND NOT EXISTS (SELECT 1
+  FROM night.revocations r WHERE r.approval_id = a.id)
+"""
+_SNAPSHOT: Final = "SELECT location FROM night.snapshots WHERE id = %s AND namespace_id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """``needs_force`` has a sentence for each probe that failed; ``record`` is kept with the approval, and quotes no memory."""
+
+    needs_force: tuple[str, ...]
+    record: Mapping[str, object] = field(default_factory=dict)
+
+
+def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Judgement:
+    """Judge the ``chosen`` items together with what is approved of the plan already.
+
+    Where that is what the night proved, its verdict holds and nothing is simulated, and so it is of a plan of which nothing was proved.
+    A part that cannot be judged, as the snapshot is no longer there or cannot be searched with the model of its night, needs force:
+    that the whole passed says nothing of a part. Cost of a part: that of
+    ``slowwave.plans.probes.radius.prove_subset``, and the loading of the embedding model; ``connection`` is open meanwhile.
+    """
+    forced = _forced(connection, plan.plan_hash)
+    accepted = [s for s in plan.items if s.status in ("approved", "applied") and s.id not in forced]
+    together = {s.id for s in (*accepted, *chosen)}
+    proved = {s.id for s in plan.items if s.status != "deferred" and s.decision != "review"}
+    if together == proved or not plan.probes:
+        return Judgement(_verdict(plan), {"of": "plan", "items": len(proved)})
+    try:
+        return _part(_snapshot(store, plan), plan, [s.item for s in plan.items if s.id in together])
+    except (SnapshotError, EmbeddingError, OSError) as problem:
+        why = (
+            "These items could not be judged by themselves, and what the whole plan passed says nothing of a part: "
+            f"{problem if not isinstance(problem, OSError) else 'the files of its snapshot cannot be read.'}"
+        )
+        return Judgement((*_verdict(plan), why), {"of": "nothing", "items": len(together), "why": why})
+
+
+def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item]) -> Judgement:
+    from slowwave.plans.probes.radius import prove_subset
+    from slowwave.store.configured_models import (
+        embedder_for,  # SciPy and models, which a whole plan's approval does without
+    )
+
+    limits = plan.probes.get("limits")
+    settings = Settings.for_namespace({**snapshot.settings, **(limits if isinstance(limits, dict) else {})})
+    embedder = embedder_for(settings)
+    usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
+    proof = prove_subset(
+        snapshot, items, settings, embedder.embed if usable else None, disclosed=disclosed_losses(plan)
+    )
+    return Judgement(proof.needs_force(), {"of": "items", "items": len(items), **proof.to_json()})
+
+
+def _verdict(plan: StoredPlan) -> tuple[str, ...]:
+    """Why the whole plan needs force; empty when it passed its probes."""
+    failed = plan.summary.get("needs_force")
+    return tuple(str(f) for f in failed) if isinstance(failed, list) else ()
+
+
+def disclosed_losses(plan: StoredPlan) -> frozenset[tuple[str, str]]:
+    """(row, term) of every loss that the plan shows whoever approves it."""
+    probe = plan.probes.get("specifics")
+    found = [loss for name in ("lost", "asked") for loss in probe.get(name) or ()] if isinstance(probe, dict) else []
+    return frozenset((str(loss["row"]), str(loss["term"])) for loss in found)
+
+
+def beyond_ordinary_caps(probes: Mapping[str, object]) -> bool:
+    """Whether what the blast radius found touches more rows or tokens of a table or type than a plan may without housekeeping.
+
+    ``probes`` is what a plan or a part of it was proved with, as stored; False where no radius was measured, True where it cannot be read.
+    A policy approves nothing of what is beyond: the wider share of housekeeping is for what a person looks at.
+    """
+    found: Any = probes.get("blast_radius")
+    if found is None:
+        return False
+    try:
+        tables, types = found["per_table"].values(), found["per_type"].values()
+        radii = (*tables, *(radius for of_table in types for radius in of_table.values()))
+        return any(r["retired"] + r["reworded"] > r["allowed"] or r["lost_tokens"] > r["allowed_tokens"] for r in radii)
+    except (AttributeError, KeyError, TypeError):
+        return True
+
+
+def _forced(connection: Connection, plan_hash: str) -> frozenset[str]:
+    rows = connection.execute(
+        _FORCED,
+        (plan_hash,),
+    )
+    return frozenset(str(id_) for (id_,) in rows)
+
+
+def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
+    """The snapshot on which the plan was made. Raises ``SnapshotError``.
+
+    A plan as of an instant is sealed under that instant, and notes its snapshot's id in the summary.
+    """
+    from slowwave.snapshots.snapshot import database_base, load_listed_snapshot
+
+    wanted = plan.header.snapshot_id
+    if AS_OF in wanted:
+        wanted = str(plan.summary.get("snapshot_id", ""))
+    with store.connect("reader") as connection:
+        row = connection.execute(
+            _SNAPSHOT,
+            (wanted, plan.header.namespace_id),
+        ).fetchone()
+    if row is None:
+        raise SnapshotError(f"Snapshot {wanted[:64]} is not in the ledger.")
+    snapshot = load_listed_snapshot(str(row[0]), plan.header.namespace, wanted, database_base(store))
+    if snapshot.namespace_id != plan.header.namespace_id:
+        raise SnapshotError(f"The files of snapshot {wanted[:64]} are those of another one.")
+    return snapshot
+
+
+# The gate: approving and rejecting plans, by whatever surface. The Launchpad asset, the command line and policies all end here;
+# revoking approvals belongs to ``slowwave.plans.gate``.
+#
+# A refusal is a sentence for the operator. Rows that changed since never refuse a plan: their items are skipped at apply.
 
 _NOTE_APPROVAL: Final = """
 INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channel, item_ids, forced, note, expires_at, probes, policy_id)
@@ -101,7 +224,7 @@ def approve(
 
     An item that failed when it was applied may be named in ``items`` again: the next apply tries it once more.
     ``without`` leaves out items (by id) and whole operations (by name), ``include_review`` adds the review items. What is signed has to
-    pass its probes by itself (see ``slowwave.plans.judgement``); ``force`` with a ``note`` overrides that. Everything else that is wrong
+    pass its probes by itself (see ``slowwave.plans.gate``); ``force`` with a ``note`` overrides that. Everything else that is wrong
     is refused: a plan that is over or not as it was sealed, an item that does what its operation may not.
     """
     check_approver(approver, channel)
@@ -396,3 +519,238 @@ def _find(ids: Sequence[str], name: str, plan: str) -> str:
         what = "names several items" if found else "is no item"
         raise Refused(f"{name[:64]!r} {what} of plan {plan}. `slowwave plans show NAMESPACE` lists them.")
     return found[0]
+
+
+# Revocation: approvals that are withdrawn before they are applied, and what of them was applied already.
+
+_NOTE_REVOCATIONS: Final = """
+INSERT INTO night.revocations (approval_id, namespace_id, plan_hash, revoked_by, reason)
+  SELECT id, namespace_id, plan_hash, %s, %s FROM night.approvals WHERE id = ANY(%s::uuid[])
+"""
+_WAIT_ITEMS: Final = """
+UPDATE night.plan_items i SET status = 'pending' FROM (SELECT DISTINCT unnest(item_ids) AS item_id FROM night.approvals
+  WHERE id = ANY(%s::uuid[])) a WHERE i.plan_hash = %s AND i.item_id = a.item_id AND i.status = 'approved'
+"""
+_APPLIED_RUNS: Final = """
+SELECT r.id::text, count(DISTINCT j.item_id) FROM night.runs r JOIN night.journal j ON j.run_id = r.id
+  JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id AND i.status = 'applied'
+  WHERE r.approval_id = ANY(%s::uuid[]) GROUP BY r.id, r.started_at ORDER BY r.started_at
+"""
+_APPROVALS_BY_PREFIX: Final = """
+SELECT a.plan_hash, a.id::text FROM night.approvals a WHERE a.namespace_id = %s AND starts_with(a.id::text, %s) LIMIT 2
+"""
+_OPEN_APPROVALS: Final = """
+SELECT a.id::text FROM night.approvals a WHERE a.plan_hash = %s AND NOT EXISTS (SELECT 1 FROM night.applied d
+  WHERE d.approval_id = a.id) AND NOT EXISTS (SELECT 1 FROM night.revocations r WHERE r.approval_id = a.id) ORDER BY a.recorded_at
+"""
+_DECIDED: Final = """
+SELECT a.id::text AS approval, d.run_id::text AS run, r.revoked_by FROM night.approvals a
+LEFT JOIN night.applied d ON d.approval_id = a.id LEFT JOIN night.revocations r ON r.approval_id = a.id
+WHERE a.plan_hash = %s AND (a.id = ANY(%s::uuid[]) OR %s) ORDER BY a.recorded_at DESC
+"""
+_WAIT_PLAN: Final = """
+UPDATE night.plans p SET state = 'awaiting_approval' WHERE plan_hash = %s AND state = 'approved' AND NOT EXISTS (SELECT 1
+  FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status NOT IN ('pending', 'deferred', 'rejected'))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Revocation:
+    """Approvals of one plan that were withdrawn: ``waiting`` of their items wait again, ``applied`` were applied before and stand, by the
+    apply runs ``runs``, which undo takes back.
+    """
+
+    namespace: str
+    plan_hash: str
+    revoked_by: str
+    approval_ids: tuple[str, ...]
+    waiting: int
+    applied: int
+    runs: tuple[str, ...]
+
+
+def revoke(store: Store, namespace: str, name: str, *, revoked_by: str, reason: str) -> Revocation:
+    """Withdraw an approval, or all approvals of a plan: ``name`` is an approval's id or a plan's hash, or the first characters of one.
+
+    Items that were not applied wait again, where the plan still stands; what was applied stands and is for undo. An apply run that is under
+    way ends its batch first and then stops. Raises ``Refused`` where there is nothing left to withdraw.
+    """
+    check_name(revoked_by)
+    if revoked_by.lower() == POLICY:
+        raise Refused("A policy withdraws nothing: name the person who does, with --by. Nothing was revoked.")
+    if not reason.strip():
+        raise Refused("A revocation needs a reason, which stays on record with the approval. Give --reason.")
+    with store.connect("approver") as connection, connection.transaction():
+        lock_batches(connection, namespace_id(connection, namespace))
+        plan_hash, approvals = _named_approvals(connection, namespace, name.strip().lower())
+        plan = lock_plan(connection, namespace, plan_hash)
+        _refuse_decided(connection, plan, approvals)
+        connection.execute(
+            _NOTE_REVOCATIONS,
+            (revoked_by, reason.strip()[:2000], approvals),
+        )
+        waiting = 0
+        if plan.state in UNSETTLED:
+            waiting = connection.execute(
+                _WAIT_ITEMS,
+                (approvals, plan.plan_hash),
+            ).rowcount
+            _wait_again(connection, plan)
+        rows = connection.execute(
+            _APPLIED_RUNS,
+            (approvals,),
+        ).fetchall()
+    return Revocation(
+        *(namespace, plan.plan_hash, revoked_by, tuple(approvals), waiting),
+        applied=sum(int(str(n)) for _, n in rows),
+        runs=tuple(str(run) for run, _ in rows),
+    )
+
+
+def _named_approvals(connection: Connection, namespace: str, name: str) -> tuple[str, list[str]]:
+    """The plan, and its approvals that are meant: the one that is named, or all that are neither applied nor revoked."""
+    rows = (
+        connection.execute(
+            _APPROVALS_BY_PREFIX,
+            (namespace_id(connection, namespace), name),
+        ).fetchall()
+        if len(name) >= 4
+        else []
+    )
+    plans = {str(plan) for plan, _ in rows}
+    if len(rows) == 1 and not any(plan.startswith(name) for plan in plans):
+        return str(rows[0][0]), [str(rows[0][1])]
+    if rows:
+        raise Refused(
+            f"{name[:64]!r} names more than one approval or plan of {namespace}. Give more of its characters."
+        )
+    plan_hash = find_plan(connection, namespace, name)
+    of_plan = connection.execute(
+        _OPEN_APPROVALS,
+        (plan_hash,),
+    )
+    return plan_hash, [str(id_) for (id_,) in of_plan]
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What became of an approval: the run that applied it, who revoked it."""
+
+    approval: str
+    run: str | None
+    revoked_by: str | None
+
+
+def _refuse_decided(connection: Connection, plan: StoredPlan, approvals: Sequence[str]) -> None:
+    """Refuse to revoke what is applied or revoked already, and where there is no approval."""
+    short = plan.plan_hash[:12]
+    with connection.cursor(row_factory=class_row(_Decided)) as cursor:
+        rows = cursor.execute(_DECIDED, (plan.plan_hash, list(approvals), not approvals)).fetchall()
+    for found in rows:
+        if found.revoked_by is not None:
+            raise Refused(f"The approval {found.approval} of plan {short} was revoked by {found.revoked_by} already.")
+        if found.run is not None:
+            raise Refused(
+                f"The approval {found.approval} of plan {short} is applied: there is nothing left to withdraw. "
+                f"Take back what it did with `slowwave undo {found.run}`."
+            )
+    if not rows:
+        raise Refused(f"Plan {short} has no approval, so there is nothing to revoke.")
+
+
+def _wait_again(connection: Connection, plan: StoredPlan) -> None:
+    """A plan of which nothing is approved or applied any more waits as it did before it was signed."""
+    changed = connection.execute(
+        _WAIT_PLAN,
+        (plan.plan_hash,),
+    )
+    if changed.rowcount:
+        move_run(connection, plan.run_id, "awaiting_approval", ("approved",))
+
+
+# Further signatures under an approval, and the rule that asks for them.
+#
+# Which approvals lack one is told by ``slowwave.plans.signatures``.
+
+MOST: Final = 9
+"""Signatures that a rule may ask for."""
+
+_SET: Final = """
+INSERT INTO night.approval_rules (namespace_id, signatures, not_author, own_login, set_by) VALUES (%s, %s, %s, %s, %s)
+"""
+_SIGN: Final = """
+INSERT INTO night.countersignatures (approval_id, namespace_id, plan_hash, signed_by, channel, note) VALUES (%s, %s, %s, %s, %s, %s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Countersignature:
+    """What a further signature did: the approvals that it is under, how many items they cover, and how many signatures are still needed."""
+
+    namespace: str
+    plan_hash: str
+    signed_by: str
+    approval_ids: tuple[str, ...]
+    items: int
+    missing: int
+
+    def to_json(self) -> dict[str, object]:
+        """As ``slowwave plans countersign --json`` shows it."""
+        return asdict(self)
+
+
+def countersign(
+    store: Store, namespace: str, plan_hash: str, *, signed_by: str, channel: str = "library", note: str = ""
+) -> Countersignature:
+    """Sign what others approved of a plan and what lacks a signature: the same items, whole.
+
+    Refused where nothing lacks one, where the name is one that signed already or that asked for the change and may not, and where the plan
+    is over or not as it was sealed.
+    """
+    check_approver(signed_by, channel)
+    with store.connect("approver") as connection, connection.transaction():
+        plan = lock_plan(connection, namespace, plan_hash)
+        refuse_state(connection, plan)
+        verify_sealed(plan, "signed")
+        lacking = half_signed(connection, namespace, plan.plan_hash)
+        short = plan.plan_hash[:12]
+        if not lacking:
+            raise Refused(f"No approval of plan {short} lacks a signature. Nothing was signed.")
+        own = [one for one in lacking if signed_by.lower() in {name.lower() for name in one.signers}]
+        rest = [one for one in lacking if one not in own]
+        if not rest:
+            raise Refused(f"{own[0].sentence()}: somebody else has to sign plan {short}. Nothing was signed.")
+        for one in rest:
+            row = (one.approval_id, plan.header.namespace_id, plan.plan_hash, signed_by, channel, note[:2000])
+            try:
+                connection.execute(_SIGN, row)
+            except psycopg.errors.RaiseException as problem:
+                raise Refused(f"{problem.diag.message_primary} Nothing was signed.") from None
+        left = max(missing_signatures(connection, one.approval_id) for one in rest)
+    ids = tuple(one.approval_id for one in rest)
+    return Countersignature(namespace, plan.plan_hash, signed_by, ids, sum(one.items for one in rest), left)
+
+
+def set_rule(
+    store: Store,
+    namespace: str | None,
+    *,
+    signatures: int,
+    set_by: str,
+    not_author: bool = False,
+    own_login: bool = False,
+) -> ApprovalRule:
+    """Say what approvals in a namespace need, or in all without a rule of their own. It takes the owner's login, and stays on record.
+
+    It holds at once, also for what is approved and not applied yet.
+    """
+    check_name(set_by)
+    if not 1 <= signatures <= MOST:
+        raise Refused(f"An approval needs 1 to {MOST} signatures. The rule is as it was.")
+    with store.connect("owner") as connection:
+        scope = namespace_id(connection, namespace) if namespace is not None else None
+        try:
+            connection.execute(_SET, (scope, signatures, not_author, own_login, set_by))
+        except psycopg.errors.CheckViolation:
+            raise Refused("A policy sets no rule: name the person who does. The rule is as it was.") from None
+        return read_rule(connection, namespace)

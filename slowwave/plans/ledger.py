@@ -1,34 +1,42 @@
-"""The ledger of plans in ``night``: written by planners, read by everyone.
-
-Approving and rejecting belongs to ``slowwave.plans.gate``, applying to ``slowwave.applying``, the runs that plan and apply to
-``slowwave.runs``.
-"""
+"""The ledger of plans: written by planners and read by everyone, with the latest plan, its token budget and its items in order."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from itertools import groupby
+from typing import Any, Final, Literal, get_args
 from uuid import uuid4
 
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
+from slowwave.changes.cells import canonical_json
 from slowwave.errors import Refused, SlowwaveError
-from slowwave.mutations.cells import canonical_json
-from slowwave.plans.items import FOLLOWS, Item, Sealed, content_id
+from slowwave.models.panel import Budget, Usage
+from slowwave.plans.commands import argument
+from slowwave.plans.items import FOLLOWS, Item, Sealed, content_id, shown_state
 from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.outcome import NO_NAMES, find_outcome
+from slowwave.plans.questions import HEADINGS
+from slowwave.plans.report import Finding
 from slowwave.plans.seal import Header, Plan, hash_of, plan_hash
-from slowwave.plans.states import shown_state
-from slowwave.reports.model import Finding
-from slowwave.runs.ledger import move_run
-from slowwave.runs.planning import end_plan_run
-from slowwave.store.collector import few_collections
-from slowwave.store.connect import Connection, Store
-from slowwave.texts.quotation import quotable_all
+from slowwave.store.claims import end_plan_run
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.store.runs import move_run
+from slowwave.store.settings import Settings
+from slowwave.store.tables import few_collections
+from slowwave.text.screening import quotable_all
+from slowwave.text.tokens import counted
+
+# The ledger of plans in ``night``: written by planners, read by everyone.
+#
+# Approving and rejecting belongs to ``slowwave.plans.gate``, applying to ``slowwave.night``, the runs that plan and apply to
+# ``slowwave.store.runs``.
 
 _READ_AT_ONCE: Final = 1_000  # items
 
@@ -124,7 +132,7 @@ class StoredPlan:
 
     @property
     def shown_state(self) -> str:
-        """What the plan is called, see ``slowwave.plans.states``."""
+        """What the plan is called, see ``slowwave.plans.items``."""
         return shown_state(self.state, self.counts, self.expires_at)
 
     def to_json(self, names: Mapping[str, str] = NO_NAMES) -> dict[str, object]:
@@ -387,3 +395,231 @@ def write_findings(
         for (operation, finding), message, about in zip(named, messages, details, strict=True):
             stored = Jsonb({"rows": list(finding.rows), **about})
             copy.write_row((uuid4(), namespace_id, run_id, operation, finding.severity, message, stored))
+
+
+# Which plan of a namespace is meant where none is named: the night's, unless it is decided and another one waits.
+
+_PLANS: Final = """
+SELECT p.plan_hash, p.recorded_at, r.parameters ? 'proposal' AS aside,
+  p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND EXISTS (
+    SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'pending') AS waits
+  FROM night.plans p JOIN night.runs r ON r.id = p.run_id WHERE p.namespace_id = %s AND p.state <> 'empty'"""
+_LATEST: Final = f"""
+WITH plans AS ({_PLANS}), newest AS (
+  (SELECT * FROM plans WHERE NOT aside ORDER BY recorded_at DESC LIMIT 1)
+  UNION ALL (SELECT * FROM plans WHERE aside ORDER BY waits DESC, recorded_at DESC LIMIT 1))
+SELECT plan_hash FROM newest ORDER BY waits DESC, aside LIMIT 1
+"""
+_WAITING: Final = f"WITH plans AS ({_PLANS}) SELECT plan_hash FROM plans WHERE waits ORDER BY aside, recorded_at DESC"
+_LAST_NIGHT: Final = """
+SELECT recorded_at, coalesce(summary ->> 'why_held_back', ''), (SELECT coalesce(sum(n.value::int), 0)
+  FROM jsonb_each(coalesce(summary -> 'held_back', '{}')) o, jsonb_each_text(o.value) n)
+FROM night.plans WHERE namespace_id = %s ORDER BY recorded_at DESC LIMIT 1
+"""
+_BY_PREFIX: Final = "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND starts_with(plan_hash, %s) LIMIT 2"
+
+
+def latest_plan(connection: Connection, namespace: str) -> str | None:
+    """Hash of the newest plan of a night that asked somebody. Where none is, or it is decided, a plan of a proposal that waits, or of a
+    pass of its own, comes first.
+    """
+    found = connection.execute(_LATEST.encode(), (namespace_id(connection, namespace),)).fetchone()
+    return str(found[0]) if found else None
+
+
+def no_plan(connection: Connection, namespace: str) -> str:
+    """Why a namespace has no plan that asks anybody, as a sentence: its nights found nothing, or there was none."""
+    row = connection.execute(_LAST_NIGHT, (namespace_id(connection, namespace),)).fetchone()
+    if row and isinstance(row[0], datetime):
+        at, why, proposed = row[0], str(row[1]), int(str(row[2]))
+        found = f"proposed {counted(proposed, 'change')} for no plan. {why}" if proposed else "found nothing new."
+        return f"{namespace} has nothing to decide: its night of {at:%Y-%m-%d %H:%M} UTC {found}"
+    return f"{namespace} has no plan yet: run `slowwave night {argument(namespace)}` first."
+
+
+def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
+    """The full hash of a plan of the namespace by its first characters; none or several are refused."""
+    found = [str(h) for (h,) in connection.execute(_BY_PREFIX, (namespace_id(connection, namespace), prefix))]
+    if len(found) == 1 and prefix:
+        return found[0]
+    newest = latest_plan(connection, namespace)
+    hint = f"Its latest plan is {newest[:12]}." if newest else no_plan(connection, namespace)
+    what = "names more than one plan" if found else "is no plan"
+    raise Refused(f"{prefix[:64]!r} {what} of {namespace}. {hint}")
+
+
+def waiting_plans(connection: Connection, namespace: str) -> list[str]:
+    """Hashes of all plans that wait for a person: the night's, then those of proposals and passes of their own, the newest first."""
+    rows: Any = connection.execute(_WAITING.encode(), (namespace_id(connection, namespace),)).fetchall()
+    return [str(hash_) for (hash_,) in rows]
+
+
+# The budget of tokens that a run and its namespace may spend on language models, by what ``night.llm_usage`` has on record.
+
+_BUDGET: Final = """
+SELECT r.id::text AS run_id, coalesce((SELECT sum(input_tokens + output_tokens) FROM night.llm_usage u WHERE u.run_id = r.id), 0)::bigint
+  AS tokens
+FROM night.runs r WHERE r.namespace_id = %(namespace)s AND CASE WHEN %(run)s = '' THEN r.mode = 'plan' AND r.state = 'planning'
+  ELSE r.id::text = %(run)s END ORDER BY r.started_at DESC LIMIT 1
+"""
+_TODAY: Final = """
+SELECT '' AS run_id, coalesce(sum(input_tokens + output_tokens), 0)::bigint AS tokens FROM night.llm_usage
+WHERE namespace_id = %s AND recorded_at > now() - interval '24 hours'
+"""
+_BOOK: Final = """
+INSERT INTO night.llm_usage (id, namespace_id, run_id, operation, model, input_tokens, output_tokens)
+VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)
+"""
+
+
+def open_budget(store: Store, namespace_id: str, settings: Settings, run_id: str = "") -> Budget:
+    """What a run may still spend on models, by ``night.llm_usage``; every call is written there at once.
+
+    Without ``run_id`` the run is the namespace's newest that is planning; without one, calls are allowed and booked nowhere.
+    """
+    with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_Spent)) as cursor:
+        run = cursor.execute(_BUDGET, {"namespace": namespace_id, "run": run_id}).fetchone() or _Spent("", 0)
+        today = cursor.execute(_TODAY, (namespace_id,)).fetchone() or _Spent("", 0)
+
+    def record(usage: Usage) -> None:
+        with store.connect("planner") as writing:
+            writing.execute(_BOOK, (namespace_id, run.run_id, usage.operation, usage.model, usage.input, usage.output))
+
+    return Budget(
+        settings.llm_max_tokens_per_run,
+        settings.llm_max_tokens_per_namespace_per_day,
+        run.tokens,
+        today.tokens,
+        record if run.run_id else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """Tokens that models have read and written for a run, or for all of a namespace."""
+
+    run_id: str
+    tokens: int
+
+
+# Which items of a plan are shown, in which order and under which heading: questions for a person first, each under what it asks.
+#
+# Pure functions of the items; names, widths and printing belong to the surfaces.
+
+Sort = Literal["plan", "probability", "risk", "operation"]
+SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
+"""By the order of the plan, the least probable first, the greatest risk first, or by operation."""
+
+_RISKS: Final = {"high": 0, "medium": 1, "low": 2}
+_SORTED: Final[Mapping[Sort, Callable[[StoredItem], tuple[object, ...]]]] = {
+    "plan": lambda _: (),
+    "probability": lambda s: (s.probability,),
+    "risk": lambda s: (_RISKS.get(s.risk, 3), s.probability),
+    "operation": lambda s: (s.operation,),
+}
+_WAITING_SELECTION: Final = ("pending", "approved")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What somebody asked to see. ``decisions`` and ``operations`` are alternatives, none of them is all; ``decisions`` may say ``auto``
+    for all that is no review. ``limit`` items make a page; None is all of them.
+    """
+
+    decisions: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    sort: str = "plan"
+    limit: int | None = None
+    page: int = 1
+
+    def __post_init__(self) -> None:
+        if self.sort not in SORTS:
+            raise Refused(f"{self.sort[:40]!r} is no order of items. Sort by {', '.join(SORTS[:-1])} or {SORTS[-1]}.")
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it leaves any item out."""
+        return bool(self.decisions or self.operations or self.limit is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedItems:
+    """``items`` are those of the page, in the order in which they are shown; ``first`` is the place of the first of them among the
+    ``matching``, counted from 1.
+    """
+
+    items: tuple[StoredItem, ...]
+    first: int
+    matching: int
+    of: int
+    page: int
+    pages: int
+
+    def groups(self) -> Iterator[tuple[str, list[StoredItem]]]:
+        """Heading → its items on this page."""
+        for heading, items in groupby(self.items, heading_of):
+            yield heading, list(items)
+
+
+def choose(items: Sequence[StoredItem], selection: Selection) -> SelectedItems:
+    """The items of a page. A decision, an operation or a page that the plan has none of is refused with those that it has.
+
+    Order: what waits for a person's answer by what is asked, then what was decided by operation, then what was deferred; inside of each
+    as ``sort`` says.
+    """
+    _refuse_unknown("decision", selection.decisions, {"review", "auto", *(s.decision for s in items)})
+    _refuse_unknown("operation", selection.operations, {s.operation for s in items})
+    matching = [
+        s
+        for s in items
+        if (not selection.decisions or s.decision in selection.decisions or _auto(s, selection.decisions))
+        and (not selection.operations or s.operation in selection.operations)
+    ]
+    places = {heading: n for n, heading in enumerate(dict.fromkeys(heading_of(s) for s in matching))}
+    by = next(by for name, by in _SORTED.items() if name == selection.sort)
+    matching.sort(key=lambda s: (_rank(s), places[heading_of(s)], by(s)))
+    size = selection.limit or max(1, len(matching))
+    pages = max(1, -(-len(matching) // size))
+    if not 1 <= selection.page <= pages:
+        raise Refused(f"There is no page {selection.page:,}: {len(matching):,} items make {pages:,} of {size:,}.")
+    begin = (selection.page - 1) * size
+    return SelectedItems(
+        tuple(matching[begin : begin + size]), begin + 1, len(matching), len(items), selection.page, pages
+    )
+
+
+def heading_of(stored: StoredItem) -> str:
+    """Under what an item is shown: what a person is asked, else what was decided by which operation, and at which risk."""
+    if stored.status == "deferred":
+        return "Deferred to the next night"
+    if stored.decision == "review":
+        return asked(stored)
+    return f"{stored.operation} · {stored.decision} · {stored.risk} risk"
+
+
+def asked(stored: StoredItem) -> str:
+    """What a review item asks, without the values and rows that it asks about: by its code, or by its sentence where it has none."""
+    if stored.question in HEADINGS:
+        return HEADINGS[stored.question]
+    question, mark, _ = stored.reason.partition("?")
+    if mark:
+        return f"{question}?"
+    return HEADINGS["value_lost" if stored.reason.startswith("Would lose") else "change"]
+
+
+def _rank(stored: StoredItem) -> int:
+    if stored.status == "deferred":
+        return 3
+    if stored.decision == "review":
+        return 0 if stored.status in _WAITING_SELECTION else 2
+    return 1
+
+
+def _auto(stored: StoredItem, decisions: Sequence[str]) -> bool:
+    return "auto" in decisions and stored.decision != "review"
+
+
+def _refuse_unknown(what: str, given: Sequence[str], known: set[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise Refused(f"The plan has no {what} {name[:40]!r}. It has {', '.join(sorted(known)) or 'none'}.")

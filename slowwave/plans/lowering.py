@@ -19,24 +19,26 @@ import psycopg
 
 from slowwave.bindings.binding import Binding
 from slowwave.bindings.checks import recipes
-from slowwave.bindings.connected import connected_store, reading
-from slowwave.errors import Refused
-from slowwave.mutations.bound_relations import bound_catalogue, row_types
-from slowwave.mutations.catalogue import Catalogue
-from slowwave.mutations.lowering import (
+from slowwave.bindings.stores import connected_store, reading
+from slowwave.changes.lowering import (
+    NativeRow,
     Unexplained,
     Unlowered,
     concerns,
     find_unexplained,
     lower,
+    native_rows,
     rewritten,
+    rows_by_key,
     rows_to_read,
 )
-from slowwave.mutations.mutation import Identified, Mutation
-from slowwave.mutations.native_rows import NativeRow, native_rows, rows_by_key
+from slowwave.changes.mutation import Identified, Mutation
+from slowwave.changes.relations import Catalogue, bound_catalogue, row_types
+from slowwave.errors import Refused
 from slowwave.plans.items import Item
-from slowwave.store.connect import Connection, Store
-from slowwave.texts.counted import counted
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.text.tokens import counted
 
 _REWORDED: Final[ContextVar[dict[str, str] | None]] = ContextVar("reworded", default=None)
 """Store → why its texts are not rewritten, where several nights ask one after another."""

@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from slowwave.conflicts.conflict import REASONS
-from slowwave.mutations.cells import Cell, Insert, Value, inserted_id
-from slowwave.mutations.mutation import Mutation
+from slowwave.changes.cells import Cell, Insert, Value, inserted_id
+from slowwave.changes.mutation import Mutation
 from slowwave.plans.items import Item
-from slowwave.plans.questions import SAME
-from slowwave.texts.quotation import quotable
+from slowwave.plans.questions import REASONS, SAME
+from slowwave.text.screening import quotable
 
 LONGEST: Final = 300
 """Characters of a side that a sentence quotes."""
@@ -119,7 +118,7 @@ def find_outcome(item: Item, names: Mapping[str, str] = NO_NAMES, status: str = 
 
     Args:
         item: The sealed item.
-        names: Words of rows by id, for rows whose words the item does not hold (``slowwave.plans.row_names.read_names``).
+        names: Words of rows by id, for rows whose words the item does not hold (``slowwave.plans.show.read_names``).
         status: The item's status. A review item is a proposal until it is approved.
     """
     mutation = item.mutation

@@ -1,8 +1,8 @@
 """What each operation may do: the mutations that its items may carry, the lowest risk of each, and the rows that it may retire.
 
-Operations declare it themselves (``slowwave.operations.spec``). Sealing, approval and apply hold every item to it, and a policy takes the
-risk from it rather than from the item. So an item that was given another operation's name, or a lower risk than its own, is refused and
-never written.
+Operations declare it themselves (``slowwave.operations.operation``). Sealing, approval and apply hold every item to it, and a policy
+takes the risk from it rather than from the item. So an item that was given another operation's name, or a lower risk than its own, is
+refused and never written.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Final
 
+from slowwave.changes.cells import RELATIONSHIPS, Guard, Write
+from slowwave.changes.mutation import erased
+from slowwave.changes.rows import as_ids
 from slowwave.errors import Refused
-from slowwave.mutations.cells import RELATIONSHIPS, Guard, Write
-from slowwave.mutations.forget_limits import erased
-from slowwave.mutations.rows import as_ids
 from slowwave.plans.items import Item
 
 RISKS: Final = ("low", "medium", "high")

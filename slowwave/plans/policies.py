@@ -1,15 +1,13 @@
-"""Policies that people accepted in a review: questions of one kind that nights answer by themselves, yes or no, so many a night at most.
-
-What a kind is belongs to ``slowwave.plans.question_kinds``, what is offered to ``slowwave.review.rules``. The policy of the settings
-(``auto_approve``), which approves whole operations of low risk and never a question, is ``slowwave.plans.gate.approve_by_policy``.
-"""
+"""Policies that people accepted in a review: kinds of questions that nights answer by themselves, yes or no."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Final
+from functools import cache
+from typing import Any, Final, Literal
 
 import psycopg
 from psycopg.rows import class_row
@@ -17,13 +15,101 @@ from psycopg.types.json import Jsonb
 
 from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.commands import argument
-from slowwave.plans.gate import POLICY, Approval, check_name, lock_plan, refuse_state, reject_items, sign_items
-from slowwave.plans.judgement import beyond_ordinary_caps, disclosed_losses
-from slowwave.plans.latest import waiting_plans
-from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
-from slowwave.plans.question_kinds import QuestionKind, Verdict, kinds_of
-from slowwave.store.connect import Connection, Store
+from slowwave.plans.gate import (
+    POLICY,
+    Approval,
+    beyond_ordinary_caps,
+    check_name,
+    disclosed_losses,
+    lock_plan,
+    refuse_state,
+    reject_items,
+    sign_items,
+)
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed, waiting_plans
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
+
+# What questions whether two rows are one thing have in common: how their names compare, which values are equal, why the planner doubts.
+#
+# It is read from the sealed evidence of one item alone, so that the same item is of the same kinds on every night. A policy that a person
+# accepts names one kind, and says yes or no of it. What contradicts is of none that may be answered yes: two values in conflict, a name
+# that says a number more, groups that do not agree. A no may rest on just that.
+
+_MERGE: Final = "merge_rows"
+
+Verdict = Literal["yes", "no"]
+VERDICTS: Final[tuple[Verdict, ...]] = ("yes", "no")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionKind:
+    """``names`` says how the names compare, ``equal`` which values agree at least and ``differ`` which do not, each as its evidence says
+    it; ``doubt`` is the planner's reason."""
+
+    operation: str
+    names: str
+    equal: tuple[str, ...]
+    doubt: str
+    differ: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The kind as canonical JSON; equal kinds have equal keys."""
+        return json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True)
+
+    def to_json(self) -> dict[str, object]:
+        """As a policy keeps it; without ``differ`` where that says nothing."""
+        of = {"operation": self.operation, "names": self.names, "equal": list(self.equal), "doubt": self.doubt}
+        return {**of, **({"differ": list(self.differ)} if self.differ else {})}
+
+    def sentence(self) -> str:
+        """What they have in common, and why the planner doubts; no full stop. It names columns, which are untrusted, and no value."""
+        first, *rest = [said[:1].lower() + said[1:] for said in (self.names, *self.equal, *self.differ) if said] or [
+            "the evidence is alike"
+        ]
+        said = ", ".join((first, *rest))
+        return f"{said} ({self.doubt[:1].lower()}{self.doubt[1:].rstrip('.')})" if self.doubt else said
+
+
+def kinds_of(item: StoredItem, verdict: Verdict = "yes") -> frozenset[QuestionKind]:
+    """The kinds of an item's question, for a policy that says so of it: by its names alone, with each value that agrees (for a no: that
+    differs), and with all of them. None where it asks something else, is about more than two rows, or, for a yes, anything contradicts.
+    """
+    none = frozenset[QuestionKind]()
+    if item.question != "same" or item.kind != _MERGE or item.decision != "review":
+        return none
+    mutation, evidence = json.loads(item.mutation), json.loads(item.evidence)
+    found: Any = evidence.get("waterfall") if isinstance(evidence, Mapping) else None
+    doubt = str(evidence.get("reason") or "") if isinstance(evidence, Mapping) else ""
+    if len(mutation.get("absorb") or ()) != 1 or mutation.get("deletes") or not isinstance(found, list):
+        return none
+    steps = [s for s in found if isinstance(s, Mapping) and isinstance(s.get("weight"), int | float)]
+    named = [str(s.get("detail") or s["level"]) for s in steps if "level" in s]
+    values = [s for s in steps if isinstance(s.get("value"), str)]
+    against = [s for s in values if float(s["weight"]) < 0]
+    if not named or (verdict == "yes" and (against or doubt in _contradictory())):
+        return none
+    told = sorted({str(s.get("detail") or s.get("evidence")) for s in (values if verdict == "yes" else against)})
+    parts = {(), *((value,) for value in told), tuple(told)}
+    if verdict == "yes":
+        return frozenset(QuestionKind(item.operation, named[0], part, doubt) for part in parts)
+    return frozenset(QuestionKind(item.operation, named[0], (), doubt, part) for part in parts)
+
+
+@cache
+def _contradictory() -> frozenset[str]:
+    """Reasons for a doubt that are contradictions, or something that only one of the two says."""
+    from slowwave.matching.review import CONTRADICTORY  # it brings SciPy
+
+    return CONTRADICTORY
+
+
+# Policies that people accepted in a review: questions of one kind that nights answer by themselves, yes or no, so many a night at most.
+#
+# What a kind is belongs to ``slowwave.plans.policies``, what is offered to ``slowwave.plans.review.rules``. The policy of the settings
+# (``auto_approve``), which approves whole operations of low risk and never a question, is ``slowwave.plans.gate.approve_by_policy``.
 
 MOST_A_NIGHT: Final = 1_000
 

@@ -1,27 +1,159 @@
-"""Why an item is in a plan, for people: one sentence, its rows side by side, the evidence step by step, the doubts.
-
-Everything is read from the sealed item, so it is what the plan saw. Cell by cell changes belong to ``slowwave.plans.diff``. What
-stands here quotes memory and models, which are untrusted: surfaces escape it.
-"""
+"""Explain why an item is in a plan: its rows side by side, its evidence step by step, and the waterfall of its weights."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from slowwave.mutations.cells import VERSION, Value
-from slowwave.mutations.forget_limits import ERASURES
-from slowwave.mutations.mutation import Mutation
-from slowwave.plans.diff import changes
+from slowwave.changes.cells import VERSION, Value
+from slowwave.changes.mutation import ERASURES, Mutation
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import NO_NAMES, ItemOutcome, find_outcome, instant, seen_words
 from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, question
+from slowwave.plans.report import escape
+from slowwave.plans.show import changes
 from slowwave.plans.writings import KINDS, NO_UNDO, about, writing
-from slowwave.reports.waterfall import Step, one_in, percent, steps
-from slowwave.texts.counted import counted
-from slowwave.texts.quotation import quotable
+from slowwave.text.screening import quotable
+from slowwave.text.tokens import counted
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+# The waterfall of a decision, for people: each piece of evidence, what it weighs, and how likely the match is so far.
+#
+# Weights are log-odds (nats): they add up, and the logistic function makes them a probability. A block of a bar is one nat, 2.7 times
+# likelier, so that bars of different items compare. One list of steps has two faces, Markdown and the terminal. What the evidence
+# is and what it weighs belongs to ``slowwave.matching``; its words may quote memory, which is untrusted.
+
+_LONGEST_BAR: Final = 10
+_LONGEST_TEXT: Final = 200
+_SILENT: Final = 0.05  # nats that nobody needs to read
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One piece of evidence in words, its weight, and the sum of weights up to it (both nats)."""
+
+    says: str
+    weight: float
+    total: float
+
+    @property
+    def probability(self) -> float:
+        """How likely the match is with this evidence and all before it."""
+        return _logistic(self.total)
+
+    def to_json(self) -> dict[str, object]:
+        """As ``--json`` shows it."""
+        return {
+            "says": self.says,
+            "weight": self.weight,
+            "reading": reading(self.weight),
+            "total": round(self.total, 3),
+            "probability": round(self.probability, 6),
+        }
+
+
+def steps(waterfall: object) -> tuple[Step, ...]:
+    """The steps of an item's ``waterfall``: mappings with ``evidence``, ``weight`` and optionally ``detail`` (a phrase),
+    ``level`` and ``value``. What is in another form is left out; there may be none."""
+    found: list[Step] = []
+    total = 0.0
+    for piece in waterfall if isinstance(waterfall, Sequence) else ():
+        if isinstance(piece, Mapping) and isinstance(weight := piece.get("weight"), int | float):
+            total += weight
+            found.append(Step(_says(piece), float(weight), total))
+    return tuple(found)
+
+
+def markdown(found: Sequence[Step]) -> str:
+    """The steps as a Markdown table; bars against a match end where those for it begin."""
+    lines = ["| Evidence | Against | For | Weight | That is | So far |", "| :-- | --: | :-- | --: | :-- | --: |"]
+    for step in found:
+        against, speaks_for = bars(step.weight)
+        numbers = (f"{step.weight:+.2f}", reading(step.weight), percent(step.probability))
+        unbroken = (number.replace(" ", "\u00a0") for number in numbers)
+        lines.append("| " + " | ".join((escape(step.says, _LONGEST_TEXT), against, speaks_for, *unbroken)) + " |")
+    return "\n".join(lines)
+
+
+def terminal(found: Sequence[Step]) -> Table:
+    """The steps as a table of Rich; what memory says is plain text in it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("Evidence", overflow="fold")
+    table.add_column("Against", justify="right", style="red", no_wrap=True)
+    table.add_column("For", style="green", no_wrap=True)
+    table.add_column("Weight", justify="right", no_wrap=True)
+    table.add_column("That is")
+    table.add_column("So far", justify="right", no_wrap=True)
+    for step in found:
+        says = Text("".join(c if c.isprintable() else " " for c in step.says)[:_LONGEST_TEXT])
+        numbers = (f"{step.weight:+.2f}", reading(step.weight), percent(step.probability))
+        table.add_row(says, *bars(step.weight), *numbers)
+    return table
+
+
+def bars(weight: float) -> tuple[str, str]:
+    """The bar of a weight, on the side against a match or on the side for it: a block a nat, at most ten."""
+    halves = min(round(2 * abs(weight)), 2 * _LONGEST_BAR)
+    whole = "█" * (halves // 2)
+    if weight < 0:
+        return "▐" * (halves % 2) + whole, ""
+    return "", whole + "▌" * (halves % 2)
+
+
+def reading(weight: float) -> str:
+    """What a weight means: ``20 times likelier``."""
+    if abs(weight) < _SILENT:
+        return "says nothing"
+    factor = math.exp(abs(weight))
+    return f"{_round(factor)} times {'likelier' if weight > 0 else 'less likely'}"
+
+
+def percent(probability: float) -> str:
+    """A probability as a person reads it; no rounding makes it certain."""
+    if probability > 0.999:
+        return "> 99.9 %"
+    return "< 0.1 %" if probability < 0.001 else f"{100 * probability:.1f} %"
+
+
+def one_in(share: float) -> str:
+    """A small share as ``about one in 500``."""
+    return "fewer than one in ten thousand" if share < 1e-4 else f"about one in {_round(1 / share)}"
+
+
+def _round(number: float) -> str:
+    """Two figures at most."""
+    if number < 9.95:
+        return f"{number:.2g}"
+    size = 10 ** (math.floor(math.log10(number)) - 1)
+    return f"{round(number / size) * size:,}"
+
+
+def _says(piece: Mapping[object, object]) -> str:
+    """The phrase that matching made, with the values it is about; else words made from the names."""
+    detail, value = piece.get("detail"), piece.get("value")
+    if detail is None:
+        detail = " ".join(str(part) for k in ("evidence", "level") if (part := piece.get(k))).replace("_", " ")
+        detail = detail[:1].upper() + detail[1:]
+    return str(detail) if value is None or value == "" else f"{detail} ({value})"
+
+
+def _logistic(odds: float) -> float:
+    return 1 / (1 + math.exp(-max(-700.0, min(700.0, odds))))
+
+
+# Why an item is in a plan, for people: one sentence, its rows side by side, the evidence step by step, the doubts.
+#
+# Everything is read from the sealed item, so it is what the plan saw. Cell by cell changes belong to ``slowwave.plans.show``. What
+# stands here quotes memory and models, which are untrusted: surfaces escape it.
 
 _KEPT: Final = {
     "memory_facts": "takes their sources, the greatest confidence and the earliest start",
@@ -125,7 +257,7 @@ def why(
         item: The sealed item.
         probes: The probes of its plan, which may list what the item would lose.
         texts: Texts of the versions that its writing cites, by version.
-        names: Words of rows, by row (``slowwave.plans.row_names.read_names``).
+        names: Words of rows, by row (``slowwave.plans.show.read_names``).
         status: The item's status, see ``slowwave.plans.outcome.find_outcome``.
     """
     found = steps(item.evidence.get("waterfall"))

@@ -1,24 +1,25 @@
-"""Candidates from the store: rows by their words, by their vectors, or by a substring, each with its raw score.
-
-BM25 is computed over the lists of the inverted index alone: how often a word stands in a text is in its terms (``memory.search_terms``), so
-no text is read. Scopes are conditions of these queries: what they leave out takes nobody's place.
-"""
+"""Candidates of a search by words, vectors or substrings, calibrated and fused into one score from 0 to 1."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from psycopg import sql
 
-from slowwave.search.request import SearchScope
-from slowwave.search.saturation import K1, LEVELS, B
-from slowwave.search.words import asked
-from slowwave.store.connect import Connection
+from slowwave.models.embedder import Embedder
+from slowwave.search.request import Mode, SearchScope
+from slowwave.search.words import K1, LEVELS, B, asked
+from slowwave.store.logins import Connection
+
+# Candidates from the store: rows by their words, by their vectors, or by a substring, each with its raw score.
+#
+# BM25 is computed over the lists of the inverted index alone: how often a word stands in a text is in its terms (``memory.search_terms``),
+# so no text is read. Scopes are conditions of these queries: what they leave out takes nobody's place.
 
 Part = sql.Composed | sql.SQL
 """A piece of SQL; values are parameters."""
@@ -190,7 +191,7 @@ SELECT m.id::text, c.id::text, c.id = ANY (m.source_chunk_ids) AND m.kind <> 'su
 
 
 def cited_among(connection: Connection, ids: Sequence[str]) -> list[tuple[str, str, bool]]:
-    """(memory, passage, whether they are one thing whatever they say) of rows by their ids; see ``slowwave.search.things``."""
+    """(memory, passage, whether they are one thing whatever they say) of rows by their ids; see ``slowwave.search.rows``."""
     rows = connection.execute(_CITED, {"ids": list(ids)}).fetchall()
     return [(str(r[0]), str(r[1]), bool(r[2])) for r in rows]
 
@@ -258,3 +259,174 @@ def _written(vector: np.ndarray) -> str:
 
 def _floats(values: Any) -> np.ndarray:
     return np.array([float(str(value)) for value in values], np.float64)
+
+
+# Scores from 0 to 1, and one of two: what words say and what meaning says, weighed by how much the words had to go on.
+#
+# A lexical score is BM25 as a share of what a text could get that holds every word of the query several times; a cosine is put between what
+# unrelated and what equal-minded texts of its model have. Fusing scores keeps what ranks throw away: by how much a row was better. Figures
+# of the alternatives are in ``docs/search.md``.
+
+_FULL: Final = 0.6 * (K1 + 1)
+"""Share of BM25's bound per word at which a word counts as found in full: about once more often than once in a text of mean length."""
+
+_TAIL: Final = 0.02
+_LEAST: Final = 1e-9
+
+CONTEXT: Final = 0.25
+"""How much of a score passes on to the passage that follows in the same document."""
+
+
+class Calibration(NamedTuple):
+    """Of a model: cosines of unrelated and of equal texts, and the weight of words beside it, at least and at most.
+
+    A row is evidence for a query if its calibrated cosine, plus ``worth`` times the share of the query's words in it, reaches ``evidence``.
+    Tuned with ``benchmarks.reminders`` at 9d52f4b, on 172 prompts with an answer and 258 off-topic ones: with MiniLM and .46, one more
+    off-topic prompt in a hundred is answered; with .48, one more long prompt in thirty is not.
+    """
+
+    unrelated: float
+    equal: float
+    least: float
+    most: float
+    worth: float = 0.15
+    evidence: float = 0.47
+
+
+_CALIBRATIONS: Final[Mapping[str, Calibration]] = {
+    "fast-use-v3": Calibration(
+        0.25, 0.85, 0.6, 1.0, worth=0.5, evidence=0.3
+    ),  # static: words know better nearly always
+    "all-minilm-l6-v2-int8": Calibration(0.1, 0.75, 0.3, 0.7),
+}
+CONTEXTUAL: Final = Calibration(0.1, 0.8, 0.3, 0.7)
+
+
+def calibration_of(model: str) -> Calibration:
+    """That of a model; one that was never measured counts as a contextual one."""
+    return _CALIBRATIONS.get(model, CONTEXTUAL)
+
+
+def lexical_scores(bm25: np.ndarray, bound: np.ndarray | float) -> np.ndarray:
+    """BM25 scores → 0 … 1. ``bound`` is the sum of the weights of the query's words, each as often as it is asked, found or not."""
+    return np.clip(np.asarray(bm25, np.float64) / np.maximum(np.asarray(bound, np.float64) * _FULL, 1e-9), 0, 1)
+
+
+def semantic_scores(cosines: np.ndarray, calibration: Calibration) -> np.ndarray:
+    """Cosines → 0 … 1, in their order: what is below the unrelated shares the lowest ``_TAIL``."""
+    found = np.asarray(cosines, np.float64)
+    unrelated, equal = calibration.unrelated, calibration.equal
+    above = _TAIL + (1 - _TAIL) * (found - unrelated) / (equal - unrelated)
+    return np.clip(np.where(found < unrelated, _TAIL * (1 + found) / (1 + unrelated), above), 0, 1)
+
+
+LEADERS: Final = 3
+"""Best lexical scores, of different things, whose mean says how much words had to go on: one copy of the question in the store says nothing
+of the rest.
+"""
+
+
+def weight_of_words(found: np.ndarray | float, calibration: Calibration) -> np.ndarray:
+    """How much words count beside meaning where the ``LEADERS`` best lexical scores of the query have the mean ``found`` (none is 0)."""
+    return calibration.least + (calibration.most - calibration.least) * np.clip(np.asarray(found, np.float64), 0, 1)
+
+
+def fuse(
+    lexical: np.ndarray, semantic: np.ndarray, words: np.ndarray | float, query: np.ndarray | None = None
+) -> np.ndarray:
+    """Scores of candidates (n) by words and by meaning, and the weight of words (n or one) → fused scores (n), 0 … 1.
+
+    ``query`` (n), in order, numbers the query of each; None is one query. Half of each side is its share of the query's best: what is far
+    ahead by one side's own measure stays ahead. The best fused score is what the calibrated ones alone would give.
+    """
+    said, meant = np.asarray(lexical, np.float64), np.asarray(semantic, np.float64)
+    if not len(said):
+        return said
+    starts = np.flatnonzero(np.diff(query, prepend=query[0] - 1)) if query is not None else np.zeros(1, np.int64)
+    sizes = np.diff(starts, append=len(said))
+
+    def best(scores: np.ndarray) -> np.ndarray:
+        return np.repeat(np.maximum(np.maximum.reduceat(scores, starts), _LEAST), sizes)
+
+    calibrated = words * said + (1 - words) * meant
+    mixed = calibrated + words * said / best(said) + (1 - words) * meant / best(meant)
+    return mixed * best(calibrated) / best(mixed)
+
+
+def in_context(own: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Scores (n) of passages with those of the passages before them (n, 0 for none): an answer often shares no word with its question."""
+    return own + CONTEXT * before * (1 - own)
+
+
+# What matches a query, with one score from 0 to 1, in each mode: candidates of words and of meaning, calibrated and fused, in context.
+
+_WORDINGS: Final = 3
+"""Rows looked at for each of the things whose lexical scores lead."""
+
+_LEADING: Final = 20
+"""Best passages among the candidates whose following passages are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredIds:
+    """Scores from 0 to 1 by the ids of rows, in no order, the cosines behind them, and warnings about how they came about."""
+
+    scores: Mapping[str, float]
+    warnings: tuple[str, ...] = ()
+    cosines: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+def matches(
+    connection: Connection, domain: Domain, query: str, mode: Mode, embedder: Callable[[], Embedder], depth: int
+) -> ScoredIds:
+    """Return the ``depth`` best of each side. ``embedder`` is called where vectors are wanted; raises what it raises."""
+    if mode == "exact":
+        found = by_substring(connection, domain, query, depth)
+        return ScoredIds(dict(zip(found.ids, found.scores.tolist(), strict=True)))
+    words = Found([], np.empty(0)) if mode == "vector" else by_words(connection, domain, query, depth)
+    said = dict(zip(words.ids, lexical_scores(words.scores, words.bound).tolist(), strict=True))
+    if mode in ("bm25", "recall"):
+        return ScoredIds(said)
+    model = embedder()
+    vector = model.embed([query])[0]
+    near = by_vector(connection, domain, model.model, vector, depth)
+    meant = dict(zip(near.ids, near.scores.tolist(), strict=True))
+    if not meant:
+        return ScoredIds(said, (f"No row here has a vector of the model {model.model}: only words were compared.",))
+    calibration = calibration_of(model.model)
+    if mode == "vector":
+        return ScoredIds(
+            dict(zip(meant, semantic_scores(np.array([*meant.values()]), calibration).tolist(), strict=True)),
+            cosines=meant,
+        )
+    meant |= cosines(connection, model.model, vector[None], [id_ for id_ in said if id_ not in meant])
+    weight = weight_of_words(leading_mean(connection, said), calibration)
+
+    def fused() -> dict[str, float]:
+        ids = sorted(said.keys() | meant.keys())
+        lexical = np.array([said.get(id_, 0.0) for id_ in ids])
+        semantic = semantic_scores(np.array([meant.get(id_, -1.0) for id_ in ids]), calibration)
+        return dict(zip(ids, fuse(lexical, semantic, weight).tolist(), strict=True))
+
+    leading = [id_ for _, id_ in sorted((-score, id_) for id_, score in fused().items())]
+    after = following(connection, domain, model.model, vector, leading, _LEADING)
+    meant |= {id_: cosine for _, id_, cosine in after if cosine is not None and id_ not in meant}
+    scores = fused()
+    before = {id_: scores[first] for first, id_, _ in after if id_ in scores}
+    gained = in_context(np.array([scores[id_] for id_ in before]), np.array([*before.values()]))
+    return ScoredIds(scores | dict(zip(before, gained.tolist(), strict=True)), cosines=meant)
+
+
+def leading_mean(connection: Connection, said: Mapping[str, float]) -> float:
+    """The mean of the ``LEADERS`` best lexical scores (row → score), of which none is that of another's memory or passage."""
+    best = sorted(said, key=lambda id_: (-said[id_], id_))[: LEADERS * _WORDINGS]
+    told: dict[str, set[str]] = {id_: set() for id_ in best}
+    for memory, passage, sure in cited_among(connection, best) if len(best) > LEADERS else ():
+        if sure:
+            told[memory].add(passage)
+            told[passage].add(memory)
+    things: list[str] = []
+    for id_ in best:
+        if told[id_].isdisjoint(things):
+            things.append(id_)
+    return sum(said[id_] for id_ in things[:LEADERS]) / LEADERS

@@ -1,18 +1,149 @@
-"""The model that helps those who ask by day, within what it may cost their namespace in 24 hours.
-
-Every call is booked in ``memory.model_calls`` as it ends, so that neither a restart nor another process forgets it. What the model is asked
-belongs to ``slowwave.search.planner``, ``slowwave.search.reranker`` and ``slowwave.recall``.
-"""
+"""Help of a model by day, within its budget: more queries for one question, and another order of what was found."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, cast
 
 from slowwave.errors import SettingsError
-from slowwave.language.budget import Budget, Usage
-from slowwave.language.searcher import Searcher, searcher_for
-from slowwave.search.namespace_settings import KnownNamespace
-from slowwave.store.connect import Connection
+from slowwave.models.panel import Budget, Searcher, Usage, texts_of
+from slowwave.search.request import KnownNamespace
+from slowwave.store.configured_models import searcher_for
+from slowwave.store.logins import Connection
+from slowwave.text.screening import quotable
+
+# More queries for one question, by a model: a plan of what to look for, or other words where the plain search found little.
+
+MOST: Final = 3
+"""Queries of a plan for each plane."""
+
+EXPANSIONS: Final = 2
+WEAK: Final = 0.5
+"""Best match below which other words are asked for."""
+
+_LONGEST: Final = 500
+_LIST: Final = {"type": "array", "items": {"type": "string"}}
+_PLAN: Final = (
+    "Plan a search of an agent's memory. Give short queries that would find what answers the question: durable_queries for pages and "
+    "facts, session_queries for past conversations, and whether results from conversations are wanted at all."
+)
+_EXPAND: Final = "Give at most two other short queries, in other words, that would find what answers the question."
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """Queries beside the one that was asked, by plane, and whether conversations are wanted; ``warning`` where there is no plan."""
+
+    durable: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    include_sessions: bool = False
+    warning: str = ""
+
+    def queries(self, planes: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of some planes, each once."""
+        durable, sessions = (
+            (self.durable if "durable" in planes else ()),
+            (self.sessions if "sessions" in planes else ()),
+        )
+        return tuple(dict.fromkeys((*durable, *sessions)))
+
+
+def planned(searcher: Searcher, question: str) -> QueryPlan:
+    """A plan for a question."""
+    answer = {"durable_queries": _LIST, "session_queries": _LIST, "include_session_results": {"type": "boolean"}}
+    helped = searcher.ask("plan", _PLAN, {"question": question}, answer)
+    if helped.answer is None:
+        return QueryPlan(warning=helped.warning)
+    durable, sessions = (
+        tuple(text[:_LONGEST] for text in texts_of(helped.answer, name, MOST))
+        for name in ("durable_queries", "session_queries")
+    )
+    return QueryPlan(durable, sessions, helped.answer["include_session_results"] is True)
+
+
+def expanded(searcher: Searcher, question: str) -> QueryPlan:
+    """The question in other words, for every plane."""
+    helped = searcher.ask("expand", _EXPAND, {"question": question}, {"queries": _LIST})
+    found = texts_of(helped.answer, "queries", EXPANSIONS) if helped.answer else []
+    other = tuple(text[:_LONGEST] for text in found if text != question)
+    return QueryPlan(other, other, warning=helped.warning)
+
+
+# Another order of what was found, by a model: a score for each candidate, or the few pages that answer. What it omits stays, behind.
+
+RERANKED: Final = 40
+SELECTED: Final = 12
+"""Candidates that are shown to the model, of each step."""
+
+SHOWN: Final = 500
+"""Characters of a candidate that it reads."""
+
+_RERANK: Final = "Score from 0 to 1 how well each candidate answers the query. Give each one's chunk_id with its score, the best first."
+_SELECT: Final = "Name the paths of the candidates that answer the query, the best first, and no others."
+_RANKING: Final = {
+    "ranking": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["chunk_id", "score"],
+            "properties": {"chunk_id": {"type": "string"}, "score": {"type": "number"}},
+        },
+    }
+}
+
+
+class Candidate(NamedTuple):
+    """Something that was found: where it is, and the part of it that answers."""
+
+    path: str
+    text: str
+
+
+class Order(NamedTuple):
+    """Places of all candidates in their new order; with a ``warning`` it is the order that they had."""
+
+    places: list[int]
+    warning: str = ""
+
+
+def reranked(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Order:
+    """By the model's scores. Candidates are named by their places, so that no id of the store leaves it."""
+    shown = [{"chunk_id": str(n), **_candidate_json(one)} for n, one in enumerate(found[:RERANKED])]
+    helped = searcher.ask("rerank", _RERANK, {"query": query, "candidates": shown}, _RANKING, 2_000)
+    scores: dict[int, float] = {}
+    listed = helped.answer["ranking"] if helped.answer else ()
+    for one in cast("list[Any]", listed) if isinstance(listed, list) else ():
+        if isinstance(one, dict) and str(one.get("chunk_id")) in map(str, range(len(shown))):
+            score = one.get("score")
+            if isinstance(score, int | float) and 0 <= score <= 1:
+                scores.setdefault(int(str(one["chunk_id"])), float(score))
+    return _ordered(sorted(scores, key=lambda n: (-scores[n], n)), len(found), helped.warning)
+
+
+def selected(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Order:
+    """The candidates at the paths that the model names, first."""
+    shown = [_candidate_json(one) for one in found[:SELECTED]]
+    answer = {"selected_paths": {"type": "array", "items": {"type": "string"}}}
+    helped = searcher.ask("select", _SELECT, {"query": query, "candidates": shown}, answer)
+    paths = texts_of(helped.answer, "selected_paths", SELECTED) if helped.answer else []
+    first = [n for path in paths for n, one in enumerate(found[:SELECTED]) if one.path == path]
+    return _ordered(first, len(found), helped.warning)
+
+
+def _ordered(first: Sequence[int], count: int, warning: str) -> Order:
+    return Order(list(dict.fromkeys([*first, *range(count)])), warning)
+
+
+def _candidate_json(one: Candidate) -> dict[str, str]:
+    return {"path": one.path, "text": str(quotable(one.text))[:SHOWN]}
+
+
+# The model that helps those who ask by day, within what it may cost their namespace in 24 hours.
+#
+# Every call is booked in ``memory.model_calls`` as it ends, so that neither a restart nor another process forgets it. What the model is
+# asked belongs to ``slowwave.search.model_help``, ``slowwave.search.model_help`` and ``slowwave.wiki.recall``.
 
 _SPENT: Final = """
 SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM memory.model_calls

@@ -1,23 +1,29 @@
-"""Priors: what a row is worth before it is read, bounded so that none lifts it over one that matches better by more than the bound.
-
-The weights are a table (``priors.toml``). What a query asks for by its words (a day, a digest, boundaries) is no prior: it is part of what
-is asked, with a bound of its own.
-"""
+"""Priors: the bounded worth of a row before it is read, kinds of evidence, and the choice between two copies."""
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from rapidfuzz import fuzz
+
+from slowwave.search.candidates import CONTEXTUAL, Calibration
+from slowwave.search.request import Confidence, EvidenceClass
 from slowwave.search.words import words
-from slowwave.texts.dates import Rewrite, looked_at
-from slowwave.texts.named_days import named_days
+from slowwave.text.date_context import named_days
+from slowwave.text.dates import Rewrite, looked_at
+
+# Priors: what a row is worth before it is read, bounded so that none lifts it over one that matches better by more than the bound.
+#
+# The weights are a table (``priors.toml``). What a query asks for by its words (a day, a digest, boundaries) is no prior: it is part of
+# what is asked, with a bound of its own.
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +132,134 @@ def _table() -> dict[str, Any]:
 def _kinds() -> tuple[tuple[dict[str, Any], frozenset[str]], ...]:
     """What can be asked for, with the words that ask for it as they are compared."""
     return tuple((kind, frozenset(w for phrase in kind["words"] for w in words(phrase))) for kind in _table()["asked"])
+
+
+# What kind of evidence a row is, how sure its match is, whether it is out of date, and which of two copies is kept.
+
+_TIMELINE: Final = re.compile(r"^#+\s*timeline\b|<!--\s*timeline", re.IGNORECASE | re.MULTILINE)
+_DATED_LINE: Final = re.compile(r"^\s*[-*]\s*\**(\d{4}-\d\d-\d\d)", re.MULTILINE)
+_STALE_DAYS: Final = 7
+_SHORTEST_COPY: Final = 80  # characters: shorter texts are alike by chance
+_COPIED: Final = 0.7
+_ALIKE: Final = 90.0
+_LEAST_ALIKE: Final = 80  # percent of the longer one's length, below which no two texts are alike
+
+
+def evidence_class(path: str, plane: str, metadata: Mapping[str, Any]) -> EvidenceClass:
+    """The first of these that a row is."""
+    if plane == "sessions" or path.startswith("logs/sessions/"):
+        return "session"
+    if path.startswith("inbox/"):
+        return "inbox"
+    if path.startswith("archive/"):
+        return "archive"
+    if metadata.get("status") == "raw":
+        return "raw"
+    if metadata.get("source_kind") == "generated":
+        return "generated"
+    return "canonical" if metadata.get("canonical") is True else "other"
+
+
+def confidence(
+    kind: EvidenceClass,
+    mode: str,
+    coverage: float,
+    place: int,
+    match: float,
+    meaning: float | None = None,
+    calibration: Calibration = CONTEXTUAL,
+) -> Confidence:
+    """Grade the evidence that a row answers a query. Sessions are never sure.
+
+    Args:
+        kind: The class of the row.
+        mode: The mode of the search.
+        coverage: Share of the query's words in the row. No row has most words of a long query, so it decides only without ``meaning``.
+        place: Place of the row, from 1.
+        match: Score of the row, from 0 to 1.
+        meaning: Calibrated cosine of the row and the sentence of the query that is nearest to it; None where no vectors were compared.
+        calibration: That of the model of ``meaning``.
+    """
+    if kind == "session":
+        return "low"
+    if mode == "exact":
+        return "high"
+    if meaning is not None:
+        is_sure = meaning + calibration.worth * coverage >= calibration.evidence
+    else:
+        is_sure = coverage >= 0.4 or (place <= 2 and match >= 0.5)
+    if not is_sure:
+        return "low"
+    return "high" if coverage >= 0.75 and place <= 3 else "medium"
+
+
+def stale_warning(text: str, metadata: Mapping[str, Any]) -> str | None:
+    """A sentence where a document's newest timeline entry is more than a week after the day it says it is of."""
+    marker = _TIMELINE.search(text)
+    entries = _DATED_LINE.findall(text, marker.end()) if marker else []
+    said = next((str(metadata[key])[:10] for key in ("updated", "created", "date") if metadata.get(key)), "")
+    try:
+        newest, of = max(date.fromisoformat(entry) for entry in entries), date.fromisoformat(said)
+    except ValueError:
+        return None
+    return (
+        f"Its timeline goes on to {newest}, and the page says it is of {of}."
+        if (newest - of).days > _STALE_DAYS
+        else None
+    )
+
+
+def precedence(path: str, plane: str, metadata: Mapping[str, Any]) -> int:
+    """Which of two copies is kept: the one with more."""
+    return (
+        100 * (metadata.get("canonical") is True)
+        + 80 * (metadata.get("source_kind") == "canonical")
+        + 50 * path.startswith("core/")
+        + 45 * bool(re.match(r"projects/[^/]+/state", path))
+        + 10 * (metadata.get("status") == "active")
+        - 40 * path.startswith("wiki/")
+        - 35 * path.startswith("sources/semantic/")
+        - 25 * path.startswith("inbox/")
+        - 50 * (path.startswith("logs/") or plane == "sessions")
+        - 20 * (metadata.get("source_kind") == "generated")
+    )
+
+
+def are_copies(one: str, other: str) -> bool:
+    """Whether two texts say the same: most of the shorter one stands in the other, or they hardly differ."""
+    return _are_copies(one, other, _shingles(one), _shingles(other))
+
+
+def collapsed(texts: Sequence[str], worth: Sequence[int], most: int) -> list[list[int]]:
+    """Places (of texts, best first) that stay, each with those of its copies: of copies the one worth most, at the place of the first; ties
+    by place. It stops at ``most`` that stay, but looks at twice as many texts.
+    """
+    parts: list[frozenset[int]] = []
+    kept: list[list[int]] = []
+    for place, text in enumerate(texts):
+        if len(kept) >= most and place >= 2 * most:
+            break
+        parts.append(_shingles(text))
+        for copies in kept:
+            first = copies[0]
+            if _are_copies(text, texts[first], parts[place], parts[first]):
+                copies.insert(1 if worth[first] >= worth[place] else 0, place)
+                break
+        else:
+            kept.append([place])
+    return kept
+
+
+def _are_copies(one: str, other: str, a: frozenset[int], b: frozenset[int]) -> bool:
+    short, long = sorted((len(one), len(other)))
+    if short < _SHORTEST_COPY or a.isdisjoint(b):
+        return False
+    if len(a & b) >= _COPIED * min(len(a), len(b)):
+        return True
+    return 100 * short > _LEAST_ALIKE * long and fuzz.ratio(one, other, score_cutoff=_ALIKE) > 0
+
+
+def _shingles(text: str) -> frozenset[int]:
+    """Hashes of every four words in a row; of one text in one process alone."""
+    words = text.lower().split()
+    return frozenset(map(hash, zip(words, words[1:], words[2:], words[3:], strict=False)))

@@ -1,20 +1,31 @@
-"""Recall events: what an agent asked its memory, what was found and what of it was used. The nights' signals, probes and thresholds
-rest on them. Reading them belongs to ``slowwave.scoring.signals`` and the SQL models.
-"""
+"""Log what agents recall: a thread writes events behind the answers, and nights read them as signals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import atexit
+import logging
+import random
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from functools import cache
+from threading import BoundedSemaphore
+from typing import Final, Generic, TypeVar
 from uuid import UUID
 
 import psycopg
 
-from slowwave.errors import Refused, StoreError
-from slowwave.store.connect import Connection, Store
-from slowwave.store.opening import open_store
+from slowwave.errors import Refused, SlowwaveError, StoreError
+from slowwave.search.request import SearchResponse, settings_of
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection, Role
+from slowwave.store.migrate import open_store
+from slowwave.store.namespaces import namespace_id
+
+# Recall events: what an agent asked its memory, what was found and what of it was used. The nights' signals, probes and thresholds
+# rest on them. Reading them belongs to ``slowwave.operations.scoring`` and the SQL models.
 
 _LOG_RECALL: Final = """
 SELECT memory.log_recall(%s, %s, %s::uuid[], %s::float8[], %s::uuid[], coalesce(%s::timestamptz, now()), %s)
@@ -66,3 +77,110 @@ def log_recall(
             "memory.log_recall gave no event. `slowwave doctor` says whether the database is as this version needs it."
         )
     return str(row[0])
+
+
+# The log of what agents recall, written behind the answers by one thread: the share that ``recall_log_share`` says.
+#
+# How one event is written belongs to ``slowwave.search.recall_events``.
+
+Told = TypeVar("Told")
+
+MOST_WAITING: Final = 1_000
+"""Recalls that wait to be written; those that come while so many do are not logged."""
+
+_LOG: Final = logging.getLogger(__name__)
+_room: Final = BoundedSemaphore(MOST_WAITING)
+
+_CHUNKS: Final = """
+SELECT c.id::text FROM unnest(%s::text[], %s::integer[], %s::integer[]) WITH ORDINALITY AS p (path, first, last, place)
+  JOIN memory.documents d ON d.namespace_id = %s AND d.path = p.path AND d.invalidated_at IS NULL
+  JOIN memory.chunks c ON c.document_id = d.id AND c.invalidated_at IS NULL AND c.start_line <= p.last AND c.end_line >= p.first
+ ORDER BY p.place, c.ordinal, c.id LIMIT 100"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of a page that were shown, from 1, both included."""
+
+    path: str
+    first: int = 1
+    last: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One recall: rows by their ids with their scores, or lines of pages, which stand for the chunks that hold them.
+
+    Without a ``query`` nobody asked a question: signals count such a recall, and no probe asks it again. ``used`` says that all of it was
+    read on purpose.
+    """
+
+    query: str = ""
+    hits: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    pages: tuple[Lines, ...] = ()
+    used: bool = False
+
+    @classmethod
+    def of_search(cls, found: SearchResponse) -> Recalled:
+        """What a search found: things by the rows that tell them, then the memories that others told, as these were found as well."""
+        told = [(o.id, r.score) for r in found.results for o in r.also_in if o.kind == "memories"]
+        scores = dict(told) | {r.id: r.score for r in found.results}
+        hits = tuple(dict.fromkeys([*(r.id for r in found.results), *(id_ for id_, _ in told)]))
+        return cls(found.query, hits, tuple(scores[id_] for id_ in hits))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[Told]):
+    """An answer, and the recalls that it makes."""
+
+    answer: Told
+    recalls: tuple[Recalled, ...] = ()
+
+
+def log_behind(store: Store, role: Role, namespace: str, recalls: Iterable[Recalled]) -> None:
+    """Have recalls of a namespace (its name) logged by ``role``, or not, as its setting says. Never waits."""
+    for recalled in recalls:
+        if _room.acquire(blocking=False):
+            _recorder().submit(_write, store, role, namespace, recalled)
+        else:
+            _LOG.warning("A recall was not logged: %d wait already.", MOST_WAITING)
+
+
+def logged() -> None:
+    """Wait until what was recalled so far is logged."""
+    _recorder().submit(int).result()
+
+
+@cache
+def _recorder() -> ThreadPoolExecutor:
+    """One thread; what it has begun it ends before the process does."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="slowwave-recall")
+    atexit.register(pool.shutdown)
+    return pool
+
+
+def _write(store: Store, role: Role, namespace: str, recalled: Recalled) -> None:
+    """One event; a store that takes none costs the answer nothing and is a line in the program's log."""
+    try:
+        with store.connect(role) as connection:
+            if settings_of(connection, namespace).recall_log_share <= random.random():  # noqa: S311 - a sample
+                return
+            hits = [*recalled.hits, *_chunks(connection, namespace, recalled.pages)]
+            if not hits and not recalled.query:
+                return
+            used = hits if recalled.used else ()
+            log_recall(namespace, recalled.query, hits, scores=recalled.scores, selected=used, connection=connection)
+    except (SlowwaveError, psycopg.Error) as problem:
+        _LOG.warning("A recall was not logged: %s", type(problem).__name__)
+    finally:
+        _room.release()
+
+
+def _chunks(connection: Connection, namespace: str, pages: tuple[Lines, ...]) -> list[str]:
+    """The live chunks that hold lines of pages, in the order of the pages."""
+    if not pages:
+        return []
+    columns = ([p.path for p in pages], [p.first for p in pages], [p.last for p in pages])
+    rows = connection.execute(_CHUNKS, (*columns, namespace_id(connection, namespace))).fetchall()
+    return list(dict.fromkeys(str(id_) for (id_,) in rows))

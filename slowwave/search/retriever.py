@@ -16,16 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.errors import EmbeddingError
-from slowwave.language import Embed
-from slowwave.search.bm25 import Counts, postings, word_weights
-from slowwave.search.cited_rows import CitedRows
-from slowwave.search.evidence import confidence
-from slowwave.search.fusion import LEADERS, calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
-from slowwave.search.ranking import ScoredRows, best, ranked
-from slowwave.search.rows import SEARCHED, SearchedRows, searched_rows
-from slowwave.search.snippets import coverage
-from slowwave.search.things import Cited, either_covers
-from slowwave.search.words import asked
+from slowwave.models import Embed
+from slowwave.search.candidates import LEADERS, calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
+from slowwave.search.priors import confidence
+from slowwave.search.request import coverage
+from slowwave.search.rows import SEARCHED, Cited, CitedRows, SearchedRows, either_covers, searched_rows
+from slowwave.search.words import Counts, ScoredRows, asked, best, postings, ranked, word_weights
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 
@@ -95,7 +91,7 @@ class Retriever:
     ) -> list[list[tuple[str, ...]]]:
         """The ``k`` best things of each query as ``search`` finds them, each with the ids of all its rows that were found, the best first.
 
-        A memory and the passage that it was made of are one thing (``slowwave.search.things``).
+        A memory and the passage that it was made of are one thing (``slowwave.search.rows``).
         """
         vectors = self.embedded(queries) if query_vectors is None else query_vectors
         hits = self._fused(queries, vectors if self._blocks else None, max(k, DEPTH), max(k, DEPTH))
@@ -179,7 +175,7 @@ class Retriever:
         return True
 
     def evident(self, query: str, vector: np.ndarray | None, ids: Sequence[str]) -> tuple[str, ...]:
-        """Return those of some ids, best first, that are evidence for a query (``slowwave.search.evidence.confidence``) or no row here.
+        """Return those of some ids, best first, that are evidence for a query (``slowwave.search.priors.confidence``) or no row here.
 
         ``vector`` (d,) is the query's; None compares words alone.
         """

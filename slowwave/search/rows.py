@@ -1,20 +1,26 @@
-"""What recall searches: the rows of a snapshot that can be found, each with its text.
-
-Live, active rows alone: entities (name, description, aliases), chunks (content, under the title of
-their document and the speaker of a message) and memories (their current version, under its subject). Facts,
-relationships and documents are reached through these and are not searched. Ranking belongs to the modules beside this one.
-"""
+"""Rows that recall can find, and which of them are one thing: a memory and the passage that it cites."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.search.words import asked, words
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.text.sentences import sentences
+
+# What recall searches: the rows of a snapshot that can be found, each with its text.
+#
+# Live, active rows alone: entities (name, description, aliases), chunks (content, under the title of
+# their document and the speaker of a message) and memories (their current version, under its subject). Facts,
+# relationships and documents are reached through these and are not searched. Ranking belongs to the modules beside this one.
 
 SEARCHED: Final = ("entities", "chunks", "memories")
 """Tables whose rows can be found."""
@@ -108,3 +114,201 @@ def _heights(headings: pa.ChunkedArray) -> pa.Array:
 
 def _flat(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
     return pa.concat_arrays([chunk.cast(kind) for chunk in column.chunks] or [pa.array([], kind)])
+
+
+# Things: a memory and the passage that it was made of are one thing, which a search tells once, in the better of its wordings.
+#
+# A memory is one thing with every passage that it cites. A summary, and a memory that cites no passage but a document, is one thing with
+# those passages of which one tells what the other says. Which rows cite which is read by ``slowwave.search.search`` from the store and by
+# ``slowwave.search.rows`` from a snapshot; near copies belong to ``slowwave.search.priors``.
+
+STEP: Final = 1e-6
+"""The least difference of two ranks."""
+
+_TOLD: Final = 0.7
+"""Share of the words of content of a text that stand in another, from which that tells what it says."""
+
+
+_COMPARED: Final = 40
+_LONGEST: Final = 300  # characters of a text that may be one sentence
+_SHARED: Final = 3
+_TAIL: Final = 6
+"""Words that sentences of one form have in common at the beginning, and may have apart at the end."""
+
+_ADDING: Final = frozenset(("also", "another", "too", "sometimes"))
+"""Words by which a sentence adds a value instead of replacing one."""
+
+
+class Cited(NamedTuple):
+    """Places of a memory and a passage among rows, and whether they are one thing whatever they say."""
+
+    memory: int
+    passage: int
+    sure: bool
+
+
+def covers(text: str, said: str) -> bool:
+    """Whether what one text says stands in another: all its figures, and 7 in 10 of its other words of content."""
+    words = set(asked(said))
+    missing = words.difference(asked(text))
+    return len(missing) <= (1 - _TOLD) * len(words) and not any(c.isdigit() for word in missing for c in word)
+
+
+def either_covers(one: str, other: str) -> bool:
+    """Whether what the shorter of two texts says stands in the longer."""
+    short, long = sorted((one, other), key=len)
+    return covers(long, short)
+
+
+def better_worded(
+    cited: Iterable[Cited], ranks: Sequence[float], covered: Sequence[float], lengths: Sequence[int], margin: float
+) -> list[float]:
+    """Ranks (n) → ranks (n): of a memory and its passage whose ranks lie within ``margin`` the better-worded one is ahead, by ``STEP``.
+
+    That is the one that has more of the query's words (``covered``), or of equals the shorter one; of two as long neither is.
+    """
+    raised = list(ranks)
+    for memory, passage, _ in cited:
+        better, other = sorted((memory, passage), key=lambda n: (-covered[n], lengths[n]))
+        alike = (covered[better], lengths[better]) == (covered[other], lengths[other])
+        if not alike and 0 <= ranks[other] - ranks[better] <= margin:
+            raised[better] = max(raised[better], ranks[other] + STEP)
+    return raised
+
+
+def newer_first(texts: Sequence[str], days: Sequence[str], ranks: Sequence[float], margin: float) -> list[float]:
+    """Exchange ranks so that, of rows of one sentence form whose ranks lie within ``margin`` of the best of them, the newer is ahead.
+
+    "The spare key is with Ada." and "The spare key is with Otto." have one form: whoever asks wants the one that was stated last. Only the
+    ``_COMPARED`` best rows are compared. ``days`` are ISO; rows without a day stay where they are.
+    """
+    given = list(ranks)
+    order = sorted(range(len(ranks)), key=lambda n: -ranks[n])[:_COMPARED]
+    said = {n: words(texts[n]) for n in order if days[n] and len(texts[n]) <= _LONGEST}
+    said = {n: own for n, own in said.items() if _ADDING.isdisjoint(own) and len(sentences(texts[n])) == 1}
+    free = [n for n in order if n in said]
+    while free:
+        best = free[0]
+        alike = [
+            n for n in free if n == best or (ranks[best] - ranks[n] <= margin and _have_one_form(said[best], said[n]))
+        ]
+        free = [n for n in free if n not in alike]
+        by_day = sorted(alike, key=lambda n: days[n], reverse=True)
+        for place, rank in zip(by_day, [ranks[n] for n in alike], strict=True):
+            given[place] = rank
+        for newer, older in reversed([*pairwise(by_day)]):
+            if days[newer] > days[older]:  # equal ranks would be ordered by id
+                given[newer] = max(given[newer], given[older] + STEP)
+    return given
+
+
+def _have_one_form(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two sentences begin with the same ``_SHARED`` words or more and differ in at most ``_TAIL`` at the end of each."""
+    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return shared >= _SHARED and max(len(one), len(other)) - shared <= _TAIL
+
+
+def grouped(count: int, cited: Collection[Cited], told: Callable[[Cited], bool]) -> list[list[int]]:
+    """Places of rows, best first, as things: each begins with the row that tells it, and goes on with those that it stands for.
+
+    A row belongs to the first better one that is shown and is one thing with it, so that two facts of one passage are two where the passage
+    is not shown. ``told`` is asked of pairs that are not sure. Time: linear in the rows and pairs.
+    """
+    before: dict[int, list[tuple[int, Cited]]] = defaultdict(list)
+    for pair in cited:
+        first, last = sorted((pair.memory, pair.passage))
+        before[last].append((first, pair))
+    things: dict[int, list[int]] = {}
+    for place in range(count):
+        better = sorted(before.get(place, ()))
+        leader = next((n for n, pair in better if n in things and (pair.sure or told(pair))), place)
+        things.setdefault(leader, []).append(place)
+    return list(things.values())
+
+
+# Which searched rows of a snapshot are one thing: memories with the passages that they cite, as arrays. What makes two rows one thing is
+# said in ``slowwave.search.rows``.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CitedRows:
+    """Of n searched rows: row r cites ``keys[starts[r]:starts[r + 1]]``; a key under n is a passage, others are documents.
+
+    ``document`` (n,) is the key of a passage's document, -1 for what is no passage; ``summary`` (n,) says which rows are summaries.
+    """
+
+    starts: np.ndarray
+    keys: np.ndarray
+    document: np.ndarray
+    summary: np.ndarray
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, rows: SearchedRows) -> CitedRows:
+        """Those of a snapshot. Cost: a pass over memories, their sources and passages."""
+        memories, chunks = snapshot.table("memories"), snapshot.table("chunks")
+        place = _places(memories["id"], rows.ids)
+        cited = memories["source_chunk_ids"].combine_chunks()
+        alone = pc.equal(pc.fill_null(pc.list_value_length(cited), 0), 0).to_numpy(zero_copy_only=False)
+        documents = snapshot.table("documents")["id"].combine_chunks()
+        parts = (
+            _edges(cited, place, rows.ids, 0),
+            _edges(memories["source_document_ids"].combine_chunks(), np.where(alone, place, -1), documents, len(rows)),
+        )
+        row, key = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.lexsort((key, row))
+        starts = np.searchsorted(row[order], np.arange(len(rows) + 1))
+        document, summary = np.full(len(rows), -1), np.zeros(len(rows), np.bool_)
+        of_chunk, of_document = _places(chunks["id"], rows.ids), _places(chunks["document_id"], documents)
+        searched = of_chunk >= 0
+        document[of_chunk[searched]] = len(rows) + np.where(of_document < 0, len(documents), of_document)[searched]
+        summaries = place[pc.equal(memories["kind"], "summary").to_numpy(zero_copy_only=False)]
+        summary[summaries[summaries >= 0]] = True
+        return cls(starts, key[order], document, summary)
+
+    def among(self, query: np.ndarray, row: np.ndarray) -> list[Cited]:
+        """Hits (m): their queries and rows → pairs of places of hits of one query that may be one thing. Linear in hits and pairs."""
+        passages = np.flatnonzero(self.document[row] >= 0)
+        memories = np.flatnonzero(self.starts[row] < self.starts[row + 1])
+        if not len(passages) or not len(memories):
+            return []
+        memory, key = _spread(self.starts[row[memories]], self.starts[row[memories] + 1])
+        memory, key = memories[memory], self.keys[key]
+        width = 1 + max(len(self.document), int(self.document.max()), int(self.keys.max()))
+        hit = np.concatenate([passages, passages])
+        held = np.concatenate(
+            [query[passages] * width + row[passages], query[passages] * width + self.document[row[passages]]]
+        )
+        order = np.argsort(held, kind="stable")
+        wanted = query[memory] * width + key
+        found = [np.searchsorted(held[order], wanted, side) for side in ("left", "right")]
+        pair, at = _spread(*found)
+        sure = (key < len(self.document)) & ~self.summary[row[memory]]
+        columns = (memory[pair].tolist(), hit[order][at].tolist(), sure[pair].tolist())
+        return [Cited(*values) for values in zip(*columns, strict=True)]
+
+    def equals(self, other: CitedRows) -> bool:
+        """Whether the same rows cite the same."""
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("starts", "keys", "document", "summary")
+        )
+
+
+def _places(ids: pa.ChunkedArray, among: pa.Array) -> np.ndarray:
+    """(n,) ids → their places, -1 for those that are not there."""
+    return pc.fill_null(pc.index_in(ids, value_set=among), -1).to_numpy().astype(np.int64)
+
+
+def _edges(lists: pa.ListArray, of: np.ndarray, among: pa.Array, first: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lists (n) of ids → (row, key) of those that are there; ``of`` (n,) are the rows of the lists, -1 for none."""
+    parent = of[pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)]
+    place = pc.fill_null(pc.index_in(pc.list_flatten(lists), value_set=among), -1).to_numpy(zero_copy_only=False)
+    known = (parent >= 0) & (place >= 0)
+    return parent[known], place[known].astype(np.int64) + first
+
+
+def _spread(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ranges (n) → (which range, which number) of every number in them."""
+    sizes = ends - starts
+    which = np.repeat(np.arange(len(sizes)), sizes)
+    return which, np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + starts[which]

@@ -1,7 +1,7 @@
 """A search of a namespace: what matches, what of it may be shown, in which order, and how it is told.
 
 Retired, superseded and quarantined rows stay out unless they are asked for, sessions unless they are asked for. Each search is logged as a
-recall (``slowwave.search.recall_log``).
+recall (``slowwave.search.recall_events``).
 """
 
 from __future__ import annotations
@@ -19,30 +19,57 @@ from typing import Any, Final
 import numpy as np
 from rapidfuzz.distance import OSA
 
-from slowwave.config.settings import SearchStep, Settings
 from slowwave.errors import EmbeddingError
-from slowwave.language.embedder import DeadlineEmbedder, Embedder, embedder_for
-from slowwave.language.searcher import Searcher
-from slowwave.search.candidates import Domain, cosines
-from slowwave.search.evidence import collapsed, confidence, evidence_class, precedence, stale_warning
-from slowwave.search.fusion import Calibration, calibration_of, semantic_scores
-from slowwave.search.matches import ScoredIds, matches
-from slowwave.search.model_help import helper
-from slowwave.search.namespace_settings import known_namespace
-from slowwave.search.planner import WEAK, QueryPlan, expanded, planned
-from slowwave.search.priors import QueryHints, bound, is_quarantined, prior, recall_weight, recency
-from slowwave.search.recall_log import Recalled, log_behind
-from slowwave.search.request import Mode, OtherWording, SearchRequest, SearchResponse, SearchResult
-from slowwave.search.reranker import RERANKED, SHOWN, Candidate, Order, reranked, selected
-from slowwave.search.snippets import coverage, snippet
-from slowwave.search.things import Cited, better_worded, covers, either_covers, grouped, newer_first
+from slowwave.models.embedder import DeadlineEmbedder, Embedder
+from slowwave.models.panel import Searcher, SearchStep
+from slowwave.search.candidates import Calibration, Domain, ScoredIds, calibration_of, cosines, matches, semantic_scores
+from slowwave.search.model_help import (
+    RERANKED,
+    SHOWN,
+    WEAK,
+    Candidate,
+    Order,
+    QueryPlan,
+    expanded,
+    helper,
+    planned,
+    reranked,
+    selected,
+)
+from slowwave.search.priors import (
+    QueryHints,
+    bound,
+    collapsed,
+    confidence,
+    evidence_class,
+    is_quarantined,
+    precedence,
+    prior,
+    recall_weight,
+    recency,
+    stale_warning,
+)
+from slowwave.search.recall_events import Recalled, log_behind
+from slowwave.search.request import (
+    Mode,
+    OtherWording,
+    SearchRequest,
+    SearchResponse,
+    SearchResult,
+    coverage,
+    known_namespace,
+    snippet,
+)
+from slowwave.search.rows import Cited, better_worded, covers, either_covers, grouped, newer_first
 from slowwave.search.words import asked, words
-from slowwave.store.connect import Connection, Store
-from slowwave.texts.frontmatter import body
-from slowwave.texts.lexicon import is_known
-from slowwave.texts.markup import without_marks
-from slowwave.texts.sentences import sentences
-from slowwave.texts.slips import ONE, slip
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.settings import Settings
+from slowwave.text.markdown import body, without_marks
+from slowwave.text.opposites import ONE, slip
+from slowwave.text.sentences import sentences
+from slowwave.text.words import is_known
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
 _SHALLOWEST: Final = 40

@@ -1,18 +1,17 @@
-"""Reading a namespace out of Postgres: one REPEATABLE READ transaction, a COPY a table, straight into Arrow.
-
-Where its rows lie, in our own schema or in the tables of another store, is what ``slowwave.bindings`` says.
-
-Rows come as CSV into ``pyarrow.csv`` (its types are those of ``slowwave.snapshots.schema``), vectors as binary COPY, whose
-fixed-width rows NumPy reads in place. Nothing is parsed by hand, and no Python object is made for a cell.
-"""
+"""Read namespaces out of PostgreSQL in one transaction, a COPY for each table, straight into Arrow."""
 
 from __future__ import annotations
 
+import ctypes.util
 import io
+import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Final, LiteralString
+from functools import cache
+from threading import Lock
+from typing import Any, Final, LiteralString
 
 import numpy as np
 import psycopg
@@ -22,16 +21,22 @@ import pyarrow.csv as pacsv
 from psycopg import sql
 from sqlalchemy import Table
 
-from slowwave.bindings.binding import Binding
-from slowwave.bindings.connected import connected_store, reading
-from slowwave.bindings.memory import memory_binding
+from slowwave.bindings.binding import Binding, memory_binding
 from slowwave.bindings.rendering import UNREADABLE, Scope, Scopes, select_dimensions, select_rows, select_vectors
+from slowwave.bindings.stores import connected_store, reading, store_named
 from slowwave.errors import Refused, SnapshotError
-from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Snapshot, UnreadableRow, Vectors
-from slowwave.store.connect import Connection, Store
-from slowwave.store.readable_rows import CHECKED, checked_columns
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, UnreadableRow, Vectors, arrow_schema, let_go
+from slowwave.store.connect import Store
+from slowwave.store.doctor import CHECKED, checked_columns
+from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
+
+# Reading a namespace out of Postgres: one REPEATABLE READ transaction, a COPY a table, straight into Arrow.
+#
+# Where its rows lie, in our own schema or in the tables of another store, is what ``slowwave.bindings`` says.
+#
+# Rows come as CSV into ``pyarrow.csv`` (its types are those of ``slowwave.snapshots.snapshot``), vectors as binary COPY, whose
+# fixed-width rows NumPy reads in place. Nothing is parsed by hand, and no Python object is made for a cell.
 
 _COPY_HEADER = 19
 _BLOCK: Final = 1 << 24
@@ -53,7 +58,7 @@ FROM memory.namespaces n WHERE slug = %s
 _DECISIONS = """
 SELECT whose.namespace_id, made.* FROM unnest({ids}::uuid[]) AS whose (namespace_id), LATERAL (
 SELECT id, operation, decision, status, mutation -> 'keep' ->> 'id' AS keep_id, recorded_at,
-  (SELECT jsonb_agg(jsonb_build_array(cell -> 1, name, seen))  -- cells as slowwave.mutations.cells stores them
+  (SELECT jsonb_agg(jsonb_build_array(cell -> 1, name, seen))  -- cells as slowwave.changes.cells stores them
    FROM (SELECT g, g -> 3, g ->> 3, g -> 4 FROM jsonb_array_elements(mutation -> 'guards') AS g
          UNION ALL SELECT w, w -> 3, w ->> 3, w -> 5 FROM jsonb_array_elements(mutation -> 'writes') AS w) AS c (cell, of, col, value),
      jsonb_each(CASE jsonb_typeof(of) WHEN 'object' THEN of ELSE jsonb_build_object(col, value) END) AS e (name, seen)
@@ -331,3 +336,153 @@ def _copy(connection: Connection, statement: sql.Composed) -> io.BytesIO:
             buffer.write(block)
     buffer.seek(0)
     return buffer
+
+
+# Snapshots of several namespaces of one connected store, read at once: a table of thousands of users is read in pieces of many users, not
+# once for each.
+#
+# Each snapshot is what ``slowwave.snapshots.export`` reads of its namespace alone, at the same instant as the others. How many are read at
+# once is for whoever asks: all of their rows are in memory.
+
+_WHOSE = """
+SELECT n.id::text, n.slug, k.native, n.read_only, n.settings, now(), (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id)
+FROM memory.namespaces n JOIN night.store_namespaces k ON k.namespace_id = n.id
+WHERE k.store = %s AND n.slug = ANY(%s) AND k.native IS NOT NULL ORDER BY n.id
+"""
+_REGISTERED = "SELECT dimensions FROM memory.vector_models WHERE model = %s"
+
+
+def export_snapshots(store: Store, name: str, namespaces: Sequence[str]) -> dict[str, Snapshot]:
+    """Namespaces of the connected store ``name`` as they are now, by their names here; one that is not its is left out."""
+    with store.connect("reader") as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        with connection.transaction():
+            return _read_several(connection, name, namespaces)
+
+
+def _read_several(connection: Connection, name: str, namespaces: Sequence[str]) -> dict[str, Snapshot]:
+    of = store_named(connection, name)
+    found = connection.execute(_WHOSE, (name, list(namespaces))).fetchall()
+    scopes = Scopes(tuple(str(row[0]) for row in found), tuple(str(row[2]) for row in found))
+    with reading(of):
+        unchecked = unchecked_tables(connection, of.binding)
+        tables = {
+            name: _apart(read_rows(connection, of.binding, scopes, table, checked=name in unchecked), scopes)
+            for name, table in SNAPSHOT_TABLES.items()
+        }
+        vectors = {table: _vectors_several(connection, of.binding, scopes, table, of.model) for table in VECTORS}
+    made: dict[str, Snapshot] = {}
+    for id_, slug, _, read_only, settings, taken_at, counter in found:
+        if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
+            raise SnapshotError("The namespaces table does not hold what this version expects: run `slowwave doctor`.")
+        at, own = taken_at.astimezone(UTC), str(id_)
+        readable, left_out = without_unreadable({table: parts[own] for table, parts in tables.items()})
+        made[str(slug)] = Snapshot(
+            namespace_id=own,
+            namespace=str(slug),
+            snapshot_id=f"{at:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}",
+            taken_at=at,
+            change_counter=int(str(counter)),
+            read_only=bool(read_only),
+            settings=settings,
+            tables=readable,
+            vectors={table: parts[own] for table, parts in vectors.items()},
+            left_out=left_out,
+        )
+    return made
+
+
+def _apart(rows: pa.Table, scopes: Scopes) -> dict[str, pa.Table]:
+    """Rows that are sorted by namespace, those of each without that column."""
+    own = rows.remove_column(0)
+    nothing = own.schema.empty_table()
+    return {
+        id_: own.slice(start, end - start) if end > start else nothing
+        for id_, start, end in _runs(rows[NAMESPACE], scopes)
+    }
+
+
+def _runs(namespaces: pa.Array | pa.ChunkedArray, scopes: Scopes) -> list[tuple[str, int, int]]:
+    """(namespace, first row, row after its last) of each."""
+    there = namespaces.to_numpy(zero_copy_only=False).astype(np.str_) if len(namespaces) else np.empty(0, "<U36")
+    ids = np.array(scopes.namespace_ids, np.str_)
+    starts, ends = np.searchsorted(there, ids, "left").tolist(), np.searchsorted(there, ids, "right").tolist()
+    return list(zip(scopes.namespace_ids, starts, ends, strict=True))
+
+
+def _vectors_several(
+    connection: Connection, binding: Binding, scopes: Scopes, table: str, model: str
+) -> dict[str, Vectors]:
+    """The vectors of each namespace, of its commonest length."""
+    counting = select_dimensions(binding, table, scopes)
+    if counting is not None:
+        lengths = {str(id_): int(str(many)) for id_, many in connection.execute(counting).fetchall()}
+    else:
+        row = connection.execute(_REGISTERED, (model,)).fetchone()
+        lengths = dict.fromkeys(scopes.namespace_ids, int(str(row[0]))) if row else {}
+    made = dict.fromkeys(scopes.namespace_ids, Vectors.empty(model))
+    native = dict(zip(scopes.namespace_ids, scopes.natives, strict=True))
+    for length in set(lengths.values()):
+        some = tuple(id_ for id_, of in lengths.items() if of == length)
+        part = Scopes(some, tuple(native[id_] for id_ in some))
+        whose, ids, matrix = read_vectors(connection, binding, part, table, model, length)
+        made |= {id_: Vectors(model, ids[start:end], matrix[start:end]) for id_, start, end in _runs(whose, part)}
+    return made
+
+
+# The memory that a process holds without using it.
+#
+# Allocators keep what was freed. Between the steps of a night it is handed back to the system, so that the peak of a night is that of its
+# largest step and not the sum of all; that costs milliseconds. Arrow's own pool gives back little, so a night allocates by the C library's.
+# What only the program as a whole can choose it chooses where it begins (``slowwave.store.connect``).
+
+_LOCK: Final = Lock()
+SELDOM: Final = 0.25
+"""Seconds between two looks."""
+
+_released = -SELDOM
+_inside: list[pa.MemoryPool] = []
+"""For each that is inside, the pool to which the last of them returns."""
+
+
+def release() -> None:
+    """Give back what is free, and the pages of snapshots, which are read again where they are needed.
+
+    Not again within a quarter of a second: the steps of a small namespace free little, and each look takes a millisecond.
+    """
+    global _released
+    now = time.monotonic()
+    if now - _released < SELDOM:
+        return
+    _released = now
+    let_go()
+    pa.default_memory_pool().release_unused()
+    if trim := _trim():
+        trim(0)
+
+
+@contextmanager
+def tight_memory() -> Generator[None]:
+    """Arrow allocates by the C library where ``release`` can trim it, until the last of those inside has left."""
+    with _LOCK:
+        before = _inside[0] if _inside else pa.default_memory_pool()
+        _inside.append(before)
+        if _trim():
+            pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _inside.pop()
+            if not _inside:
+                pa.set_memory_pool(before)
+
+
+@cache
+def _trim() -> Any:
+    """glibc's ``malloc_trim``; other C libraries have none and need none."""
+    try:
+        return ctypes.CDLL(ctypes.util.find_library("c")).malloc_trim
+    except (AttributeError, OSError):
+        return None

@@ -1,15 +1,12 @@
-"""SQL models: one DuckDB SELECT a file over a snapshot's tables, with dependencies and column lineage read by sqlglot.
-
-Here models are loaded, ordered, run and checked. Their SQL lies in ``dbt_like_sql/models``; the assets that show them belong
-to ``dbt_like_sql``. Nothing here reads or writes a store.
-"""
+"""SQL models: one DuckDB SELECT in a file, run over a snapshot in a database that reaches nothing else."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -18,15 +15,120 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.config.settings import Settings
 from slowwave.errors import ModelError
-from slowwave.snapshots.files import on_disk
-from slowwave.snapshots.model_database import SOURCE_SCHEMA, ModelDatabase, model_database
-from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Snapshot
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, arrow_schema, on_disk
+from slowwave.store.settings import Settings
 
-if TYPE_CHECKING:  # sqlglot takes 0.4 s to import, so only functions that parse do it
+if TYPE_CHECKING:
+    import duckdb
     from sqlglot import exp
+
+
+# The DuckDB in which models are asked: a connection in memory that can reach nothing else, and what is offered on it.
+
+SOURCE_SCHEMA: Final = "snapshot"
+"""The schema in which models find a snapshot's tables."""
+
+_CREATE_SOURCE_SCHEMA: Final = f"create schema {SOURCE_SCHEMA}"
+
+
+@dataclass(slots=True)
+class ModelDatabase:
+    """A connection, the schema of each source that it has a view of, the names that are some table's now, and of which nothing's."""
+
+    connection: duckdb.DuckDBPyConnection
+    views: dict[str, pa.Schema] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    rowless: dict[str, pa.Schema] = field(default_factory=dict)
+
+    def offer(self, source: str, table: pa.Table) -> None:
+        """Let models read a table of a snapshot. A view stays as it is for the next snapshot, and so does a table without a row: most of
+        a store that is not ours have none."""
+        name, schema = f"source_{source}", table.schema
+        if table.num_rows or self.rowless.get(name) != schema:
+            self.register(name, table if table.num_rows else schema.empty_table())
+            if not table.num_rows:
+                self.taken.discard(name)
+                self.rowless[name] = schema
+        if self.views.get(source) != schema:
+            self.connection.execute(f"create or replace view {SOURCE_SCHEMA}.{source} as select * from {name}")  # noqa: S608
+            self.views[source] = schema
+
+    def register(self, name: str, table: pa.Table) -> None:
+        """Give a table a name until ``forget``."""
+        self.connection.register(name, table)
+        self.taken.add(name)
+        self.rowless.pop(name, None)
+
+    def forget(self) -> None:
+        """Nothing of the snapshot stays."""
+        for name in self.taken:
+            self.connection.unregister(name)
+        self.taken.clear()
+
+
+_HELD: Final[ContextVar[list[ModelDatabase] | None]] = ContextVar("held", default=None)
+"""The connection that waits for the next snapshot, where the models of several run one after another."""
+
+
+@contextmanager
+def one_database() -> Generator[None]:
+    """Models of snapshots that follow each other share a DuckDB connection until this ends: to open one takes longer than to ask a small
+    namespace's questions. Nothing of a snapshot stays in it for the next."""
+    held: list[ModelDatabase] = []
+    token = _HELD.set(held)
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
+        for database in held:
+            database.connection.close()
+
+
+@contextmanager
+def model_database() -> Generator[ModelDatabase]:
+    """A connection on which no snapshot is offered; one on which anything was raised is closed."""
+    held = _HELD.get()
+    database = held.pop() if held else _opened()
+    try:
+        yield database
+        if held is None:
+            return
+        database.forget()
+        held.append(database)
+    finally:
+        if held is None or database not in held:
+            database.connection.close()
+
+
+def _opened() -> ModelDatabase:
+    database = ModelDatabase(_connection())
+    database.connection.execute(_CREATE_SOURCE_SCHEMA)
+    return database
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """A connection that models cannot leave: neither files nor extensions nor the variables of this process."""
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "threads": 1,  # a second one costs a third more CPU, and adds numbers up in another order each time
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "enable_external_access": False,
+            "temp_directory": "",
+        },
+    )
+    connection.execute("set python_enable_replacements = false; set timezone = 'UTC'; set lock_configuration = true")
+    return connection
+
+
+# SQL models: one DuckDB SELECT a file over a snapshot's tables, with dependencies and column lineage read by sqlglot.
+#
+# Here models are loaded, ordered, run and checked. Their SQL lies in ``dbt_like_sql/models``; the assets that show them belong
+# to ``dbt_like_sql``. Nothing here reads or writes a store.
 
 PARAMETERS: Final = ("taken_at", "window_days", "frequency_cap")
 """What a model may name as ``$taken_at`` (instant), ``$window_days`` and ``$frequency_cap`` (integers)."""

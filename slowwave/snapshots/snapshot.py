@@ -1,21 +1,43 @@
-"""A namespace at one instant, as Arrow tables and memory-mapped vectors.
-
-Column types: ids are 36-character strings, ``uuid[]`` are lists of them, ``jsonb`` is PostgreSQL's JSON text, instants are
-``timestamp[us, UTC]``. Reading one from Postgres belongs to ``slowwave.snapshots.export``; files belong to
-``slowwave.snapshots.files``.
-"""
+"""A namespace at one instant: Arrow tables with their schema, vectors mapped from files, and results kept while tables last."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import hashlib
+import json
+import mmap
+import operator
+import os
+import re
+import shutil
+import stat
+import tempfile
+import weakref
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+from weakref import WeakSet
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, MetaData, Table, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.errors import SnapshotError
+from slowwave.store.connect import Store, identity, path_part
+from slowwave.store.logins import hand_over, make_private
+from slowwave.store.server import default_home
+from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, conflicts, rejections
+
+# A namespace at one instant, as Arrow tables and memory-mapped vectors.
+#
+# Column types: ids are 36-character strings, ``uuid[]`` are lists of them, ``jsonb`` is PostgreSQL's JSON text, instants are
+# ``timestamp[us, UTC]``. Reading one from Postgres belongs to ``slowwave.snapshots.export``; files belong to
+# ``slowwave.snapshots.snapshot``.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,3 +119,394 @@ class Snapshot:
             current = pc.or_(pc.is_null(table["valid_to"]), pc.fill_null(pc.greater(table["valid_to"], now), False))
             mask = current if mask is None else pc.and_(mask, current)
         return chosen if mask is None or pc.all(mask, min_count=0).as_py() else chosen.filter(mask)
+
+
+# Arrow schemas of a snapshot's tables, derived from the catalogue of columns.
+#
+# Here is the one mapping from PostgreSQL's types to Arrow's. Copying rows belongs to ``slowwave.snapshots.export``.
+
+decisions: Final = Table(
+    "decisions",
+    MetaData(),  # a query over the ledger, no table of the store
+    Column("id", Uuid, primary_key=True),  # of the item
+    Column("operation", Text, nullable=False),
+    Column("decision", Text, nullable=False),  # merge, or review where the plan was in doubt
+    Column("status", Text, nullable=False),  # applied, rejected, undone
+    Column("keep_id", Uuid, nullable=False),
+    Column("seen", JSONB, nullable=False),  # [row, column, value] of what the plan saw of the rows
+    Column("recorded_at", DateTime(timezone=True), nullable=False),  # of the plan
+    schema="night",
+)
+"""What was decided about merges, by people or their policies: the newest 10,000."""
+
+SNAPSHOT_TABLES: Final = {table.name: table for table in (*EXPORTED, rejections, conflicts, decisions)}
+"""Name → table of everything that a snapshot holds beside vectors."""
+
+INSTANT: Final = pa.timestamp("us", tz="UTC")
+
+_LEFT_OUT: Final = frozenset({*DERIVED_COLUMNS, "namespace_id", "policy_id"})
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """The Arrow schema of a table's rows in a snapshot, in the order of its columns.
+
+    Left out are ``namespace_id`` (a snapshot has only one), ``policy_id``, and the columns that triggers keep. Every field is nullable,
+    as the results of Arrow's own functions are, so that schemas compare equal. A type without a mapping raises
+    ``TypeError``.
+    """
+    return pa.schema(
+        [pa.field(column.name, _arrow_type(column.type)) for column in table.columns if column.name not in _LEFT_OUT]
+    )
+
+
+def _arrow_type(sql_type: object) -> pa.DataType:
+    """Double and BigInteger are recognised by their base classes; vectors have no mapping: they travel apart."""
+    match sql_type:
+        case ARRAY():
+            item: Any = sql_type.item_type
+            return pa.list_(_arrow_type(item))
+        case Uuid() | Text() | JSONB():
+            return pa.string()
+        case DateTime():
+            return INSTANT
+        case Boolean():
+            return pa.bool_()
+        case Integer():
+            return pa.int64()
+        case Double():
+            return pa.float64()
+        case _:
+            raise TypeError(
+                f"The column type {sql_type!r} has no place in a snapshot; add it to slowwave.snapshots.snapshot."
+            )
+
+
+# The last answer to a question about tables, kept as long as the tables are: the audits and planners of one night ask the same.
+
+Answer = TypeVar("Answer")
+
+
+class Last(Generic[Answer]):
+    """An answer, and what it was given for: tables or matrices, held by weak references, and whatever else was asked."""
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[weakref.ReferenceType[object], ...], object, Answer] | None = None
+
+    def of(self, tables: Sequence[object], asked: object, find: Callable[[], Answer]) -> Answer:
+        """What was found in these very tables when the same was asked, or what ``find`` finds now."""
+        if self._known is not None:
+            held, what, answer = self._known
+            alive = [reference() for reference in held]
+            if what == asked and len(alive) == len(tables) and all(map(operator.is_, alive, tables)):
+                return answer
+        found = find()
+        self._known = tuple(weakref.ref(table, self._let_go) for table in tables), asked, found
+        return found
+
+    def _let_go(self, gone: weakref.ReferenceType[object]) -> None:
+        """Forget the answer with the first of its tables that goes: it may be as large as they are."""
+        known = self._known
+        if known is not None and any(reference is gone for reference in known[0]):
+            self._known = None
+
+
+# Snapshots as files: ``BASE/db.IDENTITY/namespace/snapshot_id/table.arrow``, written once, read by mapping.
+#
+# BASE is a folder or an fsspec URL; IDENTITY tells the database (``slowwave.store.connect``), since several may share a BASE and have
+# namespaces of one name. ``meta.json`` is written last: a folder without it is not a snapshot. A table without a row has no file. Local
+# files are mapped into memory, remote ones are cached first. They hold memory text, so folders are for their owner only. Version 0.1.0
+# wrote ``BASE/namespace/snapshot_id``; such snapshots are read by their location, and go when the ledger that lists them lets go of them.
+
+_META: Final = "meta.json"
+_mapped: Final[WeakSet[mmap.mmap]] = WeakSet()
+"""The files of snapshots that this process has mapped and still uses."""
+
+_LARGE: Final = 1 << 20
+"""Bytes from which a table is worth a file of its own."""
+
+_ID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,79}")
+
+
+def base_path() -> str:
+    """``SLOWWAVE_SNAPSHOTS``: a folder or an fsspec URL; by default a folder beside the embedded server's data."""
+    return os.environ.get("SLOWWAVE_SNAPSHOTS") or str(default_home() / "snapshots")
+
+
+def database_base(store: Store) -> str:
+    """The part of ``base_path`` that is this database's alone."""
+    return f"{base_path().rstrip('/')}/db.{identity(store)}"
+
+
+def folder_of(base: str, namespace: str) -> str:
+    """Where the snapshots of a namespace lie in a database's base."""
+    return f"{base.rstrip('/')}/{path_part(namespace)}"
+
+
+def save_snapshot(snapshot: Snapshot, base: str) -> str:
+    """Write every table and vector; returns the snapshot's location. An id that is there already is refused.
+
+    Raises ``SnapshotError`` when the files cannot be written, and then nothing of them stays behind.
+    """
+    location = f"{folder_of(base, snapshot.namespace)}/{snapshot.snapshot_id}"
+    system, path = fsspec.url_to_fs(location)
+    try:
+        if system.exists(f"{path}/{_META}"):
+            raise SnapshotError(
+                f"Snapshot {snapshot.snapshot_id} is written already, and snapshots are never overwritten."
+            )
+        if _is_local(system):
+            _write_folder(snapshot, Path(path))
+        else:
+            _upload(snapshot, system, path)
+    except OSError as problem:
+        raise SnapshotError(
+            f"The snapshot cannot be written to {base}: {problem.strerror or problem}. Nothing of it stays. Make room "
+            "there or let this account write there, or set SLOWWAVE_SNAPSHOTS to another folder."
+        ) from None
+    return location
+
+
+def _write_folder(snapshot: Snapshot, target: Path) -> None:
+    """Write under another name and rename last: what is interrupted is no snapshot, and what fails leaves nothing."""
+    make_private(target.parent)
+    staged = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        staged.mkdir(mode=0o700)
+        _write_files(snapshot, staged)
+        for made in (staged, *staged.iterdir()):
+            hand_over(made)
+        staged.rename(target)
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+
+
+def _upload(snapshot: Snapshot, system: fsspec.AbstractFileSystem, path: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="slowwave-") as folder:
+        _write_files(snapshot, Path(folder))
+        names = sorted(p.name for p in Path(folder).iterdir() if p.name != _META)
+        try:
+            system.makedirs(path, exist_ok=True)
+            for name in (*names, _META):
+                system.put_file(str(Path(folder, name)), f"{path}/{name}")
+        except BaseException:
+            with suppress(OSError):
+                system.rm(path, recursive=True)
+            raise
+
+
+def load_snapshot(location: str) -> Snapshot:
+    """Read a snapshot back; its tables and vectors stay on disk until they are looked at."""
+    system, path = fsspec.url_to_fs(location)
+    if not system.exists(f"{path}/{_META}"):
+        raise SnapshotError(
+            f"There is no snapshot at {location}: it was never finished, or retention removed it. Run the night again."
+        )
+    folder = Path(path) if _is_local(system) else _cached(system, path)
+    meta = json.loads((folder / _META).read_text())
+    there = {name.name for name in folder.iterdir()}
+    return replace(
+        _snapshot(meta),
+        tables={name: _table(folder, name, there) for name in meta["tables"]},
+        vectors={
+            name: _no_vectors(model, meta["lengths"][name])
+            if f"{name}.npy" not in there
+            else _read_vectors(folder, name, model)
+            for name, model in meta["vectors"].items()
+        },
+    )
+
+
+def load_listed_snapshot(location: str, namespace: str, snapshot_id: str, base: str) -> Snapshot:
+    """Read a snapshot that a ledger lists; ``base`` is the database's own.
+
+    A location is a row of the ledger, and rows can be written. Only the folder that this snapshot has below the base is ever opened, in
+    today's layout or in that of 0.1.0; the location's scheme is compared as text, so that no other file system is set up.
+
+    Raises:
+        SnapshotError: The location is another one, or there are no files of this snapshot.
+    """
+    wanted = _place(location)
+    place = next((own for own in _own_places(base, namespace, snapshot_id) if _place(own) == wanted), None)
+    if place is None:
+        raise SnapshotError(
+            f"Snapshot {snapshot_id[:64]} is listed at {location[:200]!r}, which is not its folder below {base}, so it is not opened. If "
+            "SLOWWAVE_SNAPSHOTS was changed since, set it as it was; else run the night again."
+        )
+    snapshot = load_snapshot(place)
+    if (snapshot.snapshot_id, snapshot.namespace) != (snapshot_id, namespace):
+        raise SnapshotError(f"The files of snapshot {snapshot_id[:64]} are those of another one.")
+    return snapshot
+
+
+def _own_places(base: str, namespace: str, snapshot_id: str) -> tuple[str, ...]:
+    """The two folders that a snapshot may have, today's and that of 0.1.0; none where its name or its namespace's leaves the base."""
+    if not _ID.fullmatch(snapshot_id) or "/" in namespace or namespace.startswith("."):
+        return ()
+    return (
+        f"{folder_of(base, namespace)}/{snapshot_id}",
+        f"{base.rstrip('/').rpartition('/')[0]}/{namespace}/{snapshot_id}",
+    )
+
+
+def _place(location: str) -> tuple[str, str]:
+    """The scheme and the path of a location. Local paths are made absolute, so that two spellings of one folder are equal."""
+    scheme, separator, path = location.partition("://")
+    if not separator:
+        return "file", str(Path(location).resolve())
+    return (scheme, str(Path(path).resolve())) if scheme == "file" else (scheme, path)
+
+
+def remove_snapshot(location: str, namespace: str, snapshot_id: str, base: str) -> bool:
+    """Delete a snapshot that a ledger lists; ``base`` is the database's own. False when it was left alone.
+
+    A location is a row of the ledger, and rows can be written: only the very folder that this snapshot of this database has, in today's
+    layout or in that of 0.1.0, is ever removed, and of the latter only what says itself that it is that snapshot.
+    """
+    places = _own_places(base, namespace, snapshot_id)
+    if location not in places:
+        return False
+    try:
+        system, path = fsspec.url_to_fs(location)
+        if location == places[1] and not _says(system, path, namespace, snapshot_id):
+            return not system.exists(path)
+        system.rm(path, recursive=True)
+        if not _is_local(system):
+            shutil.rmtree(_cache(system, path), ignore_errors=True)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _says(system: fsspec.AbstractFileSystem, path: str, namespace: str, snapshot_id: str) -> bool:
+    try:
+        meta = json.loads(system.cat_file(f"{path}/{_META}"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(meta, dict) and (meta.get("namespace"), meta.get("snapshot_id")) == (namespace, snapshot_id)
+
+
+def _write_files(snapshot: Snapshot, folder: Path) -> None:
+    for name, table in snapshot.tables.items():
+        if not table.num_rows and name in SNAPSHOT_TABLES:  # most are, in a store that is not ours
+            continue
+        with pa.OSFile(str(folder / f"{name}.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    for name, vectors in snapshot.vectors.items():
+        if not len(vectors):
+            continue
+        np.save(folder / f"{name}.npy", vectors.matrix, allow_pickle=False)
+        ids = pa.table({"id": vectors.ids})
+        with pa.OSFile(str(folder / f"{name}.ids.arrow"), "wb") as sink, pa.ipc.new_file(sink, ids.schema) as writer:
+            writer.write_table(ids)
+    meta = {
+        "namespace_id": snapshot.namespace_id,
+        "namespace": snapshot.namespace,
+        "snapshot_id": snapshot.snapshot_id,
+        "taken_at": snapshot.taken_at.isoformat(),
+        "change_counter": snapshot.change_counter,
+        "read_only": snapshot.read_only,
+        "settings": dict(snapshot.settings),
+        "tables": sorted(snapshot.tables),
+        "vectors": {name: v.model for name, v in snapshot.vectors.items()},
+        "left_out": [list(astuple(row)) for row in snapshot.left_out],
+        "lengths": {name: v.matrix.shape[1] for name, v in snapshot.vectors.items()},
+    }
+    (folder / _META).write_text(json.dumps(meta))
+    for file in folder.iterdir():
+        file.chmod(0o600)
+
+
+def _snapshot(meta: dict[str, Any]) -> Snapshot:
+    return Snapshot(
+        namespace_id=meta["namespace_id"],
+        namespace=meta["namespace"],
+        snapshot_id=meta["snapshot_id"],
+        taken_at=datetime.fromisoformat(meta["taken_at"]),
+        change_counter=meta["change_counter"],
+        read_only=meta["read_only"],
+        settings=meta["settings"],
+        left_out=tuple(UnreadableRow(*row) for row in meta.get("left_out", ())),
+    )
+
+
+def on_disk(table: pa.Table) -> pa.Table:
+    """The same table in a file without a name, mapped, so that ``let_go`` can give its pages back; itself where it is small, or where there
+    is no room for it. Cost: writing it once."""
+    if table.nbytes < _LARGE:
+        return table
+    try:
+        with tempfile.TemporaryFile(prefix="slowwave-") as file:
+            with pa.ipc.new_file(pa.PythonFile(file, "w"), table.schema) as writer:
+                writer.write_table(table)
+            file.flush()
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError:
+        return table
+    _mapped.add(mapped)
+    return pa.ipc.open_file(pa.py_buffer(mapped)).read_all()
+
+
+def let_go() -> None:
+    """Give the pages of mapped snapshots back to the system: what is looked at again comes from its cache of files."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for file in list(_mapped):
+            file.madvise(mmap.MADV_DONTNEED)
+
+
+def _map(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _mapped.add(mapped)
+    return mapped
+
+
+def _read_table(path: Path) -> pa.Table:
+    return pa.ipc.open_file(pa.py_buffer(_map(path))).read_all()
+
+
+def _table(folder: Path, name: str, there: Collection[str]) -> pa.Table:
+    file = f"{name}.arrow"
+    return _read_table(folder / file) if file in there else arrow_schema(SNAPSHOT_TABLES[name]).empty_table()
+
+
+def _read_vectors(folder: Path, name: str, model: str) -> Vectors:
+    ids = _read_table(folder / f"{name}.ids.arrow")["id"].combine_chunks()
+    matrix = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+    if isinstance(matrix.base, mmap.mmap):
+        _mapped.add(matrix.base)
+    return Vectors(model, ids, matrix)
+
+
+def _no_vectors(model: str, length: int) -> Vectors:
+    return replace(Vectors.empty(model), matrix=np.empty((0, length), np.float32))
+
+
+def _is_local(system: fsspec.AbstractFileSystem) -> bool:
+    protocol = system.protocol
+    return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+
+def _cached(system: fsspec.AbstractFileSystem, path: str) -> Path:
+    folder = _cache(system, path)
+    if not (folder / _META).exists():
+        folder.parent.mkdir(exist_ok=True, mode=0o700)
+        status = folder.parent.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+            raise SnapshotError(
+                f"{folder.parent} is not this account's own folder, so no snapshot is cached there. Remove it, or set TMPDIR."
+            )
+        folder.parent.chmod(0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
+        names = [Path(str(p)).name for p in system.ls(path, detail=False)]
+        for name in (*(n for n in names if n != _META), _META):
+            system.get_file(f"{path}/{name}", str(folder / name))
+    return folder
+
+
+def _cache(system: fsspec.AbstractFileSystem, path: str) -> Path:
+    """Where a remote snapshot is cached, by the whole of its address: two buckets may hold the same path."""
+    name = hashlib.sha256(system.unstrip_protocol(path).encode()).hexdigest()[:32]
+    return Path(tempfile.gettempdir(), f"slowwave-cache-{os.getuid()}", name)

@@ -1,21 +1,16 @@
-"""Where the store is and who connects to it.
-
-Addresses and passwords live here and nowhere else: in environment variables (``SLOWWAVE_DATABASE_URL``,
-``SLOWWAVE_APPLY_DATABASE_URL``) or, for the embedded server, in files that only their owner can read. A ``Store`` never shows
-them. Every role has a connection of its own; with a single external address the code takes a role by ``SET ROLE``.
-"""
+"""Connect to the store: where it is, which database it is, and paths made of names of namespaces and runs."""
 
 from __future__ import annotations
 
-import json
+import ctypes
+import hashlib
 import os
 import re
-import secrets
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import quote, urlsplit
 
 import psycopg
@@ -23,19 +18,14 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from slowwave.errors import NoAnswer, StoreError
-from slowwave.store import idle
-from slowwave.store.address import checked
-from slowwave.store.idle import Connection
-from slowwave.store.ownership import hand_over
+from slowwave.store import logins as idle
+from slowwave.store.logins import LOGINS, ROLES, Connection, Role, checked, passwords
 
-Role = Literal["owner", "reader", "planner", "approver", "applier", "server"]
-ROLES: Final[tuple[Role, ...]] = ("reader", "planner", "approver", "applier", "server")
-LOGINS: Final[Mapping[str, str]] = {
-    "owner": "slowwave_owner",
-    "dagster": "slowwave_dagster",
-    **{role: f"slowwave_login_{role}" for role in ROLES},
-}
-"""The embedded server's logins by what ``logins.json`` calls them; none is a superuser. ``store.bootstrap`` makes them."""
+# Where the store is and who connects to it.
+#
+# Addresses and passwords live here and nowhere else: in environment variables (``SLOWWAVE_DATABASE_URL``,
+# ``SLOWWAVE_APPLY_DATABASE_URL``) or, for the embedded server, in files that only their owner can read. A ``Store`` never shows
+# them. Every role has a connection of its own; with a single external address the code takes a role by ``SET ROLE``.
 
 _URL: Final = "SLOWWAVE_DATABASE_URL"
 _APPLY_URL: Final = "SLOWWAVE_APPLY_DATABASE_URL"
@@ -77,7 +67,7 @@ class Store:
     def connect(self, role: Role) -> Generator[Connection]:
         """A connection in autocommit mode and UTC that may do what ``role`` may; use ``connection.transaction()`` to write.
 
-        It is the block's alone. One that another block is through with is used again (``slowwave.store.idle``), the owner's never: it
+        It is the block's alone. One that another block is through with is used again (``slowwave.store.logins``), the owner's never: it
         migrates and administrates, and nobody else may be connected then. One on which anything was raised is closed.
         """
         if role == "owner":
@@ -158,20 +148,6 @@ def as_login(address: str, user: str, password: str) -> str:
     return parts._replace(netloc=f"{quote(user, safe='')}:{quote(password, safe='')}@{there}").geturl()
 
 
-def passwords(path: Path) -> dict[str, str]:
-    """The passwords of the embedded server's logins; those that are missing are made, under the lock of whoever starts it."""
-    known = {str(k): str(v) for k, v in json.loads(path.read_text()).items()} if path.exists() else {}
-    if known.keys() >= LOGINS.keys():
-        return known
-    known = {name: secrets.token_urlsafe(24) for name in LOGINS} | known
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(known, file)
-    hand_over(temporary)
-    temporary.replace(path)
-    return known
-
-
 def _place(address: str) -> str:
     """host:port/database of an address."""
     parts = conninfo_to_dict(address)
@@ -185,3 +161,66 @@ def _first_line(problem: Exception) -> str:
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
+
+
+# Which database this is: what keeps apart the files of several databases that share a folder.
+
+_STORE_AND_DATABASE: Final = """
+SELECT (SELECT id::text FROM night.store), (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+_SERVER: Final = "SELECT system_identifier FROM pg_control_system()"
+
+
+def identity(store: Store) -> str:
+    """16 hexadecimal digits that no other database has: neither one made for itself, nor a copy, nor one restored from a dump.
+
+    Made of the store's own id, which a copy shares, of the database's number on its server, and of the server's identifier where the
+    login may read it. So a database that moves to another server is another one, and its files are written anew.
+    """
+    with store.connect("reader") as connection:
+        row = connection.execute(_STORE_AND_DATABASE).fetchone()
+        if row is None or row[0] is None:
+            raise StoreError(
+                "The store has lost its id (the row of night.store), so its files cannot be distinguished from another store's. "
+                "Restore it from a backup, or INSERT a new id as the owner: snapshots then begin anew."
+            )
+        try:
+            server = connection.execute(_SERVER).fetchone()
+        except psycopg.errors.InsufficientPrivilege:
+            server = None
+    return hashlib.sha256(f"{row[0]}|{row[1]}|{server[0] if server else ''}".encode()).hexdigest()[:16]
+
+
+# Allocators whose free memory can be given back (``slowwave.snapshots.export``), chosen before any thread begins.
+
+_ARENA_MAX: Final = -8
+"""glibc's number of ``M_ARENA_MAX``."""
+
+
+def trimmable() -> None:
+    """One arena for all threads of this process and of those that it starts, and the C library's allocator for kernels of Arrow that are
+    given no pool, with which DuckDB scans tables.
+
+    ``malloc_trim`` leaves the end of each other arena as it is, and Arrow's own pool keeps what its threads freed. It has to come before
+    Arrow is loaded. Who has set either in the environment keeps it; other C libraries have no arenas.
+    """
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    if "MALLOC_ARENA_MAX" not in os.environ:
+        os.environ["MALLOC_ARENA_MAX"] = "1"
+        with suppress(AttributeError, OSError, TypeError):
+            ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
+
+
+# Names of namespaces and runs as parts of paths: of snapshots, reports and pages. They come from outside, and may hold anything.
+
+_PLAIN_NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
+_NOT_PLAIN: Final = re.compile(r"[^0-9A-Za-z_-]+")
+
+
+def path_part(name: str) -> str:
+    """A name as one part of a path: itself when it is plain letters, digits, ``_`` and ``-``, else what is plain of it, a dot
+    and a hash: no plain name has a dot, so nobody can call a namespace as another one's folder is called."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    plain = _NOT_PLAIN.sub("-", name).strip("-_")[:48] or "namespace"
+    return f"{plain}.{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:12]}"

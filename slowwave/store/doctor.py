@@ -1,7 +1,8 @@
-"""What is wrong with a database, in words, each with its remedy."""
+"""Find what is wrong with a database, each with its remedy: rights, values that a night cannot read, digests."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,15 +10,103 @@ from typing import Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import ARRAY, DateTime, Double, Table
+from sqlalchemy.dialects.postgresql import JSONB
 
-from slowwave.config.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
-from slowwave.config.settings import Settings
-from slowwave.errors import NoAnswer, StoreError
-from slowwave.store.connect import ROLES, Connection, Store
+from slowwave.errors import NoAnswer, Refused, StoreError
+from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
+from slowwave.store.connect import Store
+from slowwave.store.logins import ROLES, SET_IS_GRANTED, Connection, excess, lacking, unsafe_definers
 from slowwave.store.migrate import pending_migrations
-from slowwave.store.readable_rows import constraint_name, repair
-from slowwave.store.roles import SET_IS_GRANTED, excess, lacking, unsafe_definers
-from slowwave.store.tables import VECTORS, metadata
+from slowwave.store.settings import Settings
+from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, VECTORS, metadata, namespaces
+
+# Values that PostgreSQL stores and a night cannot read: infinite instants and numbers, deeply nested JSON, lists of a million ids.
+#
+# One constraint per table of memory (migration 0049) refuses them, ``NOT VALID``, so that rows from before do not stop a migration. When a
+# night reads such rows, or rows of connected stores, it recognises them by the same conditions.
+
+CHECKED: Final = tuple(table for table in EXPORTED if table.name not in ("corpora", "recall_events"))
+"""The tables that have a constraint. Slowwave alone writes ``corpora``, and new partitions of ``recall_events`` are made without one."""
+
+MOST_LEVELS: Final = 100
+"""Levels of nesting of a JSON value. Python's own parser ends at about a thousand."""
+
+MOST_MEMBERS: Final = 100_000
+"""Members of a list: ids of that many rows are 4 MB of text, in one row."""
+
+LEAST_COUNT: Final = -1_000_000
+"""Counters are written as differences, so an undo can leave one below zero for a while; none comes near this."""
+
+REASONS: Final = {
+    "instant": "is outside the years 1 to 9999",
+    "number": "is not a finite number",
+    "count": f"is below {LEAST_COUNT:,}",
+    "json": f"is nested deeper than {MOST_LEVELS} levels or holds a number of more than 300 digits",
+    "list": f"has more than {MOST_MEMBERS:,} members",
+}
+"""Kind of value → what is wrong with one that cannot be read, to follow the name of its column."""
+
+_CONDITIONS: Final = {
+    "instant": "{0} >= '0001-01-01 00:00:00+00' AND {0} < '10000-01-01 00:00:00+00'",
+    "number": "{0} > '-Infinity'::double precision AND {0} < 'Infinity'::double precision",  # NaN is greater than both
+    "count": f"{{0}} >= {LEAST_COUNT}",
+    "json": f"NOT jsonb_path_exists({{0}}, '$.**{{{{{MOST_LEVELS}}}}}') AND NOT jsonb_path_exists({{0}}, "
+    "'$.** ? (@.type() == \"number\") ? (@ > 1e300 || @ < -1e300)')",
+    "list": f"cardinality({{0}}) <= {MOST_MEMBERS}",
+}
+
+
+def condition(kind: str, value: str) -> str:
+    """Return SQL that is false if ``value`` cannot be read, and true or null otherwise. ``kind`` is one of ``REASONS``."""
+    return _CONDITIONS[kind].format(value)
+
+
+def checked_columns(table: Table) -> dict[str, str]:
+    """Return the columns of a table of memory that may hold such values, each with its kind."""
+    kinds = ((DateTime, "instant"), (Double, "number"), (JSONB, "json"), (ARRAY, "list"))
+    found = {
+        column.name: "count"
+        if column.name.endswith("_count")
+        else next((kind for known, kind in kinds if isinstance(column.type, known)), "")
+        for column in table.columns
+        if column.name not in DERIVED_COLUMNS
+    }
+    return {name: kind for name, kind in found.items() if kind}
+
+
+def constraint_name(table: str) -> str:
+    """Return the name of the constraint of a table of memory."""
+    return f"{table}_rows_are_readable"
+
+
+def constraint(table: Table) -> str:
+    """Return the condition of a table's constraint: every column can be read."""
+    return " AND ".join(f"({condition(kind, name)})" for name, kind in checked_columns(table).items())
+
+
+def readable(table: Table, name: str, value: str) -> str:
+    """Return SQL of a column's value, with the nearest readable one in place of a value that cannot be read.
+
+    An instant that may be missing is moved to the year 1 or 9999, so that what has ended stays ended. Everything else gets the column's
+    default.
+    """
+    kind, column = checked_columns(table)[name], table.c[name]
+    default = str(getattr(column.server_default, "arg", "")) if column.server_default is not None else "now()"
+    if kind == "instant" and column.nullable:
+        instead = f"CASE WHEN {value} < now() THEN timestamptz '0001-01-02 00:00:00+00' ELSE timestamptz '9999-12-30 00:00:00+00' END"
+    else:
+        instead = default if default == "now()" else f"'{default}'"
+    return f"CASE WHEN ({condition(kind, value)}) IS FALSE THEN {instead} ELSE {value} END"
+
+
+def repair(table: Table) -> str:
+    """Return the UPDATE that makes the rows of a table readable, see ``readable``."""
+    changes = ", ".join(f"{name} = {readable(table, name, name)}" for name in checked_columns(table))
+    return f"UPDATE memory.{table.name} SET {changes} WHERE ({constraint(table)}) IS FALSE"
+
+
+# What is wrong with a database, in words, each with its remedy.
 
 OLDEST_POSTGRES: Final = 150000
 OLDEST_PGVECTOR: Final = (0, 7)
@@ -301,3 +390,38 @@ def _rights(connection: Connection) -> list[Diagnosis]:
             )
         )
     return found
+
+
+# One hash of everything that a namespace's memory tables hold: equal digests, equal memory.
+
+_TABLES = [
+    namespaces,
+    *EXPORTED,
+    *(metadata.tables[f"memory.{t}"] for t in ("entity_vectors", "chunk_vectors", "memory_vectors")),
+]
+
+_NAMESPACE_ID: Final = "SELECT id FROM memory.namespaces WHERE slug = %s"
+
+
+def digest(store: Store, namespace: str) -> str:
+    """SHA-256 over every column but content_version and updated_at of every memory table of the namespace."""
+    total = hashlib.sha256()
+    with store.connect("reader") as connection, connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        found = connection.execute(_NAMESPACE_ID, (namespace,)).fetchone()
+        if found is None:
+            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+        for table in _TABLES:
+            row = connection.execute(_query(table).encode(), found).fetchone()
+            total.update(f"{table.name}:{row[0] if row else ''}\n".encode())
+    return total.hexdigest()
+
+
+def _query(table: Table) -> str:
+    columns = ", ".join(f"t.{c.name}" for c in table.c if c.name not in DERIVED_COLUMNS)
+    order = ", ".join(f"t.{c.name}" for c in table.primary_key)
+    scope = "t.id" if table is namespaces else "t.namespace_id"
+    return (
+        f"SELECT encode(sha256(convert_to(coalesce(string_agg(md5(ROW({columns})::text), '' ORDER BY {order}), ''), 'UTF8')), 'hex') "
+        f"FROM memory.{table.name} t WHERE {scope} = %s"
+    )

@@ -1,4 +1,4 @@
-"""Bringing a database to this version's schema."""
+"""Bring a database to this version's schema, make partitions ahead, and open the store of the environment."""
 
 from __future__ import annotations
 
@@ -7,13 +7,36 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
 
-from slowwave.errors import StoreError
+from slowwave.errors import Refused, StoreError
 from slowwave.store.connect import Store
-from slowwave.store.partitions import make_partitions_ahead
-from slowwave.store.roles import narrow, provide
+from slowwave.store.logins import narrow, provide
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
+
+# The monthly partitions of ``memory.recall_events`` that will be needed: made ahead, since agents that log recalls may not make any.
+
+_MONTHS_AHEAD: Final = 3
+
+_ENSURE_PARTITIONS: Final = "SELECT memory.ensure_recall_partitions(now(), now() + make_interval(months => %s))"
+
+
+def make_partitions_ahead(store: Store) -> None:
+    """As the owner, make the partitions of this month and the next three that are missing; events that came before move into theirs.
+
+    Whoever reads the events is not waited for: what is not made now lies in the default partition until the next time.
+    """
+    with store.connect("owner") as connection:
+        try:
+            with connection.transaction():
+                connection.execute("SET LOCAL lock_timeout = '1s'")
+                connection.execute(_ENSURE_PARTITIONS, (_MONTHS_AHEAD,))
+        except (psycopg.errors.LockNotAvailable, psycopg.errors.InsufficientPrivilege):
+            return
+
+
+# Bringing a database to this version's schema.
 
 _SCRIPTS: Final = Path(__file__).with_name("migrations")
 
@@ -93,3 +116,18 @@ def pending_migrations(store: Store) -> list[str]:
 def newest_revision() -> str:
     """The revision that this version's schema is at: files of migrations are named by number, and nothing branches."""
     return max(file.name.split("_")[0] for file in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))
+
+
+# The store of the environment, ready to use.
+
+
+def open_store() -> Store:
+    """The store of the environment. The embedded one is brought up to date by itself; another only by `slowwave migrate`."""
+    store = Store.from_environment()
+    if pending_migrations(store):
+        if not store.embedded:
+            raise Refused(
+                f"The database at {store.address()} lacks migrations of this version. Run `slowwave migrate` as its owner."
+            )
+        migrate(store)
+    return store

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from slowwave.errors import Refused
-from slowwave.store.connect import Connection, Store
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 
 if TYPE_CHECKING:
-    from slowwave.config.settings import Settings
+    from slowwave.store.settings import Settings
 
 RESERVED_NAMES: Final = frozenset(("ALL", "show", "set", "remove"))
 """``slowwave night ALL`` means every namespace, and the others are the commands of the group ``namespace``."""
@@ -63,7 +64,7 @@ def store_of(connection: Connection, namespace: str) -> str:
 
 def namespace_settings(connection: Connection, namespace: str) -> Settings:
     """The settings that hold in a namespace: the environment's with its own on top."""
-    from slowwave.config.settings import Settings  # brings pydantic, which listing namespaces does without
+    from slowwave.store.settings import Settings  # brings pydantic, which listing namespaces does without
 
     row = connection.execute(_SETTINGS, (namespace,)).fetchone()
     return Settings.for_namespace(row[0] if row and isinstance(row[0], dict) else {})

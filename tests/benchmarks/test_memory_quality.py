@@ -10,11 +10,11 @@ import pytest
 from benchmarks import memory_quality
 from benchmarks.memory_quality import Effect, effect, live_tokens, table_of, write
 from benchmarks.report import Part
-from slowwave.config.settings import Settings
-from slowwave.language.embedder import embedder_for
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.memories import MODEL
 from tests.toy import toy
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.nights import CONTROLS, HEADER, Question, Remembering, Trial, nights
-from slowwave.config.settings import Settings
-from slowwave.imports.messages import import_messages
-from slowwave.language.embedder import embedder_for
-from slowwave.store.connect import Connection, Store
-from slowwave.texts.token_count import count
+from slowwave.sources.pipeline import import_messages
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.settings import Settings
+from slowwave.text.tokens import count
 
 SAID = (
     "I drive a Fiat Panda.",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.shortened import PAGE, TEXTS, section, stages, written
-from slowwave.config.settings import Settings
-from slowwave.texts.token_count import count
+from slowwave.store.settings import Settings
+from slowwave.text.tokens import count
 
 
 def test_the_page_shows_what_the_code_does_now() -> None:

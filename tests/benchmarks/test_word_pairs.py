@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.memories import Judged
 from benchmarks.word_pairs import developed, part, unseen
-from slowwave.texts.contradictions import find
-from slowwave.texts.sameness import sameness
+from slowwave.text.contradictions import find
+from slowwave.text.sameness import sameness
 
 
 def share(pairs: list[tuple[str, str, str]], label: str) -> float:

@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import hard_negatives, worlds
 from benchmarks.listings import Row
-from slowwave.imports.entities import read_records
-from slowwave.imports.rows import RowCheck
+from slowwave.sources.rows import RowCheck
+from slowwave.sources.tables import read_records
 
 
 @pytest.mark.parametrize("world", worlds.WORLDS)

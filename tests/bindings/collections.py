@@ -8,8 +8,8 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from slowwave.bindings.connecting import connect_store
-from slowwave.bindings.writing import let_write
+from slowwave.bindings.connect import connect_store
+from slowwave.bindings.stores import let_write
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from tests.bindings.clients import DIMENSIONS, embedding, texts

@@ -7,7 +7,7 @@ import uuid
 from random import Random
 from typing import Final
 
-from slowwave.store.connect import Connection
+from slowwave.store.logins import Connection
 
 DDL: Final = """
 CREATE TABLE {schema}.documents (id text, bank_id text, PRIMARY KEY (id, bank_id));

@@ -7,7 +7,7 @@ import uuid
 from random import Random
 from typing import Final
 
-from slowwave.store.connect import Connection
+from slowwave.store.logins import Connection
 
 ANNA, BEN = (str(uuid.uuid5(uuid.NAMESPACE_OID, user)) for user in ("anna", "ben"))
 """Rows of ``memory_namespaces``."""

@@ -7,7 +7,7 @@ import uuid
 from random import Random
 from typing import Final
 
-from slowwave.store.connect import Connection
+from slowwave.store.logins import Connection
 
 DDL: Final = """
 CREATE TABLE {schema}.organizations (id varchar PRIMARY KEY);

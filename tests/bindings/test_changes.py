@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.bindings.changes import note_change, note_changes
-from slowwave.bindings.connecting import connect_store
+from slowwave.bindings.connect import connect_store, note_change, note_changes
 from slowwave.store.connect import Store
 from slowwave.store.migrate import migrate
 from tests.bindings.clients import run_as_owner

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from slowwave.bindings.checks import diagnose_stores
-from slowwave.bindings.connecting import connect_store
-from slowwave.bindings.writing import let_write
-from slowwave.folders.changes import look_at_stores
+from slowwave.bindings.connect import connect_store
+from slowwave.bindings.stores import let_write
+from slowwave.sources.following import look_at_stores
 from slowwave.store.connect import Store
 from tests.bindings.clients import DIMENSIONS, MODEL, embedder, embedding, run_as_owner
 from tests.bindings.test_files import PAGE

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from slowwave.bindings.connecting import connect_store
+from slowwave.bindings.connect import connect_store
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store

@@ -7,9 +7,8 @@ import re
 import psycopg
 import pytest
 
-from slowwave.bindings.changes import note_changes
-from slowwave.bindings.connected import connected_store, connected_stores, slug_of
-from slowwave.bindings.connecting import connect_store, disconnect_store
+from slowwave.bindings.connect import connect_store, disconnect_store, note_changes
+from slowwave.bindings.stores import connected_store, connected_stores, slug_of
 from slowwave.errors import BindingError, StoreError
 from slowwave.night.night import run_night
 from slowwave.snapshots.export import export_snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.bindings.file_lines import line_of
+from slowwave.bindings.files import line_of
 
 TEXT = """store = "notes"
 

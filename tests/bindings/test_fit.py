@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.bindings.connected import connected_names
-from slowwave.bindings.connecting import connect_store
+from slowwave.bindings.connect import connect_store
+from slowwave.bindings.stores import connected_names
 from slowwave.errors import BindingError
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner

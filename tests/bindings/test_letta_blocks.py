@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.bindings.connecting import connect_store
-from slowwave.bindings.writing import let_write
+from slowwave.bindings.connect import connect_store
+from slowwave.bindings.stores import let_write
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
 from slowwave.store.connect import Store

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from slowwave.bindings.binding import COLUMN_TYPES
-from slowwave.bindings.memory import memory_binding
-from slowwave.mutations.cells import row_columns, sql_type
+from slowwave.bindings.binding import COLUMN_TYPES, memory_binding
+from slowwave.changes.cells import row_columns, sql_type
 from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, VECTORS, metadata
 
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from slowwave.bindings.connecting import connect_store
+from slowwave.bindings.connect import connect_store
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.tables import EXPORTED, VECTORS

@@ -7,8 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import sql
 
-from slowwave.bindings.binding import Binding, BoundColumn, BoundTable, KeyColumn
-from slowwave.bindings.row_ids import key_text, key_text_sql, native_key, row_id_of, row_id_sql
+from slowwave.bindings.binding import (
+    Binding,
+    BoundColumn,
+    BoundTable,
+    KeyColumn,
+    key_text,
+    key_text_sql,
+    native_key,
+    row_id_of,
+    row_id_sql,
+)
 from slowwave.errors import StoreError
 from slowwave.store.connect import Store
 from tests.worlds import few

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import httpx
 import pytest
 
-from slowwave.cli import instance
-from slowwave.cli.session import open_store
-from slowwave.config.settings import Settings
-from slowwave.demo.load import load_demo
-from slowwave.language.embedder import embedder_for
 from slowwave.store import server
+from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
-from tests.clusters import make_quick
-from tests.waiting import until
+from slowwave.store.settings import Settings
+from slowwave.surfaces.cli import nights
+from slowwave.surfaces.cli.session import open_store
+from slowwave.surfaces.demo.load import load_demo
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+from tests.clusters import make_quick
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -100,7 +100,7 @@ def ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ui]:
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     home = tmp_path / "home"
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("slowwave.demo.load.NAMESPACES", (NAMESPACE,))
+    monkeypatch.setattr("slowwave.surfaces.demo.load.NAMESPACES", (NAMESPACE,))
     store = open_store()
     make_quick(server.start(home))
     with store.connect("owner") as connection:
@@ -110,7 +110,7 @@ def ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ui]:
         port = probe.getsockname()[1]
     log = (tmp_path / "dev.log").open("wb")
     process = subprocess.Popen(
-        [sys.executable, "-c", "from slowwave.cli.main import main; main()", "dev", "--port", str(port)],
+        [sys.executable, "-c", "from slowwave.surfaces.cli.main import main; main()", "dev", "--port", str(port)],
         stdout=log,
         stderr=log,
         start_new_session=True,
@@ -191,7 +191,7 @@ def look_at_the_morning(ui: Ui, browser: Browser) -> None:
 
     from memory_assets.reported import report_status
 
-    with instance._environment(Path(os.environ["SLOWWAVE_HOME"]) / "dagster"):
+    with nights._environment(Path(os.environ["SLOWWAVE_HOME"]) / "dagster"):
         report_status(ui.store)
     pages = {"status": "status", "plan": f"plan?view=partitions&partition={NAMESPACE}"}
     for scheme in SCHEMES:

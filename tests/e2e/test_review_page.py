@@ -15,28 +15,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from slowwave.applying.executor import apply_approval
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.countersigning import set_rule
-from slowwave.plans.gate import approve
-from slowwave.plans.policies import accept_policy
-from slowwave.plans.question_kinds import QuestionKind
-from slowwave.review.drafts import NewDraft, save_drafts
-from slowwave.reviewing.app import review_app
-from slowwave.reviewing.entrance import Entrance, entrance_of
-from slowwave.serving.listening import listener
+from slowwave.plans.gate import approve, set_rule
+from slowwave.plans.policies import QuestionKind, accept_policy
+from slowwave.plans.review.drafts import NewDraft, save_drafts
 from slowwave.store.connect import Store
-from tests.e2e.test_gate import CHROMIUM, FLAGS, SCHEMES, picture
-from tests.memories import ask
-from tests.proposals.test_amended_items import people, waiting
-from tests.proposals.test_answers import LIVE, OPS, towns
-from tests.review.reviews import asking_alike, asking_of_a_kind
-from tests.review.test_rules import answer, likeliest
-from tests.reviewing.planted import plant
-from tests.waiting import until
+from slowwave.surfaces.review_page.app import review_app
+from slowwave.surfaces.review_page.guard import Entrance, entrance_of
+from slowwave.wiki.serving.http_app import listener
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+from tests.e2e.test_gate import CHROMIUM, FLAGS, SCHEMES, picture
+from tests.memories import ask
+from tests.night.test_amended_items import people, waiting
+from tests.night.test_answers import LIVE, OPS, towns
+from tests.plans.review.reviews import asking_alike, asking_of_a_kind
+from tests.plans.review.test_rules import answer, likeliest
+from tests.surfaces.review_page.planted import plant
+from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 

@@ -7,7 +7,7 @@ import uuid
 import dagster as dg
 import pytest
 
-from slowwave.applying.switches import KILL_SWITCH
+from slowwave.plans.approval import KILL_SWITCH
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memory_assets.project import failure, project

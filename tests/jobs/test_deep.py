@@ -8,12 +8,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from slowwave.deep.tools import Tools
 from slowwave.store.connect import Store
-from tests.deep.players import script
-from tests.deep.worlds import SLUG, entry, world
+from slowwave.wiki.deep.loop import Tools
 from tests.memories import ask
 from tests.memory_assets.project import failure, project
+from tests.wiki.deep.players import script
+from tests.wiki.deep.worlds import SLUG, entry, world
 
 SUNDAY = datetime(2026, 3, 1, 5, tzinfo=UTC)
 DROP = [("edit", {"file": "memories/ferry.md", "old": entry("pier again"), "new": ""})]

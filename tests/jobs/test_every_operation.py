@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from slowwave.applying.executor import apply_approval
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.operations import AUDITS, PLANNERS
 from slowwave.plans.gate import approve

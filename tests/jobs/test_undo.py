@@ -8,7 +8,7 @@ import dagster as dg
 
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from tests.memories import ask
 from tests.memory_assets.project import Project, failure, project
 from tests.nights import new_world, write_a_plan

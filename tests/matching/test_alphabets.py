@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.matching.alphabets import latin
+from slowwave.matching.names import latin
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,11 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from slowwave.config.settings import Settings
-from slowwave.matching.attribute_votes import HEARD, identifiers, opposing, strong, votes
-from slowwave.matching.comparisons import FIELDS, Comparer
-from slowwave.matching.evidence import Evidence
+from slowwave.matching.compare import FIELDS, Comparer
+from slowwave.matching.evidence import HEARD, Evidence, identifiers, opposing, strong, votes
 from slowwave.matching.population import Population
 from slowwave.matching.words import WordInformation
+from slowwave.store.settings import Settings
 
 ROWS = [
     {"email": "ada@lumen.example", "born": "1970-01-02", "city": "Lima"},

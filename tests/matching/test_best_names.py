@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.matching.best_names import NameCandidate, choose_name
+from slowwave.matching.names import NameCandidate, choose_name
 
 GOLDEN = (
     # correct spelling

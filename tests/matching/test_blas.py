@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from slowwave.matching import blas, neighbours, vectors
-from slowwave.matching.blas import one_thread
+from slowwave.matching import vectors
+from slowwave.matching import vectors as blas
+from slowwave.matching import vectors as neighbours
+from slowwave.matching.vectors import one_thread
 
 
 def threads() -> set[int]:

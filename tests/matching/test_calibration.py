@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.matching.calibration import CLIP, ScoreCorrection, calibrate
-from slowwave.matching.traits import Traits
+from slowwave.matching.answers import CLIP, ScoreCorrection, calibrate
+from slowwave.matching.compare import Traits
 
 
 def traits(values: np.ndarray, deviation: float = 1.0, gated: bool = False) -> Traits:

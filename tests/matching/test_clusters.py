@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.matching.clusters import CORE, QUORUM, ambiguous, grow, once
+from slowwave.matching.clusters import CORE, QUORUM, ambiguous_rows, grow, once
 
 
 def never(a: np.ndarray, _: np.ndarray) -> np.ndarray:
@@ -54,8 +54,8 @@ def test_a_row_between_two_clusters_is_torn() -> None:
     odds = np.array([9.0, 9.0, 6.0, 5.0])
     grown = grow(5, i, j, never, lambda a, b: ~((a < 2) & (b > 2)))
     assert grown.label.tolist() == [0, 0, 0, 3, 3]
-    assert ambiguous(grown, i, j, odds, 3.0).tolist() == [False, False, True, False, False]
-    assert not ambiguous(grown, i, j, odds, 0.5).any()
+    assert ambiguous_rows(grown, i, j, odds, 3.0).tolist() == [False, False, True, False, False]
+    assert not ambiguous_rows(grown, i, j, odds, 0.5).any()
 
 
 @settings(max_examples=60, deadline=None)
@@ -139,7 +139,7 @@ def test_a_row_that_many_of_its_cluster_suit_is_not_torn_by_one_outside() -> Non
         odds = np.full(own + 1, 5.0)
         grown = grow(own + 2, i, j, lambda a, b, last=own + 1: (b == last) & (a > 0), always)
         assert grown.refused.tolist() == [False] * own + [True]
-        assert bool(ambiguous(grown, i, j, odds, 2.0)[0]) is torn
+        assert bool(ambiguous_rows(grown, i, j, odds, 2.0)[0]) is torn
 
 
 @given(

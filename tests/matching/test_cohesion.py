@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.matching.cohesion import cohesive_groups
+from slowwave.matching.match import cohesive_groups
 
 
 def groups(degrees: list[float], floor: float, most: int = 50) -> list[list[int]]:

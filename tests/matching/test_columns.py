@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.matching.columns import read_columns, read_ids, read_vectors
+from slowwave.matching.population import read_columns, read_ids, read_vectors
 
 VECTORS = [[1.0, 0.0], None, [0.0, 1.0]]
 

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slowwave.matching.comparisons import TABLES, UNMISTAKABLE, Comparer, ComparisonLevels
-from slowwave.matching.name_levels import LEVEL
+from slowwave.matching.compare import LEVEL, TABLES, UNMISTAKABLE, Comparer, ComparisonLevels
 from slowwave.matching.population import Population
 from slowwave.matching.words import WordInformation
 

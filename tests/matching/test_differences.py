@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from slowwave.matching.differences import FEWEST, MOST, Differences
-from slowwave.matching.words import WordInformation
+from slowwave.matching.words import FEWEST, MOST, Differences, WordInformation
 
 
 def looked_at(pairs: list[tuple[str, str]]) -> tuple[WordInformation, np.ndarray, np.ndarray]:

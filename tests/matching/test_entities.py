@@ -9,9 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.matching import match_entities
+from slowwave.store.settings import Settings
 
 ROWS: dict[str, list[object]] = {
     "id": [3, 1, 2],

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slowwave.config.settings import Settings
 from slowwave.matching.evidence import Evidence
 from slowwave.matching.population import Population
+from slowwave.store.settings import Settings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 Row = tuple[str, str, dict[str, str]]

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError
-from slowwave.language.budget import Budget
-from slowwave.language.chat import EndpointChat, most_tokens
-from slowwave.language.completions import ATTEMPTS
-from slowwave.matching.judge import (
+from slowwave.matching.review import (
     MAX_TOKENS,
     SCHEMA,
     SYSTEM,
@@ -24,6 +21,8 @@ from slowwave.matching.judge import (
     prompt,
     visible,
 )
+from slowwave.models.endpoint import ATTEMPTS, EndpointChat, most_tokens
+from slowwave.models.panel import Budget
 from tests.endpoints import Server, completion
 
 Model = Callable[[dict[str, Any], int], Any]

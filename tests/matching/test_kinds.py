@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slowwave.matching.kinds import compared_as, namesakes
+from slowwave.matching.entities import compared_as, namesakes
 
 NAMES = ["Rowan", "rowan ", "ROWAN", "Mara", "Mara", "Tea"]
 TYPES = ["unknown", "person", "Person", "", "concept", "unknown"]

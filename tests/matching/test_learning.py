@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import quality, worlds
-from slowwave.config.settings import Settings
 from slowwave.errors import Refused
 from slowwave.matching import Answers, Matches, match_entities
-from slowwave.matching.decided import Labelled
+from slowwave.matching.answers import Labelled
 from slowwave.matching.match import match
-from slowwave.matching.questions import ENOUGH
+from slowwave.matching.review import ENOUGH
+from slowwave.store.settings import Settings
 
 NAMES = (
     "Mara Reyes",

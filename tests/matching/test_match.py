@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from benchmarks import hard_negatives
-from slowwave.config.settings import Settings
-from slowwave.matching.evidence import Labelled
+from slowwave.matching.answers import Labelled
 from slowwave.matching.match import Matches, match
 from slowwave.matching.review import UNDER_THRESHOLD
+from slowwave.store.settings import Settings
 
 FEBRL = Path(__file__).parents[2] / "../shared/data/er/febrl1.csv"
 

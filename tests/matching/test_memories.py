@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from slowwave.errors import Refused
 from slowwave.matching import MemoryMatches, cluster_memories, match_memories
-from slowwave.texts.sameness import sameness
+from slowwave.text.sameness import sameness
 
 
 def at(degrees: float) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slowwave.matching.model_codes import ModelCodes
+from slowwave.matching.organisations import ModelCodes
 from slowwave.matching.population import Population
 
 

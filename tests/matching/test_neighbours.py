@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.matching import neighbours as module
-from slowwave.matching.neighbours import neighbours, neighbours_within, pairs_of
+from slowwave.matching import vectors as module
+from slowwave.matching.vectors import neighbours, neighbours_within, pairs_of
 
 
 def reference(matrix: np.ndarray, k: int, floor: float) -> list[tuple[int, int]]:
@@ -29,8 +29,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of finding them, with tiles small enough to have several."""
     if request.param == "many":
         monkeypatch.setattr(module, "FEW", -1)
-        monkeypatch.setattr(module, "_HEIGHT", 16)
-        monkeypatch.setattr(module, "_WIDTH", 24)
+        monkeypatch.setattr(module, "_HEIGHT_NEIGHBOURS", 16)
+        monkeypatch.setattr(module, "_WIDTH_NEIGHBOURS", 24)
     return str(request.param)
 
 
@@ -75,13 +75,13 @@ def test_nothing_has_no_neighbours() -> None:
 def test_both_ways_give_one_answer(n: int, k: int, floor: float, seed: int, shift: float) -> None:
     """Few near pairs or many: the same rows."""
     matrix = (np.random.default_rng(seed).standard_normal((n, 6)) + shift).astype(np.float32)
-    few, tile = module.FEW, (module._HEIGHT, module._WIDTH)
+    few, tile = module.FEW, (module._HEIGHT_NEIGHBOURS, module._WIDTH_NEIGHBOURS)
     one = neighbours(matrix, k, floor)
     try:
-        module.FEW, module._HEIGHT, module._WIDTH = -1, 8, 16  # type: ignore[misc]
+        module.FEW, module._HEIGHT_NEIGHBOURS, module._WIDTH_NEIGHBOURS = -1, 8, 16  # type: ignore[misc]
         other = neighbours(matrix, k, floor)
     finally:
-        module.FEW, (module._HEIGHT, module._WIDTH) = few, tile  # type: ignore[misc]
+        module.FEW, (module._HEIGHT_NEIGHBOURS, module._WIDTH_NEIGHBOURS) = few, tile  # type: ignore[misc]
     assert np.array_equal(one[0], other[0])
     assert np.allclose(one[2], other[2], atol=2e-5)
 

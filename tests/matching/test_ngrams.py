@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slowwave.matching.ngrams import CharacterNgrams
+from slowwave.matching.blocks import CharacterNgrams
 
 
 def letters(*texts: str) -> CharacterNgrams:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slowwave.matching.nicknames import FORMAL
+from slowwave.matching.names import FORMAL
 
 
 def test_short_forms_know_their_names() -> None:

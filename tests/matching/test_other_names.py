@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 from benchmarks import worlds
-from slowwave.config.settings import Settings
-from slowwave.matching.comparisons import Comparer
+from slowwave.matching.compare import Comparer
+from slowwave.matching.evidence import OtherNames
 from slowwave.matching.match import Matches, match
-from slowwave.matching.other_names import OtherNames
 from slowwave.matching.population import Population
 from slowwave.matching.review import OTHER_NAME
 from slowwave.matching.words import WordInformation
+from slowwave.store.settings import Settings
 
 
 def rows(names: list[str], attributes: list[dict[str, str]] | None = None) -> pa.Table:

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slowwave.config.settings import Settings
 from slowwave.matching import Answers, Matches, match_entities
-from slowwave.matching.questions import ENOUGH, EVEN, _Design, _shares  # pyright: ignore[reportPrivateUsage]
+from slowwave.matching.review import ENOUGH, EVEN, _Design, _shares
+from slowwave.store.settings import Settings
 from tests.matching.test_learning import restaurants
 
 

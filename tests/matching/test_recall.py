@@ -13,8 +13,8 @@ import pytest
 from benchmarks import worlds
 from benchmarks.listings import Row
 from benchmarks.quality import Counted, closure, labels_of
-from slowwave.config.settings import Settings
 from slowwave.matching import match_entities
+from slowwave.store.settings import Settings
 
 GIVEN = ("Mara", "Jonas", "Petra", "Emil", "Ruth", "Hugo", "Selma", "Otto", "Greta", "Bruno", "Clara", "Edgar")
 TOWNS = ("Brunmere", "Kestwick", "Quolhaven", "Zeltford", "Aldora", "Bremor", "Cestil", "Dovrek")

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pyarrow as pa
 
+from slowwave.matching.candidates import Records
 from slowwave.matching.population import Population
-from slowwave.matching.records import Records
 
 
 def shared(*rows: tuple[str, dict[str, object]]) -> list[set[int]]:

@@ -13,10 +13,10 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from benchmarks import worlds
-from slowwave.config.settings import Settings
 from slowwave.matching import Matches, match_entities
-from slowwave.matching.grouping import BORNE_OUT
+from slowwave.matching.clusters import BORNE_OUT
 from slowwave.matching.review import DOUBTED, FORESTS, forests
+from slowwave.store.settings import Settings
 
 ROWS = 9
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from slowwave.matching.scores import Scores
+from slowwave.matching.evidence import Scores
 
 
 def numbered(n: int, start: int = 0) -> Scores:

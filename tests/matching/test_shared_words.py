@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slowwave.matching.shared_words import SharedWords
+from slowwave.matching.words import SharedWords
 
 TEXTS = [
     "The train to Ghent was late because of a broken rail.",

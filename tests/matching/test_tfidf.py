@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slowwave.matching.tfidf import TfIdfRows
+from slowwave.matching.blocks import TfIdfRows
 
 _EVERYTHING = 1e12
 
@@ -57,7 +57,7 @@ def test_rows_joined_part_by_part_are_the_same_pairs(monkeypatch: pytest.MonkeyP
     """However many parts there are, and where the last is shorter."""
     rows = rows_of(*drawn(305), 60)
     whole = [tuple(sorted(zip(i.tolist(), j.tolist(), strict=True))) for i, j, _ in (rows.near(0.5, 50, 300),)]
-    monkeypatch.setattr("slowwave.matching.tfidf._SPAN", 8)
+    monkeypatch.setattr("slowwave.matching.blocks._SPAN", 8)
     i, j, _ = rows.near(0.5, 50, 300)
     assert [tuple(sorted(zip(i.tolist(), j.tolist(), strict=True)))] == whole
     assert len(whole[0]) > 50
@@ -83,13 +83,13 @@ def test_frequent_features_that_are_only_bounded_lose_no_pair(monkeypatch: pytes
     def pairs() -> list[set[tuple[int, int]]]:
         return [set(zip(*(c.tolist() for c in rows.near(0.5, work, 600, at)[:2]), strict=True)) for work, at in asked]
 
-    monkeypatch.setattr("slowwave.matching.tfidf._FREQUENT", 0)
+    monkeypatch.setattr("slowwave.matching.blocks._FREQUENT", 0)
     whole = pairs()
-    monkeypatch.setattr("slowwave.matching.tfidf._FREQUENT", 12)
+    monkeypatch.setattr("slowwave.matching.blocks._FREQUENT", 12)
     _, rest, _ = rows._split_frequent(rows.matrix, np.full(600, 0.5, np.float32))
     assert np.count_nonzero(rest) > 200
     for reached in (40, 0):
-        monkeypatch.setattr("slowwave.matching.tfidf._REACHED", reached)
+        monkeypatch.setattr("slowwave.matching.blocks._REACHED", reached)
         assert pairs() == whole
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slowwave.matching.comparisons import Comparison
-from slowwave.matching.traits import GATES, Traits, names_of, traits
+from slowwave.matching.compare import GATES, Comparison, Traits, names_of, traits
 
 COMPARISONS = [
     Comparison(name, shape, ("no", "yes"), np.ones(2), np.ones(2))

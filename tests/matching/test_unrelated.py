@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.config.embedding_models import MINILM_MODEL, OFFLINE_MODELS, UNRELATED_COSINES, minilm_is_installed
-from slowwave.config.settings import Settings
-from slowwave.language.embedder import embedder_for
-from slowwave.matching.unrelated import UNRELATED, NullCosines, null_cosines
+from slowwave.matching.memories import UNRELATED, NullCosines, null_cosines
+from slowwave.models.embedding_models import MINILM_MODEL, OFFLINE_MODELS, UNRELATED_COSINES, minilm_is_installed
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.settings import Settings
 
 
 @pytest.mark.parametrize("model", OFFLINE_MODELS)

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from slowwave.matching import match_entities
-from slowwave.matching.entities import Matches
+from slowwave.matching.match import Matches
 
 KINDS = ("desk lamp", "door mat", "rain coat", "table cloth")
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from slowwave.matching.population import Population
 from slowwave.matching.vetoes import IDENTIFIER, SPECIFICS, Vetoes
-from slowwave.texts.differences import difference
-from slowwave.texts.specifics import specifics
+from slowwave.text.contradictions import difference
+from slowwave.text.specifics import specifics
 
 
 def read(*names: str, **cannot_link: list[tuple[str, str]]) -> Vetoes:

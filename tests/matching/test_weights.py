@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slowwave.matching.comparisons import Comparison
+from slowwave.matching.compare import Comparison
 from slowwave.matching.weights import PRIOR, Weights, fit, probability
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.matching.wording import cosines, trigrams
+from slowwave.matching.words import cosines, trigrams
 
 
 def test_the_same_letters_elsewhere_are_still_alike() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from memory_assets.launchpad import decisions
 from sensors.approved_plans import approved_plans
-from slowwave.plans.countersigning import set_rule
+from slowwave.plans.gate import set_rule
 from slowwave.store.connect import Store
 from tests.memory_assets.project import failure, project
 from tests.nights import new_world, write_a_plan

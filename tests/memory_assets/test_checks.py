@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from memory_assets.checks.contract import PROMISES, Promise, errors_of, validate
-from slowwave.applying.executor import apply_approval
+from slowwave.night.executor import apply_approval
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import remember

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.applying.executor import apply_approval
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import remember
 from tests.memory_assets.project import project
-from tests.pages.notes import notes
+from tests.wiki.pages.notes import notes
 
 
 def test_pages_from_the_night_to_the_file(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,18 +10,18 @@ import dagster as dg
 import pytest
 from dagster._serdes import serialize_value
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.config.settings import Settings
-from slowwave.demo import NAMESPACES
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
+from slowwave.night.reports import load_manifest, reports_path
 from slowwave.night.runs import crash_dagster_run
+from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs
 from slowwave.plans.gate import approve
-from slowwave.reports.events import Event
-from slowwave.reports.files import load_manifest, reports_path
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
+from slowwave.plans.run_events import Event
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
+from slowwave.surfaces.demo import NAMESPACES
 from tests.markers import MARKER, found, plant
 from tests.memory_assets.project import Project, failure, project
 from tests.stand_ins import instead

@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.reported import night_events, report_night, report_status
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
 from slowwave.operations import Inputs, Proposal
 from slowwave.store import server
 from slowwave.store.connect import Store

@@ -7,7 +7,7 @@ import dagster as dg
 from memory_assets.reported import report_night
 from memory_assets.snapshot import ABOUT
 from memory_assets.stores import TABLES
-from slowwave.bindings.connecting import connect_store
+from slowwave.bindings.connect import connect_store
 from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner

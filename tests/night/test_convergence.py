@@ -1,18 +1,15 @@
 """A second night on the simulated outcome plans nothing, or the plan says what and why."""
 
-from slowwave.config.settings import Settings
-from slowwave.mutations.filter_references import filter_references
-from slowwave.mutations.insert_summary import Summary, insert_summary
-from slowwave.mutations.merge_alike import Alike
-from slowwave.mutations.merge_facts import merge_facts
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.merges import Alike, Merge, merge_facts, merge_rows
+from slowwave.changes.rows import Summary, filter_references, insert_summary
+from slowwave.changes.simulate import simulate
 from slowwave.night import proof
-from slowwave.night.convergence import Remaining, changed_tables, convergence_probe, sees, touched
+from slowwave.night.proof import Remaining, changed_tables, convergence_probe, sees, touched
 from slowwave.operations import PLANNERS, Inputs, run_planner
 from slowwave.plans.seal import Header
 from slowwave.snapshots.models import load_models, stale_models
-from tests.probes.plans import entity, item, merged, merges
+from slowwave.store.settings import Settings
+from tests.plans.probes.plans import entity, item, merged, merges
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 

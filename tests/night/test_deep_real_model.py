@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from slowwave.api.deep_now import deep_now
-from slowwave.language.tool_chat import ToolChat
+from slowwave.models.endpoint import ToolChat
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from tests.deep.worlds import SLUG, runs, world
+from slowwave.store.doctor import digest
+from slowwave.surfaces.api.outcomes import deep_now
+from tests.wiki.deep.worlds import SLUG, runs, world
 
 ENDPOINT, MODEL = os.environ.get("TEST_DEEP_ENDPOINT", ""), os.environ.get("TEST_DEEP_MODEL", "")
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowwave.night.digest import MOST, ago, ahead, digest
-from slowwave.night.namespace_status import NamespaceStatus
+from slowwave.night.status import MOST, NamespaceStatus, ago, ahead, digest
 
 NOW = datetime(2026, 11, 23, 7, tzinfo=UTC)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slowwave.night.filtered import filtered, plan_summary
-from slowwave.night.outcome import Probes
+from slowwave.night.night import filtered, plan_summary
+from slowwave.night.runs import Probes
 from slowwave.operations import BUDGET_SPENT, Proposal
-from slowwave.plans.scope import DreamScope
-from slowwave.plans.seal import Header, seal
-from slowwave.reports.model import Finding, Report
+from slowwave.plans.report import Finding, Report
+from slowwave.plans.seal import DreamScope, Header, seal
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.schema import SNAPSHOT_TABLES
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES
 from slowwave.store.connect import Store
 from tests.nights import archive_items, new_world, pair_items
 from tests.snapshots import make_inputs, make_table, uid

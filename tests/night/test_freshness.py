@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from slowwave.applying.executor import apply_approval
-from slowwave.night.freshness import audited, decided, effective
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
+from slowwave.night.retention import audited, decided, effective
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import behind_triggers

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.night.gates import LONGEST_WEEKLY_WAIT_DAYS, Closed, NightDue, due, gate
 from slowwave.night.night import run_night
+from slowwave.night.status import LONGEST_WEEKLY_WAIT_DAYS, Closed, NightDue, due, gate
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
 from tests.dreamers import dead_run

@@ -9,8 +9,8 @@ import pytest
 from jobs.status import status_job
 from memory_assets.status import STATUS
 from slowwave.errors import SettingsError, StoreError
-from slowwave.night.morning import morning_page, send_page
-from slowwave.reports.webhook import sign
+from slowwave.night.delivery import sign
+from slowwave.night.status import morning_page, send_page
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.memory_assets.project import failure, project

@@ -7,14 +7,14 @@ from typing import Any
 
 from psycopg import Cursor
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.night.namespace_status import NamespaceStatus, read_namespace_status, words
+from slowwave.night.executor import apply_approval
+from slowwave.night.status import NamespaceStatus, read_namespace_status, words
+from slowwave.night.undo import undo_run
 from slowwave.plans.gate import approve
-from slowwave.plans.latest import latest_plan
-from slowwave.plans.run_states import run_states
+from slowwave.plans.items import run_states
+from slowwave.plans.ledger import latest_plan
 from slowwave.store.connect import Store
-from slowwave.store.idle import close_idle
+from slowwave.store.logins import close_idle
 from tests.memories import ask, remember
 from tests.nights import new_world, write_a_plan
 

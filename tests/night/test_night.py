@@ -9,21 +9,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowwave.applying.events import verify_chain
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.cli.nights import score_night
-from slowwave.demo import NAMESPACES
 from slowwave.errors import SettingsError
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
-from slowwave.night.page import page_of
-from slowwave.night.runs import unchanged
+from slowwave.night.plan_page import page_of
+from slowwave.night.runs import Night, unchanged
+from slowwave.night.undo import undo_run
 from slowwave.operations import AUDITS
+from slowwave.plans.event_chain import verify_chain
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
+from slowwave.surfaces.cli.nights import score_night
+from slowwave.surfaces.demo import NAMESPACES
 from tests.memories import ago, ask, behind_triggers, remember
 from tests.nights import new_world
 

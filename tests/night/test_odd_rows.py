@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.bindings.connecting import connect_store
+from slowwave.bindings.connect import connect_store
 from slowwave.errors import NightFailed, SlowwaveError
 from slowwave.night import several
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
 from slowwave.night.several import run_nights
 from slowwave.store.connect import Store
-from slowwave.store.readable_rows import constraint_name
+from slowwave.store.doctor import constraint_name
 from tests.bindings.clients import run_as_owner
 from tests.memories import ago, ask, remember
 from tests.snapshots import uid

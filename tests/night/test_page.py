@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.night.outcome import Night, Probes
-from slowwave.night.page import EXPLAINED, page_of
+from slowwave.changes.merges import Merge, merge_rows
+from slowwave.night.plan_page import EXPLAINED, page_of
+from slowwave.night.runs import Night, Probes
 from slowwave.plans.items import Item
 from slowwave.plans.questions import questions
 from slowwave.plans.seal import Header, Plan

@@ -5,23 +5,23 @@ from __future__ import annotations
 import pyarrow.compute as pc
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.claims.planned_claims import PlannedClaim, SubjectClaims, planned_claims
-from slowwave.corpus.planned_page import PlannedPage, planned_pages
+from slowwave.changes.mutation import Mutation
 from slowwave.errors import Refused
-from slowwave.mutations.mutation import Mutation
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
 from slowwave.night.proposal import seal_proposal
+from slowwave.night.runs import Night
+from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs, Proposal
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.items import Item
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from tests.claims import tell
+from slowwave.store.doctor import digest
+from slowwave.wiki.claims.planned_claims import PlannedClaim, SubjectClaims, planned_claims
+from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
 from tests.memories import ask, remember
+from tests.wiki.claims import tell
 
 OPERATION = "proposed_changes"
 

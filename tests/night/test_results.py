@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slowwave.config.settings import Settings
+from slowwave.changes.rows import set_columns
 from slowwave.errors import SnapshotError
-from slowwave.mutations.set_columns import set_columns
-from slowwave.night.results import (
+from slowwave.night.snapshot import (
     Result,
     latest,
     load_proposal,
@@ -26,10 +25,10 @@ from slowwave.night.results import (
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.dedupe_entities import dedupe_entities
 from slowwave.plans.items import Item
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
+from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.nights import new_world
 from tests.snapshots import make_snapshot, uid
 

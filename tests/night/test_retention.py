@@ -9,18 +9,18 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.applying.waiting import waiting_approvals
-from slowwave.config.settings import Settings
 from slowwave.errors import Refused, UndoBlocked
+from slowwave.night.executor import apply_approval
+from slowwave.night.reports import reports_path
 from slowwave.night.retention import retain
+from slowwave.night.undo import undo_run
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.ledger import read_plan, verify_sealed
 from slowwave.plans.seal import Plan
-from slowwave.reports.files import reports_path
+from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
+from slowwave.store.settings import Settings
 from tests.memory_assets.project import project
 from tests.nights import archive_items, new_world, write_a_plan
 from tests.worlds import World

@@ -12,23 +12,22 @@ from datetime import UTC, datetime
 import pytest
 
 from slowwave.bindings import checks
-from slowwave.bindings.changes import note_changes
-from slowwave.bindings.connected import disconnect
-from slowwave.config.settings import Settings
+from slowwave.bindings.connect import note_changes
+from slowwave.bindings.stores import disconnect
 from slowwave.errors import DreamCancelled, DreamDisabledError, SlowwaveError, StoreError
 from slowwave.night import several, snapshot
-from slowwave.night.gates import gate
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
-from slowwave.night.processes import in_processes
-from slowwave.night.several import run_nights
+from slowwave.night.runs import Night
+from slowwave.night.several import in_processes, run_nights
 from slowwave.night.snapshot import snapshot_of_night
+from slowwave.night.status import gate
 from slowwave.plans import lowering
 from slowwave.plans.ledger import read_plan
-from slowwave.runs.control import request_cancel
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.files import load_snapshot
+from slowwave.snapshots.snapshot import load_snapshot
+from slowwave.store.claims import request_cancel
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.bindings.clients import run_as_owner
 from tests.bindings.collections import USERS, collection
 from tests.memories import ask, behind_triggers

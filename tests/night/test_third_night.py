@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.applying.executor import apply_approval
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.operations import PLANNERS
 from slowwave.plans.gate import approve
@@ -16,7 +16,7 @@ from tests.memories import ago, recalls_of_nothing, remember
 from tests.toy import memories, toy
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
-"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+"""Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""
 
 SAID = (
     ("Mara Olsen lives in Oslo.", 60),

@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.config.settings import Settings
 from slowwave.errors import Refused
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve, approve_by_policy
-from slowwave.plans.revocation import revoke
+from slowwave.plans.gate import approve, approve_by_policy, revoke
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.memories import ago, ask, remember
 
 TALK = 24

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.operations.spec import operation
+from slowwave.operations.operation import operation
 from tests.operations.chapter import PAGE, ROOT, blocks
 
 pytestmark = pytest.mark.slow
@@ -73,10 +73,10 @@ def test_everything_else_follows_from_the_two_files(written: Path) -> None:
         "from benchmarks.operations import planned\n"
         "from memory_assets.definitions import defs\n"
         "from slowwave.operations import AUDITS, PLANNERS\n"
-        "from slowwave.operations.table import table\n"
+        "from slowwave.operations.settings_page import table\n"
         "from slowwave.plans.permitted import table as permits\n"
-        "from slowwave.reports.vocabulary import operations as names\n"
-        "from slowwave.config.settings import Settings\n"
+        "from slowwave.plans.run_events import operations as names\n"
+        "from slowwave.store.settings import Settings\n"
         "from slowwave.operations.settings_page import page\n"
         "import dagster as dg\n"
         "graph = defs.resolve_asset_graph()\n"
@@ -101,7 +101,7 @@ def test_everything_else_follows_from_the_two_files(written: Path) -> None:
 
 def test_every_field_is_explained() -> None:
     """A field that the page does not know would be declared by nobody."""
-    from slowwave.operations.spec import Declared, Operation
+    from slowwave.operations.operation import Declared, Operation
 
     fields = {*inspect.signature(operation).parameters, *Declared.__annotations__} - {"declared"}
     declared = {*Operation.__dataclass_fields__} - {"name", "run", "description", "module"}

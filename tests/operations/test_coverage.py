@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from slowwave.operations import AUDITS, PLANNERS
-from slowwave.operations.coverage import MEMORIES, blind, covered, with_coverage
-from slowwave.reports.model import Report
+from slowwave.operations.operation import MEMORIES, blind, covered, with_coverage
+from slowwave.plans.report import Report
 from tests.snapshots import make_snapshot, uid
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.operations import operations
-from slowwave.operations.declared import declared, written_in
-from slowwave.operations.registry import PACKAGES
+from slowwave.operations.registry import PACKAGES, declared, written_in
 from tests.operations.chapter import ROOT, code
 
 

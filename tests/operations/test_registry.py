@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from slowwave.config.operations import Operations
-from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError
 from slowwave.operations import AUDITS, PLANNERS, khora_kinds, operations, weekly_operations
+from slowwave.operations.operation import FIRST, Operation
 from slowwave.operations.registry import PACKAGES, in_order
-from slowwave.operations.spec import FIRST, Operation
 from slowwave.snapshots.models import load_models
-from slowwave.snapshots.schema import SNAPSHOT_TABLES
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES
+from slowwave.store.operation_settings import Operations
+from slowwave.store.settings import Settings
 from slowwave.store.tables import VECTORS
 
 

@@ -10,7 +10,7 @@ from slowwave.errors import SettingsError
 from slowwave.night.night import run_night
 from slowwave.operations.setting_names import check_setting_names, known_variables, unknown_keys, unknown_variables
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run, run  # noqa: F401 - the fixture
+from tests.surfaces.cli.conftest import Run, run  # noqa: F401 - the fixture
 from tests.toy import toy
 
 

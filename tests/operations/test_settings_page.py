@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slowwave.config.former_names import FORMER_NAMES
-from slowwave.config.operations import Operations
-from slowwave.config.settings import Settings
 from slowwave.operations.settings_page import SEEDS, page
+from slowwave.store.operation_settings import Operations
+from slowwave.store.settings import FORMER_NAMES, Settings
 
 PRESENT = {name: f"operations.{operation}.{option}" for name, (operation, option) in FORMER_NAMES.items()}
 DOCS = Path(__file__).parents[2] / "docs"

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from slowwave.config.settings import Settings
 from slowwave.errors import SettingsError, SnapshotError
 from slowwave.operations import Inputs, operation
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
+from slowwave.store.settings import Settings
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 

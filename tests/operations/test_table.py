@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.operations import operations
-from slowwave.operations.table import MARKS, renewed, table
+from slowwave.operations.settings_page import MARKS, renewed, table
 from tests.operations.chapter import ROOT
 
 

@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 from psycopg import errors
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
 from slowwave.errors import Refused
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
-from slowwave.night.runs import unchanged
+from slowwave.night.runs import Night, unchanged
+from slowwave.night.undo import undo_run
 from slowwave.plans.conflicts import StoredConflict, list_conflicts, resolve_conflict, write_conflicts
 from slowwave.plans.gate import approve
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from slowwave.store.namespaces import namespace_id
 from tests.memories import ago, remember
 from tests.snapshots import uid

@@ -8,15 +8,12 @@ from datetime import UTC, datetime
 import pytest
 
 import slowwave
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.waiting import waiting_approvals
 from slowwave.errors import ApprovalWithdrawn, Refused
-from slowwave.night.digest import digest
-from slowwave.night.namespace_status import read_namespace_status
-from slowwave.plans.countersigning import countersign, set_rule
-from slowwave.plans.gate import approve
-from slowwave.plans.revocation import revoke
+from slowwave.night.executor import apply_approval
+from slowwave.night.status import digest, read_namespace_status
+from slowwave.plans.gate import approve, countersign, revoke, set_rule
 from slowwave.plans.signatures import ApprovalRule, half_signed, read_rule
+from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from slowwave.mutations.cells import Cell, Guard, Insert, Write
-from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.vectors import encode
-from slowwave.plans.diff import ItemChange, Rewording, changes, lost_lines, rewordings
+from slowwave.changes.cells import Cell, Guard, Insert, Write, encode
+from slowwave.changes.mutation import Mutation, Row
 from slowwave.plans.items import Item
-from slowwave.texts.losses import losses
+from slowwave.plans.show import ItemChange, Rewording, changes, lost_lines, rewordings
+from slowwave.text.specifics import losses
 
 ROW = "00000000-0000-0000-0000-000000000001"
 OTHER = "00000000-0000-0000-0000-000000000002"

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from slowwave.night.night import run_night
-from slowwave.plans.duration import ApplyEstimate, RetiredShare, apply_estimate
 from slowwave.plans.seal import Plan
+from slowwave.plans.writings import ApplyEstimate, RetiredShare, apply_estimate
 from slowwave.store.connect import Store
 from tests.bindings.clients import DIMENSIONS, run_as_owner
 from tests.bindings.collections import USERS, collection
-from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 from tests.nights import new_world, write_a_plan
+from tests.surfaces.cli.conftest import Run, run  # noqa: F401 - a fixture
 
 
 def estimated(store: Store, plan: Plan) -> ApplyEstimate:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.mutations import mutation
-from slowwave.mutations.cells import Guard, seen_json
-from slowwave.operations.planners.labels import labelled_pairs
+from slowwave.changes import mutation
+from slowwave.changes.cells import Guard, seen_json
+from slowwave.night.executor import apply_approval
+from slowwave.night.undo import undo_run
+from slowwave.operations.rejections import labelled_pairs
 from slowwave.plans.gate import approve
 from slowwave.plans.ledger import read_plan
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from tests.nights import new_world, write_a_plan
 
 

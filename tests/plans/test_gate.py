@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.config.settings import Settings
+from slowwave.changes.mutation import Mutation
 from slowwave.errors import Refused
-from slowwave.mutations.mutation import Mutation
+from slowwave.night.executor import apply_approval
 from slowwave.plans.gate import approve, approve_by_policy, reject
 from slowwave.plans.ledger import pending_review, read_plan
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.config.settings import Settings
 from slowwave.errors import ProbesFailed
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.snapshot import take_snapshot
-from slowwave.plans.gate import approve, approve_by_policy, reject
-from slowwave.plans.judgement import beyond_ordinary_caps
+from slowwave.plans.gate import approve, approve_by_policy, beyond_ordinary_caps, reject
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.memories import ago, ask, behind_triggers, recalls_of_nothing, remember
 
 NAMES = [f"fact {n}" for n in range(12)]
@@ -58,7 +57,7 @@ def test_the_whole_plan_has_the_verdict_of_its_night_and_is_not_simulated_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = night_of(store, blast_radius_share=1.0)
-    monkeypatch.setattr("slowwave.plans.judgement._part", lambda *_: pytest.fail("judged again"))
+    monkeypatch.setattr("slowwave.plans.gate._part", lambda *_: pytest.fail("judged again"))
     approve(store, "agent", plan.plan_hash, approver="mara")
     assert records(store) == [{"of": "plan", "items": 12}]
 

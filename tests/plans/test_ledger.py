@@ -7,9 +7,9 @@ import pytest
 
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.ledger import expire_plans, pending_review, read_plan, write_findings, write_plan
+from slowwave.plans.report import Finding
 from slowwave.plans.seal import Header, Plan, seal
-from slowwave.reports.model import Finding
-from slowwave.runs.planning import open_plan_run
+from slowwave.store.claims import open_plan_run
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
 from tests.worlds import World

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from slowwave.mutations.cells import Insert
-from slowwave.mutations.mutation import Mutation, Row
+from slowwave.changes.cells import Insert
+from slowwave.changes.mutation import Mutation, Row
 from slowwave.plans.items import Item
 from slowwave.plans.lowering import LoweredItems, lower_items, lowered_items
 from slowwave.store.connect import Store
-from tests.mutations.test_lowering import merge, reword, rows_of
+from tests.changes.test_lowering import merge, reword, rows_of
 from tests.nights import new_world
 from tests.peers import Peer, make_peer
 

@@ -11,41 +11,50 @@ from typing import Any
 import pytest
 
 from memory_assets.plan import plan_metadata
-from slowwave.api.night_plan import NightPlan
-from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
-from slowwave.config.settings import Settings
-from slowwave.mutations.cells import inserted_id
-from slowwave.mutations.consolidate_memories import Consolidation, consolidate_memories
-from slowwave.mutations.insert_summary import Summary, insert_summary
-from slowwave.mutations.invalidate_rows import invalidate_each
-from slowwave.mutations.lose_conflict import Loss, lose_conflict
-from slowwave.mutations.merge_alike import Alike
-from slowwave.mutations.merge_facts import merge_facts
-from slowwave.mutations.merge_memories import merge_memories
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.new_version import NewVersion, new_versions
-from slowwave.mutations.simulate import simulate
-from slowwave.mutations.supersede_facts import Supersession, supersede_facts
-from slowwave.mutations.write_claims import subject_id
+from slowwave.changes.cells import inserted_id
+from slowwave.changes.claims import subject_id
+from slowwave.changes.merges import (
+    Alike,
+    Consolidation,
+    Merge,
+    consolidate_memories,
+    merge_facts,
+    merge_memories,
+    merge_rows,
+)
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import (
+    Loss,
+    NewVersion,
+    Summary,
+    Supersession,
+    insert_summary,
+    invalidate_each,
+    lose_conflict,
+    new_versions,
+    supersede_facts,
+)
+from slowwave.changes.simulate import simulate
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night, Probes
-from slowwave.night.page import page_of
+from slowwave.night.plan_page import page_of
+from slowwave.night.runs import Night, Probes
 from slowwave.plans.conflicts import list_conflicts
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, read_plan
 from slowwave.plans.outcome import find_outcome
-from slowwave.plans.row_changes import row_changes
-from slowwave.plans.row_names import called
+from slowwave.plans.review.card import called_rows, card
+from slowwave.plans.review.queue import queue, title_from
 from slowwave.plans.seal import Header, Plan
+from slowwave.plans.show import called, row_changes
 from slowwave.plans.why import why
-from slowwave.review.card import called_rows, card
-from slowwave.review.queue import queue, title_from
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run
-from tests.cli.conftest import run as run
+from slowwave.store.settings import Settings
+from slowwave.surfaces.api.plan import NightPlan
+from slowwave.wiki.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
 from tests.memories import ask
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
+from tests.surfaces.cli.conftest import Run
+from tests.surfaces.cli.conftest import run as run
 
 NAMESPACE = "demo-harbor"
 OPERATIONS = (

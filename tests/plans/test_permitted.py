@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from slowwave.mutations.cells import RELATIONSHIPS, Cell, Guard, Insert, Write
-from slowwave.mutations.kinds import KINDS
-from slowwave.mutations.mutation import Mutation, Row
+from slowwave.changes.cells import RELATIONSHIPS, Cell, Guard, Insert, Write
+from slowwave.changes.mutation import KINDS, Mutation, Row
 from slowwave.operations import PLANNERS
 from slowwave.plans import permitted
 from slowwave.plans.items import Item
@@ -110,7 +109,7 @@ def test_a_foreign_table_is_not_touched() -> None:
     "code",
     [
         "from slowwave.plans.permitted import table; print(len(table()['purge_expired']))",
-        "from slowwave.reports.redaction import redact; print(len(redact({'operation': 'census'}, 'all')['operation'][:1]))",
+        "from slowwave.plans.run_events import redact; print(len(redact({'operation': 'census'}, 'all')['operation'][:1]))",
     ],
 )
 def test_a_process_that_has_listed_no_operations_knows_them_all_the_same(code: str) -> None:

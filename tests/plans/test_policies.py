@@ -6,28 +6,26 @@ from dataclasses import replace
 
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
 from slowwave.errors import Refused
-from slowwave.night.outcome import Night
+from slowwave.night.executor import apply_approval
 from slowwave.night.proposal import seal_proposal
+from slowwave.night.runs import Night
+from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.countersigning import countersign, set_rule
-from slowwave.plans.gate import Approval
+from slowwave.plans.gate import Approval, countersign, set_rule
 from slowwave.plans.items import Item
-from slowwave.plans.policies import Policy, decide_by_policies, read_policies, revoke_policy
-from slowwave.plans.question_kinds import Verdict
-from slowwave.reports.model import Report
-from slowwave.review.reconsidering import reconsider
-from slowwave.review.rules import accept_rule
-from slowwave.review.surroundings import surroundings
-from slowwave.reviewing.desk import Desk
+from slowwave.plans.policies import Policy, Verdict, decide_by_policies, read_policies, revoke_policy
+from slowwave.plans.report import Report
+from slowwave.plans.review.card import surroundings
+from slowwave.plans.review.drafts import reconsider
+from slowwave.plans.review.rules import accept_rule
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
+from slowwave.surfaces.review_page.desk import Desk
 from tests.memories import ask, behind_triggers
 from tests.nights import write_a_plan
-from tests.review.reviews import Review, alike_by_initial, asking_of_a_kind
-from tests.review.test_rules import TEN, answer, likeliest, rules
+from tests.plans.review.reviews import Review, alike_by_initial, asking_of_a_kind
+from tests.plans.review.test_rules import TEN, answer, likeliest, rules
 
 
 def accepted(store: Store, per_night: int | None = None, verdict: Verdict = "yes") -> tuple[Review, Policy]:

@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 
 from slowwave.matching.review import CONTRADICTORY
-from slowwave.plans.question_kinds import QuestionKind, kinds_of
+from slowwave.plans.policies import QuestionKind, kinds_of
 from slowwave.store.connect import Store
-from tests.review.reviews import asking, asking_of_a_kind
+from tests.plans.review.reviews import asking, asking_of_a_kind
 
 
 def test_questions_are_of_the_same_kinds_whatever_their_values_and_weights(store: Store) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from slowwave.mutations.invalidate_rows import invalidate_each
-from slowwave.mutations.merge_alike import Alike
-from slowwave.mutations.merge_facts import merge_facts
-from slowwave.mutations.merge_memories import merge_memories
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.new_version import REDACTION, NewVersion, new_versions
-from slowwave.mutations.set_columns import set_columns
-from slowwave.mutations.supersede_facts import Supersession, supersede_facts
+from slowwave.changes.merges import Alike, Merge, merge_facts, merge_memories, merge_rows
+from slowwave.changes.rows import (
+    REDACTION,
+    NewVersion,
+    Supersession,
+    invalidate_each,
+    new_versions,
+    set_columns,
+    supersede_facts,
+)
 from slowwave.plans.items import Item
 from slowwave.plans.questions import ReviewQuestion, question, questions
 from tests.snapshots import TAKEN_AT, make_snapshot, uid

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from slowwave.mutations.cells import Cell, Insert, Write
-from slowwave.mutations.mutation import Mutation, Row
+from slowwave.changes.cells import Cell, Insert, Write
+from slowwave.changes.mutation import Mutation, Row
 from slowwave.plans.items import Item
-from slowwave.plans.row_changes import row_changes
+from slowwave.plans.show import row_changes
 from tests.snapshots import uid
 
 A, B, C = (uid(name) for name in "abc")

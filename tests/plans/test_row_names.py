@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 
-from slowwave.mutations.cells import Cell, Guard, Write
-from slowwave.mutations.mutation import Mutation, Row
+from slowwave.changes.cells import Cell, Guard, Write
+from slowwave.changes.mutation import Mutation, Row
 from slowwave.plans.items import Item
-from slowwave.plans.row_names import called, named_rows, read_names
+from slowwave.plans.show import called, named_rows, read_names
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
 from tests.snapshots import uid

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from slowwave.changes.cells import Insert
+from slowwave.changes.merges import Merge, merge_rows
+from slowwave.changes.mutation import Mutation, Row
+from slowwave.changes.rows import set_columns
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Insert
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.set_columns import set_columns
 from slowwave.plans.items import Item
-from slowwave.plans.scope import DreamScope, within
+from slowwave.plans.seal import DreamScope, within
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import make_snapshot, uid
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.changes.cells import Cell, Delete, Guard, Insert, Write, canonical_json, inserted_id
+from slowwave.changes.mutation import Mutation, Row, check
 from slowwave.errors import Refused
-from slowwave.mutations.cells import Cell, Delete, Guard, Insert, Write, canonical_json, inserted_id
-from slowwave.mutations.mutation import Mutation, Row, check
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, arrange, leaving, plan_hash, seal, without
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.plans.ledger import StoredItem
+from slowwave.plans.ledger import Selection, StoredItem, asked, choose
 from slowwave.plans.questions import CODES, HEADINGS
-from slowwave.plans.selection import Selection, asked, choose
 
 
 def stored(id_: str, operation: str, decision: str, **more: object) -> StoredItem:

@@ -6,15 +6,10 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 
-from slowwave.mutations.cells import Cell, Write
-from slowwave.mutations.filter_references import filter_references
-from slowwave.mutations.lose_conflict import Loss, lose_conflict
-from slowwave.mutations.merge_alike import Alike
-from slowwave.mutations.merge_facts import merge_facts
-from slowwave.mutations.merge_memories import merge_memories
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.mutation import Mutation, Row
-from slowwave.mutations.supersede_facts import Supersession, supersede_facts
+from slowwave.changes.cells import Cell, Write
+from slowwave.changes.merges import Alike, Merge, merge_facts, merge_memories, merge_rows
+from slowwave.changes.mutation import Mutation, Row
+from slowwave.changes.rows import Loss, Supersession, filter_references, lose_conflict, supersede_facts
 from slowwave.plans.items import Item
 from slowwave.plans.questions import ReviewQuestion
 from slowwave.plans.why import why

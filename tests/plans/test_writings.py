@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from slowwave.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
-from slowwave.cli.listing import one_line
-from slowwave.config.settings import Settings
-from slowwave.corpus.planned_page import PlannedPage, planned_pages
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.simulate import simulate
-from slowwave.mutations.write_claims import subject_id
-from slowwave.night.outcome import Night, Probes
-from slowwave.night.page import page_of
-from slowwave.plans.diff import rewordings
+from slowwave.changes.claims import subject_id
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.simulate import simulate
+from slowwave.night.plan_page import page_of
+from slowwave.night.runs import Night, Probes
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, Plan
+from slowwave.plans.show import rewordings
 from slowwave.plans.why import why
 from slowwave.plans.writings import SHOWN, about, cited, writing
 from slowwave.snapshots.snapshot import Snapshot
-from tests.mutations.test_write_page import embed
+from slowwave.store.settings import Settings
+from slowwave.surfaces.cli.session import one_line
+from slowwave.wiki.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
+from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
+from tests.changes.test_write_page import embed
 from tests.snapshots import TAKEN_AT, make_snapshot
 
 PATH = "projects/rowan/state.md"

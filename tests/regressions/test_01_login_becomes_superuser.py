@@ -13,7 +13,8 @@ import psycopg
 import pytest
 
 from slowwave.store import server
-from slowwave.store.connect import ROLES, Store
+from slowwave.store.connect import Store
+from slowwave.store.logins import ROLES
 from slowwave.store.migrate import migrate
 from tests.clusters import external, majors, run
 

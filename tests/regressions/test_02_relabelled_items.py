@@ -13,11 +13,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.config.settings import Settings
+from slowwave.changes.rows import purge_rows, set_columns
 from slowwave.errors import Refused
-from slowwave.mutations.purge_rows import purge_rows
-from slowwave.mutations.set_columns import set_columns
+from slowwave.night.executor import apply_approval
 from slowwave.operations import PLANNERS
 from slowwave.plans import seal as sealing
 from slowwave.plans.gate import approve, approve_by_policy
@@ -25,6 +23,7 @@ from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.memories import remember
 from tests.nights import archive_items, new_world, write_a_plan
 from tests.worlds import World

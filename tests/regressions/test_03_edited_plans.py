@@ -14,12 +14,13 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
-from slowwave.applying.executor import apply_approval
 from slowwave.errors import Refused
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.ledger import expire_plans
-from slowwave.store.connect import Role, Store
+from slowwave.store.connect import Store
+from slowwave.store.logins import Role
 from tests.nights import new_world, write_a_plan
 from tests.toy import toy
 from tests.worlds import World

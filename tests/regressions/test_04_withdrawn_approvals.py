@@ -13,16 +13,17 @@ from collections.abc import Sequence
 import psycopg
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.waiting import waiting_approvals
-from slowwave.config.settings import Settings
 from slowwave.errors import Refused
+from slowwave.night.executor import apply_approval
 from slowwave.plans.gate import approve, reject
-from slowwave.plans.status import read_status
-from slowwave.store.connect import Role, Store
-from slowwave.store.digest import digest
-from tests.cli.conftest import Run
+from slowwave.plans.signatures import read_status
+from slowwave.plans.waiting import waiting_approvals
+from slowwave.store.connect import Store
+from slowwave.store.doctor import digest
+from slowwave.store.logins import Role
+from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
+from tests.surfaces.cli.conftest import Run
 
 ONE = Settings(batch_items=1)
 """Settings by which a batch holds one item."""

@@ -12,16 +12,16 @@ import json
 import pytest
 
 import slowwave
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.waiting import waiting_approvals
-from slowwave.config.settings import Settings
+from slowwave.night.executor import apply_approval
 from slowwave.plans.gate import approve
+from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from tests.cli.conftest import Run, run  # noqa: F401 - run is a fixture
+from slowwave.store.doctor import digest
+from slowwave.store.settings import Settings
 from tests.dreamers import OPS, forgetful
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
+from tests.surfaces.cli.conftest import Run, run  # noqa: F401 - run is a fixture
 
 
 def interrupted(store: Store, seed: int) -> tuple[str, str, str]:

@@ -12,16 +12,17 @@ from collections.abc import Callable
 
 import pytest
 
-from slowwave.applying.events import link
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
+from slowwave.changes.rows import purge_rows
 from slowwave.errors import Refused
-from slowwave.mutations.purge_rows import purge_rows
+from slowwave.night.executor import apply_approval
+from slowwave.night.undo import undo_run
+from slowwave.plans.event_chain import link
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
-from slowwave.store.connect import Connection, Store
-from slowwave.store.digest import digest
+from slowwave.store.connect import Store
+from slowwave.store.doctor import digest
+from slowwave.store.logins import Connection
 from tests.memories import ago, ask, remember
 from tests.nights import new_world, write_a_plan
 from tests.snapshots import uid
@@ -235,7 +236,8 @@ def forge(store: Store, entry: object, text: str) -> None:
 
 def vouch_anew(store: Store, run: str, item: object, *, first: bool = False) -> None:
     """Payloads of the run's items as the journal is now, and the chain linked again from its beginning."""
-    from slowwave.applying import events
+    from slowwave.plans import event_chain
+    from slowwave.plans import event_chain as events
 
     payload = getattr(events, "FIRST_PAYLOAD" if first else "PAYLOAD", "'none'")
     rows = ask(store, f"SELECT item_id::text, {payload} FROM night.journal WHERE run_id = %s GROUP BY item_id", run)
@@ -247,7 +249,7 @@ def vouch_anew(store: Store, run: str, item: object, *, first: bool = False) -> 
             run,
             one,
         )
-    previous = events.GENESIS
+    previous = event_chain.GENESIS
     for sequence, of, one, event, hashed in ask(
         store,
         "SELECT sequence, run_id::text, item_id::text, event, payload_hash FROM night.memory_events ORDER BY sequence",

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.cli import session
-from slowwave.cli.main import main
 from slowwave.store import server
-from slowwave.store.connect import ROLES
-from slowwave.store.idle import close_idle
+from slowwave.store.logins import ROLES, close_idle
+from slowwave.surfaces.cli import session
+from slowwave.surfaces.cli.main import main
 from tests.clusters import external, majors, run
 
 pytestmark = pytest.mark.slow

@@ -16,13 +16,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from slowwave.config.settings import Settings
+from slowwave.night.reports import reports_path
 from slowwave.night.retention import retain
 from slowwave.night.snapshot import take_snapshot
-from slowwave.reports.files import reports_path
-from slowwave.snapshots.files import base_path, load_snapshot
+from slowwave.snapshots.snapshot import base_path, load_snapshot
 from slowwave.store import server
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.dreamers import copied, forgetful
 from tests.memories import ask
 

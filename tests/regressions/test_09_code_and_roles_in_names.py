@@ -12,7 +12,7 @@ import pytest
 
 from slowwave.matching.entities import match_entities
 from slowwave.operations.planners.dedupe_facts import dedupe_facts
-from slowwave.texts.sameness import sameness
+from slowwave.text.sameness import sameness
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 OTHERS = [

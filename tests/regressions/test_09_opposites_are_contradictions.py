@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.conflicts.sentences import contradict
-from slowwave.texts.contradictions import find
+from slowwave.operations.conflicts.find import contradict
+from slowwave.text.contradictions import find
 
 PAIRS = [
     ("Ray was treated for hyperkalemia in May.", "Ray was treated for hypokalemia in May."),

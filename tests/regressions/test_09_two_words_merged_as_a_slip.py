@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.operations.planners.dedupe_memories import dedupe_memories
-from slowwave.texts.sameness import sameness
+from slowwave.text.sameness import sameness
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 WORDS = """

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.imports.letta import import_letta
-from slowwave.language.embedder import OfflineEmbedder
+from slowwave.models.embedder import OfflineEmbedder
 from slowwave.operations.planners.archive_stale import archive_stale
 from slowwave.operations.planners.decay_transition import decay_transition
 from slowwave.snapshots.export import export_snapshot
+from slowwave.sources.letta import import_letta
 from slowwave.store.connect import Store
 from tests.memories import ago, ask
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid

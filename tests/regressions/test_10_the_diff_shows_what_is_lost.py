@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from slowwave.night.night import run_night
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run, run
 from tests.memories import ago, remember, unit
-from tests.texts.made_secrets import Maker
+from tests.surfaces.cli.conftest import Run, run
+from tests.text.made_secrets import Maker
 
 __all__ = ["run"]
 

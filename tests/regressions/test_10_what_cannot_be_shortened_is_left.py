@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.operations.planners.decay_transition import decay_transition
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 

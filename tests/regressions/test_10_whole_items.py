@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import pytest
 
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.operations.planners.decay_transition import decay_transition
-from slowwave.texts.token_count import count
+from slowwave.text.tokens import count
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 CREW = [("Anna", "tar"), ("Bert", "rope"), ("Cleo", "sail"), ("Dirk", "brass")]

@@ -13,7 +13,7 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, recalls_of_nothing, remember

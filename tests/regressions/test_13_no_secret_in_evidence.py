@@ -12,12 +12,12 @@ import pytest
 
 from slowwave.night.night import run_night
 from slowwave.plans.items import Item
+from slowwave.plans.run_events import in_words
 from slowwave.plans.seal import Header, seal
-from slowwave.reports.redaction import in_words
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember, unit
 from tests.snapshots import uid
-from tests.texts.made_secrets import Maker
+from tests.text.made_secrets import Maker
 
 TOKEN = f"ghp{'_'}{Maker(7).some(36)}"
 KEY = f"AIz{'a'}{Maker(8).some(35)}"
@@ -79,8 +79,8 @@ def test_no_night_writes_a_secret(store: Store, policy: str) -> None:
 
 def test_a_planner_that_forgets_cannot_seal_a_secret() -> None:
     """Whatever an item quotes, in any depth, under any key, or as a key; ids, hashes and figures stay what they are."""
-    from slowwave.mutations.cells import Cell, Write
-    from slowwave.mutations.mutation import Mutation, Row
+    from slowwave.changes.cells import Cell, Write
+    from slowwave.changes.mutation import Mutation, Row
 
     write = Write(Cell("memories", uid("m"), "state"), "set", "active", "archived")
     mutation = Mutation("set_state", "memories", writes=(write,), rows=(Row(uid("m")),))

@@ -12,18 +12,17 @@ import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
-from slowwave.mutations.apply import apply_items
-from slowwave.mutations.invalidate_rows import invalidate_rows
-from slowwave.mutations.merge_rows import Merge, merge_rows
-from slowwave.mutations.supersede_facts import Supersession, supersede_facts
-from slowwave.mutations.undo import undo_entries
+from slowwave.changes.apply import apply_items
+from slowwave.changes.merges import Merge, merge_rows
+from slowwave.changes.rows import Supersession, invalidate_rows, supersede_facts
+from slowwave.changes.undo import undo_entries
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run
 from tests.memories import MODEL, ago, ask, remember
 from tests.snapshots import uid
 from tests.store.test_as_of import clock
+from tests.surfaces.cli.conftest import Run
 
 SLUG = "then"
 

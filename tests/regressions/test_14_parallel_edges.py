@@ -6,9 +6,9 @@ was told the same thing twice, each time with half of the evidence, although tha
 
 from __future__ import annotations
 
-from slowwave.applying.undo import undo_run
+from slowwave.night.undo import undo_run
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from tests.memories import ask, remember
 from tests.snapshots import uid
 from tests.test_defects import applied, items, night, others, twins

@@ -14,9 +14,9 @@ import pytest
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run
 from tests.memories import ask, behind_triggers
 from tests.nights import new_world, write_a_plan
+from tests.surfaces.cli.conftest import Run
 from tests.worlds import World
 
 PLANNED_SECONDS = 25

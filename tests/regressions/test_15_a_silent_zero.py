@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
 from slowwave.store.connect import Store
 from tests.memories import ago, remember, unit
 

@@ -4,14 +4,13 @@ night after night, and two memories that say the same were never compared.
 
 from __future__ import annotations
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
+from slowwave.night.undo import undo_run
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from slowwave.store.doctor import diagnose
+from slowwave.store.doctor import diagnose, digest
 from slowwave.store.migrate import migrate
 from tests.memories import ago, ask
 

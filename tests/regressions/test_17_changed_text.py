@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from slowwave.applying.executor import apply_approval
-from slowwave.cli.main import app
-from slowwave.imports.entities import import_entities
-from slowwave.imports.letta import import_letta
-from slowwave.imports.messages import import_messages
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.plans.gate import approve
+from slowwave.sources.letta import import_letta
+from slowwave.sources.pipeline import import_messages
+from slowwave.sources.tables import import_entities
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from tests.imports.conftest import HashEmbedder
+from slowwave.store.doctor import digest
+from slowwave.surfaces.cli.main import app
 from tests.memories import ask
+from tests.sources.conftest import HashEmbedder
 
 STANDS = """SELECT m.external_id, v.content, v.ordinal, array(SELECT c.content FROM memory.chunks c WHERE c.id = ANY (m.source_chunk_ids)),
   m.state FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id ORDER BY 1"""
@@ -165,8 +165,8 @@ def test_a_block_that_an_agent_rewrote_is_a_new_version(store: Store, tmp_path: 
 
 def test_the_command_says_so(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In words, in JSON and by its exit code: 2, as something was refused."""
-    monkeypatch.setattr("slowwave.cli.imports.open_store", lambda: store)
-    monkeypatch.setattr("slowwave.language.embedder.embedder_for", lambda settings: HashEmbedder())
+    monkeypatch.setattr("slowwave.surfaces.cli.imports.open_store", lambda: store)
+    monkeypatch.setattr("slowwave.store.configured_models.embedder_for", lambda settings: HashEmbedder())
     run = CliRunner().invoke
     first = run(app, ["import", "entities", str(table(tmp_path, "1,crm,person,Ann,"))])
     assert first.exit_code == 0

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from slowwave.errors import ImportRefused
-from slowwave.imports.letta import import_letta
+from slowwave.sources.letta import import_letta
 from slowwave.store.connect import Store
-from tests.imports.conftest import HashEmbedder
 from tests.memories import ask
+from tests.sources.conftest import HashEmbedder
 
 PLACES = """SELECT n.slug, m.subject, v.content FROM memory.memories m JOIN memory.namespaces n ON n.id = m.namespace_id
   JOIN memory.memory_versions v ON v.id = m.current_version_id ORDER BY 1, 2, 3"""

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from slowwave.errors import ImportRefused
-from slowwave.imports.entities import import_entities
-from slowwave.imports.letta import import_letta
-from slowwave.imports.messages import import_messages
+from slowwave.sources.letta import import_letta
+from slowwave.sources.pipeline import import_messages
+from slowwave.sources.tables import import_entities
 from slowwave.store.connect import Store
-from tests.imports.conftest import HashEmbedder
 from tests.memories import ask
+from tests.sources.conftest import HashEmbedder
 
 HUGE = 20_000_000
 BATCH_ROWS, BATCH_CHARACTERS = 512, 200_000

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import ImportRefused
-from slowwave.imports.entities import import_entities
+from slowwave.sources.tables import import_entities
 from slowwave.store.connect import Store
-from tests.imports.conftest import HashEmbedder
 from tests.memories import ask
+from tests.sources.conftest import HashEmbedder
 
 HEAD = "id,source,entity_type,name,attrs"
 PLAIN = [f"{n},crm,person,Person {n}," for n in range(2, 8)]

@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import ImportRefused
-from slowwave.imports.entities import import_entities, read_records
-from slowwave.imports.letta import read_agents
-from slowwave.imports.messages import import_messages, read_messages
-from slowwave.imports.rows import RowCheck
+from slowwave.sources.letta import read_agents
+from slowwave.sources.pipeline import import_messages, read_messages
+from slowwave.sources.rows import RowCheck
+from slowwave.sources.tables import import_entities, read_records
 from slowwave.store.connect import Store
-from tests.imports.conftest import HashEmbedder
+from tests.sources.conftest import HashEmbedder
 
 AGENT_FILE: dict[str, Any] = {
     "agents": [

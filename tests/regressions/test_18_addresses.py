@@ -13,8 +13,8 @@ import sys
 
 import pytest
 
-from slowwave.cli import session
-from slowwave.cli.main import main
+from slowwave.surfaces.cli import session
+from slowwave.surfaces.cli.main import main
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ SECRET = "hunter2pw"
 
 def program(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The program in a process of its own, in a terminal of 80 columns."""
-    code = "from slowwave.cli.main import main; main()"
+    code = "from slowwave.surfaces.cli.main import main; main()"
     kept = {k: v for k, v in os.environ.items() if not k.startswith("SLOWWAVE_") or k == "SLOWWAVE_HOME"}
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],

@@ -19,7 +19,7 @@ import pytest
 from slowwave.errors import StoreError
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.opening import open_store
+from slowwave.store.migrate import open_store
 from tests.dreamers import forgetful
 from tests.regressions.test_18_addresses import program
 

@@ -12,8 +12,8 @@ import pytest
 
 from memory_assets.metadata import report_metadata
 from slowwave.operations.audits.contradictions import contradictions
-from slowwave.reports.model import Report
-from slowwave.reports.redaction import redact_report
+from slowwave.plans.report import Report
+from slowwave.plans.run_events import redact_report
 from tests.operations.audits.test_contradictions import edge, entity, fact
 from tests.snapshots import make_inputs, make_snapshot, uid
 

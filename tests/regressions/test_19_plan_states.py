@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.config.settings import Settings
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
+from slowwave.night.undo import undo_run
 from slowwave.plans.gate import approve, approve_by_policy
 from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run
+from slowwave.store.settings import Settings
 from tests.memories import remember
 from tests.nights import new_world, write_a_plan
+from tests.surfaces.cli.conftest import Run
 
 
 def test_a_plan_is_called_what_became_of_it(store: Store, run: Run) -> None:

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-import slowwave.demo
 import slowwave.night.night
-from slowwave.cli import nights
+import slowwave.surfaces.demo
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run
+from slowwave.surfaces.cli import nights
 from tests.dreamers import OPS, forgetful
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
+from tests.surfaces.cli.conftest import Run
 
 PROBE = "Recall@10 fell by 0.2."
 Surface = Callable[[Store, Run, pytest.MonkeyPatch], str]
@@ -111,8 +111,8 @@ def dream_now(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
 def demo(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
     """``demo``, with one small namespace in place of its three."""
     slug = failing_night(store, patch)
-    patch.setattr(slowwave.demo, "NAMESPACES", (slug,))
-    patch.setattr(slowwave.demo, "load_demo", lambda *_, **__: {})
+    patch.setattr(slowwave.surfaces.demo, "NAMESPACES", (slug,))
+    patch.setattr(slowwave.surfaces.demo, "load_demo", lambda *_, **__: {})
     patch.setattr(nights, "score_night", lambda _: [])
     return run("demo")[1]
 
@@ -130,8 +130,8 @@ def test_what_is_printed_runs_as_it_is_printed(
 ) -> None:
     """Each command on a plan of its own, word for word; only the name and the reason stand for somebody's own."""
     monkeypatch.setattr("sys.stdin", io.StringIO())  # who asks in the terminal leaves at the end of a pipe
-    monkeypatch.setattr("slowwave.serving.listening.answer", lambda *_: None)  # a page is served until it is ended
-    monkeypatch.setattr("slowwave.cli.review.PORT", 0)  # another page may run on this machine
+    monkeypatch.setattr("slowwave.wiki.serving.http_app.answer", lambda *_: None)  # a page is served until it is ended
+    monkeypatch.setattr("slowwave.surfaces.cli.serve.PORT", 0)  # another page may run on this machine
     place, total = 0, 1
     while place < total:
         with monkeypatch.context() as patch:

@@ -14,7 +14,7 @@ import pytest
 import slowwave
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from tests.dreamers import OPS, forgetful
 from tests.memories import ask
 

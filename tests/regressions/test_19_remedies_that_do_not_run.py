@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from slowwave.cli.main import app
+from slowwave.surfaces.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("slowwave", "memory_assets", "jobs", "sensors", "resources", "dbt_like_sql")

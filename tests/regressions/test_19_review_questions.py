@@ -8,7 +8,7 @@ empty, so that a person could not tell such a question from a doubtful match. An
 from __future__ import annotations
 
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
 from slowwave.plans.ledger import read_plan
 from slowwave.plans.why import why
 from slowwave.store.connect import Store

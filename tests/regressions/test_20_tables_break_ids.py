@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from slowwave.cli import session
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run
+from slowwave.surfaces.cli import session
 from tests.memories import ask, remember
 from tests.nights import new_world, write_a_plan
+from tests.surfaces.cli.conftest import Run
 from tests.worlds import World
 
 NAME = "customer-success-and-renewals.emea-production.support-agents-2"

@@ -11,8 +11,8 @@ import pytest
 from rich.progress import Progress
 
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run
 from tests.dreamers import OPS, forgetful
+from tests.surfaces.cli.conftest import Run
 
 
 @pytest.fixture

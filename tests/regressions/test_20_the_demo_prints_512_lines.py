@@ -10,12 +10,12 @@ import shlex
 
 import pytest
 
-import slowwave.demo
-from slowwave.cli import nights
-from slowwave.demo.world import NAMESPACES
+import slowwave.surfaces.demo
 from slowwave.store.connect import Store
-from tests.cli.conftest import Run
+from slowwave.surfaces.cli import nights
+from slowwave.surfaces.demo.world import NAMESPACES
 from tests.dreamers import forgetful
+from tests.surfaces.cli.conftest import Run
 
 MOST = 25
 PROBLEMS = 17
@@ -28,7 +28,7 @@ def small(store: Store, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     for slug in slugs:
         forgetful(store, slug, 3)
     monkeypatch.setattr(
-        slowwave.demo, "load_demo", lambda *_, **__: {"namespaces": 3, "memories": 975, "entities": 496}
+        slowwave.surfaces.demo, "load_demo", lambda *_, **__: {"namespaces": 3, "memories": 975, "entities": 496}
     )
     score = {"planted": 24, "found": 24, "false": 1, "note": "groups, 50 rows in all; 0 more wait for review"}
     monkeypatch.setattr(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from slowwave.snapshots.files import base_path, database_base, folder_of
+from slowwave.snapshots.snapshot import base_path, database_base, folder_of
 from slowwave.store.connect import Store
 from tests.memory_assets.project import project
 from tests.nights import new_world

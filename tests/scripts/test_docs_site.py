@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import slowwave
-from slowwave.cli.main import VERBS
-from slowwave.serving.calls import CALLS
+from slowwave.surfaces.cli.main import VERBS
+from slowwave.wiki.serving.calls import CALLS
 
 pytestmark = pytest.mark.slow
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from slowwave.search.evidence import are_copies, collapsed, confidence, evidence_class, precedence, stale_warning
-from slowwave.search.fusion import calibration_of
+from slowwave.search.candidates import calibration_of
+from slowwave.search.priors import are_copies, collapsed, confidence, evidence_class, precedence, stale_warning
 
 BODY = "The harbour ledger is kept by Anna, who writes each ship's name, its cargo and the day on which it came in."
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.search.fusion import (
+from slowwave.search.candidates import (
     Calibration,
     calibration_of,
     fuse,

@@ -10,8 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from slowwave.search.model_help import day_budget
-from slowwave.search.namespace_settings import known_namespace
-from slowwave.search.request import SearchRequest, SearchResponse
+from slowwave.search.request import SearchRequest, SearchResponse, known_namespace
 from slowwave.search.search import search
 from slowwave.store.connect import Store
 from tests.endpoints import Server, completion

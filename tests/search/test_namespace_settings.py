@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.search.namespace_settings import known_namespace, settings_of
+from slowwave.search.request import known_namespace, settings_of
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
 from tests.snapshots import uid

@@ -9,12 +9,13 @@ from unittest.mock import patch
 
 import pytest
 
-from slowwave.config.settings import SearchStep, Settings
-from slowwave.language.searcher import Searcher, searcher_for
-from slowwave.search.planner import EXPANSIONS, MOST, QueryPlan, expanded, planned
+from slowwave.models.panel import Searcher, SearchStep
+from slowwave.search.model_help import EXPANSIONS, MOST, QueryPlan, expanded, planned
 from slowwave.search.request import SearchRequest, SearchResponse
 from slowwave.search.search import search
+from slowwave.store.configured_models import searcher_for
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
 from tests.search.test_search import TODAY, Axes, corpus, file
 from tests.snapshots import uid

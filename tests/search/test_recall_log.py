@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.search import recall_log
-from slowwave.search.recall_log import Lines, Recalled, log_behind, logged
+from slowwave.search import recall_events
+from slowwave.search.recall_events import Lines, Recalled, log_behind, logged
 from slowwave.store.connect import Store
 from tests.memories import ask, remember
-from tests.recall.test_wake_rows import put_document
 from tests.snapshots import uid
+from tests.wiki.recall.test_wake_rows import put_document
 
 
 def events(store: Store) -> list[tuple[object, ...]]:
@@ -58,8 +58,8 @@ def test_a_store_that_takes_none_is_a_line_of_the_log(store: Store, caplog: pyte
     """A namespace that is gone, and more recalls than can wait; neither is the answer's trouble, and neither says what was asked."""
     log_behind(store, "owner", "gone", [Recalled("secret question")])
     logged()
-    held = [recall_log._room.acquire(blocking=False) for _ in range(recall_log.MOST_WAITING)]
+    held = [recall_events._room.acquire(blocking=False) for _ in range(recall_events.MOST_WAITING)]
     log_behind(store, "owner", "gone", [Recalled("secret question")])
     for _ in filter(None, held):
-        recall_log._room.release()
+        recall_events._room.release()
     assert [record.message.partition(":")[2] for record in caplog.records] == [" Refused", " 1000 wait already."]

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowwave.search.reranker import RERANKED, SELECTED, SHOWN, Candidate, reranked, selected
+from slowwave.search.model_help import RERANKED, SELECTED, SHOWN, Candidate, reranked, selected
 from slowwave.store.connect import Store
 from tests.endpoints import Server
-from tests.recall.test_wake_rows import KEY
 from tests.search.test_planner import answers, helped, helper
 from tests.search.test_search import corpus, file
 from tests.snapshots import uid
+from tests.wiki.recall.test_wake_rows import KEY
 
 FOUND = [Candidate(f"{n}.md", f"text {n}") for n in range(4)]
 

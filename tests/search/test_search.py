@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from slowwave.errors import EmbeddingError
-from slowwave.language.embedder import Embedder
-from slowwave.search.matches import leading_mean
-from slowwave.search.recall_log import logged
+from slowwave.models.embedder import Embedder
+from slowwave.search.candidates import leading_mean
+from slowwave.search.recall_events import logged
 from slowwave.search.request import SearchRequest, SearchResponse
 from slowwave.search.search import search
 from slowwave.store.connect import Store

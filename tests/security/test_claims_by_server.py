@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from slowwave.store.connect import Store
-from tests.claims import held, tell
 from tests.memories import MODEL, ago, ask, remember, unit
-from tests.serving import token_of
 from tests.snapshots import uid
+from tests.wiki.claims import held, tell
+from tests.wiki.serving import token_of
 
 NAMES = (
     *(

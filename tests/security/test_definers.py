@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.roles import RECORDER, unsafe_definers
+from slowwave.store.logins import RECORDER, unsafe_definers
 from tests.nights import new_world
 
 DEFINER = "CREATE FUNCTION memory.t_f() RETURNS int LANGUAGE sql SECURITY DEFINER {} AS 'SELECT 1'"

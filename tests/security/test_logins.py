@@ -12,7 +12,8 @@ import psycopg
 import pytest
 
 from slowwave.store import server
-from slowwave.store.connect import LOGINS, ROLES, Store
+from slowwave.store.connect import Store
+from slowwave.store.logins import LOGINS, ROLES
 from tests.nights import new_world
 
 ALONE = ("CREATE DATABASE", "ALTER SYSTEM")  # cannot run inside a transaction

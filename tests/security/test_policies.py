@@ -6,11 +6,12 @@ import psycopg
 import pytest
 
 from slowwave.plans.policies import Policy, decide_by_policies
-from slowwave.store.connect import ROLES, Store
+from slowwave.store.connect import Store
+from slowwave.store.logins import ROLES
 from tests.memories import ask
+from tests.plans.review.reviews import Review
+from tests.plans.review.test_rules import likeliest
 from tests.plans.test_policies import accepted
-from tests.review.reviews import Review
-from tests.review.test_rules import likeliest
 
 CHANGES = (
     "UPDATE night.policies SET per_night = 1000",

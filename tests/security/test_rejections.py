@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 
 import psycopg
 
-from slowwave.plans.countersigning import set_rule
+from slowwave.plans.gate import set_rule
 from slowwave.plans.policies import Policy, decide_by_policies, revoke_policy
-from slowwave.store.connect import ROLES, Store
+from slowwave.store.connect import Store
+from slowwave.store.logins import ROLES
 from tests.memories import ask, behind_triggers
+from tests.plans.review.reviews import Review, asking
+from tests.plans.review.test_rules import likeliest
 from tests.plans.test_policies import accepted
-from tests.review.reviews import Review, asking
-from tests.review.test_rules import likeliest
 
 CHANGES = (
     "UPDATE night.rejections SET rejected_by = 'eve'",

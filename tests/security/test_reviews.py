@@ -5,10 +5,10 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from slowwave.review.drafts import NewDraft, save_drafts
-from slowwave.review.signing import sign
-from slowwave.store.connect import ROLES, Store
-from tests.review.reviews import Review, asking
+from slowwave.plans.review.drafts import NewDraft, save_drafts, sign
+from slowwave.store.connect import Store
+from slowwave.store.logins import ROLES
+from tests.plans.review.reviews import Review, asking
 
 CHANGES = (
     "UPDATE night.review_drafts SET verdict = 'yes'",

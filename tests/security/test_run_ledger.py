@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
+from slowwave.night.executor import apply_approval
+from slowwave.night.undo import undo_run
 from slowwave.store.connect import Store
-from tests.applying.test_executor import approved
 from tests.dreamers import dead_run
 from tests.memories import ask, behind_triggers, remember
+from tests.night.test_executor import approved
 
 NEW = (
     "INSERT INTO night.runs (id, namespace_id, mode, state, started_at, heartbeat_at) "

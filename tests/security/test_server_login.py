@@ -14,8 +14,8 @@ import pytest
 from slowwave.search.recall_events import log_recall
 from slowwave.store.connect import Store
 from tests.memories import MODEL, ask, remember, unit
-from tests.serving import token_of
 from tests.snapshots import uid
+from tests.wiki.serving import token_of
 
 TABLES = """
 SELECT c.oid::regclass::text, (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum = 1) FROM pg_class c

@@ -11,8 +11,8 @@ import pytest
 
 from slowwave.store.connect import Store
 from tests.memories import MODEL, ask, remember, unit
-from tests.serving import token_of
 from tests.snapshots import uid
+from tests.wiki.serving import token_of
 
 WRITE = """
 SELECT memory.write_page(%(namespace)s, %(token)s, %(kind)s, %(corpus)s::uuid, %(document)s::uuid, %(from_path)s, %(path)s, %(expected)s,

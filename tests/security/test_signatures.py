@@ -5,10 +5,9 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from slowwave.plans.countersigning import countersign, set_rule
-from slowwave.plans.gate import Approval, approve
-from slowwave.plans.revocation import revoke
-from slowwave.store.connect import ROLES, Store
+from slowwave.plans.gate import Approval, approve, countersign, revoke, set_rule
+from slowwave.store.connect import Store
+from slowwave.store.logins import ROLES
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
 

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.apply import APPROVAL_TAG, apply_config
 from sensors.approved_plans import PAUSES, approved_plans, next_attempt
-from slowwave.applying.switches import KILL_SWITCH
+from slowwave.plans.approval import KILL_SWITCH
 from slowwave.plans.gate import Approval, approve
 from slowwave.store.connect import Store
 from tests.memory_assets.project import Project, project

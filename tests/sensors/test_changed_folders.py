@@ -9,12 +9,12 @@ import pytest
 
 from memory_assets.checks.pages import CHECKS
 from sensors.changed_folders import changed_folders
-from slowwave.config.settings import Settings
-from slowwave.corpus.corpora import add_corpus
-from slowwave.folders.connecting import connect_folder
-from slowwave.language.embedder import embedder_for
-from slowwave.night.gates import due
+from slowwave.night.status import due
+from slowwave.sources.following import connect_folder
+from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
+from slowwave.wiki.corpus.corpora import add_corpus
 from tests.memory_assets.project import Project, failure, project
 from tests.sensors import test_changed_trees
 

@@ -9,11 +9,10 @@ from pathlib import Path
 import dagster as dg
 
 from sensors.changed_trees import changed_trees
-from slowwave.config.settings import Settings
-from slowwave.folders.changes import look_at_store
-from slowwave.folders.connecting import connect_folder
-from slowwave.language.embedder import embedder_for
+from slowwave.sources.following import connect_folder, look_at_store
+from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.memory_assets.project import Project, project
 
 

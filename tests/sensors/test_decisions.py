@@ -5,10 +5,10 @@ from __future__ import annotations
 import dagster as dg
 
 from sensors.decisions import decisions
-from slowwave.applying.decided import decisions_since
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
+from slowwave.night.executor import apply_approval
+from slowwave.night.undo import undo_run
 from slowwave.plans.gate import approve
+from slowwave.plans.waiting import decisions_since
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.memory_assets.project import project

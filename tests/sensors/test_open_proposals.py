@@ -9,13 +9,11 @@ import dagster as dg
 
 from sensors.approved_plans import approved_plans
 from sensors.open_proposals import ATTEMPTS, WAITING_TAG, open_proposals
-from slowwave.config.settings import Settings
 from slowwave.plans.gate import approve
-from slowwave.proposals.kept import decide, propose
-from slowwave.proposals.planned import settle
-from slowwave.proposals.proposal_request import ProposalApplyRequest, ProposalRequest
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
+from slowwave.store.settings import Settings
+from slowwave.wiki.proposals import ProposalApplyRequest, ProposalRequest, decide, propose, settle
 from tests.memories import ask, remember
 from tests.memory_assets.project import Project, project
 

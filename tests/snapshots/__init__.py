@@ -15,11 +15,10 @@ import pyarrow.compute as pc
 from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, Table, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
-from slowwave.config.settings import Settings
 from slowwave.operations import Inputs
 from slowwave.snapshots.models import SqlModel, load_models, run_models
-from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
+from slowwave.store.settings import Settings
 from slowwave.store.tables import VECTORS
 
 TAKEN_AT = datetime(2026, 3, 1, 3, 0, tzinfo=UTC)

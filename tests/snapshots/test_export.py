@@ -13,11 +13,17 @@ from hypothesis import given
 
 from slowwave.errors import Refused, SnapshotError
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.files import let_go, load_snapshot, remove_snapshot, save_snapshot
-from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Vectors
+from slowwave.snapshots.snapshot import (
+    SNAPSHOT_TABLES,
+    Vectors,
+    arrow_schema,
+    let_go,
+    load_snapshot,
+    remove_snapshot,
+    save_snapshot,
+)
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from slowwave.store.tables import VECTORS
 from tests.nights import new_world
 from tests.worlds import World, load_world, worlds

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from slowwave.config.settings import Settings
-from slowwave.conflicts.find import find_conflicts
-from slowwave.rows.memories import active_memories
-from slowwave.snapshots.last import Last
+from slowwave.operations.conflicts.find import find_conflicts
+from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.snapshot import Last
+from slowwave.store.settings import Settings
 from tests.snapshots import make_snapshot, uid
 
 

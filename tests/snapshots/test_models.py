@@ -12,13 +12,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from slowwave.config.settings import Settings
 from slowwave.errors import ModelError
-from slowwave.snapshots import model_database as module
-from slowwave.snapshots.model_database import model_database, one_database
-from slowwave.snapshots.models import Check, check_models, column_lineage, load_models, run_models
-from slowwave.snapshots.schema import SNAPSHOT_TABLES, arrow_schema
-from slowwave.snapshots.snapshot import Snapshot
+from slowwave.snapshots import models as module
+from slowwave.snapshots.models import (
+    Check,
+    check_models,
+    column_lineage,
+    load_models,
+    model_database,
+    one_database,
+    run_models,
+)
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, arrow_schema
+from slowwave.store.settings import Settings
 from slowwave.store.tables import entity_vectors, memories
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 

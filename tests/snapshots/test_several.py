@@ -6,8 +6,7 @@ import uuid
 
 from psycopg.types.json import Jsonb
 
-from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.several import export_snapshots
+from slowwave.snapshots.export import export_snapshot, export_snapshots
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner

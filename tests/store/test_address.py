@@ -6,7 +6,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from slowwave.errors import StoreError
-from slowwave.store.address import checked
+from slowwave.store.logins import checked
 
 
 @pytest.mark.parametrize(

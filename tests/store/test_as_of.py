@@ -6,12 +6,11 @@ import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from slowwave.mutations.apply import apply_items
-from slowwave.mutations.consolidate_memories import Consolidation, consolidate_memories
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.new_version import NewVersion, new_versions
-from slowwave.mutations.set_columns import set_columns
-from slowwave.mutations.undo import undo_entries
+from slowwave.changes.apply import apply_items
+from slowwave.changes.merges import Consolidation, consolidate_memories
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import NewVersion, new_versions, set_columns
+from slowwave.changes.undo import undo_entries
 from slowwave.plans.items import Item
 from slowwave.search.rows import searched_rows
 from slowwave.snapshots.export import export_snapshot

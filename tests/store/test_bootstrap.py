@@ -13,11 +13,12 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from slowwave.errors import StoreError
-from slowwave.store import bootstrap, migrate, server
-from slowwave.store.connect import LOGINS, ROLES, Store
+from slowwave.store import migrate, server
+from slowwave.store import server as bootstrap
+from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
-from slowwave.store.migrate import pending_migrations
-from slowwave.store.opening import open_store
+from slowwave.store.logins import LOGINS, ROLES
+from slowwave.store.migrate import open_store, pending_migrations
 from tests.clusters import run
 from tests.nights import new_world
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowwave.store.collector import SELDOM, few_collections
+from slowwave.store.tables import SELDOM, few_collections
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from slowwave.config.embedding_models import default_model
 from slowwave.errors import StoreError
+from slowwave.models.embedding_models import default_model
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
+from slowwave.store.logins import GROUPS
 from slowwave.store.migrate import migrate
-from slowwave.store.roles import GROUPS
 
 
 def _findings(store: Store) -> str:
@@ -90,7 +90,7 @@ def test_a_model_that_is_set_and_not_installed_is_named(store: Store, monkeypatc
     """With the one that can be set instead; where its wheels are, nothing is said."""
     monkeypatch.setenv("SLOWWAVE_EMBEDDING_MODEL", "all-minilm-l6-v2-int8")
     assert not [d for d in diagnose(store) if "all-minilm" in d.finding]
-    monkeypatch.setattr("slowwave.config.embedding_models._MINILM_NEEDS", ("no_such_wheel",))
+    monkeypatch.setattr("slowwave.models.embedding_models._MINILM_NEEDS", ("no_such_wheel",))
     (found,) = [d for d in diagnose(store) if "all-minilm" in d.finding]
     assert found.problem
     assert "fast-use-v3" in found.remedy
@@ -100,7 +100,7 @@ def test_the_static_model_stands_in_where_no_wheels_are_and_says_so(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As advice; whoever sets it knows."""
-    monkeypatch.setattr("slowwave.config.embedding_models._MINILM_NEEDS", ("no_such_wheel",))
+    monkeypatch.setattr("slowwave.models.embedding_models._MINILM_NEEDS", ("no_such_wheel",))
     default_model.cache_clear()
     assert not [d for d in diagnose(store) if "all-minilm" in d.finding]
     monkeypatch.delenv("SLOWWAVE_EMBEDDING_MODEL")

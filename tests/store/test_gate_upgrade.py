@@ -11,14 +11,14 @@ from alembic import command
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
-from slowwave.applying.executor import apply_approval
 from slowwave.errors import Refused
+from slowwave.night.executor import apply_approval
 from slowwave.plans.seal import Header, plan_hash
 from slowwave.store import migrate as migrations
 from slowwave.store import server
-from slowwave.store.bootstrap import create_database
 from slowwave.store.connect import Store
 from slowwave.store.migrate import migrate
+from slowwave.store.server import create_database
 from tests.memories import ask
 
 NAMESPACE = str(uuid.uuid4())

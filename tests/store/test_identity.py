@@ -8,8 +8,7 @@ import pytest
 
 from slowwave.errors import StoreError
 from slowwave.store import server
-from slowwave.store.connect import Store
-from slowwave.store.identity import identity
+from slowwave.store.connect import Store, identity
 from tests.dreamers import copied
 from tests.memories import ask
 

@@ -13,8 +13,10 @@ import pytest
 
 from slowwave.errors import StoreError
 from slowwave.night.night import run_night
-from slowwave.store import idle, server
-from slowwave.store.connect import Role, Store
+from slowwave.store import logins, server
+from slowwave.store import logins as idle
+from slowwave.store.connect import Store
+from slowwave.store.logins import Role
 from tests.dreamers import copied, forgetful
 from tests.memories import ask
 
@@ -24,9 +26,9 @@ ROLES: tuple[Role, ...] = ("reader", "planner", "approver", "applier")
 @pytest.fixture(autouse=True)
 def _none_waits(as_in_production: None) -> Iterator[None]:
     """Each test begins with no idle connection."""
-    idle.close_idle()
+    logins.close_idle()
     yield
-    idle.close_idle()
+    logins.close_idle()
 
 
 def session(store: Store, role: Role = "planner") -> int:
@@ -45,7 +47,7 @@ def test_who_asks_one_after_another_gets_one_connection(store: Store) -> None:
 
 def test_steps_of_one_piece_of_work_hand_it_on_and_then_it_is_as_new(store: Store) -> None:
     """Within the work it is as the step before left it; a step within a step, and one after a failure, gets another."""
-    with idle.handed_on():
+    with logins.handed_on():
         with store.connect("planner") as connection:
             connection.execute("SET statement_timeout = '7s'")
             of = connection.info.backend_pid
@@ -126,7 +128,7 @@ def test_one_on_which_anything_was_raised_is_not_used_again(store: Store) -> Non
     with pytest.raises(psycopg.errors.DivisionByZero), store.connect("planner") as connection:
         connection.execute("SELECT 1 / 0")
     assert session(store) != first
-    assert len(idle._idle.waiting) == 1
+    assert len(logins._idle.waiting) == 1
 
 
 @pytest.mark.parametrize("left", ["closed", "not in autocommit", "in the middle of a copy"])
@@ -172,7 +174,7 @@ def test_one_that_waited_long_is_closed(store: Store, monkeypatch: pytest.Monkey
     monkeypatch.setattr(idle, "SECONDS", 0.0)
     assert session(store, "reader") != first
     monkeypatch.undo()
-    assert [w.key for w in idle._idle.waiting if w.connection.info.backend_pid == first] == []
+    assert [w.key for w in logins._idle.waiting if w.connection.info.backend_pid == first] == []
     assert session(store) != first
 
 
@@ -186,14 +188,14 @@ def test_a_process_keeps_few(store: Store) -> None:
 
     newest = session(store, "planner")
     hold(12)
-    assert len(idle._idle.waiting) == idle.MOST
+    assert len(logins._idle.waiting) == logins.MOST
     assert session(store, "planner") != newest
     ((open_,),) = ask(
         store,
         "SELECT count(*) FROM pg_stat_activity WHERE application_name IN ('slowwave-reader', 'slowwave-planner')"
         " AND datname = current_database()",
     )
-    assert int(str(open_)) <= idle.MOST
+    assert int(str(open_)) <= logins.MOST
 
 
 def test_threads_share_what_waits_and_never_a_connection(store: Store) -> None:
@@ -248,7 +250,7 @@ def test_a_process_that_ends_closes_what_waits(store: Store) -> None:
     """It says goodbye to the server; what is registered first is asked last."""
     program = """
 import atexit, os, sys
-atexit.register(lambda: print("at the end", len(sys.modules["slowwave.store.idle"]._idle.waiting)))
+atexit.register(lambda: print("at the end", len(sys.modules["slowwave.store.logins"]._idle.waiting)))
 from slowwave.store import idle
 from slowwave.store.connect import Store
 with Store(os.environ["STORE"]).connect("reader"):

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from slowwave.store.connect import Connection, Store
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 from tests.memories import ask
 
 HERE, NEIGHBOUR, NOWHERE = (str(uuid.uuid4()) for _ in range(3))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.store.ownership import hand_over, keeper, make_private
+from slowwave.store.logins import hand_over, keeper, make_private
 
 DAEMON = 1
 

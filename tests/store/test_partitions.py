@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slowwave.store.connect import Store
-from slowwave.store.partitions import make_partitions_ahead
+from slowwave.store.migrate import make_partitions_ahead
 from tests.memories import ask
 
 

@@ -6,8 +6,7 @@ import psycopg
 import pytest
 
 from slowwave.store.connect import Store
-from slowwave.store.doctor import diagnose
-from slowwave.store.readable_rows import CHECKED, checked_columns, constraint, constraint_name
+from slowwave.store.doctor import CHECKED, checked_columns, constraint, constraint_name, diagnose
 from slowwave.store.tables import metadata
 from tests.memories import ask, remember
 

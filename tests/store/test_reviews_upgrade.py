@@ -15,9 +15,9 @@ from sqlalchemy.pool import NullPool
 
 from slowwave.store import migrate as migrations
 from slowwave.store import server
-from slowwave.store.bootstrap import create_database
 from slowwave.store.connect import Store
 from slowwave.store.migrate import migrate
+from slowwave.store.server import create_database
 from tests.memories import ask
 
 NAMESPACE = str(uuid.uuid4())

@@ -11,10 +11,10 @@ import pytest
 
 from slowwave.errors import StoreError
 from slowwave.store import server
-from slowwave.store.connect import ROLES, Store
+from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
+from slowwave.store.logins import GROUPS, ROLES, excess, lacking
 from slowwave.store.migrate import migrate
-from slowwave.store.roles import GROUPS, excess, lacking
 from tests.clusters import external, majors, run
 
 pytestmark = pytest.mark.slow

@@ -13,10 +13,10 @@ from sqlalchemy.pool import NullPool
 
 from slowwave.store import migrate as migrations
 from slowwave.store import server
-from slowwave.store.bootstrap import create_database
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
 from slowwave.store.migrate import migrate
+from slowwave.store.server import create_database
 from tests.memories import ask, remember
 
 NAMESPACE = str(uuid.uuid4())

@@ -17,7 +17,8 @@ import psycopg
 import pytest
 
 from slowwave.errors import StoreError
-from slowwave.store import server, server_account
+from slowwave.store import server
+from slowwave.store import server as server_account
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow

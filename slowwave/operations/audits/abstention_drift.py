@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
+from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 
 Direction = Literal["raise", "lower", "calibrated"]

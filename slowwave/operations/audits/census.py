@@ -18,13 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
-from slowwave.operations.spec import FIRST
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
+from slowwave.operations.operation import FIRST
+from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.store.readable_rows import REASONS
+from slowwave.store.doctor import REASONS
 from slowwave.store.tables import EXPORTED, VECTORS
-from slowwave.texts.token_count import RULE, counts
+from slowwave.text.tokens import RULE, counts
 
 _NAMED: Final = 10
 """Rows that a finding names."""

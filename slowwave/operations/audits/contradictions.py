@@ -1,4 +1,4 @@
-"""Contradictions: live relationships, facts and memories that cannot both be true; ``slowwave.conflicts`` finds them.
+"""Contradictions: live relationships, facts and memories that cannot both be true; ``slowwave.operations.conflicts`` finds them.
 
 List pairs of live rows that contradict each other (khora 8.9, extended to facts, numbers, dates, polarity and direction).
 
@@ -17,14 +17,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from slowwave.conflicts.conflict import REASONS, Conflict
-from slowwave.conflicts.find import find_conflicts
 from slowwave.operations import Inputs, operation
-from slowwave.operations.coverage import MEMORIES
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
-from slowwave.rows.quotes import quotes
-from slowwave.texts.counted import counted
+from slowwave.operations.conflicts.find import find_conflicts
+from slowwave.operations.operation import MEMORIES
+from slowwave.plans.questions import REASONS, Conflict
+from slowwave.plans.report import Bars, Finding, Report
+from slowwave.snapshots.rows import quotes
+from slowwave.text.tokens import counted
 
 QUOTED: Final = 50
 """Conflicts whose rows the report quotes; the findings name all, by their ids."""

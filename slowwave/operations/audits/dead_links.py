@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
-from slowwave.texts.anchors import missing
+from slowwave.plans.report import Finding, Report
+from slowwave.text.markdown import missing
 
 _SHOWN: Final = 10
 _COLUMNS: Final = ("document_id", "kind", "target", "target_document_id", "entity_id", "anchor", "line", "id")

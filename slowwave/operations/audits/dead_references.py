@@ -17,12 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
-from slowwave.rows.quotes import quotes
+from slowwave.plans.report import Bars, Finding, Report
+from slowwave.snapshots.rows import quotes
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
-from slowwave.texts.counted import counted
+from slowwave.text.tokens import counted
 
 KINDS: Final = {"chunk": "source_chunk_ids", "document": "source_document_ids"}
 """Kind of reference → the column that holds it."""

@@ -10,12 +10,10 @@ from typing import Final
 import numpy as np
 
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
-from slowwave.rows.exemptions import exemptions
-from slowwave.rows.memories import active_memories
-from slowwave.scoring.decay import DAY, STAGES, schedule
-from slowwave.texts.token_count import counts
+from slowwave.operations.scoring import DAY, STAGES, schedule
+from slowwave.plans.report import Bars, Finding, Report
+from slowwave.snapshots.rows import active_memories, exemptions
+from slowwave.text.tokens import counts
 
 SOON: Final = (7, 30)
 """Days ahead that are looked at."""

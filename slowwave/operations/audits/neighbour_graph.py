@@ -16,16 +16,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from slowwave.config.settings import Settings
-from slowwave.matching.neighbours import neighbours, pairs_of
+from slowwave.matching.vectors import neighbours, pairs_of
 from slowwave.operations import Inputs, operation
-from slowwave.operations.coverage import MEMORIES
-from slowwave.reports.model import Report
-from slowwave.reports.plot import Bars
-from slowwave.rows.memories import active_memories
-from slowwave.rows.quotes import quotes
+from slowwave.operations.operation import MEMORIES
+from slowwave.plans.report import Bars, Report
+from slowwave.snapshots.rows import active_memories, quotes
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.counted import counted
+from slowwave.store.settings import Settings
+from slowwave.text.tokens import counted
 
 STEPS: Final = 5
 """Bars between the floor and 1."""
@@ -57,7 +55,7 @@ class NeighbourGraph:
 def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> NeighbourGraph:
     """The neighbours of memories: for each the ``top_k`` nearest from ``similarity`` up (Plugged.in 1.3).
 
-    Nothing is embedded: similarities are those of the stored vectors. Time and memory as ``slowwave.matching.neighbours`` says.
+    Nothing is embedded: similarities are those of the stored vectors. Time and memory as ``slowwave.matching.vectors`` says.
     """
     vectors = snapshot.vectors["memory_vectors"]
     ids = memories["id"].combine_chunks()

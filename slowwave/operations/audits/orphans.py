@@ -18,11 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.graphs.pagerank import pagerank
-from slowwave.graphs.relations import EntityGraph, entity_graph
+from slowwave.matching.graphs import EntityGraph, entity_graph, pagerank
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
+from slowwave.plans.report import Bars, Finding, Report
 
 _TIE: Final = 1e-9
 """Ranks this close, relatively, are equal: twins of one place in the graph differ by rounding alone."""

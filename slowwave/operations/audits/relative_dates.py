@@ -11,10 +11,9 @@ from collections import Counter
 from typing import Final
 
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
-from slowwave.rows.relative_dates import candidates
-from slowwave.texts.dates import Rewrite, looked_at
+from slowwave.plans.report import Bars, Finding, Report
+from slowwave.snapshots.rows import candidates
+from slowwave.text.dates import Rewrite, looked_at
 
 _SHOWN: Final = 10
 _EXAMPLES: Final = 3

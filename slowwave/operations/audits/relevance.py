@@ -1,6 +1,6 @@
 """Relevance: how the worth of memories is spread over kinds and rings, and what does not fade.
 
-Effective importance and relevance of every active memory, per kind and ring (``slowwave.scoring.relevance``).
+Effective importance and relevance of every active memory, per kind and ring (``slowwave.operations.scoring``).
 
 Percentiles are NumPy's, between two memories where they fall between. What the planner ``archive_stale`` does with such
 figures is its own account. Cost: a pass over memories and versions and a sort a group.
@@ -16,12 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from slowwave.config.settings import Settings
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
-from slowwave.rows.exemptions import EXEMPT
-from slowwave.scoring.relevance import RelevanceScores, worth
+from slowwave.operations.scoring import RelevanceScores, worth
+from slowwave.plans.report import Bars, Finding, Report
+from slowwave.snapshots.rows import EXEMPT
+from slowwave.store.settings import Settings
 
 _BUCKETS: Final = 10
 _PERCENTILES: Final = (10, 50, 90)

@@ -16,14 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
-from slowwave.rows.memories import active_memories
-from slowwave.rows.screening_exemptions import is_cleared
+from slowwave.plans.report import Bars, Finding, Report
+from slowwave.snapshots.rows import active_memories, is_cleared
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.findings import KINDS
-from slowwave.texts.findings import Detection as Found
-from slowwave.texts.screened import each_text_once
+from slowwave.text.findings import KINDS
+from slowwave.text.findings import Detection as Found
+from slowwave.text.screening import each_text_once
 
 _TABLES: Final = ("memories", "chunks", "entities", "pages")
 _NAMED: Final = 20
@@ -46,7 +44,7 @@ def safety_scan(inputs: Inputs) -> Report:
 
 
 def _scan(snapshot: Snapshot) -> Report:
-    from slowwave.texts.screening import screen_all  # its rules take a while to load
+    from slowwave.text.screening import screen_all  # its rules take a while to load
 
     memories = active_memories(snapshot)
     cleared = pa.array([is_cleared(a) for a in memories["attributes"].to_pylist()], pa.bool_())
@@ -116,7 +114,7 @@ def _worst(finding: Finding) -> tuple[bool, str, tuple[str, ...]]:
 
 def _unclassed(memories: pa.Table) -> dict[str, list[str]]:
     """Privacy class → ids of the memories without one whose words are of it."""
-    from slowwave.texts.sensitivity import CLASSES, private_words
+    from slowwave.text.screening import CLASSES, private_words
 
     open_ = memories.filter(pc.equal(memories["sensitivity"], ""))
     found: dict[str, list[str]] = {name: [] for name in CLASSES}

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
+from slowwave.plans.report import Bars, Finding, Report
 
 _SIDES = {"entity": "entities", "relationship": "relationships"}
 

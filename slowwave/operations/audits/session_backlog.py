@@ -1,6 +1,6 @@
 """Session backlog: conversations that came in since the last night, and those that no summary has taken up yet. Numbers only.
 
-Whether there is enough for a weekly night is asked by ``slowwave.night.gates``; summaries are written by ``consolidate_clusters``.
+Whether there is enough for a weekly night is asked by ``slowwave.night.status``; summaries are written by ``consolidate_clusters``.
 
 Count sessions (``session_id`` of memories), new ones and undigested ones, with their sizes and the age of the oldest.
 
@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Report
-from slowwave.rows.memories import version_texts
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import version_texts
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.token_count import BYTES_A_TOKEN
+from slowwave.text.tokens import BYTES_A_TOKEN
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 

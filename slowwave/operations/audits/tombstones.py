@@ -3,7 +3,7 @@
 Count retired rows of facts and of every table that keeps them, with their ages (khora 8.13).
 
 A tombstone is a row that is inactive or invalidated; khora counts the inactive alone, so that a row which is invalidated but still
-active has no age. Age is the time since the latest mark of its retirement, see ``slowwave.rows.retired``, at the instant of the
+active has no age. Age is the time since the latest mark of its retirement, see ``slowwave.snapshots.rows``, at the instant of the
 snapshot; a tombstone without a mark is as old as the row, for a purge asks the same. Time: linear in the rows.
 """
 
@@ -18,9 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
-from slowwave.rows.retired import retired, retired_since
+from slowwave.plans.report import Bars, Finding, Report
+from slowwave.snapshots.rows import retired, retired_since
 from slowwave.snapshots.snapshot import Snapshot
 
 NAMES: Final[Mapping[str, str]] = {

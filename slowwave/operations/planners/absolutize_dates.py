@@ -1,10 +1,10 @@
 """``absolutize_dates``: "yesterday" becomes "yesterday (2026-11-02)" in a new version of the memory; earlier versions stay on record.
 
-Phrases and their dates belong to ``slowwave.texts.dates``, the choice of memories to ``slowwave.rows.relative_dates``.
+Phrases and their dates belong to ``slowwave.text.dates``, the choice of memories to ``slowwave.snapshots.rows``.
 
 Propose a new version for every active memory with relative dates: mnemo's pass (2.4), with more phrases and fewer mistakes. A memory is
 decided if each of its phrases says itself which way its date lies ("yesterday", "three weeks ago", "next month"). If the verb says it ("on
-Friday", "in June"), or if the values replace the phrases, the item is a question: see ``slowwave.config.decides_alone``.
+Friday", "in June"), or if the values replace the phrases, the item is a question: see ``slowwave.plans.items``.
 
 The anchor is ``valid_from`` in the author's zone; mnemo's is ``created_at`` in UTC, and its "last week" a day. If the values replace the
 phrases, the phrases stay in the attribute ``relative_dates``. New texts are embedded in one batch; a memory without an embedder keeps its
@@ -18,17 +18,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from slowwave.config.decides_alone import decides_alone, why_asked
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.new_version import NewVersion, new_versions
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import Item
+from slowwave.plans.items import Item, decides_alone, why_asked
 from slowwave.plans.permitted import OF_MEMORIES, Permit
-from slowwave.reports.model import Finding, Report
-from slowwave.rows.relative_dates import DatedMemory, candidates
-from slowwave.rows.screening_exemptions import is_held_back
-from slowwave.texts.dates import Rewrite, absolutize
-from slowwave.texts.quotation import quote
+from slowwave.plans.report import Finding, Report
+from slowwave.snapshots.rows import DatedMemory, candidates, is_held_back
+from slowwave.text.dates import Rewrite, absolutize
+from slowwave.text.screening import quote
 
 OPERATION: Final = "absolutize_dates"
 _QUOTED: Final = 400  # signs

@@ -1,6 +1,6 @@
 """``accept_external_edits``: memories that an outside dreamer rewrote, and its reports, are taken note of, once (mnemo 2.4, steps 2 and 6).
 
-What the dreamer wrote stays as it is. Reading a report belongs to ``slowwave.texts.organization``.
+What the dreamer wrote stays as it is. Reading a report belongs to ``slowwave.text.turns``.
 
 Mark what a dreamer rewrote as seen and renew its vector; stamp its reports and count what they tell.
 
@@ -9,7 +9,7 @@ instant at which its version was recorded, so that the same plan comes of the sa
 memories a night, in id order: a memory whose vector was not renewed is not marked. Linear in the memories, and in the texts of those
 it is about.
 
-Marks and vectors are all that it writes, so it decides without a measurement (``slowwave.config.decides_alone``).
+Marks and vectors are all that it writes, so it decides without a measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.set_columns import set_columns
-from slowwave.mutations.set_vector import set_vector
+from slowwave.changes.rows import set_columns, set_vector
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Finding, Report
-from slowwave.rows.memories import active_memories
-from slowwave.texts.organization import HEADING, OrganizationReport, parse
+from slowwave.plans.report import Finding, Report
+from slowwave.snapshots.rows import active_memories
+from slowwave.text.turns import HEADING, OrganizationReport, parse
 
 OPERATION: Final = "accept_external_edits"
 

@@ -1,10 +1,10 @@
 """``archive_small_talk``: greetings, thanks and courtesies leave recall, as nobody will ever ask for them.
 
-What small talk is belongs to ``slowwave.texts.small_talk``; which memories are looked at to ``slowwave.rows.small_talk``. A memory with one
+What small talk is belongs to ``slowwave.text.informative``; which memories are looked at to ``slowwave.snapshots.rows``. A memory with one
 sentence that tells something stays as it is.
 
 Archive active memories of what was said that are small talk alone, once they are ``min_age_hours`` old, the oldest first. They stay in
-the store, with their passages. Left alone are exempt memories (``slowwave.rows.exemptions``), what an agent selected in the recall window,
+the store, with their passages. Left alone are exempt memories (``slowwave.snapshots.rows``), what an agent selected in the recall window,
 what stands promoted, and what is in a conflict that nobody has resolved. That a recall listed one among its hits says nothing for it.
 Cost: a pass over memories and versions, and that of reading short texts.
 
@@ -23,18 +23,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from slowwave.mutations.cells import Value
-from slowwave.mutations.set_columns import set_columns
+from slowwave.changes.cells import Value
+from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.planners.rejections import open_conflicts, rejected_subjects
+from slowwave.operations.rejections import open_conflicts, rejected_subjects
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
-from slowwave.rows.exemptions import RESTS_ON, exemptions
-from slowwave.rows.memories import active_memories
-from slowwave.rows.small_talk import small_talk
-from slowwave.texts.quotation import quote
-from slowwave.texts.token_count import counts
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import RESTS_ON, active_memories, exemptions, small_talk
+from slowwave.text.screening import quote
+from slowwave.text.tokens import counts
 
 OPERATION: Final = "archive_small_talk"
 _RESTS_ON: Final = (*RESTS_ON, "valid_from")

@@ -5,7 +5,7 @@ Archive active memories by the policy of the settings, never before ``min_age_ho
 ``stale`` (mnemo 2.4): never read, and of an effective importance below ``effective_importance``.
 ``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``relevance_floor``, or beyond
 the ``ring_cap`` best of its ring. Either way the memory has had a chance to be recalled: recalls were logged in the namespace for
-``min_age_hours`` after the memory arrived. Left alone are exempt memories (``slowwave.rows.exemptions``), what was recalled or
+``min_age_hours`` after the memory arrived. Left alone are exempt memories (``slowwave.snapshots.rows``), what was recalled or
 selected in the recall window, what stands promoted (its promotion is revoked first), and what is in a conflict that nobody has
 resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
 """
@@ -18,19 +18,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.config.settings import Settings
-from slowwave.mutations.cells import Value
-from slowwave.mutations.set_columns import set_columns
+from slowwave.changes.cells import Value
+from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.planners.rejections import open_conflicts, rejected_subjects
+from slowwave.operations.rejections import open_conflicts, rejected_subjects
+from slowwave.operations.scoring import Bools, RelevanceScores, worth
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Finding, Report
-from slowwave.rows.exemptions import RESTS_ON
-from slowwave.rows.memories import version_texts
-from slowwave.scoring.relevance import Bools, RelevanceScores, worth
+from slowwave.plans.report import Finding, Report
+from slowwave.snapshots.rows import RESTS_ON, version_texts
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.quotation import quote
+from slowwave.store.settings import Settings
+from slowwave.text.screening import quote
 
 OPERATION: Final = "archive_stale"
 _RESTS_ON: Final = (*RESTS_ON, "importance", "last_accessed_at", "valid_from")

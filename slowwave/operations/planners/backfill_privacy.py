@@ -4,7 +4,7 @@ A class tells search and wake whom a memory is for: a wake block tells none that
 Words alone say nothing about whose data they are, so the operation is off until somebody wants it. A class that a memory has is never
 changed, "none" least of all. The item rests on the version that it was read from. Cost: a pass over the texts.
 
-It adds a class where there is none and retires nothing, so it decides without a measurement (``slowwave.config.decides_alone``).
+It adds a class where there is none and retires nothing, so it decides without a measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, Field
 
-from slowwave.mutations.set_columns import set_columns
+from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
-from slowwave.rows.memories import active_memories
-from slowwave.texts.sensitivity import CLASSES, PrivateWord, private_words
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import active_memories
+from slowwave.text.screening import CLASSES, PrivateWord, private_words
 
 OPERATION: Final = "backfill_privacy"
 _RESTS_ON: Final = ("current_version_id", "state")

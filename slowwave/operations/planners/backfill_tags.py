@@ -6,7 +6,7 @@ With the scope ``promoted`` for those of the long-term ring, those whose promoti
 tonight; with ``all`` for every one. A text that holds a secret gives no tags. The item rests on the subject and the version that
 it was read from, and on the memory's being active. Cost: a pass over the memories and two over each text in scope.
 
-It adds tags and retires nothing, so it decides without a measurement (``slowwave.config.decides_alone``).
+It adds tags and retires nothing, so it decides without a measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.cells import Value
-from slowwave.mutations.set_columns import set_columns
+from slowwave.changes.cells import Value
+from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.promote_memories import promote_memories
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
-from slowwave.rows.memories import active_memories
-from slowwave.texts.concepts import concept, concept_tags
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import active_memories
+from slowwave.text.concepts import concept, concept_tags
 
 OPERATION: Final = "backfill_tags"
 _LONG_TERM: Final = "longterm"
@@ -100,8 +100,8 @@ def _listed(cell: str) -> list[object] | None:
 
 def _holds_secret(text: str) -> bool:
     """Whether a tag could take a secret out of the text, or a part of one that hidden characters split."""
-    from slowwave.texts.hidden import hidden
-    from slowwave.texts.secrets import secrets  # its rules take a while to load
+    from slowwave.text.findings import hidden
+    from slowwave.text.secrets import secrets  # its rules take a while to load
 
     return bool(secrets(text)) or (not text.isascii() and any(f.severity != "low" for f in hidden(text)))
 

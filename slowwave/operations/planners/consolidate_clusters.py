@@ -1,7 +1,7 @@
 """``consolidate_clusters``: memories that go together are summarized by one shorter text, and leave recall for it.
 
 Vectors say which memories lie close, what the texts say decides: nothing that contradicts another stands in one summary, and a
-summary that would leave out a specific is not proposed. How a summary is worded belongs to ``slowwave.operations.planners.summary_text``.
+summary that would leave out a specific is not proposed. How a summary is worded belongs to ``slowwave.operations.summary_text``.
 
 Propose summaries of memories of one kind, scope, subject, author and audience that lie close (Plugged.in 1.3, put right).
 
@@ -10,15 +10,15 @@ contradictions, nor by a conflict on record, whatever was decided about it. Clus
 never cut. A summary stands for those that it tells whole: the others stay what they are, and so does everyone where fewer than
 ``min_cluster_size`` are left or less than a tenth of the tokens is saved. The ``max_clusters_per_run``
 of most worth are proposed, out of five times as many of the most tokens, as far as they leave room in what a plan may retire: what they
-save, by the share of their members' words that tell something (``slowwave.texts.substance``). Small talk alone is left as it is, and what
+save, by the share of their members' words that tell something (``slowwave.text.informative``). Small talk alone is left as it is, and what
 stands beside it is told without it. A summary
 may become part of another one after ``cooldown_days``, with as many new memories at least. Exempt memories
-(``slowwave.rows.exemptions``), essences and what screening has to act on first are left alone.
+(``slowwave.snapshots.rows``), essences and what screening has to act on first are left alone.
 
 Time: that of ``consolidation_pairs``, which is linear beyond some thousand memories of a block, of finding what contradicts, and linear in
 the texts of the clusters that are worded.
 
-A summary replaces the words of its members in recall, so it is a question (``slowwave.config.decides_alone``).
+A summary replaces the words of its members in recall, so it is a question (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -27,16 +27,20 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.coverage import MEMORIES
-from slowwave.operations.planners.consolidation_apart import contradicting, rejected
-from slowwave.operations.planners.consolidation_floor import cohesion_floor
-from slowwave.operations.planners.consolidation_items import FoundSummary, cosines_among, summary_items
-from slowwave.operations.planners.consolidation_pool import Pool, candidates, in_focus
-from slowwave.operations.planners.consolidation_search import Search
-from slowwave.operations.planners.summary_text import Writing
+from slowwave.operations.consolidation import Search, cohesion_floor, contradicting, rejected
+from slowwave.operations.operation import MEMORIES
+from slowwave.operations.summary_text import (
+    FoundSummary,
+    Pool,
+    Writing,
+    candidates,
+    cosines_among,
+    in_focus,
+    summary_items,
+)
 from slowwave.plans.permitted import OF_MEMORIES, Permit
-from slowwave.reports.model import Report
-from slowwave.texts.quotation import quote
+from slowwave.plans.report import Report
+from slowwave.text.screening import quote
 
 OPERATION: Final = "consolidate_clusters"
 

@@ -1,17 +1,17 @@
 """``decay_transition``: a memory that has been in its stage for its days is shortened, and at last archived.
 
 No text is overwritten: each stage's is a version, and the older ones stay. When a memory is due belongs to
-``slowwave.scoring.decay``, how it is worded to ``slowwave.operations.planners.summary_text``.
+``slowwave.operations.scoring``, how it is worded to ``slowwave.operations.summary_text``.
 
 Propose the next stage for every memory that is due (Plugged.in 1.4, at ``days`` and ``tokens``).
 
-A text longer than the next stage holds is shortened: by whole units of its own (``slowwave.texts.shortening``), what answered past recalls
+A text longer than the next stage holds is shortened: by whole units of its own (``slowwave.text.shortening``), what answered past recalls
 first, or by ``consolidation_model`` where it is prose; one that is short enough stays as it is, and so does one that cannot be said well in
 so few words. Either way it becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall,
 and nothing is deleted. What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes
 the item a review.
 
-Exempt memories (``slowwave.rows.exemptions``) stay as they are, and so does what ``archive_stale`` takes in the same night: its archiving
+Exempt memories (``slowwave.snapshots.rows``) stay as they are, and so does what ``archive_stale`` takes in the same night: its archiving
 would win, and the shorter text would be written for nothing. A text that screening has to act on waits for it. Time: one pass over
 memories and versions; texts are read of those due.
 """
@@ -27,29 +27,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.config.settings import Settings
-from slowwave.mutations.cells import Value
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.new_version import NewVersion, new_versions
-from slowwave.mutations.set_columns import set_columns
+from slowwave.changes.cells import Value
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import NewVersion, new_versions, set_columns
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
 from slowwave.operations.planners.archive_stale import leaving
-from slowwave.operations.planners.attempts import EXTRACTIVE
-from slowwave.operations.planners.rejections import rejected_subjects
-from slowwave.operations.planners.summary_text import SummaryText, Writing
-from slowwave.operations.run import runs_tonight
+from slowwave.operations.registry import runs_tonight
+from slowwave.operations.rejections import rejected_subjects
+from slowwave.operations.scoring import STAGES, next_stage, reason, schedule
+from slowwave.operations.summary_text import EXTRACTIVE, SummaryText, Writing
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_MEMORIES, Permit
-from slowwave.reports.model import Report
-from slowwave.rows.asked import questions_of
-from slowwave.rows.exemptions import RESTS_ON, exemptions
-from slowwave.rows.memories import active_memories, attributes
-from slowwave.rows.screening_exemptions import is_held_back
-from slowwave.scoring.decay import STAGES, next_stage, reason, schedule
-from slowwave.texts.extractive import Source
-from slowwave.texts.quotation import quote
-from slowwave.texts.token_count import count
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import RESTS_ON, active_memories, attributes, exemptions, is_held_back, questions_of
+from slowwave.store.settings import Settings
+from slowwave.text.extractive import Source
+from slowwave.text.screening import quote
+from slowwave.text.tokens import count
 
 OPERATION: Final = "decay_transition"
 
@@ -183,7 +178,7 @@ def _shorten(
 
 def _dated(step: _Step, settings: Settings) -> str:
     """The text with its relative dates made absolute: the sentences that fix them may not stay."""
-    from slowwave.texts.dates import absolutize
+    from slowwave.text.dates import absolutize
 
     anchor, own = step.row["valid_from"], attributes(step.row["attributes"]).get("timezone")
     if anchor is None:

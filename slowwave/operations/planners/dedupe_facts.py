@@ -1,7 +1,7 @@
 """``dedupe_facts``: facts that say the same in other letters become one.
 
-Same means the same subject, predicate and object by ``slowwave.texts.keys``, and no difference in a number, a date or a negation by
-``slowwave.texts.differences``, nor in a sign by ``slowwave.texts.signs``. No vector and no model has a say. What replaces what belongs to
+Same means the same subject, predicate and object by ``slowwave.text.keys``, and no difference in a number, a date or a negation by
+``slowwave.text.contradictions``, nor in a sign by ``slowwave.text.forms``. No vector and no model has a say. What replaces what belongs to
 ``supersede_facts``.
 
 Propose merges of live, active facts of one subject, predicate and object, and one end in the world.
@@ -21,20 +21,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.merge_alike import Alike
-from slowwave.mutations.merge_facts import merge_facts
-from slowwave.mutations.rows import live_ids
+from slowwave.changes.merges import Alike, merge_facts
+from slowwave.changes.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.planners.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
+from slowwave.operations.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
+from slowwave.operations.scoring import weigh
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
-from slowwave.rows.facts import SAYS, current_facts, live_facts, recorded_facts, topics
-from slowwave.scoring.predicates import weigh
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import SAYS, current_facts, live_facts, recorded_facts, topics
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.differences import difference
-from slowwave.texts.signs import other_signs
-from slowwave.texts.specifics import may_have_specifics, specifics
+from slowwave.text.contradictions import difference
+from slowwave.text.forms import other_signs
+from slowwave.text.specifics import may_have_specifics, specifics
 
 OPERATION: Final = "dedupe_facts"
 _SOURCES: Final = 10

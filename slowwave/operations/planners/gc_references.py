@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from slowwave.mutations.filter_references import filter_references
-from slowwave.mutations.rows import as_ids
+from slowwave.changes.rows import as_ids, filter_references
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 
 
 @operation(

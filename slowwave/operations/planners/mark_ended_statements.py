@@ -1,9 +1,9 @@
 """``mark_ended_statements``: a sentence that is over says until when, where the memory that holds it says other things that still hold.
 
-What has ended belongs to ``slowwave.conflicts``. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in Leeds (until
-2026-04-12; then: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record. A sentence of what
-happened before, or of which nobody has said yet whether a later one replaces it, stands and says what was told later: "Mara rang from Oslo
-(later, on 2026-04-12: “Mara moved to Bergen”)".
+What has ended belongs to ``slowwave.operations.conflicts``. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in
+Leeds (until 2026-04-12; then: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record. A
+sentence of what happened before, or of which nobody has said yet whether a later one replaces it, stands and says what was told later:
+"Mara rang from Oslo (later, on 2026-04-12: “Mara moved to Bergen”)".
 
 A memory that says nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening would
 hold back are left alone; of a sentence with brackets or quotation marks, but for dates written beside, the day alone is written. Cost:
@@ -21,22 +21,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.config.decides_alone import decides_alone, why_asked
-from slowwave.conflicts.ended_statements import EndedStatement
-from slowwave.conflicts.find import ended_statements
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.new_version import NewVersion, new_versions
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.planners.rejections import rejected_subjects
-from slowwave.plans.items import Item
+from slowwave.operations.conflicts.find import ended_statements
+from slowwave.operations.conflicts.memories import EndedStatement
+from slowwave.operations.rejections import rejected_subjects
+from slowwave.plans.items import Item, decides_alone, why_asked
 from slowwave.plans.permitted import OF_MEMORIES, Permit
-from slowwave.reports.model import Report
-from slowwave.rows.memories import active_memories
-from slowwave.rows.screening_exemptions import is_held_back
-from slowwave.texts.counted import counted
-from slowwave.texts.dates import BESIDE, local_day
-from slowwave.texts.present_statements import without_later
-from slowwave.texts.quotation import quote
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import active_memories, is_held_back
+from slowwave.text.dates import BESIDE, local_day
+from slowwave.text.screening import quote
+from slowwave.text.statements import without_later
+from slowwave.text.tokens import counted
 
 OPERATION: Final = "mark_ended_statements"
 _QUOTED: Final = 400  # signs

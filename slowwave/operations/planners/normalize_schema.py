@@ -20,16 +20,16 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.config.settings import Settings
+from slowwave.changes.merges import Merge, merge_rows, survivor_first
+from slowwave.changes.rows import TYPES, rename_type
 from slowwave.matching.names import fold_all
-from slowwave.mutations.merge_rows import Merge, merge_rows, survivor_first
-from slowwave.mutations.rename_type import TYPES, rename_type
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.planners.rejections import open_conflicts, rejected_pairs, rejected_subjects
+from slowwave.operations.rejections import open_conflicts, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_ENTITIES, Permit
-from slowwave.reports.model import Finding, Report
+from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.settings import Settings
 
 OPERATION: Final = "normalize_schema"
 

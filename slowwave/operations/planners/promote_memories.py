@@ -11,7 +11,7 @@ A promotion is revoked when its memory is retired or archived, or scores below `
 is pinned, or when nothing at all was recalled in the window. Cost: a pass over memories and the model; texts are screened until
 the night's number is reached.
 
-A promotion adds a row and retires nothing, so it decides without a measurement (``slowwave.config.decides_alone``); a revoked one follows
+A promotion adds a row and retires nothing, so it decides without a measurement (``slowwave.plans.items``); a revoked one follows
 from the score that the settings require.
 """
 
@@ -26,16 +26,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from slowwave.mutations.promote import Promotion, promote, revoke
+from slowwave.changes.rows import Promotion, promote, revoke
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.planners.rejections import rejected_subjects
+from slowwave.operations.rejections import rejected_subjects
+from slowwave.operations.scoring import Bools, MemorySignals, score_memories
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
-from slowwave.probes.merges import chain, merged_into
-from slowwave.reports.model import Finding, Report
-from slowwave.rows.memories import active_memories, attributes
-from slowwave.scoring.signals import Bools, MemorySignals, score_memories
-from slowwave.texts.quotation import quote
+from slowwave.plans.probes.isolation import chain, merged_into
+from slowwave.plans.report import Finding, Report
+from slowwave.snapshots.rows import active_memories, attributes
+from slowwave.text.screening import quote
 
 OPERATION: Final = "promote_memories"
 RINGS: Final[Mapping[str, str]] = {"working": "longterm"}
@@ -104,7 +104,7 @@ def _promotions(
     inputs: Inputs, memories: pa.Table, scored: MemorySignals, order: NDArray[np.int64], numbers: dict[str, int]
 ) -> tuple[list[Item], list[Finding]]:
     """The best of ``order`` that nobody has rejected and that screening lets pass, up to the night's number."""
-    from slowwave.texts.screening import unsafe  # its rules take a while to load
+    from slowwave.text.screening import unsafe  # its rules take a while to load
 
     most = 0 if numbers["promoted this night already"] else inputs.settings.operations.promote_memories.max_per_night
     refused = rejected_subjects(inputs.snapshot, OPERATION)

@@ -19,15 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from slowwave.config.settings import Settings
-from slowwave.mutations.invalidate_rows import NOW, invalidate_each
-from slowwave.mutations.rows import rows_where
+from slowwave.changes.rows import NOW, invalidate_each, rows_where
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.counted import counted
+from slowwave.store.settings import Settings
+from slowwave.text.tokens import counted
 
 OPERATION: Final = "prune_edges"
 

@@ -26,13 +26,13 @@ import pyarrow.compute as pc
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from slowwave.mutations.purge_rows import POINTER, check_retention, purge_rows
+from slowwave.changes.rows import POINTER, check_retention, purge_rows
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.planners.rejections import open_conflicts
+from slowwave.operations.rejections import open_conflicts
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_MEMORIES, Permit
-from slowwave.reports.model import Report
-from slowwave.rows.retired import retired, retired_since
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import retired, retired_since
 from slowwave.snapshots.snapshot import Snapshot
 
 OPERATION: Final = "purge_expired"

@@ -5,7 +5,7 @@ as a planner of its own, live entities without a vector get that of their text. 
 
 Propose a vector for live entities that have none, at most ``reembed.max_per_night`` in the order of their ids.
 
-It adds vectors and retires nothing, so it decides without a measurement (``slowwave.config.decides_alone``).
+It adds vectors and retires nothing, so it decides without a measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from slowwave.config.settings import Settings
-from slowwave.language.embedder import entity_text
+from slowwave.changes.cells import weighted_mean
+from slowwave.changes.rows import set_vector
 from slowwave.matching.vectors import unit_rows
-from slowwave.mutations.set_vector import set_vector
-from slowwave.mutations.vectors import weighted_mean
+from slowwave.models.embedder import entity_text
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
+from slowwave.store.settings import Settings
 
 OPERATION: Final = "recompute_centroids"
 

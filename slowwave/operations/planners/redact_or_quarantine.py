@@ -1,6 +1,6 @@
 """``redact_or_quarantine``: memories that hold a secret, an order to a model or hidden text leave recall, or lose that passage.
 
-Screening itself belongs to ``slowwave.texts.screening``; chunks, entities and pages are reported by the audit ``safety_scan``.
+Screening itself belongs to ``slowwave.text.screening``; chunks, entities and pages are reported by the audit ``safety_scan``.
 
 Propose one item for each active memory with a secret, an order or hidden text, after ``policy``:
 
@@ -23,20 +23,17 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from slowwave.config.decides_alone import decides_alone
-from slowwave.config.settings import Settings
-from slowwave.mutations.cells import Value
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.new_version import REDACTION, NewVersion, new_versions
-from slowwave.mutations.set_columns import set_columns
+from slowwave.changes.cells import Value
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import REDACTION, NewVersion, new_versions, set_columns
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.spec import FIRST
-from slowwave.plans.items import Item
+from slowwave.operations.operation import FIRST
+from slowwave.plans.items import Item, decides_alone
 from slowwave.plans.permitted import OF_MEMORIES, Permit
-from slowwave.reports.model import Finding, Report
-from slowwave.rows.memories import active_memories
-from slowwave.rows.screening_exemptions import is_cleared
-from slowwave.texts.findings import Detection as Found
+from slowwave.plans.report import Finding, Report
+from slowwave.snapshots.rows import active_memories, is_cleared
+from slowwave.store.settings import Settings
+from slowwave.text.findings import Detection as Found
 
 OPERATION: Final = "redact_or_quarantine"
 _NAMED: Final = 20
@@ -117,7 +114,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
 
 def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tuple[list[_Held], list[_Held]]:
     """Return the memories to act on and the pinned ones, by id; ``numbers`` receives the counts of those left out."""
-    from slowwave.texts.screening import counting, screen_all  # its rules take a while to load
+    from slowwave.text.screening import counting, screen_all  # its rules take a while to load
 
     held: list[_Held] = []
     pinned: list[_Held] = []
@@ -140,7 +137,7 @@ def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tu
 
 def _decided(held: _Held, text: str, found: Sequence[Found], settings: Settings) -> _Held:
     """Return a memory with its next version, if it is to keep the rest of its text, and with the decision."""
-    from slowwave.texts.screening import proof, redact, without_passages
+    from slowwave.text.screening import proof, redact, without_passages
 
     policy = settings.operations.redact_or_quarantine.policy
     redacts = policy == "redact" and all(

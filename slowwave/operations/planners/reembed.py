@@ -8,7 +8,7 @@ At most ``max_per_night`` a night, memories first: a change of the model is many
 Rows without text are left out. With a ``focus`` only its rows are looked at. Costs the embedding of what is proposed; finding it is
 linear in rows and vectors.
 
-It adds or renews vectors and changes no word, so it decides without a measurement (``slowwave.config.decides_alone``).
+It adds or renews vectors and changes no word, so it decides without a measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.language import Embed
-from slowwave.language.embedder import passage_text
-from slowwave.mutations.set_vector import set_vector
+from slowwave.changes.rows import set_vector
+from slowwave.models import Embed
+from slowwave.models.embedder import passage_text
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
-from slowwave.rows.memories import active_memories
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import active_memories
 from slowwave.snapshots.snapshot import Vectors
 
 OPERATION: Final = "reembed"

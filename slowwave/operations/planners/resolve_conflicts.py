@@ -1,7 +1,8 @@
 """``resolve_conflicts``: of two rows that cannot both be true, the one that loses is retired; what is not clear goes to a person.
 
-Conflicts are found by ``slowwave.conflicts``. A person's verdict is final. Else the namespace's policy decides, in code; or two models
-do, at plan time. What they said is remembered in the conflicts table, and they are not asked again while both rows say the same.
+Conflicts are found by ``slowwave.operations.conflicts``. A person's verdict is final. Else the namespace's policy decides, in code; or
+two models do, at plan time. What they said is remembered in the conflicts table, and they are not asked again while both rows say the
+same.
 
 Propose a loser for every conflict of live rows that nobody has decided otherwise.
 
@@ -22,22 +23,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Final
 
-from slowwave.conflicts.conflict import SAID, Conflict
-from slowwave.conflicts.find import find_conflicts
-from slowwave.conflicts.judge import ConflictQuestion, ConflictVerdict, JudgedConflicts, judge_conflicts
-from slowwave.conflicts.policies import OPERATION, Decision, both_pinned, decide, for_audience, for_pinned, strength
-from slowwave.conflicts.sides import AUDIENCE, ConflictRows, end_names, fields, passages, read_sides, sentence
-from slowwave.conflicts.verdicts import EffectiveVerdict, effective_verdicts
-from slowwave.mutations.lose_conflict import Loss, lose_conflict
-from slowwave.mutations.mutation import Mutation
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import Loss, lose_conflict
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.coverage import MEMORIES
-from slowwave.operations.planners.rejections import rejected_subjects
+from slowwave.operations.conflicts.decide import (
+    AUDIENCE,
+    OPERATION,
+    ConflictQuestion,
+    ConflictRows,
+    ConflictVerdict,
+    Decision,
+    EffectiveVerdict,
+    JudgedConflicts,
+    both_pinned,
+    decide,
+    effective_verdicts,
+    end_names,
+    fields,
+    for_audience,
+    for_pinned,
+    judge_conflicts,
+    passages,
+    read_sides,
+    sentence,
+    strength,
+)
+from slowwave.operations.conflicts.find import find_conflicts
+from slowwave.operations.operation import MEMORIES
+from slowwave.operations.rejections import rejected_subjects
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Finding, Report
-from slowwave.reports.plot import Bars
+from slowwave.plans.questions import SAID, Conflict
+from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 
 _QUOTED: Final = 3  # passages a side that a judge reads

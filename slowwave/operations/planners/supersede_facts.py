@@ -1,6 +1,6 @@
 """``supersede_facts``: where a predicate takes one object at a time, a later fact ends the earlier one in the world.
 
-Which predicates take one is learnt by ``slowwave.scoring.predicates``; where the data say too little but lean to it a person is asked, and
+Which predicates take one is learnt by ``slowwave.operations.scoring``; where the data say too little but lean to it a person is asked, and
 elsewhere nothing is proposed. Facts that say the same belong to ``dedupe_facts``, contradictions to ``resolve_conflicts``.
 
 Propose an end for every live, active fact that another one of the same subject and predicate has replaced.
@@ -10,7 +10,7 @@ by the next. Where facts with different objects begin at that very instant, whic
 is proposed. A pair that a person has ruled to be no conflict is left alone, and while a conflict is open nobody is asked twice.
 Cost: a sort of the facts.
 
-An end is a question until the verdict about predicates is measured well enough (``slowwave.config.decides_alone``).
+An end is a question until the verdict about predicates is measured well enough (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.mutations.mutation import Mutation
-from slowwave.mutations.rows import live_ids
-from slowwave.mutations.supersede_facts import Supersession
-from slowwave.mutations.supersede_facts import supersede_facts as mutations_of
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import Supersession, live_ids
+from slowwave.changes.rows import supersede_facts as mutations_of
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.planners.rejections import open_conflicts
+from slowwave.operations.rejections import open_conflicts
+from slowwave.operations.scoring import Predicate, weigh
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
-from slowwave.reports.model import Report
-from slowwave.rows.facts import SAYS, current_facts, live_facts, recorded_facts, successions
-from slowwave.scoring.predicates import Predicate, weigh
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import SAYS, current_facts, live_facts, recorded_facts, successions
 from slowwave.snapshots.snapshot import Snapshot
 
 OPERATION: Final = "supersede_facts"

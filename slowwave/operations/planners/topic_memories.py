@@ -6,48 +6,417 @@ now; two that contradict each other, and that nothing orders in time, stay apart
 
 Cost: reading each memory once, some 100 µs, that of ``topic_groups``, and of finding what contradicts.
 
-A topic memory replaces its members in recall, so it is a question (``slowwave.config.decides_alone``).
+A topic memory replaces its members in recall, so it is a question (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel, Field
 
-from slowwave.mutations.cells import Guard
-from slowwave.mutations.rows import rows_by_id
+from slowwave.changes.cells import Guard
+from slowwave.changes.rows import rows_by_id
+from slowwave.matching.match import cohesive_groups
+from slowwave.matching.vectors import one_thread
+from slowwave.matching.words import SharedWords
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.coverage import MEMORIES
-from slowwave.operations.planners.consolidation_apart import Contradicting, contradicting, rejected
-from slowwave.operations.planners.consolidation_floor import floor_above
-from slowwave.operations.planners.consolidation_items import FoundSummary, summary_items
-from slowwave.operations.planners.consolidation_pool import TOPIC, Fields, Pool, candidates, in_focus
-from slowwave.operations.planners.summary_text import SummaryText
-from slowwave.operations.planners.topic_groups import Topic, TopicSearch
-from slowwave.operations.planners.topic_history import FormerStates, former_states
-from slowwave.operations.planners.topic_text import TopicLine, TopicText, read_topic, render_topic
+from slowwave.operations.conflicts.find import contradict
+from slowwave.operations.consolidation import (
+    Contradicting,
+    NearPairs,
+    Pairs,
+    contradicting,
+    floor_above,
+    joined,
+    near_pairs,
+    rejected,
+)
+from slowwave.operations.operation import MEMORIES
+from slowwave.operations.summary_text import (
+    ALIKE,
+    STAGES,
+    SUMMARY,
+    TOPIC,
+    Fields,
+    Floats,
+    FoundSummary,
+    Ints,
+    Mask,
+    Pool,
+    SummaryText,
+    candidates,
+    in_focus,
+    summary_items,
+)
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
-from slowwave.reports.model import Report
-from slowwave.rows.memories import attributes
-from slowwave.rows.screening_exemptions import is_held_back
-from slowwave.texts.dates import absolutize
-from slowwave.texts.grounding import unsaid
-from slowwave.texts.present_statements import PROGRAMS
-from slowwave.texts.quotation import quote
-from slowwave.texts.specifics import specifics
-from slowwave.texts.stated_relations import SELF
-from slowwave.texts.statements import stem
-from slowwave.texts.token_count import count
-from slowwave.texts.tokens import fold
-from slowwave.texts.topic_statements import RELATIONS, TopicStatement, topic_statements
+from slowwave.plans.report import Report
+from slowwave.snapshots.rows import attributes, is_held_back, version_texts
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.text.dates import absolutize
+from slowwave.text.relations import RELATIONS, SELF, TopicStatement, topic_statement, topic_statements
+from slowwave.text.screening import quote
+from slowwave.text.sentences import sentences
+from slowwave.text.specifics import specifics, unsaid
+from slowwave.text.statements import PROGRAMS, stem
+from slowwave.text.tokens import count, fold, normalise_name
+
+# Groups of statements of one subject and matter, out of memories that may stand together.
+#
+# Of one subject is what speaks of the same person or thing (``slowwave.text.relations``). Of one matter is what shares words of
+# content, rare ones first, and lies nearer than unrelated texts do, every two of a group. How the text is worded belongs to ``topic_text``.
+
+_MOST: Final = 50  # members of a topic
+_HALF: Final = 0.5  # of the members have each word that names the matter
+_DAY: Final = 86_400_000_000  # microseconds
+_A_LINE: Final = 4  # tokens of its day
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Members at ``places`` of the pool, in the order of time, and by what they go together: relations, then stems, commonest first."""
+
+    places: tuple[int, ...]
+    stems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSearch:
+    """The search for topics of ``pool``, whose k-th memory states ``said[k]``. Of a topic every two members have the cosine ``floor``, none
+    stands in ``apart`` or contradicts another, unless one takes the other's place, and all together fit into ``room`` tokens. What is
+    ``unfit`` is looked at in groups alone, as that takes longer than to group."""
+
+    pool: Pool
+    said: Sequence[TopicStatement]
+    floor: float
+    least: int
+    room: int
+    contradicting: Contradicting
+    apart: Pairs
+    unfit: Callable[[int], bool]
+    most: int
+
+    def topics(self) -> list[Topic]:
+        """All topics of at least ``least`` members, in the order of the pool, out of the ``most`` groups with the latest statements.
+
+        Time: that of ``consolidation_pairs``, linear in the texts, and for each of these groups the square of its members, 500 µs a pair.
+        """
+        codes: dict[tuple[int, str], int] = {}
+        of = [(int(b), s.subject) for b, s in zip(self.pool.block, self.said, strict=True)]
+        block = np.array([codes.setdefault(key, len(codes)) for key in of], np.int64)
+        words = SharedWords.of([_words(s) for s in self.said])
+        with one_thread():
+            near = list(near_pairs(replace(self.pool, block=block), self.floor, self.least))
+            likely = [self._likely(words, *pairs) for pairs in near]
+            found: list[Topic] = []
+            free = np.ones(len(self.said), np.bool_)
+            tried: set[tuple[int, ...]] = set()
+            while more := list(self._round(likely, words, free, tried)):
+                found += more
+                free[[k for topic in more for k in topic.places]] = False
+        return sorted(found, key=lambda t: t.places)
+
+    def _likely(self, words: SharedWords, rows: Ints, i: Ints, j: Ints, cosine: Floats) -> NearPairs:
+        """The near pairs that share a word, with how likely they are of one matter."""
+        shared = words.pairs(rows[i], rows[j])
+        return rows, i[shared > 0], j[shared > 0], (cosine + shared)[shared > 0]
+
+    def _round(
+        self, pairs: Sequence[NearPairs], words: SharedWords, free: Mask, tried: set[tuple[int, ...]]
+    ) -> Iterator[Topic]:
+        """Topics of groups of free rows that were not tried before, those with the latest statements first: what a group leaves over meets
+        again, until nothing more is found."""
+        groups = [group for near in pairs for group in self._groups(*near, free)]
+        groups.sort(key=lambda g: (-int(self.pool.when[g].max()), g.tolist()))
+        for group in groups:
+            key = tuple(group.tolist())
+            if key not in tried and len(tried) < self.most:
+                tried.add(key)
+                yield from self._parts(group, words)
+
+    def _groups(self, rows: Ints, i: Ints, j: Ints, likeness: Floats, free: Mask) -> Iterator[Ints]:
+        open_ = free[rows[i]] & free[rows[j]]
+        used, places = np.unique(np.concatenate([i[open_], j[open_]]), return_inverse=True)
+        half = len(places) // 2
+        units = self.pool.units(rows[used])
+        for group in cohesive_groups(units, places[:half], places[half:], likeness[open_], self.floor, _MOST):
+            if len(group) >= self.least:
+                yield rows[used[group]]
+
+    def _parts(self, group: Ints, words: SharedWords) -> Iterator[Topic]:
+        """The group without those that share none of its words, in parts in which nothing contradicts another."""
+        order = sorted((k for k in group.tolist() if not self.unfit(k)), key=lambda k: (self.pool.when[k], k))
+        order = [k for k in order if not _stems(self.said[k]).isdisjoint(self._matter(order))]
+        if len(order) < self.least:
+            return
+        at = np.array(order, np.int64)
+        units = self.pool.units(at)
+        likeness = np.rint((units @ units.T + words.among(at)) * 1e4)
+        for a, b in self._apart(order):
+            likeness[a, b] = likeness[b, a] = -np.inf
+        for part in joined(likeness, self.pool.tokens[at] + _A_LINE, self.room, self.least):
+            places = [order[n] for n in part]
+            stems = self._matter(places)
+            days = {int(self.pool.when[k]) // _DAY for k in places}
+            if len(places) >= self.least and stems and len(days) > 1:
+                yield Topic(tuple(places), stems)
+
+    def _matter(self, places: Sequence[int]) -> tuple[str, ...]:
+        """The stems that at least half of the members have, and two of them."""
+        times = Counter(s for k in places for s in _stems(self.said[k]))
+        common = [s for s, n in times.items() if n > 1 and n >= _HALF * len(places)]
+        return tuple(sorted(common, key=lambda s: (" " not in s, s[0].isdigit(), -times[s], s)))
+
+    def _apart(self, order: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Pairs of places in ``order`` that may not meet."""
+        rows = self.pool.rows(order, ("id", "text"))
+        for a, b in combinations(range(len(rows)), 2):
+            ids = rows[a]["id"], rows[b]["id"]
+            pair = (min(ids), max(ids))
+            if pair in self.contradicting.replaces and pair not in self.apart:
+                continue
+            if pair in self.apart or pair in self.contradicting.others or contradict(rows[a]["text"], rows[b]["text"]):
+                yield a, b
+
+
+def _stems(said: TopicStatement) -> frozenset[str]:
+    return said.words | said.relations
+
+
+def _words(said: TopicStatement) -> str:
+    """What two statements may share, a relation as one word."""
+    return " ".join(sorted({*said.words, *(r.replace(" ", "") for r in said.relations)}))
+
+
+# What held before: memories that are over, told as history where the statement stands that came after.
+#
+# That are those that lost to another one because it says something newer, and those that ended in the world. They stay retired; what
+# they state is told with the day of its end. Who loses is for ``resolve_conflicts`` to say.
+
+_COLUMNS: Final = (
+    "id",
+    "kind",
+    *ALIKE,
+    "state",
+    "attributes",
+    "valid_from",
+    "recorded_at",
+    "valid_to",
+    "invalidated_at",
+    "text",
+)
+_FRAME: Final = ("kind", *ALIKE)
+
+
+@dataclass(frozen=True, slots=True)
+class FormerStates:
+    """Rows that are over, each with ``began``, its beginning: by the memory to which they ``lost_to``, or to one that lost to it, and those
+    that ``ended`` by kind, audience and subject, with what they state."""
+
+    lost_to: Mapping[str, Sequence[Fields]] = field(default_factory=dict)
+    ended: Mapping[tuple[object, ...], Sequence[tuple[Fields, TopicStatement]]] = field(default_factory=dict)
+
+    def of(self, members: Sequence[Fields], said: TopicStatement, stems: frozenset[str]) -> list[Fields]:
+        """What held before the ``members``, whole rows, of a topic: of one subject, in the order of time."""
+        found = {r["id"]: r for m in members for r in self.lost_to.get(m["id"], ()) if _alike(r, m)}
+        key = (*(members[0][c] for c in _FRAME), said.subject)
+        for row, own in self.ended.get(key, ()):
+            if not stems.isdisjoint(own.words | own.relations):
+                found[row["id"]] = row
+        return sorted(found.values(), key=lambda r: (r["began"], r["id"]))
+
+
+def former_states(snapshot: Snapshot) -> FormerStates:
+    """All of a snapshot. Linear in the conflicts on record and in the rows that have ended, each of which is read once."""
+    conflicts = snapshot.table("conflicts")
+    decided = pc.and_(pc.equal(conflicts["table_name"], "memories"), pc.equal(conflicts["resolution"], "invalidated"))
+    sides = conflicts.filter(decided).select(["winner_id", "loser_id"]).drop_null()
+    winners = dict(zip(sides["loser_id"].to_pylist(), sides["winner_id"].to_pylist(), strict=True))
+    over = _over(snapshot)
+    lost_to: defaultdict[str, list[Fields]] = defaultdict(list)
+    ended: defaultdict[tuple[object, ...], list[tuple[Fields, TopicStatement]]] = defaultdict(list)
+    for row in over.values():
+        said = topic_statement(row["text"])
+        if said is None or is_held_back(row["text"], row["attributes"]):
+            continue
+        if row["invalidated_at"] is None:
+            ended[(*(row[c] for c in _FRAME), said.subject)].append((row, said))
+        elif row["id"] in winners:
+            lost_to[_last(row["id"], winners, over)].append(row)
+    return FormerStates(lost_to, ended)
+
+
+def _over(snapshot: Snapshot) -> dict[str, Fields]:
+    """Rows whose end is known and past, that began before it and are neither merged nor hidden."""
+    table = snapshot.table("memories")
+    now = pa.scalar(snapshot.taken_at, table["valid_to"].type)
+    past = pc.fill_null(pc.less_equal(table["valid_to"], now), False)
+    past = pc.and_(past, pc.and_(pc.equal(table["state"], "active"), pc.not_equal(table["kind"], SUMMARY)))
+    table = table.filter(pc.and_(past, pc.is_in(table["stage"], value_set=pa.array(STAGES))))
+    table = table.append_column("text", version_texts(snapshot, table["current_version_id"]))
+    rows = ({**r, "began": r["valid_from"] or r["recorded_at"]} for r in table.select(list(_COLUMNS)).to_pylist())
+    return {r["id"]: r for r in rows if r["began"] < r["valid_to"]}
+
+
+def _last(loser: str, winners: Mapping[str, str], over: Mapping[str, Fields]) -> str:
+    """Who stands where a row, and whoever it lost to, lost; a circle ends where it would close."""
+    seen = {loser}
+    winner = winners[loser]
+    while winner in over and winner in winners and winner not in seen:
+        seen.add(winner)
+        winner = winners[winner]
+    return winner
+
+
+def _alike(one: Fields, other: Fields) -> bool:
+    return all(one[c] == other[c] for c in ALIKE)
+
+
+# The text of a topic memory: a heading, and dated statements in their own words, what holds now before what was over.
+#
+#     About Niamh: badminton, handball.
+#     2026-10-17: Niamh does handball now, no more badminton.
+#     2026-11-06: Niamh won something in handball. (also 2026-11-09)
+#     2026-10-01: Niamh does badminton. (until 2026-10-17)
+#
+# Which memories go together belongs to ``topic_groups``, what becomes of them to ``topic_memories``.
+
+_LINE: Final = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d): (?P<said>.+?)(?: \(also (?P<also>[\d, -]+)\))?(?: \(until (?P<until>\d{4}-\d\d-\d\d)\))?"
+)
+_CLAUSE: Final = re.compile(r"[\s\"'“”‘’()]*[,;:.!?…—–][\s\"'“”‘’()]*")
+_LEAD_INS: Final = frozenset(
+    (
+        "as i said",
+        "by the way",
+        "for context",
+        "fyi",
+        "again",
+        "also",
+        "just so it's known",
+        "as mentioned",
+        "as always",
+        "well",
+        "so",
+    )
+)
+_GOES_ON: Final = frozenset(("so", "and", "which"))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLine:
+    """What memories ``ids`` said on a ``day`` (ISO), and in the same words on the days ``also``; over since the day ``until``."""
+
+    day: str
+    said: str
+    ids: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    until: str = ""
+
+    def __str__(self) -> str:
+        also = f" (also {', '.join(self.also)})" if self.also else ""
+        return f"{self.day}: {self.said}{also}{f' (until {self.until})' if self.until else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicText:
+    """The lines of a topic in the order in which they are told, under its heading."""
+
+    heading: str
+    lines: tuple[TopicLine, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([self.heading, *map(str, self.lines)])
+
+
+def render_topic(subject: str, matter: Sequence[str], lines: Iterable[TopicLine]) -> TopicText:
+    """Lines as they were said, in any order → the text. What another line says is not said twice: its day stands with that line.
+
+    Lines since the last change come first, then those before it, each in the order of time; without a change there is one order.
+    Time: the square of the lines, which are a few.
+    """
+    ordered = sorted(lines, key=lambda line: (line.day, line.ids))
+    told = _without_repeats(ordered)
+    change = max((line.until for line in told), default="")
+    lasting = [line for line in told if not line.until]
+    now = [line for line in lasting if line.day >= change] or lasting
+    return TopicText(f"About {subject}: {', '.join(matter)}.", (*now, *(line for line in told if line not in now)))
+
+
+def read_topic(text: str, statements: Sequence[Sequence[str]]) -> TopicText | None:
+    """A topic memory's text and the ids of its lines → what was written; None where it reads otherwise by now."""
+    heading, *rest = text.split("\n")
+    found = [_LINE.fullmatch(line) for line in rest]
+    if not rest or len(rest) != len(statements):
+        return None
+    lines: list[TopicLine] = []
+    for match, ids in zip(found, statements, strict=True):
+        if match is None:
+            return None
+        also = tuple(match["also"].split(", ")) if match["also"] else ()
+        lines.append(TopicLine(match["day"], match["said"], tuple(ids), also, match["until"] or ""))
+    return TopicText(heading, tuple(lines))
+
+
+def _without_repeats(ordered: Sequence[TopicLine]) -> list[TopicLine]:
+    """The lines but those all of whose sentences others say as well, over since the same day."""
+    spoken = [(a, n, s, _clauses(s)) for a, line in enumerate(ordered) for n, s in enumerate(sentences(line.said))]
+    ends = [line.until for line in ordered]
+
+    def holder(told: _Spoken, among: Iterable[_Spoken]) -> _Spoken | None:
+        return next((o for o in among if ends[o[0]] == ends[told[0]] and _holds(o, told)), None)
+
+    kept = [told for told in spoken if holder(told, spoken) is None]
+    stay = {
+        told[0] for told in kept
+    }  # a line is left out as a whole, so that no sentence loses the one that it follows
+    days = [set(line.also) for line in ordered]
+    ids = [dict.fromkeys(line.ids) for line in ordered]
+    for told in spoken:
+        if told[0] not in stay and (heir := holder(told, kept)) is not None:
+            line = ordered[told[0]]
+            days[heir[0]].update((line.day, *line.also))
+            ids[heir[0]].update(dict.fromkeys(line.ids))
+    return [
+        replace(line, also=tuple(sorted(days[a] - {line.day})), ids=tuple(ids[a]))
+        for a, line in enumerate(ordered)
+        if a in stay
+    ]
+
+
+_Spoken = tuple[int, int, str, tuple[str, ...]]
+"""A sentence: of which line, its place there, and its clauses."""
+
+
+def _clauses(sentence: str) -> tuple[str, ...]:
+    found = [c for part in _CLAUSE.split(sentence) if (c := normalise_name(part))]
+    while len(found) > 1 and found[0] in _LEAD_INS:
+        del found[0]
+    while len(found) > 1 and found[-1] in _LEAD_INS:
+        del found[-1]
+    return tuple(found)
+
+
+def _holds(whole: _Spoken, part: _Spoken) -> bool:
+    """Whether one sentence says what another does: it is the same and comes first, or goes on behind it with "so", "and" or "which"."""
+    mine, theirs = whole[3], part[3]
+    if not theirs or whole[:2] == part[:2]:
+        return False
+    if mine == theirs:
+        return whole[:2] < part[:2]
+    more = mine[len(theirs) :]
+    return bool(more) and mine[: len(theirs)] == theirs and more[0].split()[0] in _GOES_ON
+
 
 OPERATION: Final = "topic_memories"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from markdown_it import MarkdownIt
 
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 
 
 @pytest.fixture

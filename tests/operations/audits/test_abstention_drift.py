@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from slowwave.operations.audits.abstention_drift import abstention_drift, recommend, samples
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 

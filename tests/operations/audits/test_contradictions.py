@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slowwave.operations.audits.contradictions import contradictions
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 Row = Mapping[str, object]

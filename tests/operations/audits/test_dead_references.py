@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slowwave.operations.audits.dead_references import array_lengths, dead_references, nearest_rank
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from slowwave.operations.audits.neighbour_graph import neighbour_graph
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from slowwave.operations.audits.orphans import orphans
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 

@@ -10,7 +10,7 @@ import pytest
 from slowwave.errors import SettingsError
 from slowwave.operations import AUDITS
 from slowwave.operations.audits.relative_dates import relative_dates
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import make_inputs, make_snapshot, uid
 

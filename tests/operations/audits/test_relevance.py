@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from slowwave.operations.audits.relevance import relevance
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 OLD = TAKEN_AT - timedelta(days=400)

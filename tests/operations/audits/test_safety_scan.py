@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 
 from slowwave.operations.audits.safety_scan import safety_scan
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
-from tests.texts.made_secrets import Maker
+from tests.text.made_secrets import Maker
 
 Row = dict[str, object]
 TOKEN = f"ghp{'_'}{Maker(5).some(36)}"

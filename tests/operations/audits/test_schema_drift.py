@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from slowwave.operations.audits.schema_drift import frequency_delta, schema_drift
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 EXPERTISE = {"entity_types": ["PERSON", "PLACE"], "relationship_types": ["WORKS_AT"]}

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from slowwave.operations.audits.session_backlog import session_backlog
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from slowwave.operations.audits.tombstones import percentiles, tombstones
-from slowwave.reports.model import Report
+from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 

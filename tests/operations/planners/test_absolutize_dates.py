@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.operations.planners.absolutize_dates import absolutize_dates
 from slowwave.plans.items import Item
-from slowwave.probes.specifics import specifics_probe
+from slowwave.plans.probes.texts import specifics_probe
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import make_inputs, make_snapshot, uid
 

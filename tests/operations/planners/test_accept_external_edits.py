@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from slowwave.config.settings import Settings
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.night.night import run_night
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.accept_external_edits import accept_external_edits
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.memories import ask, remember
 from tests.snapshots import make_snapshot, uid
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.mutations.apply import apply_items
-from slowwave.mutations.simulate import simulate
-from slowwave.mutations.undo import undo_entries
+from slowwave.changes.apply import apply_items
+from slowwave.changes.simulate import simulate
+from slowwave.changes.undo import undo_entries
 from slowwave.operations import Proposal
 from slowwave.operations.planners.archive_small_talk import archive_small_talk
 from slowwave.operations.planners.dedupe_memories import dedupe_memories
@@ -19,12 +19,12 @@ from slowwave.search.rows import searched_rows
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from tests.memories import MODEL, ago, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
-"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+"""Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""
 
 Row = dict[str, object]
 

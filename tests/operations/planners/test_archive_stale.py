@@ -9,9 +9,9 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from slowwave.mutations.apply import apply_items
-from slowwave.mutations.simulate import simulate
-from slowwave.mutations.undo import undo_entries
+from slowwave.changes.apply import apply_items
+from slowwave.changes.simulate import simulate
+from slowwave.changes.undo import undo_entries
 from slowwave.operations import Proposal
 from slowwave.operations.planners.archive_stale import archive_stale
 from slowwave.plans.items import Item
@@ -19,7 +19,7 @@ from slowwave.search.rows import searched_rows
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from tests.memories import MODEL, ago, ask, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 

@@ -6,19 +6,19 @@ import uuid
 
 import pytest
 
-from slowwave.config.settings import Settings
-from slowwave.mutations.apply import apply_items
-from slowwave.mutations.simulate import simulate
-from slowwave.mutations.undo import undo_entries
+from slowwave.changes.apply import apply_items
+from slowwave.changes.simulate import simulate
+from slowwave.changes.undo import undo_entries
 from slowwave.operations.planners.backfill_privacy import PrivacyOptions, backfill_privacy
 from slowwave.operations.registry import operations
 from slowwave.plans.items import Item
-from slowwave.recall.wake_request import WakeRequest, wake
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from slowwave.texts.sensitivity import CLASSES
+from slowwave.store.doctor import digest
+from slowwave.store.settings import Settings
+from slowwave.text.screening import CLASSES
+from slowwave.wiki.recall.wake import WakeRequest, wake
 from tests.memories import MODEL, ask, remember
 from tests.snapshots import make_inputs, make_snapshot, uid
 

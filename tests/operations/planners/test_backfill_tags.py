@@ -9,16 +9,16 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.mutations.apply import apply_items
-from slowwave.mutations.simulate import simulate
-from slowwave.mutations.undo import undo_entries
+from slowwave.changes.apply import apply_items
+from slowwave.changes.simulate import simulate
+from slowwave.changes.undo import undo_entries
 from slowwave.operations.planners.backfill_tags import backfill_tags
 from slowwave.operations.planners.promote_memories import promote_memories
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from tests.memories import MODEL, ask, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
+from slowwave.changes.simulate import simulate
 from slowwave.errors import SettingsError
-from slowwave.language.budget import Budget
-from slowwave.language.chat import EndpointChat
-from slowwave.language.writer import WRITER
-from slowwave.mutations.simulate import simulate
-from slowwave.night.inputs import read_inputs
+from slowwave.models.endpoint import EndpointChat
+from slowwave.models.panel import Budget
+from slowwave.night.night import read_inputs
 from slowwave.operations import Proposal
 from slowwave.operations.planners.community_summaries import community_summaries, member_hash
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.configured_models import WRITER
 from slowwave.store.connect import Store
 from tests.endpoints import Server, completion
 from tests.nights import new_world

@@ -12,29 +12,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slowwave.api.dreams import dream_history
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.config.settings import Settings
-from slowwave.conflicts.conflict import Conflict
-from slowwave.language.chat import Answer
-from slowwave.mutations.cells import inserted_id
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.cells import inserted_id
+from slowwave.changes.simulate import simulate
+from slowwave.models.endpoint import Answer
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
+from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
-from slowwave.probes.specifics import specifics_probe
+from slowwave.plans.probes.texts import specifics_probe
+from slowwave.plans.questions import Conflict
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from slowwave.texts.token_count import count
+from slowwave.store.doctor import digest
+from slowwave.store.settings import Settings
+from slowwave.surfaces.api.dreams import dream_history
+from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
-"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+"""Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""
 
 Row = dict[str, object]
 SAME = "Rita Falk keeps 12 hens in Port Vale."
@@ -276,7 +276,7 @@ def test_the_audit_s_conflicts_by_every_rule_keep_members_apart(monkeypatch: pyt
     """What it finds of memories is asked of it in one place, and nothing is left out."""
     first, second = sorted((uid("a"), uid("b")))
     pair = Conflict("memories", first, second, "number", "")
-    monkeypatch.setattr("slowwave.conflicts.find.figure_conflicts", lambda *_: [pair])
+    monkeypatch.setattr("slowwave.operations.conflicts.find.figure_conflicts", lambda *_: [pair])
     found = plan(world(*tales()))
     assert (found.items, found.report.numbers["pairs that a rejection or conflict forbids"]) == ((), 1)
 

@@ -11,28 +11,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.language.chat import Answer
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
+from slowwave.models.endpoint import Answer
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
+from slowwave.night.undo import undo_run
 from slowwave.operations import Proposal, run_planner
 from slowwave.operations.planners.archive_stale import archive_stale
 from slowwave.operations.planners.decay_transition import decay_transition
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
+from slowwave.plans.probes.texts import specifics_probe
 from slowwave.plans.seal import Header, seal
-from slowwave.probes.specifics import specifics_probe
-from slowwave.rows.memories import active_memories
+from slowwave.snapshots.rows import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from slowwave.texts.token_count import count
+from slowwave.store.doctor import digest
+from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
-"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+"""Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""
 
 Row = dict[str, object]
 HENS = "Rita Falk keeps 12 hens in Port Vale."

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from slowwave.config.settings import Settings
-from slowwave.language.chat import Answer
-from slowwave.mutations.vectors import decode
+from slowwave.changes.cells import decode
+from slowwave.models.endpoint import Answer
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.dedupe_entities import dedupe_entities
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.settings import Settings
 from tests.matching.test_match import many_persons
 from tests.snapshots import make_snapshot, uid
 

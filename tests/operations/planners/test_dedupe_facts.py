@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.operations import Proposal
 from slowwave.operations.planners.dedupe_facts import dedupe_facts
 from slowwave.plans.items import Item

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from slowwave.config.settings import Settings
 from slowwave.operations import PLANNERS, Inputs
 from slowwave.operations.planners.gc_references import gc_references
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.settings import Settings
 from tests.snapshots import make_snapshot, uid
 
 

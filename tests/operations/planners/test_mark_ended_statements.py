@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.config.settings import Settings
-from slowwave.mutations.cells import TOLD
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.cells import TOLD
+from slowwave.changes.simulate import simulate
 from slowwave.operations import Proposal
 from slowwave.operations.planners.mark_ended_statements import mark_ended_statements
 from slowwave.plans.items import Item
 from slowwave.plans.questions import question
 from slowwave.snapshots.snapshot import Snapshot
-from tests.conflicts.test_memories import world
-from tests.conflicts.test_stated import said
+from slowwave.store.settings import Settings
+from tests.operations.conflicts.test_memories import world
+from tests.operations.conflicts.test_stated import said
 from tests.snapshots import make_inputs, uid
 
 LONGER, SOLD = "The garage is full. I drive a Fiat Panda.", "I sold the Fiat Panda and bought a Kia Niro."

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from slowwave.operations.planners import memory_pairs
-from slowwave.operations.planners.memory_pairs import at_any_time
-from slowwave.texts.standard_forms import figures_of
+from slowwave.operations.planners import dedupe_memories
+from slowwave.operations.planners import dedupe_memories as memory_pairs
+from slowwave.operations.planners.dedupe_memories import at_any_time
+from slowwave.text.forms import figures_of
 from tests.snapshots import make_snapshot, uid
 
 
@@ -48,11 +49,11 @@ def test_a_text_of_one_long_word_is_read_once() -> None:
     assert figures_of("1" * 5_000_000).count("1") == 5_000_000
 
 
-@pytest.mark.parametrize("few", [memory_pairs.FEW, -1])
+@pytest.mark.parametrize("few", [dedupe_memories.FEW, -1])
 def test_a_crowded_block_keeps_the_nearest(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred texts within 10°: all pairs, or the nearest of each, which the numbers tell."""
     monkeypatch.setattr(memory_pairs, "FEW", few)
     texts = [f"{'abcdefghij'[k // 10]}{'abcdefghij'[k % 10]} tea" for k in range(100)]
     found, numbers = pairs(texts, np.linspace(0, 10, 100).tolist())
     assert numbers["blocks with the nearest only"] == (few < 0)
-    assert len(found) == 9_900 if few > 0 else 100 * memory_pairs.NEAREST <= len(found) < 9_900
+    assert len(found) == 9_900 if few > 0 else 100 * dedupe_memories.NEAREST <= len(found) < 9_900

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.operations import Proposal
 from slowwave.operations.planners.normalize_schema import normalize_schema
 from slowwave.plans.items import Item
@@ -203,7 +203,7 @@ def test_what_people_keep_apart_is_only_renamed() -> None:
 def test_a_merge_by_evidence_goes_before_a_rename_of_the_same_row() -> None:
     """Both rest on the type: the rename waits for the next night."""
     snapshot = world(MAPPING, entity("Acme", "firm"), entity("Bolt", "firm"))
-    from slowwave.mutations.merge_rows import Merge, merge_rows
+    from slowwave.changes.merges import Merge, merge_rows
 
     (mutation,) = merge_rows(snapshot, [Merge(uid("Acme firm"), (uid("Bolt firm"),))])
     merge = Item("dedupe_entities", "merge", mutation)

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.applying.undo import undo_run
 from slowwave.errors import UndoBlocked
 from slowwave.night.night import run_night
-from slowwave.night.outcome import Night
+from slowwave.night.runs import Night
+from slowwave.night.undo import undo_run
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from tests.claims import tell
-from tests.corpus.folders import Folder
+from slowwave.store.doctor import digest
 from tests.memories import MODEL, ask, remember
-from tests.operations.planners.test_canonical_pages import page, signed
+from tests.wiki.claims import tell
+from tests.wiki.corpus.folders import Folder
+from tests.wiki.operations.test_canonical_pages import page, signed
 
 FILE = "projects/rowan/state.md"
 

@@ -10,17 +10,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from slowwave.mutations.apply import apply_items
-from slowwave.mutations.set_columns import set_columns
-from slowwave.mutations.simulate import simulate
-from slowwave.mutations.undo import undo_entries
+from slowwave.changes.apply import apply_items
+from slowwave.changes.rows import set_columns
+from slowwave.changes.simulate import simulate
+from slowwave.changes.undo import undo_entries
 from slowwave.operations import Proposal
 from slowwave.operations.planners.promote_memories import promote_memories
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
+from slowwave.store.doctor import digest
 from tests.memories import MODEL, ago, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 

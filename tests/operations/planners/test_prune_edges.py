@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.operations import Proposal
 from slowwave.operations.planners.gc_references import gc_references
 from slowwave.operations.planners.prune_edges import prune_edges, score

@@ -7,17 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.config.operations import Operations, PurgeExpiredOptions
-from slowwave.config.settings import Settings
+from slowwave.changes.simulate import simulate
 from slowwave.errors import DreamForbiddenOpError
-from slowwave.mutations.simulate import simulate
 from slowwave.operations import Inputs, Proposal, run_planner
 from slowwave.operations.planners.purge_expired import purge_expired
 from slowwave.plans.items import Item
+from slowwave.plans.probes.isolation import isolation_probe
+from slowwave.plans.probes.radius import blast_radius
 from slowwave.plans.seal import Header, seal
-from slowwave.probes.blast_radius import blast_radius
-from slowwave.probes.isolation import isolation_probe
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.operation_settings import Operations, PurgeExpiredOptions
+from slowwave.store.settings import Settings
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 Row = Mapping[str, object]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from slowwave.config.settings import Settings
 from slowwave.operations import Inputs
 from slowwave.operations.planners.recompute_centroids import centroid_decision, recompute_centroids
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Vectors
+from slowwave.store.settings import Settings
 from tests.snapshots import make_snapshot, uid
 
 NEAR = np.array([[1, 0], [np.cos(0.4), np.sin(0.4)]], np.float32)

@@ -12,17 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.config.settings import Settings
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.night.proof import not_rejected
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.redact_or_quarantine import redact_or_quarantine
 from slowwave.plans.items import Item
-from slowwave.snapshots.schema import SNAPSHOT_TABLES
-from slowwave.snapshots.snapshot import Snapshot
-from slowwave.texts.screening import screen
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot
+from slowwave.store.settings import Settings
+from slowwave.text.screening import screen
 from tests.snapshots import make_snapshot, make_table, uid
-from tests.texts.made_secrets import Maker
+from tests.text.made_secrets import Maker
 
 Row = dict[str, object]
 TOKEN = f"ghp{'_'}{Maker(6).some(36)}"

@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slowwave.config.settings import Settings
-from slowwave.language.embedder import embedder_for
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.reembed import BATCH, reembed
-from slowwave.plans.diff import changes
 from slowwave.plans.items import Item
+from slowwave.plans.show import changes
 from slowwave.snapshots.snapshot import Snapshot, Vectors
+from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.memories import ask, remember, unit
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 

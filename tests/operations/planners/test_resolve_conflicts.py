@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from slowwave.language.budget import Budget
-from slowwave.language.chat import EndpointChat
-from slowwave.mutations.cells import TOLD, VERSION
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.cells import TOLD, VERSION
+from slowwave.changes.simulate import simulate
+from slowwave.models.endpoint import EndpointChat
+from slowwave.models.panel import Budget
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.audits.contradictions import contradictions
 from slowwave.operations.planners.resolve_conflicts import resolve_conflicts

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.simulate import simulate
 from slowwave.operations import Proposal
 from slowwave.operations.planners.dedupe_facts import dedupe_facts
 from slowwave.operations.planners.supersede_facts import supersede_facts
@@ -17,7 +17,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
-"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+"""Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""
 
 Fact = dict[str, object]
 

@@ -12,31 +12,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.applying.executor import apply_approval
-from slowwave.applying.undo import undo_run
-from slowwave.mutations.cells import inserted_id
-from slowwave.mutations.simulate import simulate
+from slowwave.changes.cells import inserted_id
+from slowwave.changes.simulate import simulate
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
+from slowwave.night.undo import undo_run
 from slowwave.operations import Proposal
 from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
-from slowwave.operations.planners.topic_memories import topic_memories
-from slowwave.operations.planners.topic_text import TopicLine, render_topic
+from slowwave.operations.planners.topic_memories import TopicLine, render_topic, topic_memories
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
+from slowwave.plans.probes.texts import specifics_probe, statements_probe
 from slowwave.plans.seal import Header, seal
-from slowwave.probes.specifics import specifics_probe
-from slowwave.probes.statements import statements_probe
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.digest import digest
-from slowwave.texts.dates import absolutize
-from slowwave.texts.token_count import count
+from slowwave.store.doctor import digest
+from slowwave.text.dates import absolutize
+from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
 from tests.operations.planners.test_consolidate_clusters import Row, memory, world
 from tests.snapshots import TAKEN_AT, make_inputs, uid
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
-"""Which patterns may decide is tested in ``tests/config/test_decides_alone.py``."""
+"""Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""
 
 HENS = ("Mara keeps hens in Lund.", "Mara's hens laid an egg.", "Mara sold two hens at the fair.")
 MOVES = ("Mara lives in Lund.", "Mara saw a heron in Lund.", "Mara moved from Lund to Bergen.")

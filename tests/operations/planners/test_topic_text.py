@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.operations.planners.topic_text import TopicLine, read_topic, render_topic
-from slowwave.texts.sentences import sentences
-from slowwave.texts.tokens import normalise_name
+from slowwave.operations.planners.topic_memories import TopicLine, read_topic, render_topic
+from slowwave.text.sentences import sentences
+from slowwave.text.tokens import normalise_name
 
 _SAID = st.lists(
     st.sampled_from(

@@ -1,1 +1,0 @@
-"""What lets agents of other makers keep their memory in a namespace: one module an interface of theirs."""

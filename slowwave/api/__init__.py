@@ -1,1 +1,0 @@
-"""What `import slowwave` gives: dreams, their outcomes and results."""

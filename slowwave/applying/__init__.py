@@ -1,1 +1,0 @@
-"""The only code that writes memory at night: claims, batches, events and undo."""

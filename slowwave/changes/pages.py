@@ -1,0 +1,418 @@
+"""Mutations of pages: ``write_page`` for documents of a corpus, ``render_page`` for generated ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from slowwave.changes.cells import Cell, Guard, Insert, Value, Write, canonical, canonical_json, encode, named_id
+from slowwave.changes.mutation import EVIDENCE, Mutation, Row, check
+from slowwave.changes.rows import Fields, rows_where
+from slowwave.errors import Refused
+from slowwave.snapshots.snapshot import Snapshot
+
+# ``write_page``: a document of a corpus comes with its passages, or says something else from now on; what it said stays as a version.
+#
+# Passages that say what they said keep their rows and vectors, as when a folder is synced, and so do links. Rows are named by what they are
+# of: a page by its corpus and path, a passage by its page and text, a corpus that is made with its first page by its root. So whatever
+# rests on a page can name it before it is there, and a page that somebody else made meanwhile makes the item stale. What the text means,
+# and what it links to, is its planner's to find out (``slowwave.wiki.corpus.planned_pages``).
+
+UNFOLLOWED: Final = frozenset({"pages:", EVIDENCE})
+"""Roots, no folders, of corpora that are made with their first page."""
+
+STANDING: Final = {EVIDENCE: 0.5}
+"""How much the answers of a corpus count that is made with its first page, where that is less than others' do."""
+
+_TEXT: Final = ("title", "content", "metadata", "valid_from", "content_hash")
+_PLACE: Final = ("corpus_id", "invalidated_at", "path", "plane", "version_of")
+_LINK: Final = ("kind", "target", "anchor", "line")
+
+
+@dataclass(frozen=True, slots=True)
+class PageCorpus:
+    """A corpus by its id and root. One whose id is ``named``, after its root, was made by a plan or will be, of the ``profile``: every item
+    that writes a page of it makes it, and it goes with the last.
+    """
+
+    id: str
+    root: str
+    profile: str = ""
+    named: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PagePassage:
+    """A run of lines of a page, both ends included, from 1; ``hash`` is the SHA-256 of its text."""
+
+    content: str
+    start_line: int
+    end_line: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link or mention as it is written, and the page or entity that it means, where that is known; ``awaited`` is the page that it means
+    as soon as that is there."""
+
+    kind: str
+    target: str
+    anchor: str
+    line: int
+    page: str | None = None
+    entity: str | None = None
+    awaited: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """A page as it shall be. ``metadata`` is JSON; ``vectors`` go by passages' hashes; ``pointing`` are links of other pages that mean it
+    from now on, each with the page that it means so far.
+    """
+
+    corpus: PageCorpus
+    path: str
+    title: str
+    content: str
+    content_hash: str
+    metadata: Mapping[str, object]
+    valid_from: str | None = None
+    passages: tuple[PagePassage, ...] = ()
+    links: tuple[Link, ...] = ()
+    pointing: tuple[tuple[str, str | None], ...] = ()
+    vectors: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PageCells:
+    """What one page changes: the id of its document, those of its passages in their order, and the parts of a mutation."""
+
+    document: str
+    passages: tuple[str, ...]
+    writes: tuple[Write, ...]
+    guards: tuple[Guard, ...]
+    inserts: tuple[Insert, ...]
+    rows: tuple[Row, ...]
+
+
+def write_pages(snapshot: Snapshot, pages: Sequence[PageText]) -> list[Mutation]:
+    """One mutation a page, in their order. Raises ``Refused`` for one that is quarantined, or named twice.
+
+    Of a page that is there, its text and all that tells where it lies must be as the plan saw it. Cost: a pass over documents, chunks and
+    links.
+    """
+    return [
+        checked(Mutation("write_page", "documents", c.writes, c.guards, c.inserts, c.rows))
+        for c in page_cells(snapshot, pages)
+    ]
+
+
+def page_cells(snapshot: Snapshot, pages: Sequence[PageText]) -> list[PageCells]:
+    """What each of the pages changes, for mutations that write pages with other things. As ``write_pages``."""
+    places = [(page.corpus.id, page.path) for page in pages]
+    if len({*places}) < len(places):
+        twice = next(path for n, (_, path) in enumerate(places) if places[n] in places[:n])
+        raise Refused(f"{twice} would be written twice in one plan. Write it once.")
+    held = _Held.of(snapshot, places)
+    return [_cells(page, held) for page in pages]
+
+
+def checked(mutation: Mutation) -> Mutation:
+    """The mutation itself, once it was held to its kind."""
+    check(mutation)
+    return mutation
+
+
+def page_corpus(snapshot: Snapshot, root: str, profile: str) -> PageCorpus:
+    """The live corpus of a root, or that which is made with its first page."""
+    corpora = snapshot.live("corpora", ["id", "root", "profile", "invalidated_at"])
+    found = corpora.filter(pc.equal(corpora["root"], root)).to_pylist()
+    named = named_id(snapshot.namespace_id, "corpora", root) if root in UNFOLLOWED else ""
+    return (
+        PageCorpus(found[0]["id"], root, found[0]["profile"], named)
+        if found
+        else PageCorpus(named, root, profile, named)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What stands of the pages: documents by place, and what belongs to them by document."""
+
+    corpora: Mapping[str, Fields]
+    documents: Mapping[tuple[str, str], Fields]
+    earlier: Mapping[tuple[str, str], int]
+    ended: Mapping[str, str]
+    chunks: Mapping[str, Sequence[Fields]]
+    chunk_ids: Collection[str]
+    links: Mapping[str, Sequence[Fields]]
+    bare: Collection[str]
+    model: str
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> _Held:
+        rows = rows_where(snapshot, "documents", "path", {path for _, path in places}, ("corpus_id", *_PLACE, *_ROW))
+        asked = {*places}
+        documents: dict[tuple[str, str], Fields] = {}
+        earlier: Counter[tuple[str, str]] = Counter()
+        for row in rows:
+            place = (str(row["corpus_id"]), str(row["path"]))
+            if place in asked and row["version_of"] is None:
+                earlier[place] += 1
+                if row["invalidated_at"] is None:
+                    documents[place] = row
+        ids = {str(row["id"]) for row in documents.values()}
+        ended: dict[str, str] = {}
+        for row in rows_where(snapshot, "documents", "version_of", ids, ("invalidated_at",)):
+            ended[str(row["version_of"])] = max(str(row["invalidated_at"]), ended.get(str(row["version_of"]), ""))
+        columns = (
+            "document_id",
+            "ordinal",
+            "content_hash",
+            "start_line",
+            "end_line",
+            "invalidated_at",
+            "invalidated_by",
+        )
+        chunks = rows_where(snapshot, "chunks", "document_id", ids, columns)
+        links = rows_where(
+            snapshot,
+            "links",
+            "document_id",
+            ids,
+            ("document_id", *_LINK, "target_document_id", "entity_id", "invalidated_at", "invalidated_by"),
+        )
+        vectors = snapshot.vectors["chunk_vectors"]
+        known = [str(c["id"]) for c in chunks]
+        without = vectors.rows_of(pa.array(known, pa.string())) < 0
+        return cls(
+            {str(c["id"]): c for c in rows_where(snapshot, "corpora", "id", {c for c, _ in places}, _CORPUS)},
+            documents,
+            earlier,
+            ended,
+            _by_document(chunks),
+            frozenset(known),
+            _by_document([link for link in links if link["invalidated_at"] is None]),
+            frozenset(id_ for id_, is_bare in zip(known, without, strict=True) if is_bare),
+            vectors.model,
+        )
+
+
+_ROW: Final = (*_TEXT, "source", "recorded_at", "invalidated_by", "external_id")
+_CORPUS: Final = ("root", "profile", "invalidated_at")
+
+
+def _by_document(rows: Sequence[Fields]) -> dict[str, list[Fields]]:
+    found: defaultdict[str, list[Fields]] = defaultdict(list)
+    for row in rows:
+        found[str(row["document_id"])].append(row)
+    return found
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The parts of a mutation, as they are found."""
+
+    writes: list[Write] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    inserts: list[Insert] = field(default_factory=list)
+
+    def set(self, table: str, row: str, seen: Mapping[str, Value], wanted: Mapping[str, Value]) -> None:
+        """Write the columns that say something else than is wanted."""
+        changed = {column: value for column, value in wanted.items() if not _same(column, seen[column], value)}
+        self.writes += [Write(Cell(table, row, c), "set", seen[c], v) for c, v in changed.items()]
+
+    def end(self, table: str, row: str, seen: Mapping[str, Value]) -> None:
+        """Retire a row now, by the item."""
+        self.writes.append(Write(Cell(table, row, "invalidated_at"), "now", seen["invalidated_at"]))
+        self.writes.append(Write(Cell(table, row, "invalidated_by"), "item", seen["invalidated_by"]))
+
+
+def _cells(page: PageText, held: _Held) -> PageCells:
+    place = (page.corpus.id, page.path)
+    seen = held.documents.get(place)
+    parts = _Parts()
+    wanted: dict[str, Value] = {
+        "title": page.title,
+        "content": page.content,
+        "metadata": canonical_json(page.metadata),
+        "valid_from": page.valid_from,
+        "content_hash": page.content_hash,
+    }
+    _corpus(parts, page.corpus, held)
+    if seen is None:
+        document = named_id(page.corpus.id, "documents", page.path, str(held.earlier[place] + 1))
+        row: dict[str, Value] = {"source": "corpus", **wanted, "corpus_id": page.corpus.id, "path": page.path}
+        parts.inserts.append(Insert("documents", {**row, "plane": "durable", **_ALIVE}, document))
+    else:
+        document = str(seen["id"])
+        if out := {"quarantined", "forgotten"} & json.loads(str(seen["metadata"])).keys():
+            raise Refused(f"{page.path} is {min(out)}, and stays as it is. Leave it out.")
+        stays = [c for c, value in wanted.items() if _same(c, seen[c], value)]
+        parts.guards.append(Guard.on("documents", document, seen, (*_PLACE, *stays)))
+        parts.set("documents", document, seen, wanted)
+        if parts.writes:
+            parts.inserts.append(_version(document, seen, held))
+    passages = _passages(parts, document, page, held)
+    _links(parts, document, page, held)
+    rows = () if seen is None else (Row(document, page.path),)
+    return PageCells(document, passages, tuple(parts.writes), tuple(parts.guards), tuple(parts.inserts), rows)
+
+
+_ALIVE: Final[Mapping[str, Value]] = {
+    "external_id": None,
+    "valid_to": None,
+    "invalidated_at": None,
+    "invalidated_by": None,
+    "version_of": None,
+}
+
+
+def _corpus(parts: _Parts, corpus: PageCorpus, held: _Held) -> None:
+    """The corpus is the one that the plan saw, or comes with the page."""
+    seen = held.corpora.get(corpus.id)
+    if seen is not None and corpus.id != corpus.named:
+        parts.guards.append(Guard.on("corpora", corpus.id, seen, _CORPUS))
+        return
+    values: dict[str, Value] = {
+        "root": corpus.root,
+        "profile": corpus.profile,
+        "standing": STANDING.get(corpus.root, 1.0),
+        "settings": "{}",
+        "invalidated_at": None,
+        "invalidated_by": None,
+    }
+    parts.inserts.append(Insert("corpora", values, corpus.id))
+
+
+def _version(document: str, seen: Fields, held: _Held) -> Insert:
+    """What the page says until now, as a row of its own."""
+    values = {**_ALIVE, **{c: seen[c] for c in (*_TEXT, "source", "corpus_id", "path", "plane")}}
+    values |= {"version_of": document, "recorded_at": held.ended.get(document) or seen["recorded_at"]}
+    del values["invalidated_at"]
+    return Insert("documents", values, stamped=("invalidated_at",))
+
+
+def _passages(parts: _Parts, document: str, page: PageText, held: _Held) -> tuple[str, ...]:
+    """The ids of the passages in their order: those that stand already keep their rows, others come, and the rest ends."""
+    live: defaultdict[str, list[Fields]] = defaultdict(list)
+    made: Counter[str] = Counter()
+    for chunk in sorted(held.chunks.get(document, ()), key=lambda c: (int(str(c["ordinal"])), str(c["id"]))):
+        made[str(chunk["content_hash"])] += 1
+        if chunk["invalidated_at"] is None:
+            live[str(chunk["content_hash"])].append(chunk)
+    ids: list[str] = []
+    for ordinal, passage in enumerate(page.passages):
+        lines: dict[str, Value] = {
+            "ordinal": ordinal,
+            "start_line": passage.start_line,
+            "end_line": passage.end_line,
+        }
+        if live[passage.hash]:
+            chunk = live[passage.hash].pop(0)
+            id_ = str(chunk["id"])
+            parts.set("chunks", id_, chunk, lines)
+            parts.guards.append(Guard.on("chunks", id_, chunk, ("content_hash", "document_id", "invalidated_at")))
+        else:
+            made[passage.hash] += 1
+            while (id_ := named_id(document, "chunks", passage.hash, str(made[passage.hash]))) in held.chunk_ids:
+                made[passage.hash] += 1
+            said: dict[str, Value] = {"document_id": document, "content": passage.content, "content_hash": passage.hash}
+            ends: dict[str, Value] = {"external_id": None, "invalidated_at": None, "invalidated_by": None}
+            parts.inserts.append(Insert("chunks", {**said, **lines, **ends}, id_))
+        if held.model and passage.hash in page.vectors and (id_ in held.bare or id_ not in held.chunk_ids):
+            vector = encode(np.asarray(page.vectors[passage.hash], np.float32))
+            parts.inserts.append(Insert("chunk_vectors", {"vector": vector}, id_, held.model))
+        ids.append(id_)
+    for chunk in (chunk for left in live.values() for chunk in left):
+        parts.end("chunks", str(chunk["id"]), chunk)
+        parts.guards.append(Guard.on("chunks", str(chunk["id"]), chunk, ("content_hash", "document_id")))
+    return tuple(ids)
+
+
+def _links(parts: _Parts, document: str, page: PageText, held: _Held) -> None:
+    """Links that are written as they were keep their rows; a mention is the same where it means the same."""
+    there = {_link_key(link): link for link in held.links.get(document, ())}
+    for link in page.links:
+        values: dict[str, Value] = {
+            **{"kind": link.kind, "target": link.target, "anchor": link.anchor, "line": link.line},
+            **{"target_document_id": link.page, "entity_id": link.entity},
+        }
+        if (kept := there.pop(_link_key(values), None)) is None:
+            alive: dict[str, Value] = {"document_id": document, "invalidated_at": None, "invalidated_by": None}
+            awaited: dict[str, Value] = {"awaited_id": link.awaited} if link.awaited else {}
+            parts.inserts.append(Insert("links", {**alive, **values, **awaited}))
+        elif kept["target_document_id"] != link.page:
+            parts.set("links", str(kept["id"]), kept, {"target_document_id": link.page})
+            parts.guards.append(Guard.on("links", str(kept["id"]), kept, ("document_id", "invalidated_at")))
+    for link in there.values():
+        parts.end("links", str(link["id"]), link)
+        parts.guards.append(Guard.on("links", str(link["id"]), link, ("document_id",)))
+    for id_, seen in page.pointing:
+        parts.writes.append(Write(Cell("links", id_, "target_document_id"), "set", seen, document))
+
+
+def _link_key(link: Mapping[str, Value]) -> tuple[Value, ...]:
+    meant = (link["target_document_id"] or link["entity_id"],) if link["kind"] == "mention" else ()
+    return (*(link[c] for c in _LINK), *meant)
+
+
+def _same(column: str, seen: Value, wanted: Value) -> bool:
+    return json.loads(str(seen)) == json.loads(str(wanted)) if column == "metadata" else seen == wanted
+
+
+# ``render_page``: a page gets a body, the first one a row of its own.
+#
+# The row is the page; files follow it (``slowwave.wiki.pages.workspace``). A path has one live row in a namespace, so a plan that would
+# insert a page which somebody inserted meanwhile is stale.
+
+PATH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.md")
+"""What a page may be called: the plain name of a Markdown file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it shall be; ``input_hash`` is that of what its body was rendered from."""
+
+    path: str
+    title: str
+    body: str
+    input_hash: str
+
+
+def render_pages(snapshot: Snapshot, pages: Sequence[Page]) -> list[Mutation]:
+    """One mutation a page, in path order: a new row, or the new values of the live one, as the plan saw it.
+
+    Raises ``Refused`` for a path that is no plain name of a Markdown file. Cost: one pass over the pages.
+    """
+    columns = ("path", "title", "body", "input_hash", "invalidated_at")
+    live = snapshot.live("pages").select(["id", *columns])
+    live = live.filter(pc.is_in(live["path"], value_set=pa.array([p.path for p in pages], pa.string())))
+    rows = {row["path"]: {c: canonical(v) for c, v in row.items()} for row in live.to_pylist()}
+    mutations = [_render(page, rows.get(page.path)) for page in sorted(pages, key=lambda p: p.path)]
+    for mutation in mutations:
+        check(mutation)
+    return mutations
+
+
+def _render(page: Page, seen: dict[str, Value] | None) -> Mutation:
+    if not PATH.fullmatch(page.path):
+        raise Refused(f"A page cannot be called {page.path[:64]!r}: its path is the plain name of a Markdown file.")
+    wanted: dict[str, Value] = {"title": page.title, "body": page.body, "input_hash": page.input_hash}
+    if seen is None:
+        return Mutation("render_page", "pages", inserts=(Insert("pages", {"path": page.path, **wanted}),))
+    id_ = str(seen["id"])
+    writes = tuple(Write(Cell("pages", id_, c), "set", seen[c], v) for c, v in wanted.items() if seen[c] != v)
+    stay = [c for c, v in wanted.items() if seen[c] == v]
+    guards = (Guard.on("pages", id_, seen, ("invalidated_at", "path", *stay)),)
+    return Mutation("render_page", "pages", writes=writes, guards=guards, rows=(Row(id_),))

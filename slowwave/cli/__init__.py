@@ -1,1 +1,0 @@
-"""The command line. Commands parse, call the library and show; they decide nothing."""

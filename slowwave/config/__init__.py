@@ -1,1 +1,0 @@
-"""Settings of nights, from the environment and of each namespace."""

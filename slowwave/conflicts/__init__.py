@@ -1,2 +1,0 @@
-"""Conflicts: rows that cannot both be true. Found here over a snapshot; kept in the ledger by ``slowwave.plans.conflicts``, decided by
-``slowwave.operations.planners.resolve_conflicts``."""

@@ -1,1 +1,0 @@
-"""Folders of Markdown as documents: reading, frontmatter, chunks, links, sync and export."""

@@ -1,1 +1,0 @@
-"""Other systems' exports, turned into rows as an agent would write them."""

@@ -1,0 +1,526 @@
+"""Endpoints that speak OpenAI's protocol: requests with retries and deadlines, chat completions, and calls of tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+
+from slowwave.errors import ChatError, SettingsError
+
+if TYPE_CHECKING:
+    import httpx
+
+
+# One path of a server that speaks OpenAI's protocol: posting JSON with retries and deadlines, and what went wrong in words.
+#
+# What is asked, and how an answer reads, belongs to the modules beside this one. Nothing here repeats the key or what was sent. The HTTP
+# client is loaded by the first endpoint: with its command line it takes as long as half a server, and most processes ask no model.
+
+Kind = Literal["timeout", "unreachable", "error status", "bad answer"]
+
+_FIRST_PAUSE: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of a request: the ``content`` that came, and ``kind`` and ``problem`` when the last attempt failed.
+
+    ``problem`` goes on a sentence that begins with the server. ``lost`` counts failed attempts that the server may have
+    worked on all the same.
+    """
+
+    status: int = 0
+    content: bytes = b""
+    kind: Kind | None = None
+    problem: str = ""
+    lost: int = 0
+
+
+class Endpoint:
+    """``base_url`` + ``/v1/`` + ``path``; the base may end in ``/v1`` or not. Raises ``ValueError`` when it is no http(s) address.
+
+    A request is tried ``attempts`` times in all when the answer is late, broken, 429 or 5xx, waiting as ``Retry-After`` says or up to
+    0.5, 1, 2, … seconds, of which chance takes as much as half, so that clients that failed together do not come back together; never
+    more than ``longest_pause`` seconds. A server that answered the last attempt with 429 is left alone for as long by the next request,
+    too. ``timeout`` holds for a whole answer, ``most_bytes`` for its size. The key is read from ``key_variable`` whenever a client is made.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        path: str,
+        *,
+        key_variable: str,
+        timeout: float,
+        attempts: int,
+        longest_pause: float,
+        most_bytes: int,
+        pause: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        import httpx
+
+        try:
+            url = httpx.URL(base_url)
+        except httpx.InvalidURL:
+            url = httpx.URL("")
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ValueError("not an http(s) address")
+        self.shown = f"{url.scheme}://{url.netloc.decode()}"
+        self._url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1/{path}"
+        self._key_variable = key_variable
+        self._timeout = timeout
+        self._attempts = attempts
+        self._longest_pause = longest_pause
+        self._most_bytes = most_bytes
+        self._pause = pause
+        self._chance = chance
+        self._rests_until = 0.0
+
+    def client(self) -> httpx.Client:
+        """A client with the key, to be closed by the caller; one serves many requests."""
+        key = os.environ.get(self._key_variable, "").strip()
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        import httpx
+
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        return httpx.Client(timeout=self._timeout, headers=raw, verify=_certificates())
+
+    def post(self, client: httpx.Client, body: Mapping[str, object]) -> Reply:
+        """Send ``body`` as JSON; lone surrogates, which no server takes, are replaced. Raises nothing for the server's faults."""
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        if (rest := self._rests_until - time.monotonic()) > 0:
+            self._pause(rest)
+        self._rests_until = 0.0
+        lost, attempt = 0, 1
+        while True:
+            reply, wait = self._once(client, content)
+            lost += reply.lost
+            passing = reply.kind in ("timeout", "unreachable") or reply.status == 429 or reply.status >= 500
+            if not passing:
+                return replace(reply, lost=lost)
+            own = _FIRST_PAUSE * 2 ** (attempt - 1) * (1 - self._chance() / 2)
+            seconds = min(_seconds(wait, own), self._longest_pause)
+            if attempt == self._attempts:
+                if reply.status == 429:
+                    self._rests_until = time.monotonic() + seconds
+                return replace(reply, lost=lost)
+            self._pause(seconds)
+            attempt += 1
+
+    def _once(self, client: httpx.Client, content: bytes) -> tuple[Reply, str]:
+        """One attempt, and its ``Retry-After``."""
+        import httpx
+
+        until = time.monotonic() + self._timeout
+        received = bytearray()
+        late = f"did not answer within {self._timeout:g} s"
+        try:
+            with client.stream("POST", self._url, content=content) as answer:
+                for part in answer.iter_bytes():
+                    received += part
+                    if time.monotonic() > until:
+                        return Reply(kind="timeout", problem=late, lost=1), ""
+                    if len(received) > self._most_bytes:
+                        problem = f"gave an answer of more than {self._most_bytes:,} bytes"
+                        return Reply(kind="bad answer", problem=problem, lost=1), ""
+        except httpx.TimeoutException as error:
+            return Reply(kind="timeout", problem=late, lost=int(not isinstance(error, httpx.ConnectTimeout))), ""
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            problem = f"could not be asked ({type(error).__name__})"
+            return Reply(kind="unreachable", problem=problem, lost=int(not isinstance(error, httpx.ConnectError))), ""
+        if answer.is_success:
+            return Reply(answer.status_code, bytes(received)), ""
+        problem = f"answered with status {answer.status_code}"
+        reply = Reply(answer.status_code, bytes(received), "error status", problem, int(answer.status_code >= 500))
+        return reply, answer.headers.get("retry-after", "")
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The certificates that are trusted, read once a process: reading takes twenty times as long as a client."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def _seconds(retry_after: str, otherwise: float) -> float:
+    """What ``Retry-After`` asks in seconds, be it a number or a date; nonsense and what is past count as absent."""
+    try:
+        asked = float(retry_after or "nan")
+    except ValueError:
+        try:
+            asked = (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError, OverflowError):  # a date without a zone is none, either
+            return otherwise
+    return asked if asked >= 0 else otherwise
+
+
+# Chat completions of an OpenAI-compatible endpoint in a role: asked again without a parameter that the server refuses, read as far as all
+# answers are alike, and told of in sentences that repeat neither the key nor the texts.
+#
+# What is asked, and what an answer means, belongs to ``slowwave.models.endpoint`` and ``slowwave.models.endpoint``.
+
+ATTEMPTS: Final = 2
+
+CompletionKind = Literal["timeout", "unreachable", "error status", "refused", "bad answer"]
+
+_SEED: Final = 7
+_LONGEST_PAUSE: Final = 10.0
+_OPTIONAL: Final = ("temperature", "seed", "max_tokens")
+
+
+class Role(NamedTuple):
+    """What a model is asked for: how its errors name its endpoint and end, and the variables that they point to."""
+
+    whose: str
+    outcome: str
+    key_variable: str
+    endpoint_variable: str
+    timeout_variable: str
+
+    def advice(self, kind: CompletionKind) -> str:
+        """What to do about a failure."""
+        match kind:
+            case "timeout":
+                return f"Raise {self.timeout_variable}, or choose a faster model."
+            case "unreachable":
+                return f"Check that the server of {self.endpoint_variable} is up."
+            case "error status":
+                return f"Check that the server serves this model and accepts the key in {self.key_variable}."
+            case "refused":
+                return "Another model may answer."
+            case "bad answer":
+                return "Check that it is a chat model that can write JSON."
+
+
+class Completion(NamedTuple):
+    """The first choice of an answer: its message, why it ended, and the tokens that asking cost: as the server reports them, else the
+    estimate."""
+
+    message: Mapping[str, Any]
+    ended: object
+    tokens: int
+
+
+class Completions:
+    """Requests of one model. Temperature 0 and a fixed seed are asked for; a parameter that the server names when it refuses (400, 422) is
+    left out from then on, and ``max_tokens`` is then called ``max_completion_tokens``."""
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        role: Role,
+        *,
+        timeout: float,
+        pause: Callable[[float], None],
+        most_bytes: int,
+        attempts: int = ATTEMPTS,
+    ) -> None:
+        try:
+            self._endpoint = Endpoint(
+                base_url,
+                "chat/completions",
+                key_variable=role.key_variable,
+                timeout=timeout,
+                attempts=attempts,
+                longest_pause=_LONGEST_PAUSE,
+                most_bytes=most_bytes,
+                pause=pause,
+            )
+        except ValueError:
+            raise SettingsError(
+                f"{role.whose} endpoint is not an http(s) address, so no model can be asked. "
+                f"Set {role.endpoint_variable} to the server's base URL."
+            ) from None
+        self.model = model
+        self._role = role
+        self._left_out: set[str] = set()
+
+    def ask(
+        self,
+        body: Callable[[], Mapping[str, object]],
+        max_tokens: int,
+        estimate: int,
+        again: Callable[[int, str], bool] = lambda status, said: False,
+    ) -> Completion:
+        """One answer to a body with messages. ``again`` says of a status and the server's words whether the body is another one now, which
+        may do. Raises ``ChatError`` with the tokens that asking may have cost; refusals are errors, too."""
+        lost = 0
+        with self._endpoint.client() as client:
+            while True:
+                reply = self._endpoint.post(client, self._sent(body(), max_tokens))
+                lost += reply.lost
+                if not self._differently(reply, again):
+                    break
+        if reply.kind:
+            raise self.error(reply.kind, reply.problem, lost * estimate)
+        return self._read(reply.content, lost * estimate, estimate)
+
+    def error(self, kind: CompletionKind, problem: str, tokens: int) -> ChatError:
+        """What went wrong, as a sentence; ``problem`` goes on one that begins with the server."""
+        role = self._role
+        message = f"The model {self.model} at {self._endpoint.shown} {problem}, {role.outcome}. {role.advice(kind)}"
+        return ChatError(message, kind, tokens)
+
+    def _sent(self, body: Mapping[str, object], max_tokens: int) -> dict[str, object]:
+        whole: dict[str, object] = {
+            "model": self.model,
+            **body,
+            "max_tokens": max_tokens,
+            "temperature": 0,
+            "seed": _SEED,
+        }
+        if "max_tokens" in self._left_out:
+            whole["max_completion_tokens"] = max_tokens
+        return {name: value for name, value in whole.items() if name not in self._left_out}
+
+    def _differently(self, reply: Reply, again: Callable[[int, str], bool]) -> bool:
+        """Whether a refused request may succeed without a parameter, or with another body."""
+        if reply.status < 400 or reply.status == 429:
+            return False
+        try:
+            error: Any = json.loads(reply.content)["error"]
+            name, said = str(error.get("param")).partition(".")[0], str(error.get("message"))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            name = said = ""
+        if reply.status in (400, 422) and name in _OPTIONAL:
+            known = name in self._left_out
+            self._left_out.add(name)
+            return not known
+        return again(reply.status, said)
+
+    def _read(self, content: bytes, lost: int, estimate: int) -> Completion:
+        tokens = lost + estimate
+        try:
+            answer: Any = json.loads(content)
+            tokens = lost + _used(answer.get("usage"), estimate)
+            choice = answer["choices"][0]
+            message, ended = choice["message"], choice.get("finish_reason")
+            refusal = message.get("refusal")
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+            raise self.error("bad answer", "gave an answer that is not a chat completion", tokens) from None
+        if refusal or ended == "content_filter":
+            raise self.error("refused", "refused to answer", tokens)
+        return Completion(message, ended, tokens)
+
+
+def _used(usage: Any, estimate: int) -> int:
+    """The tokens that a server says were used; ``estimate`` when it says nothing that makes sense."""
+    if not isinstance(usage, dict):
+        return estimate
+    total = usage.get("total_tokens")
+    return total if type(total) is int and total > 0 else estimate
+
+
+# Chat models: a system text and a user text in, one JSON text out, through any OpenAI-compatible endpoint.
+#
+# What is asked and what an answer means belongs to the caller (``slowwave.matching.review``). The endpoint's key comes from the
+# environment variable of its role and nowhere else, and no error repeats it or the texts.
+
+_MOST_BYTES: Final = 1_000_000
+_FORMATS: Final = ("json_schema", "json_object")
+
+JUDGE: Final = Role(
+    *("The judges'", "so it has no say", "SLOWWAVE_JUDGE_API_KEY"),
+    *("SLOWWAVE_JUDGE_ENDPOINT", "SLOWWAVE_JUDGE_TIMEOUT_SECONDS"),
+)
+
+
+class Answer(NamedTuple):
+    """What a model wrote, and the tokens that asking cost: as the server reports them, else the estimate."""
+
+    text: str
+    tokens: int
+
+
+class Chat(Protocol):
+    """A model that answers a question with JSON of a schema."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        ...
+
+    def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
+        """One answer, which may still break the schema. Raises ``ChatError``."""
+        ...
+
+
+class EndpointChat:
+    """Any server that speaks OpenAI's ``POST /v1/chat/completions``.
+
+    Temperature 0, a fixed seed and a strict ``json_schema`` are asked for. A server that refuses a parameter (400, 422, or a 500 about the
+    format, as llama-cpp-python gives) is asked again without it, and never with it again: ``max_tokens`` is then called
+    ``max_completion_tokens``, the schema stands in the instructions, and ``json_object`` is asked for with the schema beside it, as
+    llama-cpp-python takes it, or no format at all. Statuses 429 and 5xx, broken connections and late answers are tried ``attempts``
+    times in all.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        timeout: float = 30.0,
+        pause: Callable[[float], None] = time.sleep,
+        role: Role = JUDGE,
+        attempts: int = ATTEMPTS,
+    ) -> None:
+        self._completions = Completions(
+            base_url, model, role, timeout=timeout, pause=pause, most_bytes=_MOST_BYTES, attempts=attempts
+        )
+        self.model = model
+        self._formats = list(_FORMATS)
+
+    def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
+        """One answer. Raises ``ChatError``; refusals and answers that were cut off are errors, too."""
+        estimate = most_tokens(system, user, schema, max_tokens)
+        message, ended, tokens = self._completions.ask(
+            lambda: self._body(system, user, schema), max_tokens, estimate, self._leave_out_format
+        )
+        if ended == "length":
+            raise self._completions.error("bad answer", "was cut off before its answer was whole", tokens)
+        text = message.get("content")
+        if not isinstance(text, str) or not text.strip():
+            raise self._completions.error("bad answer", "gave an empty answer", tokens)
+        return Answer(text, tokens)
+
+    def _body(self, system: str, user: str, schema: Mapping[str, object]) -> dict[str, object]:
+        if self._formats[:1] != ["json_schema"]:
+            system += f"\nAnswer with one JSON object of this JSON schema and nothing else:\n{json.dumps(schema)}"
+        body: dict[str, object] = {
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        }
+        match self._formats[:1]:
+            case ["json_schema"]:
+                strict = {"name": "answer", "strict": True, "schema": schema}
+                body["response_format"] = {"type": "json_schema", "json_schema": strict}
+            case ["json_object"]:
+                body["response_format"] = {"type": "json_object", "schema": schema}
+            case _:
+                pass
+        return body
+
+    def _leave_out_format(self, status: int, said: str) -> bool:
+        """Whether a refused request may succeed with another response format, or none."""
+        refused = status in (400, 422) or "response_format" in said
+        return refused and bool(self._formats) and bool(self._formats.pop(0))
+
+
+def most_tokens(system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> int:
+    """An upper estimate of what one call costs: half the UTF-8 bytes of what is sent, and the longest answer.
+
+    Tokenisers take about four bytes of English, three of Chinese and two of a hexadecimal id for a token.
+    """
+    sent = sum(len(text.encode("utf-8", "replace")) for text in (system, user, json.dumps(schema)))
+    return sent // 2 + max_tokens
+
+
+# Chat models that call tools: a conversation in, the next turn out, as OpenAI's ``POST /v1/chat/completions`` has it.
+#
+# What the tools do and when a conversation ends belongs to ``slowwave.wiki.deep``. The endpoint, its key, retries and deadlines are those
+# of ``slowwave.models.endpoint``; no error repeats the key or the texts.
+
+MOST_CALLS: Final = 16
+"""Tool calls of one turn; further ones are left out."""
+
+DEEP: Final = Role(
+    *("The deep pass's", "so the pass ended", "SLOWWAVE_WRITER_API_KEY"),
+    *("SLOWWAVE_WRITER_ENDPOINT", "SLOWWAVE_OPERATIONS__DEEP_PASS__ANSWER_SECONDS"),
+)
+
+_MOST_BYTES_TOOL_CHAT: Final = 2_000_000
+
+Message = Mapping[str, object]
+
+
+class ToolCall(NamedTuple):
+    """One call: the id that its answer names, the tool, and its arguments as the model wrote them, JSON or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """What a model said and called, the tokens that asking cost, and ``message``, which the conversation goes on with."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    tokens: int
+    message: Message
+
+
+class ToolChat:
+    """A model at an endpoint, asked turn by turn. Temperature 0 and a fixed seed are asked for; a parameter that the server names when it
+    refuses is left out from then on."""
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        timeout: float = 120.0,
+        pause: Callable[[float], None] = time.sleep,
+        role: Role = DEEP,
+    ) -> None:
+        self._completions = Completions(
+            base_url, model, role, timeout=timeout, pause=pause, most_bytes=_MOST_BYTES_TOOL_CHAT
+        )
+        self.model = model
+
+    def turn(self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> ModelTurn:
+        """The next turn. Raises ``ChatError`` with the tokens that asking may have cost."""
+        body = {"messages": list(messages), "tools": list(tools), "tool_choice": "auto"}
+        estimate = most_tokens_tool_chat(messages, tools, max_tokens)
+        message, _, tokens = self._completions.ask(lambda: body, max_tokens, estimate)
+        try:
+            text = message.get("content") or ""
+            called = [_call(call) for call in (message.get("tool_calls") or [])[:MOST_CALLS]]
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise self._completions.error(
+                "bad answer", "gave an answer that is not a chat completion", tokens
+            ) from None
+        if not isinstance(text, str) or (not text.strip() and not called):
+            raise self._completions.error("bad answer", "gave an empty answer", tokens)
+        return ModelTurn(text, tuple(called), tokens, _said(text, called))
+
+
+def answered(call: ToolCall, text: str) -> Message:
+    """The message that answers a tool call."""
+    return {"role": "tool", "tool_call_id": call.id, "content": text}
+
+
+def most_tokens_tool_chat(messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> int:
+    """An upper estimate of what one turn costs: half the UTF-8 bytes of what is sent, and the longest answer."""
+    sent = json.dumps([*messages, *tools], ensure_ascii=False).encode("utf-8", "replace")
+    return len(sent) // 2 + max_tokens
+
+
+def _call(call: Any) -> ToolCall:
+    function = call["function"]
+    arguments = function.get("arguments") or ""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return ToolCall(str(call.get("id") or "call")[:200], str(function["name"])[:200], text)
+
+
+def _said(text: str, calls: Sequence[ToolCall]) -> Message:
+    """The model's turn as it goes back to it: nothing but what the protocol has."""
+    message: dict[str, object] = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in calls
+        ]
+    return message

@@ -1,1 +1,0 @@
-"""The closed algebra of changes: what each kind may do, and how any of them is simulated, applied and undone."""

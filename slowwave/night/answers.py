@@ -1,0 +1,787 @@
+"""Answers to questions other than yes and no: amended items, their plans, and questions that follow from an answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from slowwave.changes.cells import RELATIONSHIPS, TOLD, VERSION, Cell, Value, Write
+from slowwave.changes.merges import Alike, Merge, merge_facts, merge_memories, merge_rows
+from slowwave.changes.mutation import Mutation
+from slowwave.changes.rows import Loss, NewVersion, lose_conflict, new_versions
+from slowwave.changes.simulate import simulate
+from slowwave.errors import Refused, SlowwaveError
+from slowwave.night.proposal import seal_proposal
+from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
+from slowwave.plans.gate import POLICY, check_name, refuse_state
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan, read_plan
+from slowwave.plans.report import Report
+from slowwave.plans.review.drafts import (
+    NewDraft,
+    SessionPlan,
+    Verdict,
+    add_note,
+    asking_operations,
+    current_drafts,
+    first_plan,
+    follows,
+    read_session,
+    save_drafts,
+    withdraw,
+)
+from slowwave.plans.review.queue import code_of
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.text.screening import counting, quotable, quote, screen
+
+# Amended items: what a reviewer makes of a question instead of yes or no. A member is taken out of a merge, or a new text is worded anew.
+#
+# A sealed plan stays as it was sealed. So what a person makes of an item is sealed as a plan of its own beside it, from a fresh snapshot
+# and with the probes of any plan, and waits there as a question. Of the item that it came from a draft says no, which can be taken back
+# until it is signed; the new plan goes with it. Words that a person types are screened as an agent's are. They may say what no source does,
+# and the item names such words.
+
+MOST_CHARACTERS: Final = 20_000
+"""Characters of a text that a reviewer types."""
+
+FEWEST: Final = 3
+"""Members of a merge of which one can be taken out."""
+
+TRIGGER: Final = "review"
+_QUOTED: Final = 400  # characters of a text that the evidence quotes
+
+Otherwise = Literal["other", "neither", "other_name"]
+"""An answer that differs from the sealed item: the other side is right, both sides end, or a merge keeps the other name."""
+
+_ANSWERED: Final = "A reviewer answered so."
+_REASONS: Final = {
+    "other": "{by} answered that the other one is right.",
+    "neither": "{by} answered that both end.",
+    "other_name": "{by} answered that they are the same and keep the other name.",
+}
+_NAMED: Final = 50  # words without a source that an item names
+_MEANWHILE: Final = "The item that it was made of was decided meanwhile."
+_CHANGED: Final = "A row of it says something else since the plan was made: run the night again. Nothing was changed."
+_SAID: Final = """
+SELECT content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT content FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE m.id = ANY(%(ids)s::uuid[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Amended:
+    """The item that was made, the plan in which it waits, and the item that it takes the place of."""
+
+    namespace: str
+    plan_hash: str
+    item: str
+    of: str
+
+
+def amendable(stored: StoredItem) -> str:
+    """How an item that waits can be amended: ``split``, ``edit`` or not at all."""
+    if stored.status != "pending":
+        return ""
+    if stored.kind == "new_version":
+        return "edit"
+    merge = stored.item.mutation if stored.kind == "merge_rows" else None
+    return "split" if merge and len(merge.absorb) + 1 >= FEWEST else ""
+
+
+def split(store: Store, namespace: str, plan_hash: str, item: str, *, out: Collection[str], by: str) -> Amended:
+    """Take rows out of a merge that waits: the rest of it waits as a new plan, and a draft of ``by`` says no to the whole.
+
+    ``out`` are ids of members; two at least have to be left. Once the no is signed, the pairs of a row that was taken out and one that
+    stays are never merged, while those that stay may be. Raises ``Refused`` for what is no merge, or does not wait, where a row changed
+    since the plan was made, and where nothing can be sealed.
+    """
+    plan, stored = _waiting(store, namespace, plan_hash, item, by)
+    of = stored.item
+    merge = of.mutation
+    if merge.keep is None:
+        raise Refused("That item merges nothing, so there is nothing to take out of it. Nothing was changed.")
+    members = (merge.keep, *merge.absorb)
+    left = [row.id for row in members if row.id not in out]
+    gone = [row.id for row in members if row.id in out]
+    if len(gone) != len(set(out)) or not gone:
+        raise Refused("Name at least one member of the merge to be taken out, and nothing else. Nothing was changed.")
+    if len(left) < 2:
+        raise Refused("Fewer than two members would be left, which is no merge: say no instead. Nothing was changed.")
+    names = of.evidence.get("names")
+    told = [str(n) for n in names] if isinstance(names, Sequence) and len(names) == len(members) else []
+    kept = [n for row, n in zip(members, told, strict=False) if row.id in left]
+    taken = [n for row, n in zip(members, told, strict=False) if row.id in out] or gone
+    pairs = _pairs_left(of, taken)
+    evidence: dict[str, object] = {
+        **{name: value for name, value in of.evidence.items() if name not in ("waterfall", "pairs", "names", "judges")},
+        **({"names": kept} if kept else {}),
+        **({"pairs": pairs} if pairs else {}),
+        **{"split by": by, "taken out": taken, "split from": f"item {of.id} of plan {plan.plan_hash[:12]}"},
+    }
+
+    def proposed(inputs: Inputs) -> Mutation:
+        made = _merged(inputs.snapshot, merge.table, left)
+        if _differ(merge, made, left):
+            raise Refused(_CHANGED)
+        return made
+
+    chance = min((float(str(p["probability"])) for p in pairs if "probability" in p), default=of.probability)
+    amended = _Amendment(replace(of, decision="review", risk="high", probability=chance), evidence, proposed)
+    reason = f"Split by {by}: {len(gone):,} of {len(members):,} rows were taken out."
+    return _sealed(store, plan, stored, amended, reason, by)
+
+
+def answer_otherwise(
+    store: Store, namespace: str, plan_hash: str, item: str, *, answer: Otherwise, by: str, note: str = ""
+) -> Amended:
+    """Answer a question otherwise than its item proposes: what was answered waits as a new plan, with a draft of ``by`` that says yes.
+
+    ``other``: the side that would end stays, and the side that would stay ends. ``neither``: both end. ``other_name``: the rows are
+    merged, and the survivor keeps the name of the other one. A draft of ``by`` says no to the item as it was sealed. Raises ``Refused``
+    if the item does not ask that, if a row changed since the plan was made, and if nothing can be sealed.
+    """
+    plan, stored = _waiting(store, namespace, plan_hash, item, by)
+    if answer not in otherwise(stored):
+        raise Refused(f"That question has no answer {str(answer)[:32]!r}. Nothing was changed.")
+    of = stored.item
+    evidence, proposed = _renamed(stored) if answer == "other_name" else _other_sides(of, answer)
+    evidence |= {"answered by": by, "answered from": f"item {of.id} of plan {plan.plan_hash[:12]}"}
+    amended = _Amendment(replace(of, decision="review"), evidence, proposed)
+    made = _sealed(store, plan, stored, amended, note or _REASONS[answer].format(by=by), by)
+    save_drafts(store, namespace, made.plan_hash, [NewDraft(made.item, "yes", note)], reviewer=by)
+    return made
+
+
+def otherwise(stored: StoredItem) -> tuple[Otherwise, ...]:
+    """Return the answers to a pending question, next to yes and no, that make an amended item of it."""
+    if stored.status != "pending" or stored.decision != "review":
+        return ()
+    item = stored.item
+    if _sides(item):
+        return "other", "neither"
+    return ("other_name",) if item.mutation.table == "entities" and _other_name(item) else ()
+
+
+def _sides(item: Item) -> tuple[str, tuple[str, ...]] | None:
+    """The row that stays and the rows that end, of an item that asks which of two sides is right."""
+    mutation, ends = item.mutation, tuple(row.id for row in item.mutation.rows)
+    if mutation.kind != "invalidate_rows" or mutation.inserts or mutation.deletes or not ends:
+        return None
+    if "winner_id" in item.evidence:
+        return str(item.evidence["winner_id"]), ends
+    if {"earlier", "later"} <= item.evidence.keys() and mutation.table == "memory_facts":
+        successors = {str(w.value) for w in mutation.writes if w.cell.column == "superseded_by"}
+        return (successors.pop(), ends) if len(successors) == 1 else None
+    return None
+
+
+def _other_sides(of: Item, answer: Otherwise) -> tuple[dict[str, object], Callable[[Inputs], Mutation]]:
+    """The evidence and the mutation of an item that ends the side that would stay, alone or with the other one."""
+    sides = _sides(of)
+    if sides is None:
+        raise Refused("That question is not about two sides. Nothing was changed.")
+    (stays, ends), told = sides, of.evidence
+    was = (told.get("winner", told.get("later")), told.get("loser", told.get("earlier")))
+    rest = {k: v for k, v in told.items() if k not in ("winner", "loser", "earlier", "later", "winner_id", "why")}
+    if answer == "other":
+        evidence = {**rest, "winner": was[1], "loser": was[0], "winner_id": ends[0], "why": _ANSWERED}
+        loss = Loss(ends[0], (stays,), ())
+    else:
+        evidence = {**rest, "both end": [str(side) for side in was], "why": _ANSWERED}
+        loss = Loss("", (stays, *ends), ())
+    written = {w.cell.column for w in of.mutation.writes} | {"invalidated_at", "valid_to", "is_active"}
+    columns = {
+        VERSION if c == TOLD else c for g in of.mutation.guards if g.table == of.mutation.table for c in g.columns
+    }
+    loss = replace(loss, rests_on=tuple(sorted(columns - written)))
+
+    def proposed(inputs: Inputs) -> Mutation:
+        (made,) = lose_conflict(inputs.snapshot, of.mutation.table, [loss])
+        then, now = _cells(of.mutation), _cells(made)
+        if any(then[cell] != now[cell] for cell in then.keys() & now.keys()):
+            raise Refused(_CHANGED)
+        return made
+
+    return evidence, proposed
+
+
+def _cells(mutation: Mutation) -> dict[tuple[str, str], Value]:
+    """Row and column → the value that a mutation saw, whether it rests on it or writes it."""
+    seen = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
+    return {(c.row, VERSION if c.column == TOLD else c.column): v for c, v in seen if c.table == mutation.table}
+
+
+def other_name(stored: StoredItem) -> str:
+    """Return the name that the survivor of a merge would not keep; empty if there is none."""
+    item = stored.item
+    row, names = _other_name(item), item.evidence.get("names")
+    rows = [merged.id for merged in ((item.mutation.keep, *item.mutation.absorb) if item.mutation.keep else ())]
+    return str(names[rows.index(row)]) if row and isinstance(names, Sequence) else ""
+
+
+def _other_name(item: Item) -> str:
+    """The row of a merge whose name the survivor would not keep; empty if all have one name."""
+    merge, names = item.mutation, item.evidence.get("names")
+    if merge.keep is None or not isinstance(names, Sequence) or len(names) != len(merge.absorb) + 1:
+        return ""
+    kept = next((str(w.value) for w in merge.writes if _names_survivor(w, merge)), str(names[0]))
+    rows = (merge.keep, *merge.absorb)
+    return next((row.id for row, name in zip(rows, names, strict=True) if str(name) != kept), "")
+
+
+def _names_survivor(write: Write, merge: Mutation) -> bool:
+    return merge.keep is not None and write.cell == Cell("entities", merge.keep.id, "name") and write.action == "set"
+
+
+def _renamed(stored: StoredItem) -> tuple[dict[str, object], Callable[[Inputs], Mutation]]:
+    """Return the evidence and the mutation of a merge whose survivor gets the name that it would not keep."""
+    merge, name = stored.item.mutation, other_name(stored)
+    rows = [merge.keep.id, *(row.id for row in merge.absorb)] if merge.keep else []
+
+    def proposed(inputs: Inputs) -> Mutation:
+        made = _merged(inputs.snapshot, merge.table, rows, name)
+        if _differ(merge, made, rows):
+            raise Refused(_CHANGED)
+        return made
+
+    return dict(stored.item.evidence), proposed
+
+
+def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, by: str) -> Amended:
+    """Word a proposed text anew: it waits as a new plan, and a draft of ``by`` says no to the item. Its evidence names the words that no
+    source says.
+
+    Only for an item that gives a memory a new version. Raises ``Refused`` for what screening finds, for a text that is empty, too long or
+    the one that was proposed, and where the memory has changed since.
+    """
+    plan, stored = _waiting(store, namespace, plan_hash, item, by)
+    of, said = stored.item, text.replace("\r\n", "\n").strip()
+    version = next((i for i in of.mutation.inserts if i.table == "memory_versions"), None)
+    if of.mutation.kind != "new_version" or version is None or len(of.mutation.rows) != 1:
+        raise Refused("That item gives no memory a new text, so there is nothing to word anew. Nothing was changed.")
+    _refuse_text(said, str(version.values.get("content")))
+    memory = of.mutation.rows[0].id
+    with store.connect("reader") as connection:
+        sources = [str(t) for (t,) in connection.execute(_SAID, {"ids": [memory, *of.sources]})]
+    unsaid = sorted(_words(said).difference(*map(_words, sources)))
+    evidence: dict[str, object] = {
+        **of.evidence,
+        **{name: quote(said, _QUOTED) for name in ("after", "says") if name in of.evidence},
+        **{"edited by": by, "edited from": f"item {of.id} of plan {plan.plan_hash[:12]}"},
+        **({"words without a source": unsaid[:_NAMED]} if unsaid else {}),
+    }
+    change = _again(of.mutation, memory, said, str(version.values.get("reason") or ""))
+    before = next((w.seen for w in of.mutation.writes if w.cell.column == "current_version_id"), None)
+
+    def proposed(inputs: Inputs) -> Mutation:
+        fits = inputs.embed if inputs.snapshot.vectors["memory_vectors"].model else None
+        vectors = np.asarray(fits([said]), np.float32) if fits else None
+        (made,) = new_versions(inputs.snapshot, [change], vectors)
+        if before != next((w.seen for w in made.writes if w.cell.column == "current_version_id"), None):
+            raise Refused(_CHANGED)
+        return made
+
+    amended = _Amendment(replace(of, decision="review"), evidence, proposed)
+    return _sealed(store, plan, stored, amended, f"Superseded by the words of {by}.", by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Amendment:
+    """What becomes of an item: its new evidence, and how its mutation is made of a fresh snapshot."""
+
+    of: Item
+    evidence: dict[str, object]
+    proposed: Callable[[Inputs], Mutation]
+
+    def item(self, inputs: Inputs) -> Item:
+        """The item, as of the snapshot."""
+        of = self.of
+        return Item(
+            *(of.operation, of.decision, self.proposed(inputs), self.evidence),
+            *(of.risk, of.sources, of.tokens, of.probability),
+        )
+
+
+def _waiting(store: Store, namespace: str, plan_hash: str, item: str, by: str) -> tuple[StoredPlan, StoredItem]:
+    check_name(by)
+    if by.lower() == POLICY:
+        raise Refused("A policy amends nothing: name the person who does. Nothing was changed.")
+    with store.connect("approver") as connection:
+        plan = read_plan(connection, find_plan(connection, namespace, plan_hash.strip()), item=item)
+        refuse_state(connection, plan)
+    found = next((s for s in plan.items if s.id == item), None)
+    if found is None or found.status != "pending":
+        raise Refused(f"Item {item[:64]} does not wait in plan {plan.plan_hash[:12]}. Nothing was changed.")
+    return plan, found
+
+
+def _sealed(
+    store: Store,
+    plan: StoredPlan,
+    stored: StoredItem,
+    amendment: _Amendment,
+    reason: str,
+    by: str,
+) -> Amended:
+    """Seal the amended item, then draft a no to the one that it comes from; where that was decided meanwhile, the new plan goes."""
+    namespace, of = plan.header.namespace, amendment.of
+
+    problems: list[Refused] = []
+
+    def propose(inputs: Inputs) -> Proposal:
+        """A refusal makes an empty plan, not a run that failed."""
+        items: tuple[Item, ...] = ()
+        try:
+            items = (amendment.item(inputs),)
+        except Refused as problem:
+            problems.append(problem)
+        return Proposal(items, Report(of.operation, reason, numbers={"items": len(items)}))
+
+    session = read_session(store, namespace, plan.plan_hash)
+    answered = [s.item for one in session for s in one.covers.yes if s.id != stored.id]
+    follows = (
+        session[0].plan.plan_hash != plan.plan_hash
+    )  # then its item was planned on the state after earlier answers
+    night = seal_proposal(
+        *(store, namespace, of.operation, propose),
+        of=stored.id,
+        trigger=TRIGGER,
+        by=by,
+        after=(lambda snapshot: simulate(snapshot, answered)) if follows else None,
+    )
+    if problems:
+        raise problems[0]
+    if night.plan is None or len(night.plan.items) != 1 or night.state == "empty":
+        raise Refused("What would be left was rejected before, or waits in another plan already. Nothing was changed.")
+    (made,) = night.plan.items
+    try:
+        draft = NewDraft(stored.id, "no", reason, amended=night.plan.plan_hash)
+        save_drafts(store, namespace, plan.plan_hash, [draft], reviewer=by)
+    except Refused:
+        with store.connect("approver") as connection, connection.transaction():
+            withdraw(connection, night.plan.plan_hash, _MEANWHILE)
+        raise
+    return Amended(namespace, night.plan.plan_hash, made.id, stored.id)
+
+
+def _merged(snapshot: Snapshot, table: str, left: Sequence[str], name: str = "") -> Mutation:
+    """Return the merge of the rows that are left into the first of them; an entity gets ``name``, or the best of the names."""
+    keep, *absorb = left
+    if table == "entities":
+        return merge_rows(snapshot, [Merge(keep, tuple(absorb), name=name)])[0]
+    return (merge_facts if table == "memory_facts" else merge_memories)(snapshot, [Alike(keep, tuple(absorb))])[0]
+
+
+def _differ(planned: Mutation, now: Mutation, rows: Sequence[str]) -> bool:
+    """Whether a plan saw other values in the rows than there are now, of what both look at; edges are no part of what a row says."""
+
+    def seen(merge: Mutation) -> dict[object, object]:
+        own = (g for g in merge.guards if g.table == merge.table and g.row in rows)
+        return {cell: value for g in own for cell, value in g.cells() if cell.column != RELATIONSHIPS}
+
+    then, found = seen(planned), seen(now)
+    return any(then[cell] != found[cell] for cell in then.keys() & found.keys())
+
+
+def _pairs_left(of: Item, taken: Sequence[str]) -> list[dict[str, object]]:
+    """The links of a cluster that speak of none of those that were taken out."""
+    pairs = of.evidence.get("pairs")
+    if not isinstance(pairs, Sequence) or isinstance(pairs, str):
+        return []
+    named = [dict(p) for p in pairs if isinstance(p, dict)]
+    return [p for p in named if isinstance(n := p.get("names"), list) and not {str(x) for x in n} & set(taken)]
+
+
+def _again(mutation: Mutation, memory: str, text: str, reason: str) -> NewVersion:
+    """The change that a mutation makes, with another text."""
+    own = [g for g in mutation.guards if g.table == "memories"]
+    rests = tuple(c for g in own if g.row == memory for c in g.columns if c not in (VERSION, TOLD))
+    set_ = {w.cell.column: w.value for w in mutation.writes if (w.cell.table, w.action) == ("memories", "set")}
+    attributes = json.loads(str(set_["attributes"])) if "attributes" in set_ else None
+    stage, state = (str(set_[c]) if c in set_ else None for c in ("stage", "state"))
+    because = tuple(g.row for g in own if g.row != memory)
+    return NewVersion(memory, text, reason, stage, attributes, state, rests, because)
+
+
+def _refuse_text(said: str, proposed: str) -> None:
+    if not said or "\x00" in said:
+        raise Refused("The text is empty, or holds a character that no text may hold. Nothing was changed.")
+    if len(said) > MOST_CHARACTERS:
+        raise Refused(f"A text has at most {MOST_CHARACTERS:,} characters. Nothing was changed.")
+    if said == proposed.strip():
+        raise Refused("That is the text that is proposed: say yes to it. Nothing was changed.")
+    if found := sorted({d.kind for d in counting(screen(said))}):
+        raise Refused(f"The text holds what screening refuses ({', '.join(found)}). Nothing was changed: take it out.")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
+
+
+# Follow-up plans: the questions of a night that share a cell with a question that was answered.
+#
+# Two such questions cannot be in one plan, because what is in a plan commutes. So a plan asks one of them, and once that is answered the
+# others are planned again as the answers leave memory: the planners that asked run on the snapshot in which every yes and every decided
+# item of the session is simulated, and what they ask is sealed as a plan like any other. It is read, answered and signed in the same
+# session (``slowwave.plans.review.drafts``). A question about rows that a decided merge joins is thus asked about their survivor.
+
+_LEFT: Final = "review pairs that wait"
+"""The number under which a planner reports pairs that it leaves out because they share a row with one of its items."""
+
+
+def leaves_questions(plan: StoredPlan) -> tuple[str, ...]:
+    """Return the operations of a plan that left out questions: they are planned when no question of the operation is open."""
+    planners = plan.summary.get("planners")
+    reports = planners.items() if isinstance(planners, Mapping) else ()
+    return tuple(sorted(name for name, report in reports if report.get("numbers", {}).get(_LEFT)))
+
+
+def held_back(session: Sequence[SessionPlan]) -> list[tuple[StoredItem, str]]:
+    """Return the questions of a session that follow from one of its questions, each with the id of a question that it shares a cell with.
+
+    Cost: linear in the cells of the deferred questions and of the questions that hold them back.
+    """
+    late = [s for one in session for s in one.plan.items if s.status == "deferred" and s.decision == "review"]
+    if not late:
+        return []
+    asked = {
+        s.id: s.item for one in session for s in one.plan.items if s.status != "deferred" and s.decision == "review"
+    }
+    written: dict[Cell, str] = {}
+    guarded: dict[Cell, str] = {}
+    for id_, item in asked.items():
+        written |= dict.fromkeys(item.writes(), id_)
+        guarded |= dict.fromkeys(item.guards(), id_)
+    found: dict[str, tuple[StoredItem, str]] = {}
+    for stored in late:
+        item = stored.item
+        by = [*((c, written) for c in item.writes() | item.guards()), *((c, guarded) for c in item.writes())]
+        if stored.id not in asked and (others := sorted(cells[c] for c, cells in by if c in cells)):
+            found[stored.id] = (stored, others[0])
+    return list(found.values())
+
+
+def seal_follow_ups(store: Store, namespace: str, plan_hash: str, *, by: str) -> tuple[str, ...]:
+    """Seal the questions that follow from the answers of a session so far; return the hashes of their plans, one an operation.
+
+    A question that shares a cell with one that is still open waits until that is answered, and so does one that shares a cell with a
+    decided item that a reviewer skipped. Raises as ``run_night`` does.
+    """
+    session = read_session(store, namespace, plan_hash)
+    taken = [s.item for one in session for s in one.covers.left]
+    free = [stored for stored, _ in held_back(session) if _commute(stored.item, *_cells_follow_up(taken))]
+    left = _left_out(session)
+    done = [s.item for one in session for s in (*one.covers.yes, *one.covers.decided)]
+    no = [s.item for one in session for s in one.covers.no]
+    refused = {item.subject() for item in no}
+    settled = {s.id for one in session for s in one.plan.items if s.status != "deferred"}
+    tip, made = session[-1].plan.plan_hash, list[str]()
+    for operation in sorted({*(stored.operation for stored in free), *left}):
+        rows = {row for stored in free if stored.operation == operation for row in stored.item.rows()}
+
+        def propose(
+            inputs: Inputs,
+            operation: str = operation,
+            rows: frozenset[tuple[str, str]] = frozenset(rows),
+            others: tuple[frozenset[Cell], frozenset[Cell]] = _cells_follow_up(taken),
+        ) -> Proposal:
+            planned = run_planner(PLANNERS[operation], inputs, {operation})
+            items = tuple(
+                item
+                for item in planned.items
+                if (item.decision == "review" and item.id not in settled and item.subject() not in refused)
+                and (_commute(item, *others) and (operation in left or not rows.isdisjoint(item.rows())))
+            )
+            return Proposal(
+                items,
+                Report(
+                    operation,
+                    "Questions that follow from answers.",
+                    numbers={**planned.report.numbers, "items": len(items)},
+                ),
+            )
+
+        night = seal_proposal(
+            *(store, namespace, operation, propose),
+            of=follows(tip),
+            trigger=TRIGGER,
+            by=by,
+            after=lambda snapshot: _with_rejections(simulate(snapshot, done), no),
+        )
+        if night.plan and night.plan.items and night.state != "empty":
+            made.append(night.plan.plan_hash)
+            taken += night.plan.items
+    return tuple(made)
+
+
+def _with_rejections(snapshot: Snapshot, items: Sequence[Item]) -> Snapshot:
+    """The snapshot as if these items were rejected already: planners then turn to the pairs that they left out for them."""
+    table = snapshot.table("rejections")
+    rows = [
+        {"operation": item.operation, "subject": item.subject(), "row_ids": sorted(item.mutation.row_ids())}
+        for item in items
+    ]
+    if not rows:
+        return snapshot
+    more = pa.Table.from_pylist([dict.fromkeys(table.column_names) | row for row in rows], schema=table.schema)
+    return replace(snapshot, tables={**snapshot.tables, "rejections": pa.concat_tables([table, more])})
+
+
+def _left_out(session: Sequence[SessionPlan]) -> set[str]:
+    """The operations that left out questions when they planned last in this session, and of whose questions none is open."""
+    latest: dict[str, bool] = {}
+    for one in session:
+        asks = {s.operation for s in one.plan.items if s.decision == "review"}
+        latest |= {operation: operation in leaves_questions(one.plan) for operation in asks}
+    open_ = {
+        s.operation for one in session for s in one.covers.left if s.decision == "review" and s.id not in one.drafts
+    }
+    return {operation for operation, left in latest.items() if left} - open_
+
+
+def commute(item: Item, others: Sequence[Item]) -> bool:
+    """Return whether an item conflicts with none of the others, so that all of them can be in one plan."""
+    return _commute(item, *_cells_follow_up(others))
+
+
+def _cells_follow_up(items: Sequence[Item]) -> tuple[frozenset[Cell], frozenset[Cell]]:
+    """The cells that items write, and those that they rest on."""
+    empty = frozenset[Cell]()
+    return empty.union(*(i.writes() for i in items)), empty.union(*(i.guards() for i in items))
+
+
+def _commute(item: Item, written: frozenset[Cell], guarded: frozenset[Cell]) -> bool:
+    """Whether an item conflicts with none that write and rest on these cells."""
+    return item.writes().isdisjoint(written) and item.writes().isdisjoint(guarded) and item.guards().isdisjoint(written)
+
+
+# Answer a question in its own words: this one, the other one, both stay, both end; of a merge: same, different, same with the other name.
+#
+# An answer that agrees with the sealed item, or leaves everything as it is, is a draft of yes or no. Any other is an amended item
+# (``slowwave.night.answers``), which waits in a plan of its own with a yes.
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChoice:
+    """One answer of a question: its name in the API, its key, its label on a button, and the draft or amendment that it makes."""
+
+    name: str
+    key: str
+    label: str
+    verdict: Verdict = "no"
+    amends: Otherwise | None = None
+
+
+_SIDES: Final = (
+    AnswerChoice("this", "1", "This one", "yes"),
+    AnswerChoice("other", "2", "The other one", amends="other"),
+    AnswerChoice("both", "b", "Both stay"),
+    AnswerChoice("neither", "0", "Both end", amends="neither"),
+)
+_MERGES: Final = (
+    AnswerChoice("same", "1", "Same", "yes"),
+    AnswerChoice("different", "2", "Different"),
+    AnswerChoice("other_name", "3", "Same, with the other name", amends="other_name"),
+)
+_PLAIN: Final = (AnswerChoice("yes", "y", "Yes", "yes"), AnswerChoice("no", "n", "No"))
+_SETTLED: Final = "Settled by the answer to item {item}."
+_SETTLED_BY: Final = re.compile(r"Settled by the answer to item \S+\.")
+_ALWAYS: Final = (*_PLAIN, AnswerChoice("skip", "s", "Skip", "skip"))
+
+
+ANSWERS: Final = (*_SIDES, *_MERGES, *_ALWAYS)
+"""All answers that there are, in the order of their buttons."""
+
+
+def answers_of(stored: StoredItem) -> tuple[AnswerChoice, ...]:
+    """Return the answers that a question offers, without skip; an item that asks only yes or no offers those."""
+    amends = otherwise(stored)
+    if "other" in amends:
+        return _SIDES
+    if stored.kind == "merge_rows" and code_of(stored) == "same":
+        return tuple(a for a in _MERGES if a.amends is None or a.amends in amends)
+    return _PLAIN
+
+
+def describe_answers(stored: StoredItem) -> list[tuple[AnswerChoice, str]]:
+    """Return the answers of a question with what follows from each, in words that quote memory without secrets."""
+    offered, evidence = answers_of(stored), stored.item.evidence
+    stays, ends = (
+        f"“{quotable(str(evidence.get(new, evidence.get(old, ''))))}”"
+        for new, old in (("winner", "later"), ("loser", "earlier"))
+    )
+    says = {
+        "this": f"{stays} stays; {ends} ends.",
+        "other": f"{ends} stays; {stays} ends.",
+        "both": "Nothing changes, and this is not asked again while both rows say what they say.",
+        "neither": f"{stays} ends, and {ends} ends.",
+        "same": "They are merged as proposed.",
+        "different": "They stay apart, and this is not asked again while the rows say what they say.",
+        "other_name": f"They are merged, and the result is called “{quotable(other_name(stored))}”.",
+    }
+    return [(one, str(says[one.name])) for one in offered if one.name in says]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOutcome:
+    """An answer that was kept: the amended item that it made, if any, and the plans of the questions that follow from it.
+
+    ``problem`` says why those could not be sealed; the answer is kept all the same.
+    """
+
+    amended: Amended | None = None
+    follow_ups: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, note: str = "") -> AnswerOutcome:
+    """Give one answer to a question of a plan, then seal the questions that follow from it.
+
+    ``yes``, ``no`` and ``skip`` are taken for every question. A no by another name drops an amended item that an earlier answer made.
+    An answer that ends the side that would stay settles the other open questions about that side: they get a no, until the answer changes.
+    Raises ``Refused`` for an answer that the question does not offer, and for an item that does not wait.
+    """
+    stored = next((s for s in plan.items if s.id == item), None)
+    if stored is None:
+        raise Refused(f"{item[:64]} is no item of plan {plan.plan_hash[:12]}. Nothing was kept.")
+    offered = answers_of(stored) if name not in ("yes", "no", "skip") else _ALWAYS
+    chosen = next((a for a in offered if a.name == name), None)
+    if chosen is None:
+        names = ", ".join(dict.fromkeys(a.name for a in (*offered, *_ALWAYS)))
+        raise Refused(f"{name[:32]!r} is no answer to that question: it is one of {names}. Nothing was kept.")
+    namespace, made = plan.header.namespace, None
+    changed = _reopen(store, plan, [item], by=by)
+    if chosen.amends:
+        made = answer_otherwise(store, namespace, plan.plan_hash, item, answer=chosen.amends, by=by, note=note)
+        _settle(store, namespace, made, item, by=by)
+    else:
+        draft = NewDraft(item, chosen.verdict, note, alone=name != "no")
+        save_drafts(store, namespace, plan.plan_hash, [draft], reviewer=by)
+    if chosen.verdict == "skip":
+        return AnswerOutcome(made)
+    return _seal_following(store, plan, [item], made, changed=changed, by=by)
+
+
+def answer_many(store: Store, plan: StoredPlan, drafts: Sequence[NewDraft], *, by: str) -> AnswerOutcome:
+    """Give many questions of a plan a yes, a no or a skip at once, then seal the questions that follow from them.
+
+    All answers are kept or none. Raises as ``save_drafts`` does.
+    """
+    given = [draft.item for draft in drafts if draft.verdict != "skip"]
+    changed = _reopen(store, plan, [draft.item for draft in drafts], by=by)
+    save_drafts(store, plan.header.namespace, plan.plan_hash, drafts, reviewer=by)
+    return _seal_following(store, plan, given, None, changed=changed, by=by) if given else AnswerOutcome()
+
+
+def note_answer(store: Store, plan: StoredPlan, item: str, note: str, *, by: str) -> None:
+    """Add a note to the answer of a question, which stays as it is, with the plans that came of it and the questions that it settled.
+
+    Raises ``Refused`` if the question has no answer.
+    """
+    if all(stored.id != item for stored in plan.items):
+        raise Refused(f"{item[:64]} is no item of plan {plan.plan_hash[:12]}. Nothing was kept.")
+    with store.connect("approver") as connection:
+        present = current_drafts(connection, plan.plan_hash, [item]).get(item)
+    settled = _SETTLED_BY.match(present.note) if present else None
+    if settled and not note.startswith(settled[0]):
+        note = f"{settled[0]} {note}".strip()
+    add_note(store, plan.header.namespace, plan.plan_hash, item, note, reviewer=by)
+
+
+def _seal_following(
+    store: Store, plan: StoredPlan, items: Sequence[str], made: Amended | None, *, changed: bool, by: str
+) -> AnswerOutcome:
+    """Seal the questions that follow from answers to ``items``. A problem is returned, as the answers are kept all the same."""
+    with store.connect("approver") as connection:
+        first = first_plan(connection, plan.plan_hash)
+        if first == plan.plan_hash and not _may_follow(connection, plan, frozenset(items), changed=changed):
+            return AnswerOutcome(made)
+    try:
+        return AnswerOutcome(made, seal_follow_ups(store, plan.header.namespace, first, by=by))
+    except SlowwaveError as problem:  # such as a night that holds the namespace
+        return AnswerOutcome(made, problem=f"The questions that follow could not be sealed: {problem}")
+
+
+def _may_follow(connection: Connection, plan: StoredPlan, items: frozenset[str], *, changed: bool) -> bool:
+    """Whether the session has to be read for questions that follow, which costs as much as all of its items and answers.
+
+    That is so if a deferred question shares a cell with one of ``items``, if an operation that left out questions has no open one, if no
+    question is open at all, and if an answer changed, as that withdrew the plans that followed.
+    """
+    late = [s for s in plan.items if s.status == "deferred" and s.decision == "review"]
+    left = leaves_questions(plan)
+    if not late and not left:
+        return False
+    given = [s.item for s in plan.items if s.id in items]
+    if changed or any(
+        not commute(s.item, [item])
+        for item in given
+        for s in late
+        if any(row in s.mutation for row in {row for _, row in item.rows()})  # reads only the items that share a row
+    ):
+        return True
+    open_ = asking_operations(connection, plan.plan_hash)
+    return not open_ or any(item.operation in left and item.operation not in open_ for item in given)
+
+
+def _settle(store: Store, namespace: str, made: Amended, item: str, *, by: str) -> None:
+    """Keep what an amended item ends from being decided otherwise in the same session.
+
+    Open questions that rest on a row which it ends get a no: what they ask is planned again without that row. Decided items that conflict
+    with it get a skip and stay pending: applied first, they would make the answer stale.
+    """
+    session = read_session(store, namespace, made.plan_hash)
+    amended = next((s.item for one in session for s in one.plan.items if s.id == made.item), None)
+    if amended is None:
+        return
+    for one in session:
+        drafts = [
+            NewDraft(s.id, "no", _SETTLED.format(item=item[:8]))
+            for s in one.covers.left
+            if s.id != item
+            and s.decision == "review"
+            and not amended.writes().isdisjoint(s.item.writes() | s.item.guards())
+        ]
+        drafts += [
+            NewDraft(s.id, "skip", _SETTLED.format(item=item[:8]))
+            for s in one.covers.decided
+            if not (
+                amended.writes().isdisjoint(s.item.writes() | s.item.guards())
+                and s.item.writes().isdisjoint(amended.guards())
+            )
+        ]
+        if drafts:
+            save_drafts(store, namespace, one.plan.plan_hash, drafts, reviewer=by)
+
+
+def _reopen(store: Store, plan: StoredPlan, items: Sequence[str], *, by: str) -> bool:
+    """Open the questions again that the present answers to ``items`` settle, because they are about to change.
+
+    Return whether one of the items has an answer. Only an answer that made an amended item settles other questions.
+    """
+    known = {stored.id for stored in plan.items}.intersection(items)
+    with store.connect("approver") as connection:
+        present = current_drafts(connection, plan.plan_hash, sorted(known))
+    for id_, draft in present.items():
+        if draft.amended or draft.against:
+            _reopen_settled(store, plan.header.namespace, plan.plan_hash, id_, by=by)
+    return any(draft.verdict != "skip" for draft in present.values())
+
+
+def _reopen_settled(store: Store, namespace: str, plan_hash: str, item: str, *, by: str) -> None:
+    """Open the questions again that the present answer to ``item`` settles, because it is about to change."""
+    for one in read_session(store, namespace, plan_hash):
+        note = _SETTLED.format(item=item[:8])
+        again = [d.item for d in one.drafts.values() if d.note.startswith(note) and d.reviewer == by]
+        if again:
+            drafts = [NewDraft(id_, "skip") for id_ in again]
+            save_drafts(store, namespace, one.plan.plan_hash, drafts, reviewer=by)

@@ -1,0 +1,297 @@
+"""The page on which a person reads a plan and approves it, as Markdown."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from slowwave.night.runs import Night, per_operation
+from slowwave.plans.items import Item
+from slowwave.plans.outcome import find_outcome
+from slowwave.plans.questions import ReviewQuestion
+from slowwave.plans.report import Report, escape, markdown_table
+from slowwave.plans.run_events import Level, cut, redact, redact_report, redact_rows
+from slowwave.plans.why import Step, markdown, percent, why
+from slowwave.plans.writings import KINDS, about
+from slowwave.text.tokens import counted
+
+# The page on which a person reads a plan and approves it, as Markdown: the verdict, the evidence for its weakest merges, the whole report.
+#
+# The page is made of values that are redacted already; which items of a night it explains belongs to ``slowwave.night.plan_page``, and
+# where a plan is approved to the surface that shows the page.
+
+INLINE: Final = 990
+"""Markdown under 1,000 characters is shown without a click."""
+
+SIDES: Final = 800
+"""Characters of an item's line in a table: the sentence of an item with two sides quotes up to 300 of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedItem:
+    """Why an item is in the plan: what its rows are called, how likely the match is, and the rows side by side, a mapping a field."""
+
+    item: str
+    names: tuple[str, ...]
+    probability: float
+    sentence: str
+    steps: tuple[Step, ...]
+    verdict: str
+    notes: tuple[str, ...]
+    rows: Sequence[Mapping[str, object]]
+
+    def markdown(self, namespace: str) -> str:
+        """The evidence step by step, the doubts, and the command that prints all of it."""
+        parts = [
+            f"#### {' = '.join(escape(name, 60) for name in self.names)}: {percent(self.probability)}",
+            escape(self.sentence, SIDES),
+            markdown(self.steps),
+            escape(self.verdict, 400),
+            _bullets(self.notes),
+            markdown_table(self.rows),
+            f"slowwave why {escape(namespace)} {self.item}",
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanPage:
+    """What the page shows. ``counts`` is operation → decision → items, ``deferred`` item → the item that it conflicts with.
+
+    ``explained`` is heading → what is explained under it, and how many items there are of that kind. ``proven`` are the sentences of the
+    probes, ``needs_force`` those of the probes that failed. ``why_nothing`` says why the plan has nothing new. An approval of the plan
+    covers its ``decided_items`` and answers none of its ``questions``; items that policies settled are in neither.
+    """
+
+    namespace: str
+    plan_hash: str
+    snapshot_id: str
+    state: str
+    expiry_days: int
+    level: Level
+    new_items: int
+    carried_items: int
+    decided_items: int
+    questions: int
+    counts: Mapping[str, Mapping[str, int]]
+    items: Sequence[Mapping[str, object]]
+    deferred: Mapping[str, str]
+    explained: Mapping[str, tuple[Sequence[ExplainedItem], int]]
+    reports: Mapping[str, Report]
+    proven: tuple[str, ...]
+    needs_force: tuple[str, ...]
+    why_nothing: tuple[str, ...]
+
+    def summary(self, approve_at: str) -> str:
+        """Markdown of under 1,000 characters with the link ``approve_at``; where not all fits, rows of the table go and the link stays."""
+        verdict, ending = self._verdict(approve_at)
+        if failed := list(self.needs_force):
+            more = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
+            verdict += f" A probe failed: {escape(failed[0], 160)}{more} Approving it all the same takes a `note` that says why."
+        hidden = (
+            f"Names and texts are hidden, as `redact_text` is all: {_command('plans show', self.namespace)} shows them."
+            if self.level == "all"
+            else ""
+        )
+        rows: list[Mapping[str, object]] = [
+            {"operation": operation, "decision": decision, "items": f"{count:,}"}
+            for operation, decisions in self.counts.items()
+            for decision, count in decisions.items()
+        ]
+        while True:
+            text = "\n\n".join(part for part in (verdict, markdown_table(rows), hidden, ending) if part)
+            if len(text) <= INLINE or not rows:
+                return text
+            rows = rows[:-1]
+
+    def _verdict(self, approve_at: str) -> tuple[str, str]:
+        """Say what is to be decided, and how the summary ends."""
+        decided = counted(self.decided_items, "item")
+        asked = counted(self.questions, "question")
+        left = f", leave {asked} open" if self.questions else ""
+        link = f"**[Approve {decided}{left}]({approve_at})**\n\n`{self.plan_hash}`"
+        if not self.decided_items:
+            link = f"No item can be approved before its question is answered: see `review`.\n\n`{self.plan_hash}`"
+        match self.state:
+            case "awaiting_approval" | "partly_approved":
+                policy = "The namespace's policy approved low-risk items of this plan. "
+                before = f" {self.carried_items:,} of them were asked before." if self.carried_items else ""
+                return (
+                    f"{policy if self.state == 'partly_approved' else ''}**{decided} and {asked} wait for approval**, "
+                    f"for {counted(self.expiry_days, 'day')}.{before}"
+                ), link
+            case "approved":
+                return "**The namespace's policy approved low-risk items of this plan.**", f"`{self.plan_hash}`"
+            case _:
+                waiting = counted(self.carried_items, "review item waits", "review items wait")
+                carried = f"{waiting} in the plan before." if self.carried_items else ""
+                return "**Nothing new to decide.**", carried
+
+    def probes(self) -> str:
+        """What was proven, as a list."""
+        return _bullets(self.proven)
+
+    def why(self) -> str:
+        """The evidence for the items that are explained; empty when there is none."""
+        parts: list[str] = []
+        for heading, (explained, of) in self.explained.items():
+            parts.append(f"### {heading} ({len(explained)} of {of:,})")
+            parts += [explanation.markdown(self.namespace) for explanation in explained]
+        return "\n\n".join(parts)
+
+    def markdown(self) -> str:
+        """The whole report: proofs, what audits and planners say, the first 100 items, the first 50 that are deferred."""
+        headlines = [{"operation": name, "result": report.headline} for name, report in self.reports.items()]
+        deferred = [
+            {"item": item, "conflicts with": winner or _WAITS} for item, winner in list(self.deferred.items())[:50]
+        ]
+        listed = _command("plans show", self.namespace, "--json")
+        parts = [
+            f"### Plan {self.plan_hash}",
+            f"Snapshot {escape(self.snapshot_id)} · {counted(self.decided_items, 'decided item')}, "
+            f"{counted(self.questions, 'question')} ({self.carried_items:,} asked before), {len(self.deferred):,} deferred.",
+            *(("#### Why there is nothing new", _bullets(self.why_nothing)) if self.why_nothing else ()),
+            *(("#### What was proven", self.probes()) if self.proven else ()),
+            "#### What audits and planners say",
+            markdown_table(headlines),
+            f"#### Items ({min(len(self.items), 100)} of {len(self.items):,}; {listed} lists all)",
+            markdown_table(self.items[:100], SIDES),
+            *(
+                (
+                    f"#### Deferred to the next night ({len(deferred)} of {len(self.deferred):,})",
+                    markdown_table(deferred),
+                )
+                if deferred
+                else ()
+            ),
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+
+def _command(name: str, namespace: str, *more: str) -> str:
+    """A command of the program in Markdown's code style, which holds what a shell reads; a name that cannot stand in it is left out."""
+    words = f"slowwave {name} {shlex.join((namespace, *more))}"
+    return f"`{words}`" if words.isprintable() and "`" not in words else f"`slowwave {name}`"
+
+
+_WAITS: Final = "none: it waits, as the plan is at its cap"
+
+
+def _bullets(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {escape(sentence, 400)}" for sentence in sentences)
+
+
+# What a night's plan puts on the page that people approve it from: its items in words, and which of them are explained.
+#
+# Everything is redacted here; how the page looks belongs to ``slowwave.night.plan_page``.
+
+EXPLAINED: Final = 10
+"""Merges, and as many reviews, whose evidence the page shows."""
+
+
+def page_of(night: Night, expiry_days: int, level: Level) -> PlanPage:
+    """The page of a night's plan, with as much of memory as ``level`` lets it. Raises ``TypeError`` for a night that made no plan."""
+    plan, probes = night.plan, night.probes
+    if plan is None or probes is None:
+        raise TypeError("A night that made no plan has nothing to show.")
+    reports = {n: redact_report(report, level) for n, report in {**night.reports, **night.proposals}.items()}
+    return PlanPage(
+        namespace=night.namespace,
+        plan_hash=plan.plan_hash,
+        snapshot_id=night.snapshot_id,
+        state=night.state,
+        expiry_days=expiry_days,
+        level=level,
+        new_items=night.new_items,
+        carried_items=night.carried_items,
+        decided_items=night.pending(questions=False),
+        questions=night.pending(questions=True),
+        counts=per_operation(plan.items),
+        items=[_row(item, plan.questions.get(item.id), level) for item in _questions_first(plan.items)],
+        deferred=plan.deferred,
+        explained=explained(plan.items, level, probes.results),
+        reports=reports,
+        proven=probes.sentences,
+        needs_force=probes.needs_force,
+        why_nothing=_why_nothing(night, reports),
+    )
+
+
+def explained(
+    items: Sequence[Item], level: Level, probes: Mapping[str, object]
+) -> dict[str, tuple[list[ExplainedItem], int]]:
+    """The weakest merges, then the reviews that come nearest to one, by heading and with how many there are; what is empty is left out.
+
+    Evidence quotes memory in every line, so ``all`` leaves nothing to show.
+    """
+    weighed = [item for item in items if level != "all" and item.evidence.get("waterfall")]
+    merges = sorted((i for i in weighed if i.decision != "review"), key=lambda i: (i.probability, i.id))
+    reviews = sorted((i for i in weighed if i.decision == "review"), key=lambda i: (-i.probability, i.id))
+    found = {"Merges, the weakest first": merges, "For review, the likeliest first": reviews}
+    return {
+        heading: ([_explanation(item, level, probes) for item in of[:EXPLAINED]], len(of))
+        for heading, of in found.items()
+        if of
+    }
+
+
+def _explanation(item: Item, level: Level, probes: Mapping[str, object]) -> ExplainedItem:
+    evidence = redact(dict(item.evidence), level)
+    account = why(replace(item, evidence=evidence if isinstance(evidence, dict) else {}), probes)
+    return ExplainedItem(
+        item=item.id,
+        names=tuple(row.fields.get("name", "") for row in account.rows),
+        probability=item.probability,
+        sentence=account.sentence if level == "none" else cut(account.sentence, SIDES),
+        steps=account.steps,
+        verdict=account.verdict,
+        notes=tuple(str(redact(note, level)) for note in account.notes),
+        rows=redact_rows(account.side_by_side(), level),
+    )
+
+
+def _questions_first(items: Sequence[Item]) -> list[Item]:
+    return sorted(items, key=lambda item: item.decision != "review")
+
+
+def _row(item: Item, asks: ReviewQuestion | None, level: Level) -> dict[str, object]:
+    return {
+        "operation": item.operation,
+        "decision": item.decision,
+        "question": asks.code if asks else "",
+        "risk": item.risk,
+        "probability": round(item.probability, 4),
+        "what": _what(item, level),
+        "rows": ", ".join(item.mutation.row_ids()),
+        "item": item.id,
+    }
+
+
+def _what(item: Item, level: Level) -> str:
+    """Describe the item: which side stays and which ends, else its rows in their own words."""
+    plain = f"{item.mutation.kind} {item.mutation.table}"
+    if level == "all":
+        return plain
+    redacted = redact(dict(item.evidence), level)
+    shown = replace(item, evidence=redacted if isinstance(redacted, dict) else {}, sealed_id=item.id)
+    if sides := find_outcome(shown):
+        stays, ends = (
+            tuple(replace(row, text=str(redact(row.text, level))) for row in rows) for rows in (sides.stays, sides.ends)
+        )
+        subject = f"{redact(about(item.mutation), level)}: " if item.mutation.kind in KINDS else ""
+        return f"{subject}{replace(sides, stays=stays, ends=ends).sentence()}"
+    if item.mutation.kind in KINDS:
+        return str(redact(about(item.mutation), level))
+    if isinstance(names := shown.evidence.get("names"), list):
+        return " = ".join(map(str, names))
+    return plain
+
+
+def _why_nothing(night: Night, reports: Mapping[str, Report]) -> tuple[str, ...]:
+    """The sentences of a night without news: those of planners as their redacted reports say them, the others hold counts alone."""
+    if not night.why_nothing:
+        return ()
+    ran = [name for name, report in night.proposals.items() if not report.skipped]
+    return (*(f"{name}: {reports[name].headline}" for name in ran), *night.why_nothing[len(ran) :])

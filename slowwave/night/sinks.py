@@ -1,0 +1,699 @@
+"""Sinks of a run: files, OpenTelemetry, OpenLineage, webhooks and callbacks, as the settings switch them on."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import re
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Final
+
+from slowwave.errors import SettingsError
+from slowwave.night.delivery import Deadline, Outbox
+from slowwave.plans.run_events import (
+    Event,
+    LlmCalled,
+    LlmThrottled,
+    OperationEvent,
+    PhaseCompleted,
+    PhaseStarted,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+    Sink,
+)
+from slowwave.store.settings import Settings
+from slowwave.store.tables import metadata
+
+if TYPE_CHECKING:
+    from openlineage.client import OpenLineageClient
+    from opentelemetry.metrics import Meter
+    from opentelemetry.trace import Span, Tracer
+
+    from slowwave.store.connect import Store
+
+
+# Instruments: the meters' counters and histograms, made once, whose labels take a bounded number of values.
+
+SCOPE: Final = "slowwave"
+_MOST_VALUES: Final = 64  # distinct values of one label in a process; what comes after is "other"
+_MOST_MODELS: Final = 16
+METRICS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "runs_total": ("counter", "1", "Runs that ended."),
+    "run.duration": ("histogram", "s", "How long runs took."),
+    "phase.duration": ("histogram", "s", "How long a run's phases took."),
+    "ops_total": ("counter", "1", "Operations and their items, as they were decided or done."),
+    "op.duration": ("histogram", "s", "How long an operation took in a phase."),
+    "llm.tokens": ("counter", "1", "Tokens that language models cost."),
+    "llm.throttled_total": ("counter", "1", "Calls of models left out because a token budget was spent."),
+    "undo_invocations_total": ("counter", "1", "Undo runs, by the operations whose items they took back."),
+    "report.write_failures_total": ("counter", "1", "What a sink could not take or deliver."),
+    "subscription.overflow_total": ("counter", "1", "Events that a full outbox dropped."),
+}
+
+
+class Instruments:
+    """The meter's instruments, by name; labels take a bounded number of values."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._made: dict[str, Any] = {}
+        for name, (kind, unit, description) in METRICS.items():
+            make = meter.create_counter if kind == "counter" else meter.create_histogram
+            self._made[name] = make(f"slowwave.dream.{name}", unit=unit, description=description)
+        self._seen: dict[str, set[str]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, metric: str, amount: int, **labels: str) -> None:
+        """Count ``amount`` more."""
+        self._made[metric].add(amount, self._bounded(labels))
+
+    def record(self, metric: str, seconds: float, **labels: str) -> None:
+        """Note how long something took."""
+        self._made[metric].record(seconds, self._bounded(labels))
+
+    def _bounded(self, labels: Mapping[str, str]) -> dict[str, str]:
+        with self._lock:
+            return {label: self._admit(label, value) for label, value in labels.items()}
+
+    def _admit(self, label: str, value: str) -> str:
+        seen = self._seen.setdefault(label, set())
+        if value not in seen and len(value) <= 100 and len(seen) < (_MOST_MODELS if label == "model" else _MOST_VALUES):
+            seen.add(value)
+        return value if value in seen else "other"
+
+
+@cache
+def instruments(meter: Meter | None) -> Instruments:
+    """Made once a meter: an instrument that is made twice is complained of."""
+    from opentelemetry import metrics
+
+    return Instruments(meter or metrics.get_meter(SCOPE, own_version()))
+
+
+@cache
+def own_version() -> str:
+    """The version of the installed package; empty where it is not installed."""
+    try:
+        return version("slowwave")
+    except PackageNotFoundError:
+        return ""
+
+
+# OpenTelemetry: a run as nested spans of real duration, and metrics with bounded labels.
+#
+# The library needs the API package alone, which does nothing without an SDK; the extra ``otel`` brings one, and the standard
+# ``OTEL_`` variables configure it. ``telemetry-contract.json`` beside this file lists every span, attribute and metric. A namespace's
+# name stands on spans and never in a label; what an operation read or wrote, its ``inputs`` and ``outputs``, stands nowhere.
+
+RUN, PHASE, OPERATION, CALL = (f"slowwave.dream.{name}" for name in ("run", "phase", "op", "llm_call"))
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FLUSH_MILLISECONDS: Final = 5000
+_NAME: Final = re.compile(r"(items|decisions)\.[a-z][a-z0-9_]{0,39}")
+
+
+def configure() -> bool:
+    """Export spans and metrics by OTLP, when the SDK is installed and ``OTEL_EXPORTER_OTLP_ENDPOINT`` (or one a signal) is set.
+
+    For programs, not for libraries: the command line calls it, and so does whatever runs nights on its own. Whoever has set up
+    OpenTelemetry before is left alone. Cheap when there is nothing to do; gives whether anything is exported.
+    """
+    signals = [s for s in ("traces", "metrics") if _wanted(s)]
+    if not signals or os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return False
+    try:
+        exported = [_export(signal) for signal in signals]
+        return any(exported)
+    except ImportError as problem:
+        _LOG.warning(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, and %s is not installed, so no telemetry is sent. Install slowwave[otel].",
+            problem.name,
+        )
+        return False
+
+
+class TelemetrySink:
+    """Spans and metrics of one run. ``dagster_run_id`` is put on its span when Dagster started it.
+
+    The run's span opens at ``RunStarted`` and nests in whatever span the caller has open. A process that sees only a part of a run
+    (Dagster's steps are processes) opens one from the first event it sees, marked ``slowwave.partial``. Operations have a span each,
+    with their items as counts: never one an item. All events have their own instants; nothing is timed here.
+    """
+
+    name = "telemetry"
+
+    def __init__(self, *, dagster_run_id: str = "", tracer: Tracer | None = None, meter: Meter | None = None) -> None:
+        from opentelemetry import trace
+
+        self._tracer = tracer or trace.get_tracer(SCOPE, own_version())
+        self._meters = instruments(meter)
+        self._dagster_run_id = dagster_run_id
+        self._run: Span | None = None
+        self._phases: dict[str, Span] = {}
+        self._open: set[str] = set()
+        self._operations: dict[tuple[str, str], _Operation] = {}
+        self._undone: set[str] = set()
+        self._mode, self._trigger, self._complete = "", "unknown", False
+        self._last = 0
+
+    def emit(self, event: Event) -> None:
+        """Take one event."""
+        self._last = max(self._last, _nanoseconds(event.at))
+        match event:
+            case RunStarted():
+                self._began(event)
+            case PhaseStarted():
+                self._phase(event, event.phase, _nanoseconds(event.at))
+            case OperationEvent():
+                self._decided(event)
+            case LlmCalled():
+                self._called(event)
+            case LlmThrottled():
+                self._meters.add("llm.throttled_total", event.calls)
+            case PhaseCompleted():
+                self._phase_ended(event)
+            case RunCompleted():
+                self._ended(event, event.state, event.duration_ms)
+            case RunFailed():
+                outcome = "cancelled" if event.error_type == "DreamCancelled" else "failed"
+                self._ended(event, outcome, event.duration_ms)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """End what is open, and send what waits: the process may end at once. At most five seconds a signal."""
+        self._finish()
+        threads = [threading.Thread(target=f, args=(_FLUSH_MILLISECONDS,), daemon=True) for f in _flushes()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(_FLUSH_MILLISECONDS / 1000)
+
+    def overflowed(self, subscriber: str) -> None:
+        """A bounded outbox dropped an event."""
+        self._meters.add("subscription.overflow_total", 1, subscription_class=subscriber)
+
+    def write_failed(self, sink: str, reason: str) -> None:
+        """A sink could not take or deliver something: ``emit``, ``close`` or ``delivery``."""
+        self._meters.add("report.write_failures_total", 1, sink=sink, reason=reason)
+
+    def _began(self, event: RunStarted) -> None:
+        self._mode, self._trigger = event.mode, event.trigger
+        self._complete = True
+        span = self._run_span(event)
+        span.set_attributes({"slowwave.mode": event.mode, "slowwave.trigger": event.trigger})
+
+    def _run_span(self, event: Event, start: int | None = None) -> Span:
+        if self._run is None:
+            begun = _nanoseconds(event.at) if start is None else start
+            self._run = self._tracer.start_span(RUN, start_time=begun, attributes=self._identity(event))
+            if self._dagster_run_id:
+                self._run.set_attribute("dagster.run_id", self._dagster_run_id)
+        return self._run
+
+    def _identity(self, event: Event) -> dict[str, str]:
+        return {"slowwave.namespace": event.namespace, "slowwave.run_id": event.run_id}
+
+    def _phase(self, event: Event, phase: str, start: int) -> Span:
+        """The phase's span, opened when there is none or the one there was is over."""
+        if phase not in self._open:
+            self._phases[phase] = self._child(PHASE, self._run_span(event, start), self._identity(event), start)
+            self._phases[phase].set_attribute("slowwave.phase", phase)
+            self._open.add(phase)
+        return self._phases[phase]
+
+    def _child(self, name: str, parent: Span | None, identity: Mapping[str, str], start: int) -> Span:
+        from opentelemetry.trace import set_span_in_context
+
+        context = set_span_in_context(parent) if parent is not None else None
+        return self._tracer.start_span(name, context=context, start_time=start, attributes=identity)
+
+    def _decided(self, event: OperationEvent) -> None:
+        self._meters.add(
+            "ops_total",
+            1,
+            phase=event.phase,
+            op_type=event.op_type,
+            decision=event.decision,
+            status=event.status or "none",
+        )
+        key, whole = (event.phase, event.op_type), event.op_id == event.op_type
+        if whole and event.started_at is None and not event.duration_ms:
+            return  # it did not run: the decision says why
+        self._run_span(event, _began_at(event))
+        operation = self._operations.get(key)
+        if operation is None:
+            operation = self._operations[key] = _Operation(self._identity(event))
+        if whole:
+            operation.whole(event)
+            self._operation_span(*key, operation).set_attribute("slowwave.decision", event.decision)
+        else:
+            operation.item(event)
+            if event.phase == "undo":
+                self._undone.add(event.op_type)
+
+    def _operation_span(self, phase: str, name: str, operation: _Operation) -> Span:
+        if operation.span is None:
+            parent = self._phases.get(phase) or self._run
+            operation.span = self._child(OPERATION, parent, operation.identity, operation.start)
+            operation.span.set_attributes({"slowwave.phase": phase, "slowwave.operation": name})
+        return operation.span
+
+    def _called(self, event: LlmCalled) -> None:
+        for direction, tokens in (("input", event.input_tokens), ("output", event.output_tokens)):
+            self._meters.add("llm.tokens", tokens, direction=direction, model=event.model)
+        end = _nanoseconds(event.at)
+        start = end - _milliseconds(event.duration_ms)
+        asked = next((o.span for (_, name), o in self._operations.items() if name == event.op_type and o.span), None)
+        span = self._child(CALL, asked or self._run_span(event, start), self._identity(event), start)
+        span.set_attributes(
+            {
+                "slowwave.operation": event.op_type,
+                "gen_ai.request.model": event.model,
+                "gen_ai.usage.input_tokens": event.input_tokens,
+                "gen_ai.usage.output_tokens": event.output_tokens,
+            }
+        )
+        span.end(end)
+
+    def _phase_ended(self, event: PhaseCompleted) -> None:
+        end = _nanoseconds(event.at)
+        span = self._phase(event, event.phase, end - _milliseconds(event.duration_ms))
+        span.set_attributes({"slowwave.outcome": event.outcome, "slowwave.ops_total": event.ops_total})
+        if event.outcome == "failed":
+            _mark_failed(span, "")
+        span.end(end)
+        self._open.discard(event.phase)
+        self._meters.record("phase.duration", event.duration_ms / 1000, phase=event.phase, outcome=event.outcome)
+
+    def _ended(self, event: RunCompleted | RunFailed, outcome: str, milliseconds: float) -> None:
+        span = self._run_span(event, _nanoseconds(event.at) - _milliseconds(milliseconds))
+        span.set_attributes({"slowwave.mode": event.mode, "slowwave.outcome": outcome})
+        if isinstance(event, RunCompleted):
+            span.set_attribute("slowwave.ops_total", event.ops_total)
+            span.set_attributes(_counts({f"items.{name}": count for name, count in event.counts.items()}))
+        else:
+            span.set_attributes({"error.type": event.error_type, "slowwave.error_hash": event.error_hash})
+            _mark_failed(span, event.error_type)
+        labels = {"mode": event.mode, "trigger": self._trigger, "outcome": outcome}
+        self._meters.add("runs_total", 1, **labels)
+        self._meters.record("run.duration", milliseconds / 1000, **labels)
+        if event.mode == "undo":
+            for operation in sorted(self._undone) or ["none"]:
+                self._meters.add("undo_invocations_total", 1, op_type=operation, outcome=outcome)
+        self._last = _nanoseconds(event.at)
+        self._finish(whole=self._complete)
+
+    def _finish(self, *, whole: bool = False) -> None:
+        for (phase, name), operation in self._operations.items():
+            span = self._operation_span(phase, name, operation)
+            span.set_attributes(_counts(operation.counts))
+            span.end(operation.end)
+            self._meters.record("op.duration", operation.busy / 1e9, phase=phase, op_type=name)
+        for phase in self._open:
+            self._phases[phase].end(self._last)
+        if self._run is not None:
+            self._run.set_attribute("slowwave.partial", not whole)
+            self._run.end(self._last)
+        self._run, self._complete = None, False
+        self._phases, self._open, self._operations = {}, set(), {}
+        self._undone = set()
+
+
+@dataclass(slots=True)
+class _Operation:
+    """An operation in a phase: in nanoseconds when it began and ended and how long it worked, and its items as counts.
+
+    Its span stays open until the run is over, as its items may be reported long after it ended. An operation that is known by its items
+    alone (apply tells batches of several operations) gets its span then: from the first of them, or as long as they took together.
+    """
+
+    identity: Mapping[str, str]
+    span: Span | None = None
+    start: int = 0
+    end: int = 0
+    busy: int = 0
+    timed: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def whole(self, event: OperationEvent) -> None:
+        """The operation itself was reported."""
+        self.busy, self.timed = _milliseconds(event.duration_ms), True
+        self.start = _began_at(event)
+        self.end = self.start + self.busy
+
+    def item(self, event: OperationEvent) -> None:
+        """One of its items was reported."""
+        for key in (f"items.{event.status or 'reported'}", f"decisions.{event.decision}"):
+            self.counts[key] = self.counts.get(key, 0) + 1
+        if self.timed:
+            return
+        begun = _began_at(event)
+        self.busy += _milliseconds(event.duration_ms)
+        self.end = max(self.end, _nanoseconds(event.at))
+        self.start = min(self.start or begun, begun, self.end - self.busy)
+
+
+def _counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts as attributes: their names are ours, and are held to be."""
+    return {f"slowwave.{name}": count for name, count in list(counts.items())[:40] if _NAME.fullmatch(name)}
+
+
+def _began_at(event: OperationEvent) -> int:
+    if event.started_at is not None:
+        return _nanoseconds(event.started_at)
+    return _nanoseconds(event.at) - _milliseconds(event.duration_ms)
+
+
+def _mark_failed(span: Span, why: str) -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    span.set_status(Status(StatusCode.ERROR, why or None))
+
+
+def _nanoseconds(at: datetime) -> int:
+    return (at - _EPOCH) // timedelta(microseconds=1) * 1000
+
+
+def _milliseconds(duration: float) -> int:
+    return int(duration * 1_000_000)
+
+
+def _wanted(signal: str) -> bool:
+    upper = signal.upper()
+    address = os.environ.get(f"OTEL_EXPORTER_OTLP_{upper}_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    return bool(address) and os.environ.get(f"OTEL_{upper}_EXPORTER", "otlp").strip().lower() == "otlp"
+
+
+def _export(signal: str) -> bool:
+    """Set up one signal with the SDK, which reads the rest of the variables itself; False when somebody has done so before."""
+    from opentelemetry import metrics, trace
+
+    asked = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL") or os.environ.get(
+        "OTEL_EXPORTER_OTLP_PROTOCOL", ""
+    )
+    package = f"opentelemetry.exporter.otlp.proto.{'grpc' if asked.strip().lower() == 'grpc' else 'http'}"
+    resource = _resource()
+    if signal == "traces":
+        if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            return False
+        sdk = importlib.import_module("opentelemetry.sdk.trace")
+        export = importlib.import_module("opentelemetry.sdk.trace.export")
+        provider = sdk.TracerProvider(resource=resource)
+        exporter = importlib.import_module(f"{package}.trace_exporter").OTLPSpanExporter()
+        provider.add_span_processor(export.BatchSpanProcessor(exporter))
+        trace.set_tracer_provider(provider)
+        return True
+    if type(metrics.get_meter_provider()).__name__ != "_ProxyMeterProvider":  # the API does not name it in public
+        return False
+    sdk = importlib.import_module("opentelemetry.sdk.metrics")
+    export = importlib.import_module("opentelemetry.sdk.metrics.export")
+    exporter = importlib.import_module(f"{package}.metric_exporter").OTLPMetricExporter()
+    metrics.set_meter_provider(
+        sdk.MeterProvider(resource=resource, metric_readers=[export.PeriodicExportingMetricReader(exporter)])
+    )
+    return True
+
+
+def _resource() -> Any:
+    """Who speaks: the operator's word goes before ours."""
+    named = "OTEL_SERVICE_NAME" in os.environ or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    ours = {"service.version": own_version()} | ({} if named else {"service.name": SCOPE})
+    return importlib.import_module("opentelemetry.sdk.resources").Resource.create(ours)
+
+
+def _flushes() -> list[Callable[[int], object]]:
+    """What sends at once what waits; an API without an SDK has nothing to send."""
+    from opentelemetry import metrics, trace
+
+    providers: tuple[Any, ...] = (trace.get_tracer_provider(), metrics.get_meter_provider())
+    return [p.force_flush for p in providers if hasattr(p, "force_flush")]
+
+
+# Which sinks listen to a run: what the settings switch on, and the callbacks of a caller.
+
+Callback = Callable[[Event], None]
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackSink:
+    """Gives every event to a function of the caller."""
+
+    callback: Callback
+    name: str = "callback"
+
+    def emit(self, event: Event) -> None:
+        """Call it."""
+        self.callback(event)
+
+    def close(self) -> None:
+        """Nothing waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """A sink that gets the events of some operations, decisions and namespaces; empty is all.
+
+    An event without such a field passes: a run's and a phase's beginning and end are always sent. khora's kinds name our operations.
+    """
+
+    sink: Sink
+    op_types: Collection[str] = ()
+    decisions: Collection[str] = ()
+    namespaces: Collection[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The sink's."""
+        return self.sink.name
+
+    def emit(self, event: Event) -> None:
+        """Pass it on, or not."""
+        if (
+            _among(event.namespace, self.namespaces)
+            and _among(getattr(event, "op_type", None), self.op_types)
+            and _among(getattr(event, "decision", None), self.decisions)
+        ):
+            self.sink.emit(event)
+
+    def close(self) -> None:
+        """Close the sink."""
+        self.sink.close()
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSink:
+    """A sink whose failures are reported to ``failed`` by its name and where: ``emit`` or ``close``."""
+
+    sink: Sink
+    failed: Callable[[str, str], None]
+
+    @property
+    def name(self) -> str:
+        """The sink's."""
+        return self.sink.name
+
+    def emit(self, event: Event) -> None:
+        """Pass it on."""
+        try:
+            self.sink.emit(event)
+        except Exception:
+            self.failed(self.name, "emit")
+            raise
+
+    def close(self) -> None:
+        """Close the sink."""
+        try:
+            self.sink.close()
+        except Exception:
+            self.failed(self.name, "close")
+            raise
+
+
+def sinks_for(
+    settings: Settings,
+    callbacks: Sequence[Callback] = (),
+    store: Store | None = None,
+    *,
+    dagster_run_id: str = "",
+    kinds: Callable[[], Mapping[str, str]] = dict,
+) -> tuple[Sink, ...]:
+    """The sinks of one run; files ask ``store`` for what an apply run journalled. ``kinds`` gives other systems' names of operations, and
+    ours for them: settings may name either.
+
+    Telemetry comes last, so that it still hears how the others close.
+    """
+    telemetry = _telemetry(settings, dagster_run_id)
+    outward: list[Sink] = [CallbackSink(callback) for callback in callbacks]
+    outward += _webhook(settings, telemetry)
+    sinks = [*_files(settings, store), *(_filtered(sink, settings, kinds) for sink in outward), *_lineage()]
+    if telemetry is None:
+        return tuple(sinks)
+    return (*(WatchedSink(sink, telemetry.write_failed) for sink in sinks), telemetry)
+
+
+def _files(settings: Settings, store: Store | None) -> list[Sink]:
+    if not settings.report_file_sink_enabled:
+        return []
+    from slowwave.night.reports import FileSink, reports_path
+
+    return [FileSink(reports_path(settings), settings.redact_text, store)]
+
+
+def _telemetry(settings: Settings, dagster_run_id: str) -> TelemetrySink | None:
+    if not settings.report_collector_sink_enabled:
+        return None
+
+    return TelemetrySink(dagster_run_id=dagster_run_id)
+
+
+def _webhook(settings: Settings, telemetry: TelemetrySink | None) -> list[Sink]:
+    """The environment's webhook; one that cannot be used is said in the log, and is no reason not to run."""
+    if not settings.report_event_sink_enabled:
+        return []
+    from slowwave.night.delivery import WebhookSink, address
+
+    try:
+        to = address()
+    except SettingsError as problem:
+        _LOG.warning("%s", problem)
+        return []
+    if to is None:
+        return []
+    if telemetry is None:
+        return [WebhookSink(to)]
+    return [
+        WebhookSink(
+            to,
+            overflowed=lambda: telemetry.overflowed("webhook"),
+            undelivered=lambda: telemetry.write_failed("webhook", "delivery"),
+        )
+    ]
+
+
+def _lineage() -> list[Sink]:
+
+    return [LineageSink()] if lineage_wanted() else []
+
+
+def _filtered(sink: Sink, settings: Settings, kinds: Callable[[], Mapping[str, str]]) -> Sink:
+    """The events that the namespace's settings name."""
+    if not settings.dream_op_types and not settings.dream_decisions:
+        return sink
+    ours = kinds()
+    names = frozenset(ours.get(name, name) for name in settings.dream_op_types)
+    return Filtered(sink, names | frozenset(settings.dream_op_types), frozenset(settings.dream_decisions))
+
+
+def _among(value: str | None, wanted: Collection[str]) -> bool:
+    return value is None or not wanted or value in wanted
+
+
+# OpenLineage: START and COMPLETE, ABORT or FAIL of every run, with the tables it read and wrote as datasets. Names only.
+#
+# On when the extra ``openlineage`` is installed and its client is configured where to send: ``OPENLINEAGE_URL``, ``OPENLINEAGE_CONFIG`` or
+# ``OPENLINEAGE__TRANSPORT__…``. Lineage between Dagster's assets is Dagster's to record, and is not sent here.
+
+NAMESPACE: Final = "OPENLINEAGE_NAMESPACE"
+PRODUCER: Final = "urn:slowwave"
+_CLOSING_SECONDS: Final = 5.0
+_MEMORY: Final = tuple(
+    sorted(t.name for t in metadata.tables.values() if t.schema == "memory" and "namespace_id" in t.columns)
+)
+_PLAN: Final = ("night.plans", "night.plan_items")
+_READ: Final[Mapping[str, tuple[str, ...]]] = {
+    "plan": tuple(f"memory.{table}" for table in _MEMORY),
+    "apply": _PLAN,
+    "undo": ("night.journal", "night.before_images"),
+}
+
+
+def lineage_wanted(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the client is configured where to send. Says so in the log when it has and is not installed."""
+    configured = any(
+        name in ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG") or name.startswith("OPENLINEAGE__TRANSPORT")
+        for name in environment
+    )
+    if not configured or environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
+        return False
+    if importlib.util.find_spec("openlineage") is None:
+        _LOG.warning(
+            "OpenLineage is configured and its client is not installed, so nothing is sent. Install slowwave[openlineage]."
+        )
+        return False
+    return True
+
+
+class LineageSink:
+    """Tells an OpenLineage backend of one run, from a thread of its own, with the client that the environment configures.
+
+    A job is a namespace's mode (``acme.plan``), a dataset one of its tables (``acme.memory.entities``), both in the OpenLineage
+    namespace ``OPENLINEAGE_NAMESPACE``, or ``slowwave``. What apply and undo wrote is known from their items, and sent at the end.
+    """
+
+    name = "lineage"
+
+    def __init__(self) -> None:
+        self._space = os.environ.get(NAMESPACE, "").strip() or "slowwave"
+        self._outbox = Outbox[object](self._send, most=100)
+        self._client: OpenLineageClient | None = None
+        self._written: set[str] = set()
+
+    def emit(self, event: Event) -> None:
+        """Take one event; few of them are sent on."""
+        match event:
+            case RunStarted():
+                self._enqueue(event, event.mode, "START")
+            case OperationEvent():
+                table = event.inputs.get("table")
+                if event.phase in ("apply", "undo") and event.status in ("applied", "undone") and table in _MEMORY:
+                    self._written.add(f"memory.{table}")
+            case RunCompleted():
+                self._enqueue(event, event.mode, "ABORT" if event.state in ("cancelled", "refused") else "COMPLETE")
+            case RunFailed():
+                self._enqueue(event, event.mode, "FAIL")
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Send what waits, for five seconds at most."""
+        if lost := self._outbox.close(_CLOSING_SECONDS):
+            _LOG.warning("OpenLineage did not get %d events of this run. The run stands.", lost)
+
+    def _enqueue(self, event: Event, mode: str, state: str) -> None:
+        from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+
+        written: Iterable[str] = _PLAN if mode == "plan" else sorted(self._written)
+        self._outbox.put(
+            RunEvent(
+                eventType=RunState[state],
+                eventTime=event.at.isoformat(),
+                run=Run(runId=event.run_id),
+                job=Job(namespace=self._space, name=f"{event.namespace}.{mode}"),
+                inputs=[InputDataset(self._space, f"{event.namespace}.{name}") for name in _READ.get(mode, ())],
+                outputs=[OutputDataset(self._space, f"{event.namespace}.{name}") for name in written],
+                producer=PRODUCER,
+            ),
+            vital=True,
+        )
+
+    def _send(self, event: object, _: Deadline) -> bool:
+        """The client tries again by itself."""
+        from openlineage.client import OpenLineageClient
+        from openlineage.client.event_v2 import RunEvent
+
+        try:
+            self._client = self._client or OpenLineageClient()
+            if isinstance(event, RunEvent):
+                self._client.emit(event)
+        except Exception as problem:  # noqa: BLE001 - whatever a transport raises, the run goes on
+            _LOG.warning("OpenLineage did not take an event (%s). The run goes on.", type(problem).__name__)
+            return False
+        return True

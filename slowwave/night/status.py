@@ -1,0 +1,638 @@
+"""The status of namespaces, the gates that say whether a night is due, and the morning's page for people."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal
+
+import psycopg
+from psycopg.rows import class_row
+
+from slowwave.errors import SettingsError, StoreError
+from slowwave.night.delivery import SECRET, URL, Address, WebhookSink, address
+from slowwave.night.runs import Unchanged, last_nights, unchanged
+from slowwave.plans.commands import OTHER
+from slowwave.plans.items import items_text, shown_state
+from slowwave.plans.report import escape
+from slowwave.plans.run_events import Level, cut, levels_in, strictest
+from slowwave.plans.signatures import ENABLED
+from slowwave.store.claims import holders
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id, namespace_settings
+from slowwave.store.settings import Settings
+from slowwave.text.tokens import counted
+
+# How each namespace stands: its plan, what of it waits for a person, what became of it, its last night and its next. Read, never changed.
+#
+# One query for all namespaces, in one word and a few numbers each; ``slowwave.night.status`` tells the same in a page, and
+# ``slowwave.plans.signatures`` counts over all of them for monitoring.
+
+NIGHTLY_HOUR: Final = 3
+"""The hour, in UTC, at which the schedule of Dagster (``jobs.schedules``) asks whether nights are due."""
+
+_STATUS: Final = f"""
+SELECT n.slug AS namespace, n.read_only, n.settings,
+  {ENABLED} AS enabled,
+  EXISTS (SELECT 1 FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
+    WHERE k.namespace_id = n.id AND s.disconnected_at IS NOT NULL) AS store_removed,
+  f.held_back, coalesce(f.why, '') AS why_not_planned, f.secrets,
+  coalesce(p.plan_hash, '') AS plan_hash, coalesce(p.state, '') AS state, p.recorded_at, p.expires_at,
+  coalesce(night.item_counts(p.plan_hash), '{{}}') AS counts,
+  CASE WHEN p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() THEN i.decided ELSE 0 END AS to_approve,
+  CASE WHEN p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() THEN i.asked ELSE 0 END AS questions,
+  i.operations, coalesce(p.summary -> 'needs_force', '[]') AS failed,
+  (SELECT count(*) FROM night.open_approvals a WHERE a.namespace_id = n.id) AS approvals,
+  (SELECT count(*) FROM night.half_signed_approvals a WHERE a.namespace_id = n.id) AS half_signed,
+  h.mode AS run_mode, h.state AS run_state, extract(epoch FROM now() - h.heartbeat_at)::float AS heartbeat_age,
+  l.last_success, l.last_failure, a.recorded_at AS last_apply,
+  (SELECT count(*) FROM night.conflicts c WHERE c.namespace_id = n.id AND c.resolved_at IS NULL) AS conflicts,
+  EXISTS (SELECT 1 FROM night.plans e WHERE e.namespace_id = n.id) AS planned_once,
+  EXISTS (SELECT 1 FROM memory.changes c WHERE c.namespace_id = n.id AND (l.last_success IS NULL OR c.recorded_at > l.begun)) AS changed
+FROM memory.namespaces n
+LEFT JOIN LATERAL (
+  SELECT p.*, r.parameters ? 'proposal' AS aside, p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND EXISTS (
+      SELECT 1 FROM night.plan_items w WHERE w.plan_hash = p.plan_hash AND w.status = 'pending') AS waits,
+    row_number() OVER (PARTITION BY r.parameters ? 'proposal' ORDER BY p.recorded_at DESC) AS age
+  FROM night.plans p JOIN night.runs r ON r.id = p.run_id WHERE p.namespace_id = n.id AND p.state <> 'empty'
+  ORDER BY (NOT r.parameters ? 'proposal') AND row_number() OVER (PARTITION BY r.parameters ? 'proposal' ORDER BY p.recorded_at DESC) > 1,
+    waits DESC, aside, p.recorded_at DESC LIMIT 1) p ON true
+LEFT JOIN LATERAL (
+  SELECT sum(s.pending) FILTER (WHERE s.decision <> 'review') AS decided, sum(s.pending) FILTER (WHERE s.decision = 'review') AS asked,
+    coalesce(jsonb_object_agg(s.operation || ' ' || s.decision, s.pending) FILTER (WHERE s.pending > 0), '{{}}') AS operations
+  FROM (SELECT operation, decision, count(*) FILTER (WHERE status = 'pending') AS pending FROM night.plan_items
+    WHERE plan_hash = p.plan_hash GROUP BY operation, decision) s) i ON true
+LEFT JOIN LATERAL (
+  SELECT e.summary -> 'held_back' AS held_back, coalesce(e.summary ->> 'why_held_back',
+      'redact_or_quarantine: ' || (e.summary #>> '{{left_out,redact_or_quarantine}}')) AS why,
+    coalesce((e.summary #>> '{{audits,safety_scan,numbers,rows with secret findings}}')::int, 0) AS secrets
+  FROM night.plans e WHERE e.namespace_id = n.id ORDER BY e.recorded_at DESC LIMIT 1) f ON true
+LEFT JOIN LATERAL (SELECT mode, state, heartbeat_at FROM night.runs r WHERE r.namespace_id = n.id
+  AND r.state IN ('planning', 'applying', 'paused') ORDER BY r.started_at DESC LIMIT 1) h ON true
+LEFT JOIN LATERAL (
+  SELECT max(coalesce(r.finished_at, r.started_at)) FILTER (WHERE r.ended) AS last_success,
+    max(r.started_at) FILTER (WHERE r.ended) AS begun,
+    max(r.started_at) FILTER (WHERE r.state = 'crashed') AS last_failure
+  FROM (SELECT *, state NOT IN ('planning', 'crashed', 'cancelled', 'paused') AS ended FROM night.runs
+    WHERE namespace_id = n.id AND mode = 'plan') r) l ON true
+LEFT JOIN LATERAL (SELECT recorded_at FROM night.applied d WHERE d.namespace_id = n.id ORDER BY d.recorded_at DESC LIMIT 1) a ON true
+WHERE %(namespace)s::text IS NULL OR n.slug = %(namespace)s ORDER BY n.slug
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceStatus:
+    """One namespace. ``plan_hash`` is its latest plan that asked somebody, ``state`` what that is called now, empty where there is none.
+
+    ``to_approve`` and ``questions`` are its items that wait for a person, ``operations`` operation and decision → how many of those;
+    ``counts`` all its items by status. ``failed`` are the sentences of probes that it failed; ``approvals`` are signed and
+    not applied, ``half_signed`` lack a signature.
+    ``run`` is what is under way (planning, applying, undoing, paused), or stuck. ``last_night`` is when the last night ended well,
+    ``last_failure`` when one crashed after it. ``next_night`` is when the schedule asks next, or the word that keeps it from a night.
+    ``not_planned`` counts the changes that its last night proposed for no plan, because its connected store may not be written.
+    ``why_not_planned`` is the sentence about that, or about secrets that could not be planned in a store that may be written. ``secrets``
+    counts the rows with a secret, where there is such a sentence. A namespace whose store was removed asks for nothing.
+    """
+
+    namespace: str
+    plan_hash: str
+    state: str
+    counts: Mapping[str, int]
+    to_approve: int
+    questions: int
+    operations: Mapping[str, int]
+    failed: tuple[str, ...]
+    approvals: int
+    half_signed: int
+    conflicts: int
+    run: str
+    last_night: datetime | None
+    last_failure: datetime | None
+    last_apply: datetime | None
+    next_night: datetime | str
+    store_removed: bool = False
+    not_planned: int = 0
+    why_not_planned: str = ""
+    secrets: int = 0
+
+    @property
+    def stale(self) -> int:
+        """Items of the plan whose rows had changed when it was applied."""
+        return self.counts.get("skipped_stale", 0)
+
+    @property
+    def word(self) -> str:
+        """How it stands, in a few words: what is under way, what waits, else what became of the plan."""
+        if self.run:
+            return self.run
+        if self.store_removed:
+            return "store removed"
+        if self.last_failure:
+            return "night failed"
+        if self.approvals:
+            return "approved, not applied"
+        if self.half_signed and not self.to_approve:
+            return "needs a signature"
+        if self.to_approve or self.questions:
+            return "probe failed" if self.failed else "needs a person"
+        if self.secrets:
+            return "secret found"
+        if self.not_planned:
+            return "changes not planned"
+        if not self.state:
+            return "nothing to decide" if self.last_night else "no night yet"
+        return self.state.replace("_", " ")
+
+    def to_json(self) -> dict[str, object]:
+        """As ``slowwave status --json`` shows it."""
+        return {**asdict(self), "word": self.word, "stale": self.stale}
+
+
+def read_namespace_status(
+    connection: Connection, namespace: str | None = None, now: datetime | None = None
+) -> list[NamespaceStatus]:
+    """All namespaces by name, or one; ``now`` is what the next night is counted from.
+
+    One query, linear in the runs and in the items of the latest plans.
+    """
+    at = now or datetime.now(UTC)
+    with connection.cursor(row_factory=class_row(_Row)) as cursor:
+        rows = cursor.execute(_STATUS.encode(), {"namespace": namespace}).fetchall()
+    return [_status(row, at) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    namespace: str
+    read_only: bool
+    settings: Any
+    enabled: bool
+    store_removed: bool
+    held_back: dict[str, dict[str, int]] | None
+    why_not_planned: str
+    secrets: int | None
+    plan_hash: str
+    state: str
+    recorded_at: datetime | None
+    expires_at: datetime | None
+    counts: dict[str, int]
+    to_approve: int | None
+    questions: int | None
+    operations: dict[str, int] | None
+    failed: list[str]
+    approvals: int
+    half_signed: int
+    run_mode: str | None
+    run_state: str | None
+    heartbeat_age: float | None
+    last_success: datetime | None
+    last_failure: datetime | None
+    last_apply: datetime | None
+    conflicts: int
+    planned_once: bool
+    changed: bool
+
+
+def _status(row: _Row, now: datetime) -> NamespaceStatus:
+    not_planned = sum(sum(decisions.values()) for decisions in (row.held_back or {}).values())
+    asks = not row.store_removed
+    failed_since = row.last_failure and (row.last_success is None or row.last_failure > row.last_success)
+    return NamespaceStatus(
+        namespace=row.namespace,
+        plan_hash=row.plan_hash,
+        state=shown_state(row.state, row.counts, row.expires_at) if row.state else "",
+        counts={str(status): int(n) for status, n in row.counts.items()},
+        to_approve=int(row.to_approve or 0) if asks else 0,
+        questions=int(row.questions or 0) if asks else 0,
+        operations={str(name): int(n) for name, n in (row.operations or {}).items()},
+        failed=tuple(map(str, row.failed)) if row.to_approve and asks else (),
+        approvals=row.approvals if asks else 0,
+        half_signed=row.half_signed if asks else 0,
+        conflicts=row.conflicts,
+        run=_run(row),
+        last_night=row.last_success,
+        last_failure=row.last_failure if failed_since and asks else None,
+        last_apply=row.last_apply,
+        next_night=_next(row, now),
+        store_removed=row.store_removed,
+        not_planned=not_planned if asks else 0,
+        why_not_planned=row.why_not_planned if asks else "",
+        secrets=(row.secrets or 0) if row.why_not_planned and asks else 0,
+    )
+
+
+def _run(row: _Row) -> str:
+    if row.run_state is None or row.run_mode is None:
+        return ""
+    from slowwave.store.runs import (  # settings take a while to load, and mostly nothing is under way
+        expiry_of,
+        has_expired,
+    )
+
+    if row.run_state in ("planning", "applying") and has_expired(row.heartbeat_age or 0, expiry_of(row.settings)):
+        return f"{row.run_mode} stuck"
+    return "undoing" if row.run_mode == "undo" and row.run_state == "applying" else row.run_state
+
+
+def _next(row: _Row, now: datetime) -> datetime | str:
+    if row.store_removed:
+        return "store removed"
+    if not row.enabled:
+        return "off"
+    if row.read_only:
+        return "read-only"
+    if not row.changed:
+        return "unchanged"
+    today = now.astimezone(UTC).replace(hour=NIGHTLY_HOUR, minute=0, second=0, microsecond=0)
+    return today if today > now else today + timedelta(days=1)
+
+
+def words(statuses: Sequence[NamespaceStatus]) -> dict[str, int]:
+    """How many namespaces stand how."""
+    found: dict[str, int] = {}
+    for one in statuses:
+        found[one.word] = found.get(one.word, 0) + 1
+    return found
+
+
+# The morning digest: what a person reads of all namespaces in a minute, as Markdown. What needs somebody comes first, with its command.
+#
+# Names of namespaces and sentences of probes may hold memory text, which is untrusted: it is escaped. Nothing else of memory is in it.
+
+MOST: Final = 20
+"""Namespaces of a section that are told one by one."""
+
+_OPERATIONS: Final = 4
+_HIDDEN: Final = "A probe failed; what it says is hidden."
+
+
+def digest(statuses: Sequence[NamespaceStatus], now: datetime | None = None) -> str:
+    """The page; at most ``MOST`` namespaces a section, however many there are."""
+    at = now or datetime.now(UTC)
+    lines = [f"# Slowwave, {at:%Y-%m-%d %H:%M} UTC", "", _head(statuses)]
+    wrong = [s for s in statuses if s.failed or s.last_failure or s.secrets or s.run.endswith("stuck")]
+    asks = [s for s in statuses if s not in wrong and (s.to_approve or s.questions or s.half_signed or s.approvals)]
+    rest = [s for s in statuses if s not in wrong and s not in asks]
+    for title, chosen, told in (("Look at", wrong, _wrong), ("Decide", asks, _asks), ("Nothing to do", rest, _rest)):
+        if chosen:
+            lines += ["", f"## {title}", ""]
+            for one in chosen[:MOST]:
+                lines += told(one)
+            if len(chosen) > MOST:
+                lines.append(f"- … and {len(chosen) - MOST:,} more: {_command('status')}")
+    return "\n".join(lines) + "\n"
+
+
+def hidden(statuses: Sequence[NamespaceStatus], level: Level) -> list[NamespaceStatus]:
+    """The same without what probes quote of memory, as far as ``level`` wants: for a page that leaves the database."""
+    if level == "none":
+        return list(statuses)
+    return [
+        replace(one, failed=tuple(cut(said) if level == "summary" else _HIDDEN for said in one.failed))
+        for one in statuses
+    ]
+
+
+def message_of(page: str, now: datetime) -> dict[str, object]:
+    """The page as a webhook's message."""
+    return {
+        "type": "status.digest",
+        "timestamp": now.isoformat(),
+        "resource_type": "status",
+        "data": {"markdown": page},
+    }
+
+
+def ago(then: datetime | None, now: datetime) -> str:
+    """How long ago, in the largest unit of which there are two."""
+    if then is None:
+        return "never"
+    return f"{_span((now - then).total_seconds())} ago"
+
+
+def ahead(then: datetime | str, now: datetime) -> str:
+    """In how long, or what keeps it from happening: without a change of the namespace there is no night."""
+    if isinstance(then, str):
+        return "on change" if then == "unchanged" else then
+    return f"in {_span((then - now).total_seconds())}"
+
+
+def waits(one: NamespaceStatus) -> str:
+    """What waits for a person, in words."""
+    parts = [
+        f"{one.to_approve:,} to approve" if one.to_approve else "",
+        counted(one.questions, "question") if one.questions else "",
+        f"{one.half_signed:,} to sign by somebody else" if one.half_signed else "",
+        f"{one.approvals:,} to apply" if one.approvals else "",
+        *held_back_counts(one),
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def held_back_counts(one: NamespaceStatus) -> list[str]:
+    """Return the counts of what a night found in a store that may not be written, each with its unit."""
+    return [
+        *([counted(one.secrets, "row with a secret", "rows with a secret")] if one.secrets else []),
+        *([f"{counted(one.not_planned, 'change')} not planned"] if one.not_planned else []),
+    ]
+
+
+def _head(statuses: Sequence[NamespaceStatus]) -> str:
+    told = ", ".join(f"{word} {n:,}" for word, n in sorted(words(statuses).items(), key=lambda w: -w[1]))
+    items, asked = sum(s.to_approve for s in statuses), sum(s.questions for s in statuses)
+    wait = (
+        f" {counted(items, 'change waits', 'changes wait')} for approval, {counted(asked, 'question')} for an answer."
+        if items or asked
+        else ""
+    )
+    return f"{counted(len(statuses), 'namespace')}: {told}.{wait}" if statuses else "There is no namespace yet."
+
+
+def _asks(one: NamespaceStatus) -> Iterator[str]:
+    yield f"- **{escape(one.namespace)}**: {waits(one)}, of plan `{one.plan_hash[:12]}`.{_what(one)}"
+    yield f"  {_next_step(one)}"
+
+
+def _wrong(one: NamespaceStatus) -> Iterator[str]:
+    why = [
+        *(escape(sentence, 300) for sentence in one.failed),
+        *(["Its last night failed."] if one.last_failure else []),
+        *([escape(one.why_not_planned, 300)] if one.secrets else []),
+        *([f"Its {one.run.replace(' stuck', '')} run is stuck."] if one.run.endswith("stuck") else []),
+    ]
+    wait = f" ({waits(one)})" if waits(one) else ""
+    yield f"- **{escape(one.namespace)}**{wait}: {' '.join(why)}"
+    if one.secrets:
+        yield f"  {_command('night', one.namespace, '--force')}"
+    else:
+        yield f"  {_next_step(one) if one.failed else _command('runs tail', one.namespace)}"
+
+
+def _rest(one: NamespaceStatus) -> Iterator[str]:
+    stale = f", {one.stale:,} of it stale" if one.stale else ""
+    counts = f" ({items_text(one.counts)})" if one.counts and one.state else ""
+    more = f" ({', '.join(held_back_counts(one))})" if one.secrets or one.not_planned else counts
+    yield f"- **{escape(one.namespace)}**: {one.word}{more}{stale}"
+
+
+def _what(one: NamespaceStatus) -> str:
+    most = sorted(one.operations.items(), key=lambda o: (-o[1], o[0]))
+    told = ", ".join(f"{n:,} {escape(name.replace('_', ' '))}" for name, n in most[:_OPERATIONS])
+    return f" Most: {told}." if told else ""
+
+
+def _next_step(one: NamespaceStatus) -> str:
+    if one.to_approve or one.questions:
+        return _command("plans show", one.namespace)
+    if one.half_signed:
+        return _command("plans countersign", one.namespace, one.plan_hash[:12], "--by", OTHER)
+    return _command("apply", one.namespace)
+
+
+def _command(name: str, *arguments: str) -> str:
+    """A command in Markdown's code; an argument that cannot stand in it is left out."""
+    words_ = f"slowwave {name} {shlex.join(arguments)}".strip()
+    return f"`{words_}`" if words_.isprintable() and "`" not in words_ else f"`slowwave {name}`"
+
+
+def _span(seconds: float) -> str:
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0, seconds):.0f} s"
+
+
+# The morning's page for those who do not look by themselves: what it may say outside of the database, and the webhook that it goes to.
+#
+# The address is of the environment alone, ``SLOWWAVE_DIGEST_URL``, else that of the events (``slowwave.night.delivery``), and so is the
+# secret that signs it. An address may hold a token, and no error shows more of it than the host.
+
+DIGEST_URL: Final = "SLOWWAVE_DIGEST_URL"
+
+
+def morning_page(store: Store, now: datetime | None = None) -> tuple[str, list[NamespaceStatus]]:
+    """The digest of all namespaces as the strictest ``redact_text`` of them lets it be, and what it tells."""
+    with store.connect("reader") as connection:
+        statuses = read_namespace_status(connection)
+        level = strictest(levels_in(connection, [one.namespace for one in statuses])) if statuses else "none"
+    shown = hidden(statuses, level)
+    return digest(shown, now), shown
+
+
+def digest_address(environment: Mapping[str, str] = os.environ) -> Address | None:
+    """Where the page goes, or None. Raises ``SettingsError`` for an address or a secret that cannot be used."""
+    url = environment.get(DIGEST_URL, "").strip() or environment.get(URL, "")
+    return address({URL: url, SECRET: environment.get(SECRET, "")})
+
+
+def send_page(page: str, now: datetime | None = None, *, seconds: float = 60.0, first_pause: float = 0.5) -> str:
+    """Send the page to the webhook of the environment, signed, and again where it is not taken, for at most ``seconds``; returns the host.
+
+    Raises ``SettingsError`` where there is no address, and ``StoreError`` where nobody took it.
+    """
+    to = digest_address()
+    if to is None:
+        raise SettingsError(
+            f"There is no address to send to. Set {DIGEST_URL} and {SECRET}; docs/telemetry.md says how a receiver verifies what it gets."
+        )
+    sink = WebhookSink(to, closing_seconds=seconds, first_pause=first_pause)
+    sink.send(message_of(page, now or datetime.now(UTC)))
+    sink.close()
+    if sink.lost:
+        raise StoreError(
+            f"The webhook at {to.shown()} did not take the page. `slowwave status --digest` prints it; try again later."
+        )
+    return to.shown()
+
+
+# Gates: whether a night is due that nobody asked for, cheapest question first, and the name of the gate that says no.
+#
+# A closed gate is no failure: whoever asks shows its name and its sentence. A person who runs a night by hand meets only ``disabled`` and
+# ``unchanged``. The cooldown of a single operation and its budget belong to the planners, whose reports count what they left out.
+
+_READ_ONLY: Final = "SELECT 1 FROM memory.namespaces WHERE id = %s AND read_only"
+_TOKENS_TODAY: Final = """
+SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint FROM night.llm_usage WHERE namespace_id = %s
+  AND recorded_at > now() - interval '24 hours'
+"""
+
+_CONNECTED: Final = "SELECT 1 FROM night.store_namespaces WHERE namespace_id = %s"
+
+Gate = Literal[
+    "disabled",
+    "read_only",
+    "unchanged",
+    "budget_spent",
+    "too_soon",
+    "too_few_new_records",
+    "too_few_sessions",
+    "cooldown",
+    "locked",
+]
+"""The gates of operations.md 6, in the order in which they are asked; ``cooldown`` is one of operations and closes no night."""
+
+LONGEST_WEEKLY_WAIT_DAYS: Final = 28
+"""Days after which few new sessions hold the weekly operations back no longer: what is never spoken of ages as well."""
+
+_SLACK_HOURS: Final = 0.5
+"""A schedule of a day is not held back by the minutes that the night before took to begin; never more than a tenth of the gate."""
+
+_NEWS: Final = """
+SELECT count(*), greatest(count(DISTINCT session), count(DISTINCT (recorded_at AT TIME ZONE 'UTC')::date)) FROM (
+  SELECT session_id AS session, recorded_at FROM memory.memories
+  WHERE namespace_id = %(scope)s AND recorded_at > %(since)s AND kind <> 'summary'  -- summaries are what nights write themselves
+  UNION ALL SELECT session_id, recorded_at FROM memory.memory_facts WHERE namespace_id = %(scope)s AND recorded_at > %(since)s
+  UNION ALL SELECT NULL, recorded_at FROM memory.entities WHERE namespace_id = %(scope)s AND recorded_at > %(since)s
+  UNION ALL SELECT NULL, recorded_at FROM memory.relationships WHERE namespace_id = %(scope)s AND recorded_at > %(since)s
+  UNION ALL SELECT metadata ->> 'session_id', greatest(recorded_at, invalidated_at) FROM memory.documents  -- pages written or gone
+  WHERE namespace_id = %(scope)s AND corpus_id IS NOT NULL AND greatest(recorded_at, invalidated_at) > %(since)s
+) news
+"""
+"""Rows recorded since an instant, and their sessions: by name, or the days of recording where those are more, since not every agent
+names its sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A gate that says no, and the sentence that says why, beginning with the namespace."""
+
+    gate: Gate
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.gate}: {self.sentence}"
+
+
+@dataclass(frozen=True, slots=True)
+class NightDue:
+    """Whether a scheduled night is due, and ``weekly`` whether with the weekly operations.
+
+    ``closed`` is the gate that holds back the night, or of a night that is due the one that holds back the weekly operations.
+    """
+
+    night: bool
+    weekly: bool = False
+    closed: Closed | None = None
+
+
+def gate(
+    store: Store, namespace: str, settings: Settings, *, weekly: bool = False, force: bool = False
+) -> Closed | None:
+    """The first gate that is closed for a night of the namespace, or None (mnemo 2.3, nexo 3.4).
+
+    ``weekly`` asks for a night with the weekly operations, which needs new sessions instead of new records, and no change: age alone is
+    work for them. ``force``, as ``reflection_mode`` always, passes the gates of cadence. Nights of some operations or rows alone do not
+    count as nights; the first night is never too soon. Times are compared as instants by the database.
+
+    Seven queries at most; the dearest counts the namespace's new rows (linear in its rows).
+    """
+    asked = _Asked(namespace, settings, weekly, force or settings.reflection_mode == "always")
+    with store.connect("reader") as connection:
+        return _closed(connection, asked, unchanged=lambda: unchanged(store, namespace))
+
+
+def due(store: Store, namespace: str, *, weekly: bool = False) -> NightDue:
+    """What the schedule does for the namespace. With ``weekly`` the plain night is due where only the weekly operations are not.
+
+    Settings that are not valid hold nothing back: the run is opened, and ends with the sentence. The same holds for a gate that rows of
+    the namespace make fail, so that no namespace keeps others from their nights.
+    """
+    with store.connect("reader") as connection:
+        try:
+            settings = namespace_settings(connection, namespace)
+        except SettingsError:
+            return NightDue(night=True, weekly=weekly)
+    try:
+        closed = gate(store, namespace, settings, weekly=weekly)
+    except (StoreError, psycopg.OperationalError):
+        raise
+    except Exception:  # noqa: BLE001 - the run that it lets begin says what it is
+        closed = None
+    if closed is None:
+        return NightDue(night=True, weekly=weekly)
+    if weekly and closed.gate in ("budget_spent", "too_few_sessions"):
+        plain = gate(store, namespace, settings)
+        return NightDue(night=False, closed=plain) if plain else NightDue(night=True, closed=closed)
+    return NightDue(night=False, closed=closed)
+
+
+def holds_back_audits(connection: Connection, namespace: str, settings: Settings) -> bool:
+    """Whether a gate keeps the schedule from auditing the namespace for as long as nothing else happens in it."""
+    asked = _Asked(namespace, settings, weekly=False, hurried=settings.reflection_mode == "always")
+    closed = _closed(connection, asked, unchanged=lambda: None)
+    return closed is not None and closed.gate in ("disabled", "read_only", "too_few_new_records")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    namespace: str
+    settings: Settings
+    weekly: bool
+    hurried: bool
+
+
+def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], Unchanged | None]) -> Closed | None:
+    """The gates in their order; what none of the former needs is asked last."""
+    name, settings = asked.namespace, asked.settings
+    scope = namespace_id(connection, name)
+    if not settings.enabled:
+        return Closed("disabled", f"{name} is disabled: `enabled` is false in its settings or in SLOWWAVE_ENABLED.")
+    if connection.execute(_READ_ONLY, (scope,)).fetchone():
+        return Closed("read_only", f"{name} is read-only: nothing that a night plans could be applied to it.")
+    if (same := unchanged()) and (same.removed or not asked.weekly):
+        since = f"{name} is {same.why}: nothing was written, and no setting or verdict changed."
+        return Closed("unchanged", f"{name} has nothing to do: {same.why}." if same.removed else since)
+    if asked.weekly and (why := _budget_spent(connection, scope, settings)):
+        return Closed("budget_spent", f"{name} {why}")
+    if not asked.hurried and (held := _cadence(connection, asked, scope)):
+        return held
+    for holder in holders(connection, scope, settings.heartbeat_expiry_seconds):
+        if holder.alive:
+            return Closed("locked", f"{name} is held by run {holder.run_id}, which is {holder.state}.")
+    return None
+
+
+def _budget_spent(connection: Connection, scope: str, settings: Settings) -> str:
+    """Whether models are set and their tokens of 24 hours are spent."""
+    limit = settings.llm_max_tokens_per_namespace_per_day
+    if not limit or not (
+        settings.judge_models or settings.operations.community_summaries.model or settings.consolidation_model
+    ):
+        return ""
+    row = connection.execute(
+        _TOKENS_TODAY,
+        (scope,),
+    ).fetchone()
+    spent = int(str(row[0])) if row else 0
+    return f"has spent {spent:,} of {limit:,} tokens in 24 hours." if spent >= limit else ""
+
+
+def _cadence(connection: Connection, asked: _Asked, scope: str) -> Closed | None:
+    """The gates that only hold back for a while."""
+    name, settings, last = asked.namespace, asked.settings, last_nights(connection, scope)
+    least = settings.gate_min_hours
+    if last.night and last.hours < least - min(_SLACK_HOURS, least / 10):
+        return Closed("too_soon", f"{name} had a night {last.hours:,.1f} hours ago, and gate_min_hours is {least:g}.")
+    if connection.execute(_CONNECTED, (scope,)).fetchone():
+        return None  # what is new in a store of others is not told apart from what changed
+    records, sessions = _news(connection, scope, last.weekly if asked.weekly else last.night)
+    if asked.weekly:
+        if sessions >= settings.gate_min_sessions or last.weekly_days >= LONGEST_WEEKLY_WAIT_DAYS:
+            return None
+        few = f"{sessions:,} new sessions since its last weekly night, and gate_min_sessions is"
+        return Closed("too_few_sessions", f"{name} has {few} {settings.gate_min_sessions:,}.")
+    if records >= settings.gate_min_new_records:
+        return None
+    few = f"{records:,} new records since its last night, and gate_min_new_records is"
+    return Closed("too_few_new_records", f"{name} has {few} {settings.gate_min_new_records:,}.")
+
+
+def _news(connection: Connection, scope: str, since: datetime | None) -> tuple[int, int]:
+    """New records and new sessions since an instant, or all there are."""
+    given = {"scope": scope, "since": since or datetime.min.replace(tzinfo=UTC)}
+    row = connection.execute(_NEWS, given).fetchone()
+    return (int(str(row[0])), int(str(row[1]))) if row else (0, 0)

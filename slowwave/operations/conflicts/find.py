@@ -1,0 +1,179 @@
+"""Find conflicts: relationships, facts and memories of a snapshot that cannot both be true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+import pyarrow as pa
+
+from slowwave.operations.conflicts.decide import effective_verdicts
+from slowwave.operations.conflicts.memories import (
+    LONGEST,
+    EndedStatement,
+    figure_conflicts,
+    memory_conflicts,
+    mentions,
+    one_matter,
+)
+from slowwave.operations.conflicts.rows import (
+    Tally,
+    edge_conflicts,
+    fact_conflicts,
+    live_rows,
+    parts_of,
+    read_edges,
+    things,
+)
+from slowwave.operations.conflicts.stated import ending_conflicts, endings, replacements, stated_conflicts
+from slowwave.operations.scoring import Predicate, Verdict, weigh
+from slowwave.plans.questions import Conflict
+from slowwave.snapshots.rows import SAYS, live_facts, recorded_facts
+from slowwave.snapshots.snapshot import Last, Snapshot
+from slowwave.store.settings import Settings
+from slowwave.text.contradictions import find
+from slowwave.text.extractive import split
+from slowwave.text.sameness import read
+from slowwave.text.statements import stem
+from slowwave.text.tokens import tokenise
+from slowwave.text.words import GRAMMAR
+
+# Finding conflicts: over all live relationships, facts and memories of a snapshot. The audit reports them, the planner decides them.
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConflicts:
+    """Conflicts by table and ids, what was looked at, and what is known of predicates: key → takes one object, many, or unknown."""
+
+    conflicts: tuple[Conflict, ...]
+    numbers: Mapping[str, int]
+    takes: Mapping[str, Verdict] = field(default_factory=dict)
+
+
+_TABLES: Final = ("entities", "entity_aliases", "relationships", "memory_facts", "memories", "memory_versions")
+_LAST: Final = Last[FoundConflicts]()
+
+
+def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
+    """Every conflict between two live rows of one table. Needs the tables entities, entity_aliases, relationships,
+    memory_facts, memories, memory_versions and memory_vectors.
+
+    A pair of rows stands in one conflict, with the first reason found. Time: a few sorts of each table. The last answer is kept as
+    long as its tables are, for an audit and a planner of one night.
+    """
+    tables = [snapshot.table(name) for name in _TABLES]
+    chosen, graph = settings.operations.contradictions, settings.operations.neighbour_graph
+    marked = settings.operations.mark_ended_statements.enabled
+    asked = (snapshot.taken_at, chosen.similarity_threshold, graph.top_k, graph.similarity, marked)
+    return _LAST.of([*tables, snapshot.vectors["memory_vectors"].matrix], asked, lambda: _find(snapshot, settings))
+
+
+def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
+    tally = Tally()
+    entities = live_rows(snapshot, "entities").select(["id", "name", "entity_type", "attributes"])
+    facts = live_facts(snapshot).combine_chunks()
+    recorded = recorded_facts(snapshot)
+    edges = read_edges(snapshot, entities, tally)
+    takes = _takes(
+        _of_edges(weigh(_numbers(edges.source), edges.table["relationship_type"], _numbers(edges.target))),
+        {p.key: p.verdict for p in weigh(*(recorded[c] for c in SAYS))},
+    )
+    threshold = settings.operations.contradictions.similarity_threshold
+    found = [
+        *edge_conflicts(edges, entities, snapshot.table("entity_aliases"), takes, threshold, tally),
+        *fact_conflicts(facts, entities, takes, things(entities, parts_of(edges)), tally),
+        *conflicts_of_memories(snapshot, settings, tally, longer=not settings.operations.mark_ended_statements.enabled),
+    ]
+    pairs: dict[tuple[str, str, str], Conflict] = {}
+    for conflict in found:
+        pairs.setdefault((conflict.table, conflict.a, conflict.b), conflict)
+    return FoundConflicts(tuple(pairs[key] for key in sorted(pairs)), tally.numbers, takes)
+
+
+def conflicts_of_memories(
+    snapshot: Snapshot, settings: Settings, tally: Tally, *, longer: bool = True
+) -> list[Conflict]:
+    """Those of memories by every rule, the surest first; a pair may stand in several. ``longer``: see ``stated_conflicts``."""
+    stated = stated_conflicts(snapshot, tally, longer=longer)
+    return [
+        *(c for c in stated if not c.doubtful),
+        *ending_conflicts(snapshot, tally),
+        *memory_conflicts(snapshot, settings, tally),
+        *stated,
+        *figure_conflicts(snapshot, tally),
+    ]
+
+
+def ended_statements(snapshot: Snapshot) -> list[EndedStatement]:
+    """Of each sentence of a longer memory that has ended the first memory that says so, in the order of memories.
+
+    With them those that hold: sentences that mention what has ended, and those of which nobody has said whether a later one replaces them,
+    unless their memory loses a conflict anyway. Needs the tables memories, memory_versions and conflicts. Cost: that of ``mentions`` beside
+    that of finding conflicts.
+    """
+    found: dict[tuple[str, str], EndedStatement] = {}
+    by_value, by_relation = endings(snapshot), replacements(snapshot)
+    decided = (c for c in (*by_value.conflicts, *by_relation.conflicts) if c.evidence.get("replaces"))
+    whole = {id_ for c in decided for id_ in (c.a, *c.also_a, c.b, *c.also_b)}
+    decided_on = effective_verdicts(snapshot)
+    doubted = [d for d in by_relation.doubted if d.seen not in decided_on]
+    over = [*by_value.values, *by_relation.values, *(d.value for d in doubted)]
+    mentioned = [one for one in mentions(snapshot, over) if whole.isdisjoint(one.memories)]
+    every = [*by_value.sentences, *by_relation.sentences, *mentioned, *(d.sentence for d in doubted if d.sentence)]
+    for one in sorted(every, key=lambda e: (e.holds, e.memories, e.since, e.later, e.said)):
+        found.setdefault((one.memories[0], one.sentence), one)
+    return sorted(found.values(), key=lambda e: (e.memories, e.since, e.later, e.said))
+
+
+def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """A predicate that takes many in one table takes many; one that takes one in either takes one."""
+    takes: dict[str, Verdict] = {}
+    for key, verdict in (item for table in found for item in table.items()):
+        verdicts = {takes.get(key, "unknown"), verdict}
+        takes[key] = "many" if "many" in verdicts else "single" if "single" in verdicts else "unknown"
+    return takes
+
+
+def _of_edges(found: Iterable[Predicate]) -> dict[str, Verdict]:
+    """Edges show that a type takes one object only where they were stated again: whoever reads a text draws an edge or two from it, so
+    few objects to a subject are no sign of a rule."""
+    return {p.key: "unknown" if p.verdict == "single" and not p.repeated_enough else p.verdict for p in found}
+
+
+def _numbers(positions: object) -> pa.Array:
+    return pa.array(positions).cast(pa.string())
+
+
+# Texts that contradict each other in a sentence: what decides whether two memories may stand in one summary.
+
+
+def contradict(a: str, b: str) -> bool:
+    """Whether two texts contradict each other: as wholes when both are one sentence or tell one matter, else in two sentences that speak of
+    one thing.
+
+    Those have half of the shorter one's words of content in common. What both say stands beside the rest in either of them, and
+    contradicts none of it. Time: the product of the sentences, and ``find`` for such pairs.
+    """
+    one, two = _sentences(a), _sentences(b)
+    if len(one) < 2 and len(two) < 2:
+        return find([(a, b)]) != [None]
+    both = {x for x, _ in one} & {y for y, _ in two}
+    close = [
+        (x, y)
+        for x, mine in one
+        for y, theirs in two
+        if x not in both and y not in both and 2 * len(mine & theirs) >= min(len(mine), len(theirs))
+    ]
+    if any(kind is not None for kind in find(close)):
+        return True
+    short = max(len(a), len(b)) <= LONGEST
+    return short and find([(a, b)]) != [None] and one_matter(read(a), read(b), about=True)
+
+
+@lru_cache(maxsize=4096)
+def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Its sentences, each once, with the stems of their words of content."""
+    once = dict.fromkeys(split(text))
+    return tuple((s, frozenset(stem(w) for w in tokenise(s) if w not in GRAMMAR)) for s in once)

@@ -1,0 +1,496 @@
+"""Conflicts between memories: numbers, dates and negations that clash, figures, mentions, and sentences that are over."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from slowwave.matching.vectors import Floats, neighbours_within, pairs_of
+from slowwave.operations.conflicts.rows import (
+    CROWD,
+    Found,
+    Ints,
+    StatementRows,
+    Tally,
+    among,
+    codes,
+    conflicts_of,
+    kinds,
+    pack,
+    pairs_within,
+)
+from slowwave.plans.questions import Conflict
+from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.snapshot import Last, Snapshot
+from slowwave.store.settings import Settings
+from slowwave.text.contradictions import Kind, difference, find
+from slowwave.text.dates import BESIDE
+from slowwave.text.keys import keys
+from slowwave.text.prefilter import matching, rewritten
+from slowwave.text.sameness import Reading, read
+from slowwave.text.sameness_words import TURNS
+from slowwave.text.specifics import specifics
+from slowwave.text.statements import (
+    NO_PRESENT,
+    are_about_others,
+    are_apart,
+    are_of_others,
+    are_other_cases,
+    is_own,
+    matter,
+    names,
+    of_one_matter,
+    persons,
+    said,
+    says_later,
+    says_new,
+    share_a_measure,
+    stating,
+)
+from slowwave.text.states import ended_values
+from slowwave.text.tokens import fold
+
+# Conflicts between memories: near pairs of one kind and subject that contradict each other in a number, a date, a term or a "not".
+#
+# A near pair is often about two things ("the build of Monday", "the build of Tuesday"), so more is asked than for facts: the texts must
+# have most of their words in common, speak of the same persons with the same certainty, and ask nothing. What happened once may happen
+# again: of events only polarity counts. Without a subject nothing says that both are about one thing: such a conflict is doubtful.
+
+Reals = NDArray[np.floating[Any]]
+
+TABLE: Final = "memories"
+
+ONCE: Final = ("event", "episodic", "working")
+"""Kinds that tell what happened: another number or date is another time."""
+
+LONGEST: Final = 500
+"""Characters of a memory that states one matter; longer ones are left out, and counted."""
+
+_SHARED: Final = 0.7  # of the words of content of the shorter text
+_LEAST: Final = 2  # words of content that both must have
+_APART: Final = 2  # words that each may have beside those of the other
+_DENIES: Final = r"\b(?:not|never|cannot|no longer)\b|n['’]t\b"
+_PLAIN: Final = (  # a text without its negation, in the crude stems that "accepts" and "does not accept" share
+    (r"\bcan(?:not|['’]t)\b", "can"),
+    (r"\bwon['’]t\b", "will"),
+    (r"\b(?:do|does|did)(?: not\b|n['’]t\b)", ""),
+    (r"\b(?:not|never|no longer)\b|n['’]t\b", ""),
+    (r"(\w{2})(?:es|ed|s|e)\b", r"\1"),
+    (r"[^\pL\pN]+", " "),
+    (r"^ | $", ""),
+)
+_HOW_OFTEN: Final = frozenset(TURNS[word] for word in ("always", "never", "every", "usually", "sometimes"))
+
+
+def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> Sequence[Conflict]:
+    """All conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
+
+    The rule compares the nearest neighbours (the settings of ``neighbour_graph``) within one kind, scope, subject and author, and there the
+    plain negations of each other at any distance. Memories of one text and audience are compared as one, pinned ones apart. Time: that of
+    ``neighbours_within``, and 20 to 60 µs a pair. The last answer is kept as long as its tables are.
+    """
+    given = (snapshot.table("memories"), snapshot.table("memory_versions"), snapshot.vectors["memory_vectors"].matrix)
+    found, numbers = _LAST.of(
+        given,
+        (settings.operations.neighbour_graph.top_k, settings.operations.neighbour_graph.similarity),
+        lambda: _find(snapshot, settings),
+    )
+    for name, count in numbers.items():
+        tally.add(name, count)
+    return found
+
+
+def _find(snapshot: Snapshot, settings: Settings) -> tuple[Sequence[Conflict], Mapping[str, int]]:
+    tally = Tally()
+    return _among_memories(snapshot, settings, tally), tally.numbers
+
+
+def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> list[Conflict]:
+    memories = active_memories(snapshot)
+    tally.add("memories looked at", len(memories))
+    vectors = snapshot.vectors["memory_vectors"]
+    places = vectors.rows_of(memories["id"].combine_chunks()) if len(memories) else np.empty(0, np.int64)
+    short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST).to_numpy().astype(bool)
+    said = pc.not_equal(memories["text"], "").to_numpy().astype(bool)
+    tally.add("memories without a vector", int((places < 0).sum()))
+    tally.add("memories too long to compare", int((~short).sum()))
+    usable = (places >= 0) & short & said
+    memories, places = memories.filter(pa.array(usable)).combine_chunks(), places[usable]
+    if not len(memories):
+        tally.add("near pairs of memories", 0)
+        return []
+    block = pack(*(codes(memories[c])[0] for c in ("kind", "scope", "author")), codes(keys(memories["subject"]))[0])
+    _, block = np.unique(block, return_inverse=True)
+    rows = StatementRows.fold(
+        memories,
+        pack(
+            *(block.astype(np.int64), codes(keys(memories["text"]))[0]),
+            *(codes(memories[c])[0] for c in ("pinned", "visibility", "sensitivity")),
+        ),
+    )
+    near = neighbours_within(
+        vectors.matrix,
+        settings.operations.neighbour_graph.top_k,
+        settings.operations.neighbour_graph.similarity,
+        places[rows.first],
+        block.astype(np.int64)[rows.first],
+    )
+    i, j, cosine = pairs_of(*near)
+    tally.add("near pairs of memories", len(i))
+    i, j, cosine = _with_denials(rows, block[rows.first], (i, j, cosine), vectors.matrix[places[rows.first]])
+    overlap = rows.overlap(i, j)
+    i, j, cosine = i[overlap], j[overlap], cosine[overlap]
+    one, two = rows.texts("text", i), rows.texts("text", j)
+    once = among(memories["kind"], ONCE)[rows.first[i]]
+    about = pc.not_equal(memories["subject"], "").to_numpy().astype(bool)[rows.first[i]]
+    found: Found = []
+    for k, clash in enumerate(kinds(one, two)):
+        if clash is None or (once[k] and clash != "polarity"):
+            continue
+        a, b = read(one[k]), read(two[k])
+        if one_matter(a, b, about=bool(about[k]), denied=clash == "polarity") and not _are_apart(one[k], two[k], clash):
+            evidence: dict[str, object] = {"rule": "texts", "similarity": round(float(cosine[k]), 4)}
+            if not about[k]:
+                evidence["doubtful"] = True
+            found.append((int(i[k]), int(j[k]), clash, evidence))
+    return conflicts_of(rows, TABLE, found)
+
+
+def _with_denials(
+    rows: StatementRows, block: Ints, near: tuple[Ints, Ints, Reals], matrix: NDArray[np.float32]
+) -> tuple[Ints, Ints, Reals]:
+    """Return near pairs with the pairs of one block of which one is the plain negation of the other, however far their vectors are apart.
+
+    Embedding models place a negation anywhere: "accepts cash" and "does not accept cash" have cosine .73 with MiniLM. Such a pair has the
+    same words but for the negation, so it is found by a hash of them. Cost: some rewrites of the column and a sort.
+    """
+    texts = pc.utf8_lower(rows.table["text"].take(pa.array(rows.first)))
+    denies = matching(texts, _DENIES).to_numpy(zero_copy_only=False).astype(bool)
+    if not denies.any():
+        return near
+    for pattern, replacement in _PLAIN:
+        texts = rewritten(texts, pattern, replacement)
+    same = pack(np.unique(block, return_inverse=True)[1].astype(np.int64), codes(texts)[0])
+    i, j, _ = pairs_within(same, np.arange(len(rows)))
+    against = denies[i] != denies[j]
+    i, j = i[against], j[against]
+    new = ~np.isin(
+        np.minimum(i, j) * len(rows) + np.maximum(i, j),
+        np.minimum(near[0], near[1]) * len(rows) + np.maximum(near[0], near[1]),
+    )
+    i, j = i[new], j[new]
+    cosine = np.einsum("ij,ij->i", matrix[i], matrix[j]).astype(np.float64)
+    return np.concatenate([near[0], i]), np.concatenate([near[1], j]), np.concatenate([near[2], cosine])
+
+
+def _are_apart(one: str, two: str, clash: Kind) -> bool:
+    """Whether two texts are about different things or times, whatever else they have in common. What alone stands in place of another may
+    be the subject."""
+    if clash == "object" or (clash == "polarity" and _is_one_word(read(one), read(two))):
+        return False
+    return are_of_others(one, two) or (clash == "number" and are_other_cases(one, two))
+
+
+def _is_one_word(a: Reading, b: Reading) -> bool:
+    """Whether two texts are the same but for one word of each."""
+    apart = len(set(a.words) - set(b.words)), len(set(b.words) - set(a.words))
+    return apart == (1, 1) and (a.turns, a.figures, a.denials) == (b.turns, b.figures, b.denials)
+
+
+def one_matter(a: Reading, b: Reading, *, about: bool, denied: bool = False) -> bool:
+    """Whether two texts that contradict each other are about one thing: statements with most of their words in common. Of two ``about``
+    a subject the longer may say more; where one is ``denied`` it says how often."""
+    turned = (a.turns ^ b.turns) - _HOW_OFTEN if denied else a.turns ^ b.turns
+    if a.question or b.question or set(a.persons) != set(b.persons) or turned:
+        return False
+    one, two = set(a.words), set(b.words)
+    shared = len(one & two)
+    apart = len(one - two), len(two - one)
+    return shared >= max(_LEAST, _SHARED * min(len(one), len(two))) and (min(apart) if about else max(apart)) <= _APART
+
+
+_LAST: Final = Last[tuple[Sequence[Conflict], Mapping[str, int]]]()
+
+
+# Conflicts between notes that give one thing different figures, in whatever words: "Passwords have at least 8 characters.", "Effective
+# immediately, a password must have 14 characters."
+#
+# The rule compares short plain notes of the present that have a figure, are near each other by their vectors, name the same persons and
+# share a word of content. Their subjects must not differ, and their figures must measure the same: a version is no count. Which figures
+# exclude each other is decided by ``slowwave.text.contradictions``. A later note with a word of change replaces the earlier one; else a
+# person decides. Three figures in the same words are a series ("crane 3 is at the quay") and no case: that does not change when a night
+# ends or merges some of them. A date that a night has written next to a relative one is no figure of the note.
+#
+# Notes of two named authors are compared as well, unless one of them speaks of its author ("I", "our") or of its reader ("you"). Neither
+# author corrects the other by a word of change, so a person always decides.
+
+LONGEST_FIGURES: Final = 160
+"""Characters of a note of one sentence that states one matter."""
+
+NEAR: Final = 0.58
+"""Cosine from which two notes may speak of one thing: with the contextual model 13 of 14 pairs of notes that do reach .59."""
+
+_SPEAKS_OF_ITSELF: Final = re.compile(
+    r"\b(?:i|me|my|mine|myself|we|us|our|ours|ourselves|you|your|yours)\b", re.IGNORECASE
+)
+_NEAREST: Final = 4
+_SERIES: Final = 3  # figures in the same words
+_SEVERAL: Final = r"[.!?…][\"'”’)\]]*\s+[^\s\d]|\n"  # an abbreviation counts as well
+_FIGURE: Final = r"(?:^|[\s(:=#$€£])[$€£#]?\d"
+
+
+def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
+    """Conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
+
+    Time: that of ``neighbours_within`` over the notes with figures, and 100 µs a pair.
+    """
+    memories = active_memories(snapshot)
+    vectors = snapshot.vectors["memory_vectors"]
+    memories = memories.set_column(memories.column_names.index("text"), "text", _undated(memories["text"]))
+    memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST_FIGURES))
+    memories = memories.filter(matching(memories["text"], _FIGURE))
+    memories = memories.filter(pc.invert(matching(memories["text"], NO_PRESENT))).combine_chunks()
+    memories = memories.filter(pc.invert(matching(memories["text"], _SEVERAL)))
+    memories = memories.filter(
+        pc.invert(pc.is_in(_frames(memories["text"]), value_set=_series(snapshot)))
+    ).combine_chunks()
+    places = vectors.rows_of(memories["id"].combine_chunks()) if len(memories) else np.empty(0, np.int64)
+    memories, places = memories.filter(pa.array(places >= 0)).combine_chunks(), places[places >= 0]
+    tally.add("notes with figures", len(memories))
+    if len(memories) < 2:
+        return []
+    scope, author, subject = (codes(memories[c])[0] for c in ("scope", "author", "subject"))
+    block = pack(scope, author, subject)
+    audience = (codes(memories[c])[0] for c in ("pinned", "visibility", "sensitivity"))
+    rows = StatementRows.fold(memories, pack(block, codes(keys(memories["text"]))[0], *audience))
+    i, j, cosine = _pairs(rows, vectors.matrix, places, block, np.arange(len(rows)))
+    texts = rows.table["text"].take(pa.array(rows.first)).to_pylist()
+    named = rows.table["author"].take(pa.array(rows.first)).to_pylist()
+    impersonal = [k for k, text in enumerate(texts) if named[k] and not _SPEAKS_OF_ITSELF.search(text)]
+    between = _pairs(rows, vectors.matrix, places, pack(scope, subject), np.array(impersonal, np.int64))
+    other = author[rows.first][between[0]] != author[rows.first][between[1]]
+    i, j = np.concatenate([i, between[0][other]]), np.concatenate([j, between[1][other]])
+    cosine = np.concatenate([cosine, between[2][other]])
+    read = cache(lambda statement: specifics(texts[statement]))
+    when = rows.last()
+    found: Found = []
+    for k in np.flatnonzero(rows.overlap(i, j) & (when[i] != when[j])).tolist():
+        a, b = int(i[k]), int(j[k])
+        one, two = texts[a], texts[b]
+        if not of_one_matter(one, two) or are_of_others(one, two) or are_other_cases(one, two):
+            continue
+        if are_about_others(one, two) or not share_a_measure(one, two):
+            continue
+        if named[a] != named[b] and (read(a).dates or read(b).dates):
+            continue
+        apart = difference(read(a), read(b))
+        new = says_new(texts[max((a, b), key=lambda s: when[s])])
+        told = apart is not None and apart.degree == "conflict" and apart.about in ("figures", "identifiers")
+        if told and (new or find([(one, two)]) != [None]):
+            evidence: dict[str, object] = {"rule": "figures", "similarity": round(float(cosine[k]), 4)}
+            evidence["replaces" if new and named[a] == named[b] else "doubtful"] = True
+            found.append((min(a, b), max(a, b), "number", evidence))
+    return conflicts_of(rows, "memories", found)
+
+
+def _pairs(
+    rows: StatementRows, matrix: NDArray[np.floating], places: Ints, block: Ints, chosen: Ints
+) -> tuple[Ints, Ints, Floats]:
+    """Return the near pairs among the ``chosen`` statements whose rows are in one block, with their cosines."""
+    _, blocks = np.unique(block[rows.first[chosen]], return_inverse=True)
+    i, j, cosine = pairs_of(*neighbours_within(matrix, _NEAREST, NEAR, places[rows.first[chosen]], blocks))
+    return chosen[i], chosen[j], cosine
+
+
+def _undated(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts without the dates that stand beside relative ones."""
+    return rewritten(texts, BESIDE, "")
+
+
+def _frames(texts: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Texts → what they say but for figures."""
+    return pc.utf8_lower(rewritten(texts, r"\d+(?:[.,:/-]?\d)*", "#"))
+
+
+def _series(snapshot: Snapshot) -> pa.Array:
+    """What was said with ``_SERIES`` figures or more, by any version of any memory."""
+    said = _undated(snapshot.table("memory_versions")["content"].cast(pa.large_string()))
+    short = said.filter(pc.less_equal(pc.utf8_length(said), LONGEST_FIGURES))
+    texts = pc.unique(short.filter(matching(short, _FIGURE)))
+    counts = pc.value_counts(_frames(texts))
+    return counts.field("values").filter(pc.greater_equal(counts.field("counts"), _SERIES))
+
+
+# Ended statements: sentences of longer memories that a later memory says are over, where the rest of the memory still holds.
+#
+# A memory that says nothing else is a conflict, which it loses (``slowwave.operations.conflicts.stated``,
+# ``slowwave.operations.conflicts.stated``). Here stands what would take other sentences, or other things of one sentence, along with it.
+
+_AUDIENCE: Final = ("scope", "visibility", "sensitivity")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedStatement:
+    """A ``sentence`` of ``memories`` (ids; copies of each other), and what ended it: ``said`` by the memory ``later``, ``since`` when.
+
+    One that ``holds`` tells what happened before, of something that has ended. ``pattern`` is the name under which the rule that found it
+    is measured (``slowwave.plans.items``).
+    """
+
+    memories: tuple[str, ...]
+    sentence: str
+    later: str
+    said: str
+    since: datetime
+    holds: bool = False
+    pattern: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        rows: StatementRows,
+        earlier: int,
+        later: int,
+        sentence: str,
+        said: str,
+        when: int,
+        *,
+        pattern: str,
+        holds: bool = False,
+    ) -> EndedStatement | None:
+        """That of two statements by their numbers, ``when`` in microseconds; None where they are not of one audience."""
+        one, two = rows.table.select(_AUDIENCE).take(pa.array(rows.first[[earlier, later]])).to_pylist()
+        if one != two:
+            return None
+        ids = rows.table["id"]
+        return cls(
+            tuple(sorted(ids.take(pa.array(np.flatnonzero(rows.of == earlier))).to_pylist())),
+            sentence,
+            str(ids[int(rows.first[later])]),
+            said,
+            _EPOCH + timedelta(microseconds=when),
+            holds,
+            pattern,
+        )
+
+
+# Mentions of what a later memory says is over: "Mara called from Oslo" before "Mara moved from Oslo to Bergen".
+#
+# What happened then is still true, and nothing ends; beside the sentence stands what was told later, so that nobody takes it for the
+# present. Found by the words of the value within one scope and author, where both speak of the same person, or of one matter of who speaks.
+# What is over is said by ``slowwave.operations.conflicts.stated`` and ``slowwave.operations.conflicts.stated``.
+
+_AT_ONCE: Final = 256  # words of one pattern
+_WORD: Final = re.compile(r"\w+")
+
+
+class OverValue(NamedTuple):
+    """``words`` of a value that is over, folded; the memory that says so, and its sentence."""
+
+    words: tuple[str, ...]
+    later: str
+    said: str
+
+
+def mentions(snapshot: Snapshot, over: Sequence[OverValue]) -> list[EndedStatement]:
+    """Sentences of active memories, made before, that name what is over, each with the first memory that says so.
+
+    Needs the tables memories and memory_versions. A value that more than ``CROWD`` earlier memories name is left out. Cost: a pass over the
+    texts for every 256 words, and some 50 µs a sentence that names one.
+    """
+    if not over:
+        return []
+    rows, texts = _candidates(snapshot, over)
+    of = dict(zip(rows.table["id"].to_pylist(), rows.of.tolist(), strict=True))
+    table = rows.table.take(pa.array(rows.first))
+    groups = pack(*(codes(table[c])[0] for c in ("scope", "author"))).tolist()
+    named_in: defaultdict[str, list[int]] = defaultdict(list)
+    for k, text in enumerate(texts):
+        for word in dict.fromkeys(_WORD.findall(fold(text))):
+            named_in[word].append(k)
+    when = rows.last()
+    found: dict[tuple[int, str], tuple[int, int, str]] = {}
+    for value in over:
+        later = of.get(value.later)
+        if later is None:
+            continue
+        before = [
+            k for k in named_in.get(_last_word(value), ()) if groups[k] == groups[later] and when[k] < when[later]
+        ]
+        for k in before if len(before) <= CROWD else ():
+            for sentence in _mentioning(texts[k], value):
+                told = int(when[later]), later, value.said
+                found[k, sentence] = min(found.get((k, sentence), told), told)
+    return list(_marks(rows, found))
+
+
+def _marks(rows: StatementRows, found: Mapping[tuple[int, str], tuple[int, int, str]]) -> Iterator[EndedStatement]:
+    if not found:
+        return
+    pairs = np.array([(k, later) for (k, _), (_, later, _) in found.items()], np.int64)
+    overlap = rows.overlap(pairs[:, 0], pairs[:, 1]).tolist()
+    for ((k, sentence), (when, later, told)), both in zip(found.items(), overlap, strict=True):
+        if both and (one := EndedStatement.of(rows, k, later, sentence, told, when, pattern="mention", holds=True)):
+            yield one
+
+
+def _candidates(snapshot: Snapshot, over: Sequence[OverValue]) -> tuple[StatementRows, Sequence[str]]:
+    """The memories that have a last word of a value, and those that say so; with their texts."""
+    memories = active_memories(snapshot)
+    wanted = pc.is_in(memories["id"], value_set=pa.array(sorted({v.later for v in over}), memories["id"].type))
+    short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
+    words = [re.escape(w) for w in sorted({_last_word(v) for v in over})]
+    for start in range(0, len(words), _AT_ONCE):
+        pattern = rf"(?i)\b(?:{'|'.join(words[start : start + _AT_ONCE])})\b"
+        wanted = pc.or_(wanted, pc.and_(short, pc.match_substring_regex(memories["text"], pattern)))
+    memories = memories.filter(wanted).combine_chunks()
+    audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
+    rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
+    return rows, rows.texts("text", np.arange(len(rows)))
+
+
+def _last_word(value: OverValue) -> str:
+    return _WORD.findall(value.words[-1])[-1]
+
+
+def _mentioning(text: str, value: OverValue) -> Iterator[str]:
+    """The sentences of a text that tell something of what is over, and do not say themselves that it is."""
+    for sentence in stating(text):
+        if (
+            _names(sentence, value.words)
+            and not says_later(sentence)
+            and _is_tied(sentence, value)
+            and not any(set(v.words) & set(value.words) for v in ended_values(sentence))
+        ):
+            yield sentence
+
+
+def _names(sentence: str, words: tuple[str, ...]) -> bool:
+    told, n = _plain(sentence), len(words)
+    return any(told[k : k + n] == words for k in range(len(told) - n + 1))
+
+
+def _plain(sentence: str) -> tuple[str, ...]:
+    return tuple(w.removesuffix("'s").removesuffix("’s") for w in said(sentence))
+
+
+def _is_tied(sentence: str, value: OverValue) -> bool:
+    """Whether a sentence speaks of the person of whom something is over, and of nobody else; where it names none, of a matter of who says
+    so."""
+    if are_apart(sentence, value.said) or not persons(sentence, value.words) <= persons(value.said, value.words):
+        return False
+    mine, theirs = ((names(s) | persons(s)) - {*value.words} for s in (sentence, value.said))
+    if mine:
+        return bool(theirs) and mine <= theirs
+    return is_own(value.said) and bool(matter(sentence, value.words) & matter(value.said, value.words))

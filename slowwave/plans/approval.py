@@ -1,0 +1,348 @@
+"""Check that an approval still holds and that anything may be written, and check invariants of a namespace afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from psycopg.rows import class_row
+
+from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, Refused
+from slowwave.plans.commands import argument
+from slowwave.plans.event_chain import verify_chain
+from slowwave.plans.gate import APPROVER, POLICY, beyond_ordinary_caps
+from slowwave.plans.ledger import StoredItem, StoredPlan, latest_plan
+from slowwave.plans.permitted import approvable_by_policy
+from slowwave.plans.policies import not_of_policy
+from slowwave.plans.signatures import half_signed
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.store.settings import Settings
+
+# An approval as apply reads it, and whether it still holds: asked before a run begins, and in every batch under the namespace's lock.
+
+_READ: Final = """
+SELECT a.id::text AS id, n.slug AS namespace, a.plan_hash, a.approver, a.channel, a.item_ids::text[] AS item_ids, a.expires_at,
+  a.expires_at <= now() AS expired, coalesce(a.policy_id::text, '') AS policy_id
+FROM night.approvals a JOIN memory.namespaces n ON n.id = a.namespace_id WHERE a.id = %s
+"""
+_GROUND: Final = """
+SELECT p.state, r.revoked_by, r.reason,
+  a.seal = p.seal AND p.seal = night.plan_seal(p.plan_hash, p.namespace_id, p.expires_at, p.probes, p.summary) AS holds,
+  night.signatures_missing(a.id) AS missing
+FROM night.approvals a JOIN night.plans p ON p.plan_hash = a.plan_hash AND p.namespace_id = a.namespace_id
+LEFT JOIN night.revocations r ON r.approval_id = a.id WHERE a.id = %s AND a.plan_hash = %s
+"""
+_APPLIED_BY: Final = """
+SELECT j.run_id::text, count(DISTINCT j.item_id) FROM night.journal j JOIN night.runs r ON r.id = j.run_id
+JOIN night.plan_items i ON i.plan_hash = %s AND i.item_id = j.item_id AND i.status = 'applied'
+WHERE r.approval_id = %s GROUP BY j.run_id ORDER BY j.run_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """One row of ``night.approvals``. ``expired`` is by the database's clock; ``policy_id`` is empty unless an accepted policy gave it."""
+
+    id: str
+    namespace: str
+    plan_hash: str
+    approver: str
+    channel: str
+    item_ids: Sequence[str]
+    expires_at: datetime
+    expired: bool
+    policy_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What an approval rests on now: its plan's state, who revoked it and why, whether the seal is the one that was signed, and how many
+    signatures it lacks."""
+
+    state: str
+    revoked_by: str | None
+    reason: str | None
+    holds: bool
+    missing: int
+
+
+def read_approval(connection: Connection, approval_id: str) -> Approved:
+    """An approval by its id; an unknown one is refused."""
+    with connection.cursor(row_factory=class_row(Approved)) as cursor:
+        found = cursor.execute(_READ, (approval_id,)).fetchone()
+    if found is None:
+        raise Refused(f"There is no approval {approval_id}. Apply follows an approval and nothing else.")
+    return found
+
+
+def refuse_expired(approval: Approved) -> None:
+    """Refuse an approval that is past its time. A run that began in time goes on."""
+    if approval.expired:
+        raise Refused(
+            f"The approval of plan {approval.plan_hash[:12]} expired on {approval.expires_at:%Y-%m-%d %H:%M} UTC. "
+            f"Run `slowwave night {argument(approval.namespace)}` and approve the new plan."
+        )
+
+
+def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
+    """Refuse an approval that is no longer one: revoked, of a plan that was rejected or superseded since, or of another seal; and one that
+    lacks a signature.
+
+    Raises ``ApprovalWithdrawn`` for what a person or a newer night took back, with what of it stands applied, and for what lacks a
+    signature.
+    """
+    with connection.cursor(row_factory=class_row(_Ground)) as cursor:
+        now = cursor.execute(_GROUND, (approval.id, approval.plan_hash)).fetchone()
+    short = approval.plan_hash[:12]
+    if now is None:
+        raise Refused(f"The approval {approval.id} does not name plan {short}. Nothing more was applied.")
+    if now.revoked_by is not None:
+        reason = (now.reason or "").rstrip(".")
+        message = f"The approval {approval.id} of plan {short} was revoked by {now.revoked_by}: {reason}."
+    elif now.state == "superseded":
+        newest = latest_plan(connection, approval.namespace) or ""
+        message = f"Plan {short} was superseded by {newest[:12]} after it was approved: look at that one."
+    elif now.state not in ("awaiting_approval", "approved"):
+        message = f"Plan {short} is {now.state}, so its approval {approval.id} no longer holds."
+    elif not now.holds:
+        raise Refused(
+            f"Plan {short} is not as it was signed: its probes, its summary or its expiry was changed. Nothing more was applied. "
+            "Run the night again, and find out who wrote to night.plans."
+        )
+    elif now.missing:
+        of_plan = half_signed(connection, approval.namespace, approval.plan_hash)
+        told = next((f"{one.sentence()}: `{one.command()}`" for one in of_plan if one.approval_id == approval.id), "")
+        message = f"The approval {approval.id} of plan {short} does not count yet. {told or 'A signature is missing'}."
+    else:
+        return
+    raise ApprovalWithdrawn(f"{message} Nothing more was applied.{_stands(connection, approval)}")
+
+
+def refuse_unsigned(
+    connection: Connection, approval: Approved, plan: StoredPlan, items: Sequence[StoredItem], settings: Settings
+) -> None:
+    """Refuse an approval that nobody can have given: by a name that is none, or by a policy which may not approve all of ``items``."""
+    short = approval.plan_hash[:12]
+    if POLICY not in (approval.approver.lower(), approval.channel.lower()):
+        if APPROVER.fullmatch(approval.approver):
+            return
+        raise Refused(
+            f"The approval {approval.id} of plan {short} names nobody who may sign. Nothing was applied. Find out who wrote to "
+            "night.approvals."
+        )
+    if beyond_ordinary_caps(plan.probes):
+        raise Refused(
+            f"Plan {short} retires or rewords so much that no policy may approve any of it, as approval {approval.id} does. Nothing was "
+            f"applied. Revoke it: `slowwave plans revoke {argument(approval.namespace)} {approval.id[:8]} --by YOUR-NAME --reason WHY`, "
+            f"and look at the plan: `slowwave plans show {argument(approval.namespace)}`."
+        )
+    if approval.policy_id:
+        if why := not_of_policy(connection, approval.policy_id, plan, items):
+            raise Refused(
+                f"{why} Nothing of approval {approval.id} of plan {short} was applied. Revoke it: `slowwave plans revoke "
+                f"{approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`."
+            )
+        return
+    beyond = [i for i in items if not approvable_by_policy(i.item, settings.auto_approve)]
+    if beyond:
+        raise Refused(
+            f"The policy of {approval.namespace} may not approve {len(beyond):,} of the {len(items):,} items of approval {approval.id}, "
+            f"such as {beyond[0].id} ({beyond[0].operation[:64]}). Nothing was applied. Revoke it: `slowwave plans revoke "
+            f"{approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`."
+        )
+
+
+def _stands(connection: Connection, approval: Approved) -> str:
+    """What of it was applied before, and how to take it back."""
+    rows = connection.execute(_APPLIED_BY, (approval.plan_hash, approval.id)).fetchall()
+    return "".join(
+        f" {n} of its items were applied before and stand: `slowwave undo {run}` takes them back." for run, n in rows
+    )
+
+
+# Whether anything may be written at all: the kill switch, of the environment and of the database, and read-only namespaces.
+#
+# The environment's switch holds in the processes that have it, the database's in all of them. Both are read before every batch.
+
+KILL_SWITCH: Final = "SLOWWAVE_DISABLE_APPLY"
+SWITCH: Final = "apply_disabled"
+"""Its name in ``night.switches``."""
+
+_READ_SWITCHES: Final = "SELECT is_on AS disabled, set_by, note, set_at FROM night.switches WHERE name = %s"
+_SET: Final = """
+INSERT INTO night.switches (name, is_on, set_by, note, set_at) VALUES (%s, %s, %s, %s, clock_timestamp())
+ON CONFLICT (name) DO UPDATE SET is_on = excluded.is_on, set_by = excluded.set_by, note = excluded.note, set_at = excluded.set_at
+"""
+_WRITABLE: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s AND NOT read_only"
+_SET_READ_ONLY: Final = "UPDATE memory.namespaces SET read_only = %s WHERE slug = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """The database's kill switch: whether apply is off, who set it when, and why."""
+
+    disabled: bool
+    set_by: str = ""
+    note: str = ""
+    set_at: datetime | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As the command line shows it, with the environment's switch of this process."""
+        return {
+            "apply": "off" if self.disabled or apply_disabled() else "on",
+            "database": "off" if self.disabled else "on",
+            "environment": "off" if apply_disabled() else "on",
+            "set_by": self.set_by,
+            "note": self.note,
+            "set_at": self.set_at.isoformat() if self.set_at else None,
+        }
+
+
+def apply_disabled() -> bool:
+    """Whether the environment's switch is set: any value but none, empty, 0, false and no."""
+    return os.environ.get(KILL_SWITCH, "").strip().lower() not in ("", "0", "false", "no")
+
+
+def read_switch(connection: Connection) -> Switch:
+    """The database's switch; off was never set where there is no row."""
+    with connection.cursor(row_factory=class_row(Switch)) as cursor:
+        return cursor.execute(_READ_SWITCHES, (SWITCH,)).fetchone() or Switch(disabled=False)
+
+
+def why_disabled(connection: Connection) -> str:
+    """Why nothing may be written now, or an empty string."""
+    if apply_disabled():
+        return f"{KILL_SWITCH} is set, so nothing is written. Unset it to apply or undo; plans stay as they are."
+    switch = read_switch(connection)
+    if not switch.disabled:
+        return ""
+    note = f": {switch.note}" if switch.note else ""
+    return (
+        f"{switch.set_by} switched apply off on {switch.set_at:%Y-%m-%d %H:%M} UTC{note}. Nothing is written; plans stay as they are. "
+        "`slowwave switch apply on --by NAME` lets it go on."
+    )
+
+
+def refuse_disabled(connection: Connection) -> None:
+    """Raise ``DreamApplyDisabled`` when a kill switch is set."""
+    if reason := why_disabled(connection):
+        raise DreamApplyDisabled(reason)
+
+
+def refuse_unwritable(connection: Connection, namespace: str) -> str:
+    """Raise ``DreamApplyDisabled`` when a kill switch is set or the namespace is read-only or gone; returns the namespace's id."""
+    refuse_disabled(connection)
+    row = connection.execute(_WRITABLE, (namespace,)).fetchone()
+    if row is None:
+        raise DreamApplyDisabled(f"Namespace {namespace!r} is read-only or gone, so nothing is written to it.")
+    return str(row[0])
+
+
+def switch_apply(store: Store, *, on: bool, by: str, note: str = "") -> Switch:
+    """Let apply and undo go on, or stop them in every process before their next batch."""
+    if not APPROVER.fullmatch(by):
+        raise Refused(
+            "Who sets the switch must be named: --by with 2 to 64 letters, digits or . _ @ -. It is as it was."
+        )
+    with store.connect("approver") as connection:
+        connection.execute(_SET, (SWITCH, not on, by, note[:2000]))
+        return read_switch(connection)
+
+
+def set_read_only(store: Store, namespace: str, *, read_only: bool) -> None:
+    """Make a namespace one that is never written by apply or undo, or writable again. It takes the owner's login.
+
+    A run that has claimed the namespace is stopped before its next batch.
+    """
+    with store.connect("owner") as connection:
+        if connection.execute(_SET_READ_ONLY, (read_only, namespace)).rowcount != 1:
+            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+
+
+# What must hold of a namespace after every apply and undo, asked in plain SQL. Nothing here repairs.
+#
+# Each answer has its denominator: how many rows, cells or events were looked at.
+
+_RETIRED_ENDPOINTS: Final = """
+SELECT count(*), count(*) FILTER (WHERE s.invalidated_by IS NOT NULL OR t.invalidated_by IS NOT NULL),
+  count(*) FILTER (WHERE s.invalidated_at IS NOT NULL OR t.invalidated_at IS NOT NULL)
+FROM memory.relationships r JOIN memory.entities s ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id
+WHERE r.namespace_id = %s AND r.invalidated_at IS NULL
+"""
+_PLANNED_AND_WRITTEN: Final = """
+WITH last AS (
+  SELECT approval_id, run_id, plan_hash FROM night.applied WHERE namespace_id = %s ORDER BY recorded_at DESC LIMIT 1
+), items AS (
+  SELECT i.item_id, i.mutation FROM last JOIN night.approvals a ON a.id = last.approval_id
+  JOIN night.plan_items i ON i.plan_hash = last.plan_hash AND i.item_id = ANY(a.item_ids) WHERE i.status IN ('applied', 'undone')
+), planned AS (
+  SELECT item_id, w ->> 0, w ->> 1, w ->> 2, w ->> 3 FROM items, jsonb_array_elements(mutation -> 'writes') w
+  UNION ALL SELECT item_id, d ->> 0, d ->> 1, d ->> 2, '' FROM items, jsonb_array_elements(mutation -> 'deletes') d
+), written AS (
+  SELECT j.item_id, table_name, row_id::text, row_key, column_name FROM night.journal j JOIN last USING (run_id) WHERE action <> 'insert'
+), inserts AS (
+  SELECT coalesce(sum(jsonb_array_length(mutation -> 'inserts')), 0) - (SELECT count(*) FROM night.journal j
+    JOIN last USING (run_id) WHERE action = 'insert') AS spared FROM items
+)
+SELECT (SELECT count(*) FROM planned), (SELECT count(*) FROM (TABLE planned EXCEPT TABLE written) x),
+  (SELECT count(*) FROM (TABLE written EXCEPT TABLE planned) x), (SELECT spared FROM inserts)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantResult:
+    """Whether an invariant holds, how much was looked at, how much is wrong, and a sentence."""
+
+    holds: bool
+    looked_at: int
+    wrong: int
+    sentence: str
+
+
+def retired_endpoints(connection: Connection, namespace: str) -> InvariantResult:
+    """No live relationship may touch a retired entity; those whose entity was retired before any run are named apart.
+
+    A merge moves the ends of its edges to the survivor and an archive ends its edges, so an edge that still leads to what one of
+    our items retired is a fault of ours. An edge to an entity that an agent retired is a finding, and no fault.
+    """
+    row = connection.execute(_RETIRED_ENDPOINTS, (namespace_id(connection, namespace),)).fetchone()
+    live, ours, all_ = (int(str(n)) for n in row) if row else (0, 0, 0)
+    return InvariantResult(
+        not ours,
+        live,
+        ours,
+        f"{ours:,} of {live:,} live relationships touch an entity that a run retired; {all_ - ours:,} touch one that was "
+        "retired by others.",
+    )
+
+
+def changed_as_planned(connection: Connection, namespace: str) -> InvariantResult:
+    """The cells that the last apply run journalled are exactly those that its items planned to write.
+
+    Rows that an item was to insert may be there already (an alias that another item brought): fewer inserts are no fault, more are.
+    """
+    row = connection.execute(_PLANNED_AND_WRITTEN, (namespace_id(connection, namespace),)).fetchone()
+    planned, missing, extra, spared = (int(str(n)) for n in row) if row else (0, 0, 0, 0)
+    wrong = missing + extra + max(0, -spared)
+    return InvariantResult(
+        not wrong,
+        planned,
+        wrong,
+        f"Of {planned:,} cells planned by the last apply run, {missing:,} were not written; {extra:,} were written unplanned; "
+        f"{max(0, -spared):,} rows were inserted unplanned.",
+    )
+
+
+def event_chain(connection: Connection, namespace: str) -> InvariantResult:
+    """Every event of the namespace is linked to the one before it by its hash."""
+    events, broken = verify_chain(connection, namespace_id(connection, namespace))
+    if broken is None:
+        return InvariantResult(True, events, 0, f"All {events:,} events of the chain are linked.")
+    return InvariantResult(
+        False, events, 1, f"Event {broken:,} does not follow from the one before it: the chain was changed."
+    )

@@ -1,0 +1,202 @@
+"""The isolation probe: a plan names no row outside its namespace. Also where merged rows went."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.changes.cells import CLAIMS, RELATIONSHIPS, TOLD, VIRTUAL, Value, inserted_id
+from slowwave.changes.mutation import ERASURES, NOT_IN_SNAPSHOTS, erased
+from slowwave.plans.items import Item
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.tables import VECTORS
+
+# Isolation: a plan names no row outside its namespace.
+#
+# A snapshot holds the rows of one namespace, all of them, live or not; so a row that a plan names and the snapshot lacks is
+# foreign. Looked at are the rows that mutations are about, write, guard, delete and insert beside, and the rows to which written
+# and inserted values refer. What a plan *saw* is not: a provenance array may hold ids of nothing, and cleaning it is no trespass.
+
+_REFERENCES: Final[Mapping[str, str]] = {
+    "source_chunk_ids": "chunks",
+    "source_document_ids": "documents",
+    "document_id": "documents",
+    "entity_id": "entities",
+    "source_entity_id": "entities",
+    "target_entity_id": "entities",
+    "member_ids": "entities",
+    "memory_id": "memories",
+    "current_version_id": "memory_versions",
+    "superseded_by": "memory_facts",
+    "corpus_id": "corpora",
+    "version_of": "documents",
+    "target_document_id": "documents",
+    "claim_id": "memories",
+    "other_id": "memories",
+    "evidence_id": "documents",
+    RELATIONSHIPS: "relationships",
+    CLAIMS: "memories",
+    TOLD: "memory_versions",
+}
+"""Column → the table that its values name; ``merged_into`` names its own table."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ForeignRow:
+    """A row that an item names and the namespace does not have."""
+
+    item: str
+    table: str
+    row: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationProbe:
+    """``cells`` is how many cells items write, guard, insert or delete; ``foreign`` what they name outside the namespace, sorted."""
+
+    cells: int
+    foreign: tuple[ForeignRow, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every row is the namespace's own."""
+        return not self.foreign
+
+    def to_json(self) -> dict[str, object]:
+        """As plans store and show it."""
+        return {"cells": self.cells, "foreign": [asdict(f) for f in self.foreign], "passed": self.passed}
+
+    def sentence(self) -> str:
+        """What an operator reads."""
+        if self.passed:
+            return f"All of {self.cells:,} cells belong to the namespace."
+        items = len({f.item for f in self.foreign})
+        return (
+            f"{items:,} items name {len(self.foreign):,} rows that are not the namespace's ({self.cells:,} cells looked at): "
+            "the plan must not be approved. Run the night again; if it happens again, the planner is at fault."
+        )
+
+
+def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe:
+    """Look every row up that ``items`` name, table by table; rows that the plan itself inserts are its own."""
+    cells = 0
+    named: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        mutation = item.mutation
+        cells += (
+            len(mutation.writes)
+            + sum(len(g.columns) for g in mutation.guards)
+            + sum(len(i.values) for i in mutation.inserts)
+        )
+        cells += sum(len(d.seen) for d in mutation.deletes)
+        for table, row in _rows(item):
+            named[VECTORS.get(table, table)].add(row)
+    missing = {(table, row) for table, rows in named.items() for row in _missing(snapshot, table, rows)}
+    if missing:  # what the plan itself inserts
+        missing -= {
+            (insert.table, insert.row or inserted_id(item.id, n))
+            for item in items
+            for n, insert in enumerate(item.mutation.inserts)
+            if insert.table not in VECTORS
+        }
+    foreign = {
+        ForeignRow(item.id, VECTORS.get(table, table), row)
+        for item in (items if missing else ())
+        for table, row in _rows(item)
+        if (VECTORS.get(table, table), row) in missing
+    }
+    return IsolationProbe(cells, tuple(sorted(foreign)))
+
+
+def _rows(item: Item) -> Iterator[tuple[str, str]]:
+    """(table, row) of everything that an item names, repeats included."""
+    mutation = item.mutation
+    if mutation.table == ERASURES:
+        yield from (named for named in erased(mutation) if named[0] not in NOT_IN_SNAPSHOTS)
+    else:
+        yield from ((mutation.table, row) for row in mutation.row_ids())
+    for write in mutation.writes:
+        yield write.cell.table, write.cell.row
+        if write.action != "row":
+            yield from _referred(write.cell.table, write.cell.column, write.value)
+    for guard in mutation.guards:
+        yield guard.table, guard.row
+        for column in VIRTUAL.intersection(guard.columns):
+            yield from _referred(guard.table, column, guard.seen[guard.columns.index(column)])
+    for delete in mutation.deletes:
+        yield delete.table, delete.row
+    for insert in mutation.inserts:
+        if insert.row:
+            yield insert.table, insert.row
+        for column, value in insert.values.items():
+            yield from _referred(insert.table, column, value)
+
+
+def _referred(table: str, column: str, value: Value) -> Iterator[tuple[str, str]]:
+    target = table if column == "merged_into" else _REFERENCES.get(column)
+    if target is not None and value is not None:
+        for id_ in value if isinstance(value, tuple) else (str(value),):
+            yield target, id_
+
+
+def _missing(snapshot: Snapshot, table: str, rows: Iterable[str]) -> list[str]:
+    asked = pa.array(list(rows), pa.string())
+    if table not in snapshot.tables:
+        return asked.to_pylist()
+    return asked.filter(pc.invert(pc.is_in(asked, value_set=snapshot.table(table)["id"].combine_chunks()))).to_pylist()
+
+
+# Where merged rows went: the chains of merges in a snapshot, and the rows to which losers of a contradiction gave way.
+
+MERGED: Final = ("entities", "memories", "memory_facts")
+"""Tables of which rows are merged."""
+
+
+def merged_into(snapshot: Snapshot, tables: Iterable[str] = MERGED) -> dict[str, str]:
+    """Merged row of the tables → the row that absorbed it. A fact that was replaced has ended, and was not merged."""
+    into: dict[str, str] = {}
+    for name in tables:
+        rows = snapshot.table(name)
+        if name == "memory_facts":
+            merged = pc.and_(pc.is_valid(rows["invalidated_at"]), pc.is_null(rows["valid_to"]))
+            rows = rows.filter(merged).select(["id", "superseded_by"])
+        else:
+            rows = rows.select(["id", "merged_into"])
+        rows = rows.filter(pc.is_valid(rows[1]))
+        into.update(zip(rows[0].to_pylist(), rows[1].to_pylist(), strict=True))
+    return into
+
+
+def won_against(items: Iterable[Item]) -> dict[str, str]:
+    """Memory that ``items`` retire because another one contradicts it → that other one, which has to stand for it to be retired."""
+    won: dict[str, str] = {}
+    for item in items:
+        mutation = item.mutation
+        if mutation.kind == "invalidate_rows" and mutation.table == "memories":
+            losers = mutation.row_ids()
+            stands = sorted({g.row for g in mutation.guards if "invalidated_at" in g.columns} - {*losers})
+            won.update((loser, stands[0]) for loser in losers if stands)
+    return won
+
+
+def succeeded_by(items: Iterable[Item]) -> dict[str, str]:
+    """Of ``won_against`` what a later memory replaces by saying that it is over, or that something has changed."""
+    return won_against(i for i in items if _replaces(i))
+
+
+def _replaces(item: Item) -> bool:
+    conflict = item.evidence.get("conflict")
+    return isinstance(conflict, Mapping) and bool(cast("Mapping[str, object]", conflict).get("replaces"))
+
+
+def chain(id_: str, into: Mapping[str, str]) -> list[str]:
+    """A row and all that stand for it, its survivor last; a circle, which no merge makes, ends where it would close."""
+    found = [id_]
+    while (next_ := into.get(found[-1])) is not None and next_ not in found:
+        found.append(next_)
+    return found

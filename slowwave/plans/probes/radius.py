@@ -1,0 +1,750 @@
+"""Probes of size: how much a plan retires or rewords, which items exceed a cap, and which may wait for another night."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import ceil
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.changes.cells import inserted_id
+from slowwave.changes.simulate import simulate, simulate_anew
+from slowwave.models import Embed
+from slowwave.plans.items import FOLLOWS, Item
+from slowwave.plans.permitted import may_wait, retired, tidies
+from slowwave.plans.probes.recall import Baseline, RecallProbe, recall_probe
+from slowwave.plans.probes.texts import LostTerm, SpecificsProbe, specifics_probe
+from slowwave.search.rows import searched_table
+from slowwave.snapshots.export import release
+from slowwave.snapshots.rows import version_texts
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.store.settings import Settings
+from slowwave.text.tokens import counted, counts
+from slowwave.text.words import DENIALS, FOREIGN_NEGATIONS, NEGATIONS
+
+# How much of a namespace a plan retires or rewords: beyond a cap somebody is to say that it is meant.
+#
+# A live row is *retired* when it is live no longer after the plan: invalidated, ended in the world, merged, deleted, or in a state
+# other than active. It is *reworded* when words that people read are taken from it. What only adds is neither, and is counted apart: words
+# next to those that were there, another name of a merged entity, whose own name becomes an alias, aliases, tags, vectors, pages, new rows.
+# Cleaning provenance and moving the endpoint of a relationship change no words.
+#
+# Every table is held to its cap by itself, and so is every type within it: 21 of 21 memories are all of them, however many passages
+# stand beside. Of a type, rows that merge are not gone, as their survivor stands for them: three spellings of the only company are one.
+# A type of a handful of rows, of which a share says nothing, counts with its table alone.
+# Tokens are held to twice the share that rows are, so that a few long rows do not count as few.
+#
+# Rows that only housekeeping touches (small talk archived, memories joined that tell the same: ``slowwave.plans.permitted``) are held, with
+# all others, to a share of their own; the plan is cut to it before (``slowwave.plans.probes.radius``), so what is beyond is a fault.
+
+TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "entities": ("name", "description"),
+    "relationships": ("description",),
+    "memories": ("current_version_id",),
+    "memory_facts": ("subject", "predicate", "object", "fact_text"),
+    "chunks": ("content",),
+    "documents": ("title", "content"),
+}
+"""The tables whose rows count, with the columns that hold their words; those of a memory are its current version's."""
+
+TYPES: Final[Mapping[str, str]] = {
+    "entities": "entity_type",
+    "relationships": "relationship_type",
+    "memories": "kind",
+}
+"""Table → the column that says of which type its rows are."""
+
+_UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
+_WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
+"""A word, a sign of a script without spaces, or a mark: a code that loses its ``!`` is another one."""
+
+_TURNING: Final = NEGATIONS | DENIALS | FOREIGN_NEGATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Radius:
+    """Live rows of one table or type with those retired, reworded and added to, its tokens with those that go, and the caps.
+
+    ``tidied`` of the rows that count are touched by housekeeping alone, with ``tidied_tokens``: they are held to ``allowed_in_all``.
+    """
+
+    live: int
+    retired: int = 0
+    reworded: int = 0
+    added: int = 0
+    tokens: int = 0
+    lost_tokens: int = 0
+    allowed: int = 0
+    allowed_tokens: int = 0
+    tidied: int = 0
+    tidied_tokens: int = 0
+    allowed_in_all: int = 0
+    allowed_tokens_in_all: int = 0
+
+    @property
+    def touched(self) -> int:
+        """Rows that count."""
+        return self.retired + self.reworded
+
+    @property
+    def share(self) -> float:
+        """Of the rows, those that count."""
+        return self.touched / self.live if self.live else 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether rows and tokens are within their caps."""
+        return (
+            self.touched - self.tidied <= self.allowed
+            and self.lost_tokens - self.tidied_tokens <= self.allowed_tokens
+            and self.touched <= max(self.allowed, self.allowed_in_all)
+            and self.lost_tokens <= max(self.allowed_tokens, self.allowed_tokens_in_all)
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """As plans store and show it."""
+        return {**asdict(self), "share": self.share, "passed": self.passed}
+
+
+@dataclass(frozen=True, slots=True)
+class BlastRadius:
+    """The radius of every table and of every type within it, by their names.
+
+    ``rows`` are the rows that count: table → row → tokens that go with it; ``merged`` those of them that have a survivor, ``tidied`` those
+    that only housekeeping touches.
+    """
+
+    per_table: Mapping[str, Radius]
+    per_type: Mapping[str, Mapping[str, Radius]]
+    rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    merged: frozenset[str] = frozenset()
+    tidied: frozenset[str] = frozenset()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every table and type is within its cap."""
+        return not self.beyond()
+
+    @property
+    def share(self) -> float:
+        """The greatest share of a table's rows that are retired or reworded."""
+        return max((r.share for r in self.per_table.values()), default=0.0)
+
+    @property
+    def retired(self) -> int:
+        """Rows of all tables that are retired."""
+        return sum(r.retired for r in self.per_table.values())
+
+    @property
+    def reworded(self) -> int:
+        """Rows of all tables that are reworded."""
+        return sum(r.reworded for r in self.per_table.values())
+
+    @property
+    def added(self) -> int:
+        """Rows of all tables that are new, or only gain words."""
+        return sum(r.added for r in self.per_table.values())
+
+    def beyond(self) -> list[tuple[str, str, Radius]]:
+        """(table, type, radius) of what is beyond its cap, the type empty for a whole table; types of such a table are left out."""
+        tables = [(table, "", radius) for table, radius in self.per_table.items() if not radius.passed]
+        failed = {table for table, _, _ in tables}
+        types = [
+            (table, name, radius)
+            for table, found in self.per_type.items()
+            if table not in failed
+            for name, radius in found.items()
+            if not radius.passed
+        ]
+        return tables + types
+
+    def to_json(self) -> dict[str, object]:
+        """As plans store and show it."""
+        return {
+            "share": self.share,
+            "retired": self.retired,
+            "reworded": self.reworded,
+            "added": self.added,
+            "per_table": {table: radius.to_json() for table, radius in self.per_table.items()},
+            "per_type": {
+                table: {name: radius.to_json() for name, radius in found.items()}
+                for table, found in self.per_type.items()
+            },
+            "passed": self.passed,
+        }
+
+    def sentence(self) -> str:
+        """What an operator reads."""
+        touched = {table: radius for table, radius in self.per_table.items() if radius.touched}
+        message = ", ".join(
+            f"{r.touched:,} of {r.live:,} {table.replace('_', ' ')} ({r.share:.1%}; {_allowed(r)} allowed)"
+            for table, r in touched.items()
+        )
+        counted = (
+            f"{_rows(self.retired)} retired and {self.reworded:,} reworded{f': {message}' if message else ''}."
+            if touched
+            else "Nothing is retired or reworded."
+        )
+        if self.added:
+            counted += f" {_rows(self.added)} new or only {'gains' if self.added == 1 else 'gain'} words, which is not counted."
+        if self.passed:
+            return counted
+        reasons = "; ".join(_excess(*group) for group in self.beyond()[:_NAMED])
+        return (
+            f"{counted} Beyond the cap: {reasons}. So much at once is either asked for, as where somebody has most of a small namespace "
+            "forgotten, or a fault of what writes these rows: look which. Approving the plan needs force and a reason."
+        )
+
+
+_NAMED: Final = 5
+_JUDGED: Final = 5
+"""Rows from which on a type is held to a cap of its own."""
+
+
+def _rows(count: int) -> str:
+    return f"{counted(count, 'row is', 'rows are')}"
+
+
+def _excess(table: str, name: str, radius: Radius) -> str:
+    rows = f"{table.replace('_', ' ')}{f' of type {name[:40]}' if name else ''}"
+    own, tokens = radius.touched - radius.tidied, radius.lost_tokens - radius.tidied_tokens
+    beside = " beside housekeeping" if radius.tidied else ""
+    if own > radius.allowed:
+        return f"{own:,} of {radius.live:,} {rows}{beside} ({radius.allowed:,} allowed)"
+    if tokens > radius.allowed_tokens:
+        return f"{tokens:,} of {radius.tokens:,} tokens of {rows}{beside} ({radius.allowed_tokens:,} allowed)"
+    if radius.touched > max(radius.allowed, radius.allowed_in_all):
+        return f"{radius.touched:,} of {radius.live:,} {rows} ({radius.allowed_in_all:,} allowed with housekeeping)"
+    return f"{radius.lost_tokens:,} of {radius.tokens:,} tokens of {rows} ({radius.allowed_tokens_in_all:,} allowed with housekeeping)"
+
+
+def _allowed(radius: Radius) -> str:
+    if not radius.tidied:
+        return f"{radius.allowed:,}"
+    return f"{radius.allowed:,}, and {radius.allowed_in_all:,} with housekeeping,"
+
+
+def blast_radius(
+    before: Snapshot, items: Sequence[Item], settings: Settings, *, after: Snapshot | None = None
+) -> BlastRadius:
+    """Compare the live rows of ``before`` with those of ``after``, which ``items`` make and which is simulated where it is not given.
+
+    Of a table with n rows, and of a type with n rows, are allowed ``blast_radius_share`` of them, or ``blast_radius_rows`` where that
+    is more, but never more than ``blast_radius_small_share`` of them by that rule, rounded up. Types of fewer than five rows have no
+    cap of their own. Words are lost that stand in the old text and not, in their order, in the new one; a new text that brings a negation
+    is a rewording as well, as it may say the opposite.
+
+    Cost: a pass over the columns of the tables that differ and over the lengths of all texts; Python reads reworded rows alone.
+    """
+    after = simulate(before, items) if after is None else after
+    tidied = _tidied(items)
+    per_table: dict[str, Radius] = {}
+    per_type: dict[str, dict[str, Radius]] = {}
+    rows: dict[str, dict[str, int]] = {}
+    merged: set[str] = set()
+    for table in TEXTS:
+        change = _change(before, after, table, tidied)
+        per_table[table] = _radii(change, settings, np.zeros(len(change.kept), np.int64), 1)[0]
+        per_table[table] = replace(per_table[table], added=per_table[table].added + change.new)
+        if table in TYPES:
+            types = pc.dictionary_encode(pc.fill_null(change.rows[TYPES[table]], "").combine_chunks())
+            names, codes = types.dictionary.to_pylist(), types.indices.to_numpy(zero_copy_only=False)
+            gone = replace(
+                change,
+                kept=np.where(change.merged, _SAME, change.kept),
+                lost=np.where(change.merged, 0, change.lost),
+            )
+            radii = zip(names, _radii(gone, settings, codes, len(names)), strict=True)
+            per_type[table] = {name: r if r.live >= _JUDGED else _uncapped(r) for name, r in sorted(radii)}
+            merged.update(change.rows["id"].filter(pa.array(change.merged)).to_pylist())
+        touched = np.flatnonzero((change.kept == _RETIRED) | (change.kept == _REWORDED))
+        lost = change.lost[touched].tolist()
+        rows[table] = dict(zip(change.rows["id"].take(pa.array(touched)).to_pylist(), lost, strict=True))
+    return BlastRadius(per_table, per_type, rows, frozenset(merged), tidied)
+
+
+def takes_words(old: str, new: str) -> bool:
+    """Whether a new wording counts as one: words are gone, or a negation came."""
+    return _lost([(old, new)]) is not None
+
+
+def rooms(before: Snapshot, table: str, settings: Settings, *, tidied: bool) -> tuple[int, dict[str, int]]:
+    """How many rows of a table a plan may retire or reword, and how many of each type; in all with its housekeeping where ``tidied``."""
+    rows, _ = _live(before, table)
+    live = Counter(pc.fill_null(rows[TYPES[table]], "").to_pylist())
+
+    def most(count: int) -> int:
+        radius = _capped(Radius(count), settings)
+        return radius.allowed_in_all if tidied else radius.allowed
+
+    return most(len(rows)), {name: most(n) if n >= _JUDGED else n for name, n in live.items()}
+
+
+def _tidied(items: Sequence[Item]) -> frozenset[str]:
+    """Rows that housekeeping touches, and nothing else of the items."""
+    mine: set[str] = set()
+    others: set[str] = set()
+    for item in items:
+        touched = {w.cell.row for w in item.mutation.writes} | {d.row for d in item.mutation.deletes}
+        (mine if tidies(item) else others).update(touched)
+    return frozenset(mine - others)
+
+
+_SAME, _RETIRED, _REWORDED, _ADDED = range(4)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Change:
+    """``rows`` (n) that stood before, what became of each (``kept``), their tokens with those lost, and how many rows are ``new``.
+
+    ``merged`` says which of those retired have a survivor, ``tidied`` which rows only housekeeping touches.
+    """
+
+    rows: pa.Table
+    kept: np.ndarray
+    tokens: np.ndarray
+    lost: np.ndarray
+    merged: np.ndarray
+    new: int
+    tidied: np.ndarray
+
+
+def _change(before: Snapshot, after: Snapshot, table: str, tidied: frozenset[str]) -> _Change:
+    old, own = _live(before, table)
+    tokens = np.zeros(len(old), np.int64)
+    for column in own:
+        tokens += counts(column)
+    kept, lost, merged = (np.zeros(len(old), kind) for kind in (np.int8, np.int64, np.bool_))
+    if after.table(table) is before.table(table):
+        return _Change(old, kept, tokens, lost, merged, 0, np.zeros(len(old), np.bool_))
+    rows, texts = _live(after, table)
+    places = pc.index_in(old["id"], value_set=rows["id"].combine_chunks()).combine_chunks()
+    gone = pc.is_null(places).to_numpy(zero_copy_only=False)
+    kept[gone], lost[gone] = _RETIRED, tokens[gone]
+    whole = after.table(table)
+    survivors: set[str] = set()
+    if "merged_into" in whole.column_names:
+        survived = whole["id"].filter(pc.is_valid(whole["merged_into"])).combine_chunks()
+        merged = gone & pc.is_in(old["id"], value_set=survived).to_numpy()
+        if (
+            table == "entities"
+        ):  # a survivor may get another of the names, and keeps its own as an alias: no words are taken from it
+            survivors = set(
+                whole["merged_into"]
+                .filter(pc.is_in(whole["id"], value_set=old["id"].filter(pa.array(merged)).combine_chunks()))
+                .to_pylist()
+            )
+    then = [column.combine_chunks() for column in own]
+    now = [column.take(places).combine_chunks() for column in texts]
+    differs = np.zeros(len(old), np.bool_)
+    for a, b in zip(then, now, strict=True):
+        differs |= pc.fill_null(pc.not_equal(a, b), False).to_numpy(zero_copy_only=False)
+    for n in np.flatnonzero(differs).tolist():
+        first = (
+            1 if survivors and old["id"][n].as_py() in survivors else 0
+        )  # without the name, the first of an entity's columns
+        share = _lost([(str(a[n].as_py()), str(b[n].as_py())) for a, b in zip(then[first:], now[first:], strict=True)])
+        kept[n] = _ADDED if share is None else _REWORDED
+        lost[n] = ceil((share or 0.0) * tokens[n])
+    known = pc.is_in(rows["id"], value_set=before.table(table)["id"].combine_chunks())
+    tidy = pc.is_in(old["id"], value_set=pa.array(sorted(tidied), pa.string())).to_numpy()
+    return _Change(old, kept, tokens, lost, merged, int(pc.sum(pc.invert(known)).as_py() or 0), tidy)
+
+
+def _live(snapshot: Snapshot, table: str) -> tuple[pa.Table, list[pa.ChunkedArray]]:
+    """The rows of a table that stand, and the columns of their words, never null."""
+    known = snapshot.table(table).column_names
+    switch = ("is_active",) if "is_active" in known else ()
+    rows = searched_table(snapshot, table, ("id", TYPES.get(table, "id"), *TEXTS[table], *switch))
+    if switch:
+        rows = rows.filter(rows["is_active"])
+    if table == "memories":
+        return rows, [version_texts(snapshot, rows["current_version_id"])]
+    return rows, [pc.fill_null(rows[column].cast(pa.large_string()), "") for column in TEXTS[table]]
+
+
+def _lost(texts: Sequence[tuple[str, str]]) -> float | None:
+    """The share of the words of some texts that their new wordings no longer have; None where all stay in place and no negation comes.
+
+    Linear in the words.
+    """
+    words, missing, adds = 0, 0, True
+    for old, new in texts:
+        then, now = _WORD.findall(old), _WORD.findall(new)
+        came = Counter(now) - Counter(then)
+        words += len(then)
+        missing += (Counter(then) - Counter(now)).total()
+        left = iter(now)
+        adds &= all(word in left for word in then) and not any(word.casefold() in _TURNING for word in came)
+    return None if adds else missing / max(1, words)
+
+
+def _radii(change: _Change, settings: Settings, groups: np.ndarray, count: int) -> list[Radius]:
+    """The radius of each of ``count`` groups of rows, which ``groups`` (n) names by number."""
+
+    def rows(state: int) -> list[int]:
+        return np.bincount(groups[change.kept == state], minlength=count).tolist()
+
+    def tokens(of: np.ndarray) -> list[int]:
+        return np.bincount(groups, of, count).astype(np.int64).tolist()
+
+    columns = (
+        np.bincount(groups, minlength=count).tolist(),
+        *(rows(state) for state in (_RETIRED, _REWORDED, _ADDED)),
+        *(tokens(of) for of in (change.tokens, change.lost)),
+    )
+    tidied = change.tidied & ((change.kept == _RETIRED) | (change.kept == _REWORDED))
+    of_them = (
+        np.bincount(groups[tidied], minlength=count).tolist(),
+        np.bincount(groups, np.where(tidied, change.lost, 0), count).astype(np.int64).tolist(),
+    )
+    return [
+        _capped(replace(Radius(*figures), tidied=rows, tidied_tokens=gone), settings)
+        for figures, rows, gone in zip(zip(*columns, strict=True), *of_them, strict=True)
+    ]
+
+
+def _uncapped(radius: Radius) -> Radius:
+    return replace(
+        radius,
+        allowed=radius.live,
+        allowed_tokens=radius.tokens,
+        allowed_in_all=radius.live,
+        allowed_tokens_in_all=radius.tokens,
+    )
+
+
+def _capped(radius: Radius, settings: Settings) -> Radius:
+    small = min(settings.blast_radius_rows, ceil(settings.blast_radius_small_share * radius.live))
+    allowed = max(int(settings.blast_radius_share * radius.live), small)
+    in_all = max(int(settings.blast_radius_housekeeping_share * radius.live), allowed)
+
+    def tokens(rows: int) -> int:
+        return int(min(1.0, 2 * rows / radius.live) * radius.tokens) if radius.live else 0
+
+    return replace(
+        radius,
+        allowed=allowed,
+        allowed_tokens=tokens(allowed),
+        allowed_in_all=in_all,
+        allowed_tokens_in_all=tokens(in_all),
+    )
+
+
+# What a set of items does to recall, to how much changes and to what is said: of a whole plan, or of the part that is approved.
+#
+# Items of a plan commute, so any part of it makes a future of its own, and it is that future which is judged. Items that fail are named:
+# those whose rows recall no longer finds, and the operations behind most of what is retired.
+
+LIMITS: Final = (
+    *("blast_radius_share", "blast_radius_rows", "blast_radius_small_share", "blast_radius_housekeeping_share"),
+    *("recall_floor", "recall_probe_queries", "embedding_model"),
+)
+"""Settings by which items are judged: stored with a plan, so that its parts are judged by those of its night."""
+
+_NAMED_SUBSET: Final = 20
+_SHORT: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """What items do to recall and how much they retire; ``leave_out`` are ids of items without which the rest passes both.
+
+    It is empty when both passed, and when nothing that can be named would do.
+    """
+
+    recall: RecallProbe
+    radius: BlastRadius
+    leave_out: tuple[str, ...] = ()
+    advice: str = ""
+
+    def needs_force(self) -> tuple[str, ...]:
+        """A sentence for each probe that failed, and what to do about it."""
+        failed = [probe.sentence() for probe in (self.recall, self.radius) if not probe.passed]
+        return (*failed[:-1], f"{failed[-1]} {self.advice}".strip()) if failed else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Items judged by themselves: their ``harm``, and what they lose that the plan did not show (``undisclosed``)."""
+
+    harm: Harm
+    specifics: SpecificsProbe
+    undisclosed: tuple[LostTerm, ...]
+
+    def needs_force(self) -> tuple[str, ...]:
+        """A sentence for each reason not to approve; empty when all is well. No value that is lost is repeated."""
+        if not self.undisclosed:
+            return self.harm.needs_force()
+        items = sorted({loss.item for loss in self.undisclosed})
+        named = ", ".join(item[:_SHORT] for item in items[:_NAMED_SUBSET])
+        return (
+            *self.harm.needs_force(),
+            f"{len(items):,} items would lose {len(self.undisclosed):,} values of which the plan does not tell, as items that keep "
+            f"them are left out: {named}. Leave these out as well, or approve what keeps them.",
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """As an approval keeps it: figures alone, for what is lost quotes memory and approvals stay for ever."""
+        shown = {"items": self.specifics.items, "terms": self.specifics.terms, "lost": len(self.specifics.lost)}
+        return {
+            "recall": self.harm.recall.to_json(),
+            "blast_radius": self.harm.radius.to_json(),
+            "specifics": {**shown, "undisclosed": len(self.undisclosed), "passed": not self.undisclosed},
+        }
+
+
+def prove_subset(
+    before: Snapshot,
+    items: Sequence[Item],
+    settings: Settings,
+    embed: Embed | None,
+    *,
+    disclosed: frozenset[tuple[str, str]] = frozenset(),
+) -> Proof:
+    """Judge ``items`` as if nothing else of their plan were done. ``disclosed`` are (row, term) of losses that the plan shows.
+
+    Cost: a simulation, the probes of specifics and blast radius, and the recall probe, which reads every searched text once; all of it
+    again for what is left when something fails and can be named. Some seconds for 100,000 rows.
+    """
+    after = simulate(before, items)
+    specifics = specifics_probe(before, after, items)
+    undisclosed = tuple(loss for loss in specifics.lost if (loss.row, loss.term) not in disclosed)
+    return Proof(harm(before, after, items, settings, embed), specifics, undisclosed)
+
+
+def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Settings, embed: Embed | None) -> Harm:
+    """Recall and blast radius of ``items``, which make ``after``; where one fails, once more without the items at fault."""
+    baseline = Baseline(before, embed)
+    recall = recall_probe(before, after, settings, embed, items, baseline)
+    release()
+    radius = blast_radius(before, items, settings, after=after)
+    release()
+    if recall.passed and radius.passed:
+        return Harm(recall, radius)
+    out = _nameable(items, at_fault(before, items, recall, radius))
+    rest = [item for item in items if item.id not in out]
+    if not out or not rest:
+        return Harm(recall, radius)
+    changed = simulate_anew(before, rest, after, items)
+    release()
+    if not (
+        blast_radius(before, rest, settings, after=changed).passed
+        and recall_probe(before, changed, settings, embed, rest, baseline).passed
+    ):
+        return Harm(recall, radius)
+    return Harm(recall, radius, tuple(sorted(out)), _advice(items, out))
+
+
+def at_fault(before: Snapshot, items: Sequence[Item], recall: RecallProbe, radius: BlastRadius) -> frozenset[str]:
+    """Ids of the items that have to go for both probes to pass, as far as their figures tell.
+
+    Of recall, all that touch a lost row. Of a table or type beyond its cap, whole operations, those that touch most of its rows first,
+    until what is left is within: half an operation would only slip under the cap.
+    """
+    beyond = radius.beyond()
+    rows = _rows_subset(items, {*recall.lost, *(row for table, _, _ in beyond for row in radius.rows[table])})
+    found: set[str] = set()
+    if not recall.passed:
+        found |= {item for row in recall.lost for item in rows.get(row, ())}
+    operations = {item.id: item.operation for item in items}
+    for table, name, group in beyond:
+        touched = radius.rows[table]
+        if name:
+            same = _of_type(before, table, name, touched)
+            touched = {row: n for row, n in touched.items() if row in same and row not in radius.merged}
+        by_operation: dict[str, set[str]] = defaultdict(set)
+        for row in touched:
+            for item in rows.get(row, ()):
+                by_operation[operations[item]].add(row)
+        left = {row: tokens for row, tokens in touched.items() if found.isdisjoint(rows.get(row, ()))}
+        own = {row: tokens for row, tokens in left.items() if row not in radius.tidied}
+        if len(own) > group.allowed or sum(own.values()) > group.allowed_tokens:  # housekeeping is not at fault
+            left = own
+            by_operation = defaultdict(
+                set, {o: kept for o, all_ in by_operation.items() if (kept := all_ - radius.tidied)}
+            )
+            most, most_tokens = group.allowed, group.allowed_tokens
+        else:
+            most, most_tokens = group.allowed_in_all, group.allowed_tokens_in_all
+        for operation in sorted(by_operation, key=lambda o: (-len(by_operation[o]), o)):
+            if len(left) <= most and sum(left.values()) <= most_tokens:
+                break
+            left = {row: tokens for row, tokens in left.items() if row not in by_operation[operation]}
+            found |= {i for row in by_operation[operation] for i in rows[row] if operations[i] == operation}
+    return frozenset(found)
+
+
+def _rows_subset(items: Sequence[Item], wanted: Collection[str]) -> Mapping[str, list[str]]:
+    """Each of some rows → the items that write, delete or insert it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for item in items:
+        mutation = item.mutation
+        touched = {write.cell.row for write in mutation.writes}
+        touched.update(delete.row for delete in mutation.deletes)
+        touched.update(insert.row or inserted_id(item.id, n) for n, insert in enumerate(mutation.inserts))
+        for row in touched:
+            if row in wanted:
+                found[row].append(item.id)
+    return found
+
+
+def _of_type(snapshot: Snapshot, table: str, name: str, ids: Iterable[str]) -> frozenset[str]:
+    rows = snapshot.table(table)
+    rows = rows.filter(pc.is_in(rows["id"], value_set=pa.array(sorted(ids), pa.string())))
+    return frozenset(rows["id"].filter(pc.equal(pc.fill_null(rows[TYPES[table]], ""), name)).to_pylist())
+
+
+def _nameable(items: Sequence[Item], out: frozenset[str]) -> frozenset[str]:
+    """The items ``out``, with all others of their operations where they are too many to be named one by one."""
+    if len(_singly(items, out)) <= _NAMED_SUBSET:
+        return out
+    operations = {i.operation for i in items if i.id in out}
+    return frozenset(i.id for i in items if i.operation in operations)
+
+
+def _singly(items: Sequence[Item], out: frozenset[str]) -> list[str]:
+    """Those of ``out`` whose operation stays in part, or has no other item."""
+    every, gone = (Counter(i.operation for i in some) for some in (items, [i for i in items if i.id in out]))
+    return [i.id for i in items if i.id in out and (gone[i.operation] < every[i.operation] or every[i.operation] == 1)]
+
+
+def _advice(items: Sequence[Item], out: frozenset[str]) -> str:
+    """What to leave out, as the command takes it: ids, or the names of operations all of whose items go."""
+    singly = _singly(items, out)
+    operations = sorted({i.operation for i in items if i.id in out and i.id not in {*singly}})
+    those = counted(len(out), "item")
+    return f"Without {those} the rest passes: add --without {','.join([*operations, *(i[:_SHORT] for i in singly)])}."
+
+
+# What waits for another night: what would take a plan beyond its caps, or recall from its hits, and is as well done then; and a page
+# that tells what nights did, where this one would do nothing else.
+#
+# Of housekeeping, merges of what tells the same come before what only leaves recall, and the oldest memories first; it never displaces
+# anything else. What housekeeping is, operations declare (``slowwave.plans.permitted``); the caps are those of
+# ``slowwave.plans.probes.radius``.
+
+_TABLE: Final = "memories"
+"""The table whose rows housekeeping retires."""
+
+_FULL: Final = "the plan is at its cap for memories"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOver:
+    """Ids of the items that wait, and by operation how many they are."""
+
+    ids: frozenset[str] = frozenset()
+    operations: tuple[tuple[str, int], ...] = ()
+    why: str = _FULL
+
+    def and_(self, more: HeldOver) -> HeldOver:
+        """Those of a further look beside these."""
+        counts = Counter(dict(self.operations)) + Counter(dict(more.operations))
+        return HeldOver(self.ids | more.ids, tuple(sorted(counts.items())), self.why)
+
+    def sentences(self) -> tuple[str, ...]:
+        """What an operator reads; none where nothing waits."""
+        if not self.ids:
+            return ()
+        which = ", ".join(f"{n:,} of {operation}" for operation, n in self.operations)
+        return (f"{counted(len(self.ids), 'item waits', 'items wait')} for the next night ({which}): {self.why}.",)
+
+
+def waiting(before: Snapshot, items: Sequence[Item], settings: Settings) -> HeldOver:
+    """Which of ``items``, of which each may stand beside all others, wait so that the plan keeps within its caps.
+
+    First go items that are no housekeeping and may wait, the least sure of them, until what is left is within the cap; then housekeeping.
+    The answer does not depend on the order of ``items``. Linear in their writes, and a pass over three columns of the memories.
+    """
+    able = [item for item in items if item.mutation.table == _TABLE and may_wait(item)]
+    if not able:
+        return HeldOver()
+    rows = before.live(_TABLE)
+    starts = pc.coalesce(rows["valid_from"], rows["recorded_at"]).cast(pa.int64())
+    start = dict(zip(rows["id"].to_pylist(), starts.to_pylist(), strict=True))
+    kind = dict(zip(rows["id"].to_pylist(), rows[TYPES[_TABLE]].to_pylist(), strict=True))
+
+    gone = {i.id: {row for table, row in retired(i) if table == _TABLE and row in kind} for i in items}
+    mine = {item.id for item in able}
+    taken = {row for item in items if item.id not in mine for row in gone[item.id]}
+    taken |= _reworded(before, [item for item in items if item.id not in mine]) & kind.keys()
+    room = _Room.of(taken, kind, *rooms(before, _TABLE, settings, tidied=False))
+    rest = [item for item in able if not tidies(item)]
+    late = [item for item in sorted(rest, key=lambda i: (-i.probability, i.id)) if not room.takes(item, gone[item.id])]
+    room = _Room.of(room.taken, kind, *rooms(before, _TABLE, settings, tidied=True))
+
+    def order(item: Item) -> tuple[bool, int, str]:
+        return not item.mutation.absorb, min((start.get(row) or 0 for row in gone[item.id]), default=0), item.id
+
+    late += [item for item in sorted(filter(tidies, able), key=order) if not room.takes(item, gone[item.id])]
+    return _of(late)
+
+
+def harmful(items: Sequence[Item], leave_out: Collection[str]) -> HeldOver:
+    """``leave_out``, without which a plan passes its probes, as what waits: nothing unless all of it is housekeeping."""
+    out = frozenset(leave_out)
+    late = [item for item in items if item.id in out]
+    return _of(late, "with them recall would find less than before") if all(map(tidies, late)) else HeldOver()
+
+
+def lone(items: Sequence[Item]) -> HeldOver:
+    """Pages that tell what nights did, where ``items`` are nothing but such: they would make a plan of their own after every other one."""
+    late = [] if any(item.decision != FOLLOWS for item in items) else items
+    return _of(late, "it only tells what nights did, and goes with what the next does")
+
+
+def _of(late: Sequence[Item], why: str = _FULL) -> HeldOver:
+    counts = Counter(item.operation for item in late)
+    return HeldOver(frozenset(i.id for i in late), tuple(sorted(counts.items())), why)
+
+
+def _reworded(before: Snapshot, items: Sequence[Item]) -> set[str]:
+    """Memories that items give words which take some of the old ones away."""
+    new = {i.mutation.rows[0].id: str(i.mutation.inserts[0].values.get("content", "")) for i in items if _words(i)}
+    table = before.table(_TABLE)
+    rows = table.filter(pc.is_in(table["id"], value_set=pa.array(sorted(new), pa.string())))
+    old = zip(rows["id"].to_pylist(), version_texts(before, rows["current_version_id"]).to_pylist(), strict=True)
+    return {row for row, text in old if takes_words(text, new[row])}
+
+
+def _words(item: Item) -> bool:
+    mutation = item.mutation
+    return (
+        mutation.table == _TABLE
+        and any(i.table == "memory_versions" for i in mutation.inserts)
+        and len(mutation.rows) == 1
+    )
+
+
+@dataclass(slots=True)
+class _Room:
+    """Rows that are ``taken``, how many more of the table may be, and how many of each kind."""
+
+    taken: set[str]
+    kind: Mapping[str, str]
+    whole: int
+    each: Counter[str]
+
+    @classmethod
+    def of(cls, taken: set[str], kind: Mapping[str, str], whole: int, each: Mapping[str, int]) -> _Room:
+        left = Counter(each)
+        left.subtract(Counter(kind[row] for row in taken))
+        return cls(set(taken), kind, whole - len(taken), left)
+
+    def takes(self, item: Item, rows: set[str]) -> bool:
+        """Whether there is room for what an item retires, which is taken then; a merged row is none of its kind that goes."""
+        new = rows - self.taken
+        kinds = Counter[str]() if item.mutation.absorb else Counter(self.kind[row] for row in new)
+        if new and (len(new) > self.whole or any(n > self.each[name] for name, n in kinds.items())):
+            return False
+        self.taken |= new
+        self.whole -= len(new)
+        self.each.subtract(kinds)
+        return True

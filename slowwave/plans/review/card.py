@@ -1,0 +1,377 @@
+"""The card of a question as data: what is asked, what surrounds it, and what an item would change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import StoredItem, StoredPlan, heading_of
+from slowwave.plans.lowering import unexplained_items
+from slowwave.plans.questions import HEADINGS
+from slowwave.plans.review.queue import code_of, title_of, unnamed
+from slowwave.plans.show import called, lost_lines, named_rows, read_names, rewordings, row_changes, unexplained_lines
+from slowwave.plans.why import Step, why
+from slowwave.plans.writings import KINDS, cited, writing
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.text.screening import quotable, quotable_all
+from slowwave.text.sentences import sentences
+from slowwave.text.specifics import losses
+
+# What stands around a question: what was planned, applied and rejected about its rows before, and which rows they are linked with.
+#
+# Both are read as they are now, and bounded: a person looks at a few lines, not at a log. All of memory passes ``quotable``.
+
+MOST_EVENTS: Final = 10
+MOST_LINKS: Final = 12
+_LONGEST_SURROUNDINGS: Final = 300  # characters of a name or a reason
+
+_EVENTS: Final = """
+(SELECT p.recorded_at, 'planned', i.operation, i.status, '' FROM night.plan_items i JOIN night.plans p USING (plan_hash)
+  WHERE i.item_id = %(item)s AND i.plan_hash <> %(plan)s AND p.namespace_id = %(namespace)s AND p.recorded_at < %(made)s
+  ORDER BY p.recorded_at DESC LIMIT %(most)s)
+UNION ALL
+(SELECT max(j.recorded_at), CASE WHEN bool_or(j.undoes IS NOT NULL) THEN 'undone' ELSE 'applied' END,
+  coalesce((SELECT i.operation FROM night.plan_items i WHERE i.item_id = j.item_id LIMIT 1), ''), '', ''
+  FROM night.journal j WHERE j.row_id = ANY(%(rows)s::uuid[]) AND j.namespace_id = %(namespace)s
+  GROUP BY j.run_id, j.item_id ORDER BY 1 DESC LIMIT %(most)s)
+UNION ALL
+(SELECT DISTINCT r.recorded_at, CASE WHEN w.rejection_id IS NULL THEN 'rejected' ELSE 'withdrawn' END, r.operation,
+  night.signed_as(r.rejected_by, r.policy_id), r.reason
+  FROM night.rejections r LEFT JOIN night.withdrawals w ON w.rejection_id = r.id
+  WHERE r.namespace_id = %(namespace)s AND r.row_ids && %(rows)s::uuid[] ORDER BY 1 DESC LIMIT %(most)s)
+ORDER BY 1 DESC LIMIT %(most)s
+"""
+_LINKS: Final = """
+SELECT DISTINCT s.name, r.relationship_type, t.name FROM memory.relationships r
+JOIN memory.entities s ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id
+WHERE (r.source_entity_id = ANY(%(rows)s::uuid[]) OR r.target_entity_id = ANY(%(rows)s::uuid[])) AND r.namespace_id = %(namespace)s
+  AND r.invalidated_at IS NULL ORDER BY 1, 2, 3 LIMIT %(most)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PastEvent:
+    """What happened about the rows of a question: ``planned`` (its very item, in an earlier plan), ``applied``, ``undone``, ``rejected``,
+    or rejected and ``withdrawn`` since.
+
+    ``about`` is the status that the planned item has, or who rejected; ``reason`` is why.
+    """
+
+    at: datetime
+    what: str
+    operation: str
+    about: str
+    reason: str
+
+    def sentence(self) -> str:
+        """The event in a line, without its date."""
+        name = self.operation or "an operation that is not known any more"
+        match self.what:
+            case "rejected" | "withdrawn":
+                since = ", withdrawn since" if self.what == "withdrawn" else ""
+                return f"rejected by {self.about}{since}, {name}: {self.reason}"
+            case "planned":
+                return f"planned the same, {name}, which was left {self.about.replace('_', ' ')}"
+            case _:
+                return f"{self.what}, {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The latest events about the rows of a question, the newest first, and their relationships as source, type and target."""
+
+    history: tuple[PastEvent, ...] = ()
+    links: tuple[tuple[str, str, str], ...] = ()
+
+
+def surroundings(connection: Connection, plan: StoredPlan, item: StoredItem) -> Surroundings:
+    """History and links of an item's rows, on a connection of a reader. Two queries by index, but for the namespace's rejections."""
+    mutation = item.item.mutation
+    about: dict[str, Any] = {"rows": list(mutation.row_ids()), "namespace": plan.header.namespace_id}
+    past: list[Any] = connection.execute(
+        _EVENTS, {**about, "item": item.id, "plan": plan.plan_hash, "made": plan.recorded_at, "most": MOST_EVENTS}
+    ).fetchall()
+    links: list[Any] = (
+        connection.execute(_LINKS, {**about, "most": MOST_LINKS}).fetchall() if mutation.table == "entities" else []
+    )
+    texts = [*(str(row[4]) for row in past), *(str(name) for link in links for name in link)]
+    said = [str(text)[:_LONGEST_SURROUNDINGS] for text in quotable_all(texts)]
+    names = said[len(past) :]
+    return Surroundings(
+        tuple(PastEvent(row[0], row[1], row[2], row[3], reason) for row, reason in zip(past, said, strict=False)),
+        tuple(zip(names[::3], names[1::3], names[2::3], strict=True)),
+    )
+
+
+# A card: what a person sees of one question, as data. How it looks belongs to surfaces, which escape what it quotes.
+#
+# The rows stand side by side with the words marked in which they differ; each source is a sentence in its passage. What the plan saw is
+# told from the sealed item (``slowwave.plans.why``); sources are read as they are now. All of memory passes ``quotable``.
+
+IF_NO: Final = "Nothing changes. It is not proposed again unless its rows change, or somebody reconsiders."
+
+_QUOTED: Final = 5
+"""Sources that are read."""
+
+_PASSAGE: Final = 4_000
+"""Characters of a source that are read."""
+
+_AROUND: Final = 240
+"""Characters of a passage that stand before its sentence, and after it."""
+
+_LONGEST: Final = 4_000
+"""Characters of a cell that are compared and shown."""
+
+_LISTED: Final = 120
+"""Characters of a row's name in a list."""
+
+_WORD: Final = re.compile(r"\s+|\S+")
+
+_TEXTS: Final = """
+SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, path FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) AND version_of IS NULL
+"""
+_SOURCES: Final = """
+SELECT id::text, 'passage', left(content, %(most)s) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, 'document', left(content, %(most)s) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT m.id::text, 'memory', left(v.content, %(most)s) FROM memory.memories m
+  JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE m.id = ANY(%(ids)s::uuid[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRun:
+    """Words of a cell; ``differs`` where another row of the line, which says anything, lacks them."""
+
+    text: str
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedLine:
+    """One column of the rows that are compared: a cell for each row, empty where it says nothing."""
+
+    name: str
+    cells: tuple[tuple[MarkedRun, ...], ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether two rows that say anything say something else."""
+        return any(run.differs for cell in self.cells for run in cell)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedSource:
+    """A source that the item cites: what it is, and the sentence that speaks of it most, within its passage."""
+
+    id: str
+    kind: str
+    before: str
+    sentence: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a person sees of one question. ``heads`` say what becomes of each row of ``lines``.
+
+    ``lost`` are lines of what a text would no longer say (``slowwave.plans.show.lost_lines``), ``writing`` lines of pages and claims.
+    """
+
+    id: str
+    label: str
+    title: str
+    question: str
+    sentence: str
+    operation: str
+    risk: str
+    probability: float
+    heads: tuple[str, ...]
+    lines: tuple[ComparedLine, ...]
+    steps: tuple[Step, ...]
+    verdict: str
+    notes: tuple[str, ...]
+    evidence: Mapping[str, str]
+    writing: tuple[str, ...]
+    lost: tuple[str, ...]
+    sources: tuple[QuotedSource, ...]
+    if_yes: str
+    if_no: str
+    around: Surroundings = field(default=Surroundings())
+
+
+def called_rows(store: Store, plan: StoredPlan) -> dict[str, str]:
+    """What the rows are called by which a list names the questions of a plan, the beginning of each. At most two queries, as a reader."""
+    wanted = unnamed(plan)
+    if not wanted:
+        return {}
+    with store.connect("reader") as connection:
+        names = read_names(connection, wanted, plan.header.namespace_id)
+    return {row: name if len(name) <= _LISTED else f"{name[: _LISTED - 1]}…" for row, name in names.items()}
+
+
+def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
+    """The card of an item of a plan, with its sources as the store has them now. At most ten queries, as a reader.
+
+    The notes begin with what the item would write to a connected store and does not show.
+    """
+    found = item.item
+    forged = unexplained_items(store, plan.header.namespace_id, [found]).get(item.id)
+    reworded = rewordings(found)
+    wanted = [*cited(found.mutation, item.status), *(v for r in reworded for v in (r.version, r.by))]
+    with store.connect("reader") as connection:
+        texts, sources = _read(connection, wanted, item)
+        around = surroundings(connection, plan, item)
+        names = read_names(connection, named_rows([found]), plan.header.namespace_id)
+    told = why(found, plan.probes, texts, names, item.status)
+    decided = replace(found, decision="change", sealed_id=found.id)  # as if nobody had to be asked
+    done = why(decided, plan.probes, texts, names)
+    gone: list[str] = []
+    for r in reworded:
+        if r.version in texts:
+            after = texts.get(r.by, "") if r.by else str(quotable(r.text))
+            gone += lost_lines(losses(texts[r.version], after))
+    lines = told.side_by_side()
+    return Card(
+        id=item.id,
+        label=HEADINGS[code_of(item)],
+        title=str(quotable(title_of(item, names))),
+        question=told.asks.sentence if told.asks else told.sentence,
+        sentence=str(quotable(told.sentence)),
+        operation=item.operation,
+        risk=item.risk,
+        probability=item.probability,
+        heads=tuple(name for name in (lines[0] if lines else {}) if name),
+        lines=tuple(
+            ComparedLine(str(quotable(line[""])).removeprefix("· "), marked([v for name, v in line.items() if name]))
+            for line in lines
+        ),
+        steps=told.steps,
+        verdict=told.verdict,
+        notes=(
+            *(unexplained_lines(item.id, forged) if forged else ()),
+            *(str(quotable(note)) for note in told.notes),
+        ),
+        evidence=quotable(dict(told.evidence)),
+        writing=told.writing,
+        lost=tuple(gone),
+        sources=tuple(_quoted(id_, kind, text, _words(found)) for id_, kind, text in sources),
+        if_yes=str(quotable(done.sentence)),
+        if_no=IF_NO,
+        around=around,
+    )
+
+
+def whole_cell(plan: StoredPlan, item: StoredItem, line: str, column: int) -> str:
+    """The whole text of a cell that a card may cut: of the line of this name, in a column counted from 0; empty where there is none."""
+    for told in why(item.item, plan.probes).side_by_side():
+        if str(quotable(told[""])).removeprefix("· ") == line:
+            values = [value for name, value in told.items() if name]
+            return str(quotable(values[column])) if 0 <= column < len(values) else ""
+    return ""
+
+
+def marked(texts: Sequence[str]) -> tuple[tuple[MarkedRun, ...], ...]:
+    """Cells of a line in runs of words that all share and of words that another one, which says anything, lacks. Time: linear."""
+    shown = [str(quotable(text))[:_LONGEST] for text in texts]
+    words = [set(text.split()) for text in shown]
+    said = [own for own in words if own]
+    common = said[0].intersection(*said[1:]) if said else set[str]()
+    return tuple(_runs(text, own - common) for text, own in zip(shown, words, strict=True))
+
+
+def _runs(text: str, apart: set[str]) -> tuple[MarkedRun, ...]:
+    runs: list[MarkedRun] = []
+    for piece in _WORD.findall(text):
+        differs = piece in apart
+        if runs and (piece.isspace() or runs[-1].differs == differs):
+            runs[-1] = MarkedRun(runs[-1].text + piece, runs[-1].differs)
+        else:
+            runs.append(MarkedRun(piece, differs))
+    return tuple(runs)
+
+
+def _words(item: Item) -> frozenset[str]:
+    """The words by which rows of an item are called."""
+    names = item.evidence.get("names")
+    said = [str(name) for name in names] if isinstance(names, Sequence) and not isinstance(names, str) else []
+    return frozenset(word for name in said for word in re.findall(r"\w+", name.casefold()) if len(word) > 1)
+
+
+def _quoted(id_: str, kind: str, text: str, words: Iterable[str]) -> QuotedSource:
+    """The sentence of a passage in which most of the words stand, the first of several, and what is around it."""
+    told = str(quotable(text))
+    wanted = frozenset(words)
+    best = max(
+        sentences(told),
+        key=lambda s: len(wanted.intersection(re.findall(r"\w+", s.casefold()))),
+        default="",
+    )
+    at = max(told.find(best), 0)
+    end = at + len(best)
+    return QuotedSource(id_, kind, told[max(0, at - _AROUND) : at].strip(), best, told[end : end + _AROUND].strip())
+
+
+def _read(
+    connection: Connection, ids: Iterable[str], item: StoredItem
+) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
+    """Quotable texts of versions and names of entities by id, and the first sources of an item: id, what it is, its text."""
+    wanted, cited_ids = sorted({id_ for id_ in ids if id_}), list(item.item.sources[:_QUOTED])
+    texts: dict[str, str] = {}
+    sources: dict[str, tuple[str, str, str]] = {}
+    if wanted:
+        found = connection.execute(_TEXTS, {"ids": wanted})
+        texts = {str(id_): str(quotable(str(text))) for id_, text in found}
+    if cited_ids:
+        rows = connection.execute(_SOURCES, {"ids": cited_ids, "most": _PASSAGE})
+        sources = {str(id_): (str(id_), str(kind), str(text)) for id_, kind, text in rows}
+    return texts, [sources[id_] for id_ in cited_ids if id_ in sources]
+
+
+# Describe the changes of many items at once, for a list that a person reads before approving them.
+#
+# The titles and lines are those of ``slowwave plans diff``. They quote memory without secrets; surfaces escape them.
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDiff:
+    """One item as a list shows it. ``heading`` is the kind under which ``plans show`` lists it; ``lines`` are its changes."""
+
+    id: str
+    heading: str
+    title: str
+    lines: tuple[str, ...]
+
+
+def item_diffs(store: Store, plan: StoredPlan, items: Sequence[StoredItem]) -> list[ItemDiff]:
+    """Describe items of a plan, in the given order. At most three queries, as a reader; cost: linear in cells and texts."""
+    found = [stored.item for stored in items]
+    wanted = {v for item in found for r in rewordings(item) for v in (r.version, r.by) if v}
+    wanted |= {id_ for stored, item in zip(items, found, strict=True) for id_ in cited(item.mutation, stored.status)}
+    with store.connect("reader") as connection:
+        rows = connection.execute(_TEXTS, {"ids": sorted(wanted)}).fetchall() if wanted else []
+        names = read_names(connection, named_rows(found), plan.header.namespace_id)
+    texts = {str(id_): str(text) for id_, text in rows}
+    return [
+        ItemDiff(stored.id, heading_of(stored), called(item, names), _lines(item, names, texts))
+        for stored, item in zip(items, found, strict=True)
+    ]
+
+
+def _lines(item: Item, names: Mapping[str, str], texts: Mapping[str, str]) -> tuple[str, ...]:
+    if item.mutation.kind in KINDS:
+        return tuple(writing(item.mutation, texts))
+    lines = list(row_changes(item, names).lines)
+    for one in rewordings(item):
+        if one.version in texts:
+            after = texts.get(one.by, "") if one.by else one.text
+            lines += lost_lines(losses(str(quotable(texts[one.version])), str(quotable(after))))
+    return tuple(lines)

@@ -1,0 +1,745 @@
+"""Drafts of a review and their signature: one approval for each plan, and items that gave way to amended ones."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import product
+from typing import Any, Final, Literal
+
+from psycopg.rows import class_row
+
+from slowwave.changes.cells import Cell
+from slowwave.changes.mutation import Mutation, Row
+from slowwave.errors import Refused
+from slowwave.plans.commands import argument
+from slowwave.plans.gate import POLICY, check_approver, check_name, lock_plan, refuse_state, reject_items, sign_items
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan, read_plan, verify_sealed
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.store.runs import move_run
+from slowwave.store.tables import few_collections
+
+# Superseding: an item that a reviewer amended gives way to the plan that came of it once its no is signed; until then both wait.
+
+_STAYING: Final = """
+SELECT i.plan_hash, jsonb_build_array(i.mutation #> '{keep,id}') || jsonb_path_query_array(i.mutation, '$.absorb[*].id')
+FROM night.plan_items i WHERE i.plan_hash = ANY(%s) AND i.mutation ->> 'kind' = 'merge_rows'
+"""
+_FOLLOWING: Final = """
+SELECT q.plan_hash FROM night.runs r JOIN night.plans q ON q.run_id = r.id
+WHERE r.parameters #>> '{proposal,of}' = %s AND r.trigger = 'review' AND q.state = 'awaiting_approval'
+"""
+_WITHDRAW_ITEMS: Final = """
+UPDATE night.plan_items SET status = 'rejected', reason = %(reason)s WHERE plan_hash = %(plan)s AND status = 'pending'
+"""
+_WITHDRAW_PLAN: Final = """
+UPDATE night.plans p SET state = 'rejected' WHERE plan_hash = %s AND state = 'awaiting_approval' AND NOT EXISTS (
+  SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status NOT IN ('pending', 'rejected', 'deferred'))
+RETURNING run_id::text
+"""
+
+
+def parts_rejected(
+    connection: Connection, amended: Mapping[str, str], items: Collection[StoredItem]
+) -> dict[str, list[Item]]:
+    """What a rejection of items remembers where they were split: the pairs of a row that was taken out and one that stays, by item id.
+
+    ``amended`` are the plans that came of items, by item id. An item of which no merge came is left out. One query.
+    """
+    found: list[Any] = connection.execute(_STAYING, (sorted(set(amended.values())),)).fetchall() if amended else []
+    staying = {str(plan): {str(row) for row in rows} for plan, rows in found}
+    return {
+        s.id: [_pair(s.item, stay, away) for stay, away in product(sorted(stays), sorted(members - stays))]
+        for s in items
+        if (stays := staying.get(amended.get(s.id, ""))) and stays < (members := _members(s.item))
+    }
+
+
+def follows(plan_hash: str) -> str:
+    """Name what a follow-up plan is made of: the answers of another plan."""
+    return f"after {plan_hash}"
+
+
+def withdraw_following(connection: Connection, plan_hash: str, reason: str) -> None:
+    """Withdraw the plans that follow from the answers of a plan, and those that follow from theirs: an answer has changed."""
+    for (made,) in connection.execute(_FOLLOWING, (follows(plan_hash),)).fetchall():
+        withdraw_following(connection, str(made), reason)
+        withdraw(connection, str(made), reason)
+
+
+def withdraw(connection: Connection, plan_hash: str, reason: str) -> None:
+    """Let a plan that came of an item go, where nobody signed it. No rejection is remembered: the same may be proposed again."""
+    if run := connection.execute(_WITHDRAW_PLAN, (plan_hash,)).fetchone():
+        connection.execute(_WITHDRAW_ITEMS, {"plan": plan_hash, "reason": reason})
+        move_run(connection, str(run[0]), "rejected", ("awaiting_approval",))
+
+
+def _members(item: Item) -> set[str]:
+    merge = item.mutation
+    return {row.id for row in ((merge.keep, *merge.absorb) if merge.keep else ())}
+
+
+def _pair(item: Item, *rows: str) -> Item:
+    """The merge of two members alone, as a rejection remembers it: by what the plan saw of them."""
+    merge = item.mutation
+    guards = tuple(g for g in merge.guards if g.table == merge.table and g.row in rows)
+    pair = Mutation("merge_rows", merge.table, guards=guards, rows=tuple(Row(row) for row in sorted(rows)))
+    return Item(item.operation, "merge", pair)
+
+
+# Drafts: what reviewers say of the items of a plan before anybody signs. They change nothing and can be taken back.
+#
+# A row is added for each, also where somebody changes their mind; the latest of a reviewer counts. They are stored with the plan, so that a
+# review goes on wherever it was left, and two reviewers each have their own. What they say of items that no longer wait, and what a
+# signature has covered, counts no more.
+
+Verdict = Literal["yes", "no", "skip", "none"]
+"""``none`` takes back what the reviewer said of the item."""
+
+VERDICTS: Final = ("yes", "no", "skip", "none")
+_AS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
+_LONGEST: Final = 2_000
+
+_HOLD: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR SHARE"
+_HOLD_ALONE: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR NO KEY UPDATE"
+_STATUS: Final = """
+SELECT w.item_id::text, i.status FROM unnest(%s::uuid[]) w(item_id)
+LEFT JOIN night.plan_items i ON i.plan_hash = %s AND i.item_id = w.item_id ORDER BY w.item_id
+"""
+_OPEN: Final = """
+SELECT d.*, NULL::timestamptz AS followed FROM night.review_drafts d JOIN night.plan_items i USING (plan_hash, item_id)
+WHERE d.plan_hash = %(plan)s AND i.status = 'pending'
+  AND d.id > (SELECT coalesce(max(s.last_draft), 0) FROM night.review_signatures s WHERE s.plan_hash = %(plan)s)
+UNION ALL
+SELECT d.*, o.recorded_at FROM night.plans p
+JOIN night.plans o ON o.namespace_id = p.namespace_id AND o.recorded_at < p.recorded_at AND o.state IN ('superseded', 'expired')
+JOIN night.review_drafts d ON d.plan_hash = o.plan_hash
+JOIN night.plan_items w ON w.plan_hash = o.plan_hash AND w.item_id = d.item_id AND w.status = 'pending'
+JOIN night.plan_items i ON i.plan_hash = p.plan_hash AND i.item_id = d.item_id AND i.status = 'pending'
+WHERE p.plan_hash = %(plan)s AND NOT EXISTS (
+  SELECT 1 FROM night.review_signatures s JOIN night.plan_items c ON c.plan_hash = s.plan_hash AND c.item_id = d.item_id
+  WHERE s.namespace_id = p.namespace_id AND (s.recorded_at >= d.recorded_at OR (s.plan_hash = d.plan_hash AND s.last_draft >= d.id)))
+"""
+"""What was said of the items of a plan that wait, and what was said of the very same items in plans whose place it took (``followed``: when
+those were made). An item's id is its content, so a draft follows to what says the same, and to nothing else. A signature spends what stood
+before it, wherever the item was."""
+
+_SAVE: Final = f"""
+INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, amended, reviewer)
+SELECT %(namespace)s, %(plan)s, d.item_id, d.verdict, d.note,
+  CASE WHEN d.verdict = 'no' THEN coalesce(nullif(d.amended, ''), CASE WHEN d.alone THEN NULL ELSE b.amended END) END, %(reviewer)s
+FROM unnest(%(items)s::uuid[], %(verdicts)s::text[], %(notes)s::text[], %(amended)s::text[], %(alone)s::bool[]) WITH ORDINALITY
+  d(item_id, verdict, note, amended, alone, n)
+LEFT JOIN (
+  SELECT DISTINCT ON (item_id) item_id, amended FROM ({_OPEN}) said
+  WHERE reviewer = %(reviewer)s AND item_id = ANY(%(items)s::uuid[]) ORDER BY item_id, id DESC
+) b USING (item_id)
+ORDER BY d.n
+"""
+"""A no that is said again, such as with another note, keeps the plan that came of the item."""
+
+_CURRENT: Final = f"""
+SELECT item, verdict, note, amended, reviewer, recorded_at, followed FROM (
+  SELECT DISTINCT ON (item_id, reviewer) id, item_id::text AS item, verdict, note,
+    coalesce(amended, '') AS amended, reviewer, recorded_at, followed
+  FROM ({_OPEN}) said WHERE %(items)s::uuid[] IS NULL OR item_id = ANY(%(items)s::uuid[]) ORDER BY item_id, reviewer, id DESC) latest
+WHERE verdict <> 'none' ORDER BY id
+"""
+_ASKING: Final = f"""
+SELECT DISTINCT operation FROM night.plan_items WHERE plan_hash = %(plan)s AND status = 'pending' AND decision = 'review'
+  AND item_id NOT IN (SELECT item_id FROM ({_OPEN}) said WHERE verdict <> 'none')
+"""
+_TAKE_BACK: Final = f"""
+WITH mine AS (
+  SELECT * FROM ({_OPEN}) said WHERE reviewer = %(reviewer)s AND undoes IS NULL
+  AND NOT EXISTS (SELECT 1 FROM night.review_drafts u WHERE u.undoes = said.id)
+), own AS (SELECT * FROM mine WHERE followed IS NULL
+), last AS (SELECT * FROM own WHERE recorded_at = (SELECT m.recorded_at FROM own m ORDER BY m.id DESC LIMIT 1)), back AS (
+INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, amended, reviewer, undoes)
+SELECT l.namespace_id, l.plan_hash, l.item_id, coalesce(b.verdict, 'none'), coalesce(b.note, ''), b.amended, l.reviewer, l.id FROM last l
+LEFT JOIN LATERAL (
+  SELECT m.verdict, m.note, m.amended FROM mine m WHERE m.item_id = l.item_id AND m.id < l.id ORDER BY m.id DESC LIMIT 1) b ON true
+RETURNING item_id, amended)
+SELECT b.item_id::text, l.amended FROM back b JOIN last l USING (item_id)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewDraft:
+    """A verdict on an item, named by its whole id, and why, where a person wants to say so; ``amended`` is the plan that came of a no.
+
+    A no that is ``alone`` replaces an earlier no together with the plan that came of that; any other keeps the plan.
+    """
+
+    item: str
+    verdict: Verdict
+    note: str = ""
+    amended: str = ""
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What stands of an item: the latest yes or no of all reviewers, else the latest skip; ``against`` are who say the opposite.
+
+    ``followed`` is when the plan was made of which it was said, where that was an earlier one with the same item; ``amended`` is the
+    hash of the plan that came of the item, where it was amended.
+    """
+
+    item: str
+    verdict: str
+    note: str
+    reviewer: str
+    recorded_at: datetime
+    against: tuple[str, ...] = ()
+    followed: datetime | None = None
+    amended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReviewerVerdict:
+    """What one reviewer says of an item."""
+
+    item: str
+    verdict: str
+    note: str
+    reviewer: str
+    recorded_at: datetime
+    followed: datetime | None
+    amended: str
+
+
+def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[NewDraft], *, reviewer: str) -> int:
+    """Add the verdicts of one reviewer, all or none; returns how many.
+
+    Refused for a plan that nobody can decide about any more, an item that does not wait, and one named twice. A signature under way is
+    waited for; other reviewers are not.
+    """
+    _check(drafts, reviewer)
+    ids = [draft.item for draft in drafts]
+    with store.connect("approver") as connection, connection.transaction():
+        plan = find_plan(connection, namespace, plan_hash.strip())
+        connection.execute(_HOLD, (plan,))
+        header = read_plan(connection, plan, item=ids[0])
+        refuse_state(connection, header)
+        for id_, status in connection.execute(_STATUS, (ids, plan)):
+            if status is None:
+                raise Refused(f"{id_} is no item of plan {plan[:12]}. Nothing was kept.")
+            if status != "pending":
+                raise Refused(f"Item {id_} of plan {plan[:12]} is {status} already. Nothing was kept.")
+        before = current_drafts(connection, plan, ids)
+        if any(_changes(draft, before[draft.item]) for draft in drafts if draft.item in before):
+            withdraw_following(connection, plan, f"An answer was changed by {reviewer}.")
+        connection.execute(
+            _SAVE.encode(),
+            {
+                **{"namespace": header.header.namespace_id, "plan": plan, "reviewer": reviewer, "items": ids},
+                "verdicts": [d.verdict for d in drafts],
+                "notes": [d.note.strip() for d in drafts],
+                "amended": [d.amended for d in drafts],
+                "alone": [d.alone for d in drafts],
+            },
+        )
+    return len(ids)
+
+
+def add_note(store: Store, namespace: str, plan_hash: str, item: str, note: str, *, reviewer: str) -> None:
+    """Add a note to an answer, which stays as it is: the reviewer's own, else the latest of the others.
+
+    Raises ``Refused`` if nobody has answered the item, and as ``save_drafts`` does.
+    """
+    with store.connect("approver") as connection:
+        given = _verdicts(connection, find_plan(connection, namespace, plan_hash.strip()), [item]).get(item, [])
+    own = next((one for one in given if one.reviewer == reviewer), given[-1] if given else None)
+    if own is None:
+        raise Refused("That question has no answer to which a note could be added. Nothing was kept. Answer it first.")
+    draft = NewDraft(item, _AS[own.verdict], note, own.amended)
+    save_drafts(store, namespace, plan_hash, [draft], reviewer=reviewer)
+
+
+def read_drafts(store: Store, namespace: str, plan_hash: str) -> dict[str, Draft]:
+    """Item → what stands of it, over all reviewers."""
+    with store.connect("approver") as connection:
+        return current_drafts(connection, find_plan(connection, namespace, plan_hash.strip()))
+
+
+def current_drafts(connection: Connection, plan_hash: str, items: Sequence[str] | None = None) -> dict[str, Draft]:
+    """Return the same for a plan by its whole hash, or for some of its items, on a connection of an approver.
+
+    Cost: linear in the drafts that are returned; the database scans those of the plan.
+    """
+    return {item: _of_all(rows) for item, rows in _verdicts(connection, plan_hash, items).items()}
+
+
+def asking_operations(connection: Connection, plan_hash: str) -> frozenset[str]:
+    """Return the operations of a plan that have a question without any answer, on a connection of an approver."""
+    return frozenset(str(name) for (name,) in connection.execute(_ASKING.encode(), {"plan": plan_hash}))
+
+
+def _verdicts(connection: Connection, plan_hash: str, items: Sequence[str] | None) -> dict[str, list[_ReviewerVerdict]]:
+    """Item → the latest verdict of each reviewer, the oldest first."""
+    found: dict[str, list[_ReviewerVerdict]] = {}
+    values = {"plan": plan_hash, "items": None if items is None else list(items)}
+    with connection.cursor(row_factory=class_row(_ReviewerVerdict)) as cursor:
+        for row in cursor.execute(_CURRENT.encode(), values):
+            found.setdefault(row.item, []).append(row)
+    return found
+
+
+def _changes(draft: NewDraft, before: Draft) -> bool:
+    """Whether a draft changes the answer that there is, rather than repeats it, such as with another note."""
+    if before.verdict == "skip":
+        return False
+    amended = bool(draft.amended) and draft.amended != before.amended
+    return draft.verdict != before.verdict or amended or (draft.alone and bool(before.amended))
+
+
+def undo_last(store: Store, namespace: str, plan_hash: str, *, reviewer: str) -> tuple[str, ...]:
+    """Take back what the reviewer saved last, and say again what they had said of those items before; returns the items.
+
+    Called again it goes one further back. Empty where nothing of theirs is left; what a signature covered stays. A plan that came of an
+    item goes with the verdict, unless it is signed.
+    """
+    check_name(reviewer)
+    with store.connect("approver") as connection, connection.transaction():
+        plan = find_plan(connection, namespace, plan_hash.strip())
+        connection.execute(_HOLD_ALONE, (plan,))
+        rows = connection.execute(_TAKE_BACK.encode(), {"plan": plan, "reviewer": reviewer}).fetchall()
+        if rows:
+            withdraw_following(connection, plan, f"Taken back by {reviewer}.")
+        for plan_made in sorted({str(made) for _, made in rows if made}):
+            withdraw(connection, plan_made, f"Taken back by {reviewer}.")
+    return tuple(sorted(str(item) for item, _ in rows))
+
+
+def _of_all(rows: Sequence[_ReviewerVerdict]) -> Draft:
+    """One draft of what several reviewers say of an item, the latest last."""
+    decided = [row for row in rows if row.verdict != "skip"] or rows
+    last = decided[-1]
+    against = tuple(sorted(row.reviewer for row in decided if row.verdict != last.verdict))
+    amended = next((row.amended for row in reversed(decided) if row.amended), "") if last.verdict == "no" else ""
+    told = (last.item, last.verdict, last.note, last.reviewer, last.recorded_at)
+    return Draft(*told, against, last.followed, amended)
+
+
+def _check(drafts: Sequence[NewDraft], reviewer: str) -> None:
+    check_name(reviewer)
+    if reviewer.lower() == POLICY:
+        raise Refused("A policy reviews nothing: give your own name. Nothing was kept.")
+    if not drafts:
+        raise Refused("There is no verdict to keep: name at least one item.")
+    if twice := [item for item, n in Counter(draft.item for draft in drafts).items() if n > 1]:
+        raise Refused(f"Item {twice[0][:64]} has more than one verdict. Nothing was kept.")
+    for draft in drafts:
+        if draft.verdict not in VERDICTS:
+            raise Refused(
+                f"{draft.verdict[:32]!r} is no verdict: it is one of {', '.join(VERDICTS)}. Nothing was kept."
+            )
+        if len(draft.note.strip()) > _LONGEST:
+            raise Refused(f"A note has at most {_LONGEST:,} characters. Nothing was kept.")
+        if "\x00" in draft.note:
+            raise Refused("A note holds a character that no text may hold. Nothing was kept.")
+        try:
+            uuid.UUID(draft.item)
+        except ValueError:
+            raise Refused(f"{draft.item[:64]!r} is no id of an item. Nothing was kept.") from None
+
+
+# Reconsidering: a rejection that was signed is withdrawn, so that the next night may propose again what it was about.
+#
+# The item stays rejected where it was, and both stand on record. What is taken back before a signature are drafts
+# (``slowwave.plans.review.drafts``).
+
+_LEAST: Final = 4
+_FIND: Final = """
+SELECT DISTINCT n.name, r.item_id::text, r.operation, r.subject, EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.rejection_id = r.id)
+FROM unnest(%s::text[]) n(name) JOIN night.rejections r ON r.namespace_id = %s AND starts_with(r.item_id::text, n.name)
+"""
+_WITHDRAW: Final = """
+INSERT INTO night.withdrawals (rejection_id, namespace_id, withdrawn_by, reason)
+SELECT r.id, r.namespace_id, %(by)s, %(reason)s FROM night.rejections r
+WHERE r.namespace_id = %(namespace)s AND ((r.operation, r.subject) IN (SELECT * FROM unnest(%(operations)s::text[], %(subjects)s::text[]))
+  OR r.plan_hash IN (SELECT d.amended FROM night.review_drafts d
+    WHERE d.namespace_id = r.namespace_id AND d.item_id = ANY(%(items)s::uuid[])))
+ON CONFLICT (rejection_id) DO NOTHING
+"""
+"""An item that came of an answer to one of the items is about the same rows: its rejection, such as by undo, is withdrawn as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconsidered:
+    """Items whose rejection stands no longer, and how many rejections were withdrawn with them: those of the same proposal as well."""
+
+    namespace: str
+    items: tuple[str, ...]
+    withdrawn: int
+
+
+def reconsider(store: Store, namespace: str, items: Sequence[str], *, withdrawn_by: str, reason: str) -> Reconsidered:
+    """Withdraw the rejections of items (ids or their first characters), of undone ones too; all of them or none.
+
+    A proposal that was rejected several times is withdrawn whole. Raises ``Refused`` where an item was not rejected, or is withdrawn.
+    """
+    check_name(withdrawn_by)
+    if withdrawn_by.lower() == POLICY:
+        raise Refused("A policy reconsiders nothing: name the person who does, with --by. Nothing was withdrawn.")
+    if not reason.strip():
+        raise Refused("To withdraw a rejection needs a reason, which stays on record with it. Give --reason.")
+    if not items:
+        raise Refused("Name at least one item whose rejection is to be withdrawn.")
+    with store.connect("approver") as connection, connection.transaction():
+        scope = namespace_id(connection, namespace)
+        found = _rejected(connection, namespace, scope, items)
+        withdrawn = connection.execute(
+            _WITHDRAW,
+            {
+                **{"by": withdrawn_by, "reason": reason.strip()[:2000], "namespace": scope},
+                **{"operations": [o for _, o, _ in found], "subjects": [s for _, _, s in found]},
+                "items": [item for item, _, _ in found],
+            },
+        ).rowcount
+    return Reconsidered(namespace, tuple(dict.fromkeys(item for item, _, _ in found)), withdrawn)
+
+
+def _rejected(connection: Connection, namespace: str, scope: str, names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """The rejected items that are meant, in one query: id, operation and subject of each."""
+    begins = [name.strip().lower() for name in names]
+    told: dict[str, list[tuple[str, str, str, bool]]] = {}
+    for begin, *row in connection.execute(_FIND, ([b for b in begins if len(b) >= _LEAST], scope)):
+        item, operation, subject, gone = row
+        told.setdefault(str(begin), []).append((str(item), str(operation), str(subject), bool(gone)))
+    named = zip(names, begins, strict=True)
+    return [meant for name, begin in named for meant in _meant(namespace, name, told.get(begin, []))]
+
+
+def _meant(namespace: str, name: str, rows: Sequence[tuple[str, str, str, bool]]) -> list[tuple[str, str, str]]:
+    """The rejections that a name means, of those that it begins: several of an item that was split."""
+    ids = sorted({item for item, *_ in rows})
+    if len(ids) != 1:
+        what = "begins several rejected items" if ids else "is no item that was rejected"
+        raise Refused(f"{name[:64]!r} {what} in {namespace}. `slowwave plans show {argument(namespace)}` lists items.")
+    standing = [(item, operation, subject) for item, operation, subject, gone in rows if not gone]
+    if not standing:
+        raise Refused(f"The rejection of item {ids[0]} was withdrawn already. Nothing was withdrawn.")
+    return standing
+
+
+# The signature under the drafts of a plan: one approval of every yes, with the items that need no person, and a rejection of every no.
+#
+# Until then nothing follows from a draft. All of it is one transaction: either everything that was said counts, or nothing does.
+
+CHANNEL: Final = "review"
+UNEXPLAINED: Final = "Rejected in review."
+"""The reason of a rejection for which nobody wrote a note."""
+
+_NAMED: Final = 3
+_NOTE_SIGNATURE: Final = """
+INSERT INTO night.review_signatures (namespace_id, plan_hash, approval_id, signed_by, approved, rejected) VALUES (%s, %s, %s, %s, %s, %s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What one signature did: its approval, if it approved anything, how many items it approved and rejected, and how many still wait.
+
+    ``lacks`` says that it needs a further signature, see ``slowwave.plans.signatures``; empty where it does not."""
+
+    namespace: str
+    plan_hash: str
+    signed_by: str
+    approval_id: str | None
+    approved: int
+    rejected: int
+    left: int
+    lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The pending items of a plan, by what an approval does with them.
+
+    ``yes`` and ``no`` were answered so, ``decided`` are items that planners decided and nobody answered, and ``left`` stay pending.
+    """
+
+    yes: tuple[StoredItem, ...]
+    no: tuple[StoredItem, ...]
+    decided: tuple[StoredItem, ...]
+    left: tuple[StoredItem, ...]
+
+    @property
+    def digest(self) -> str:
+        """A name for exactly these items and verdicts; a page sends it back, so that it approves what it showed."""
+        parts = (f"{name} {s.id}" for name in ("yes", "no", "decided") for s in getattr(self, name))
+        return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
+
+
+def coverage(plan: StoredPlan, drafts: Mapping[str, Draft]) -> Coverage:
+    """Sort the pending items of a plan by what an approval of these drafts does with them."""
+    found: dict[str, list[StoredItem]] = {"yes": [], "no": [], "decided": [], "left": []}
+    for stored in plan.items:
+        if stored.status != "pending":
+            continue
+        said = drafts[stored.id].verdict if stored.id in drafts else ""
+        kind = said if said in ("yes", "no") else "left" if said or stored.decision == "review" else "decided"
+        found[kind].append(stored)
+    return Coverage(*(tuple(found[kind]) for kind in ("yes", "no", "decided", "left")))
+
+
+@few_collections()
+def sign(
+    store: Store,
+    namespace: str,
+    plan_hash: str,
+    *,
+    reviewer: str,
+    include_decided: bool = True,
+    force: bool = False,
+    note: str = "",
+    shown: str | None = None,
+) -> Signature:
+    """Sign what all reviewers drafted: every yes is approved, every no rejected with its note, what was skipped waits on.
+
+    Of an item that was split, only the pairs of a row that was taken out and one that stays are remembered as rejected.
+
+    ``include_decided`` approves with it what needs no person and nobody said anything of. It is held to all that an approval is held to
+    (``slowwave.plans.gate.approve``), and refused where two reviewers contradict each other, and where there is nothing to sign.
+
+    ``shown`` is the ``Coverage.digest`` of what the reviewer saw. Raises ``Refused`` if answers or items have changed since.
+    """
+    check_approver(reviewer, CHANNEL)
+    with store.connect("approver") as connection, connection.transaction():
+        plan = lock_plan(connection, namespace, plan_hash)
+        refuse_state(connection, plan)
+        verify_sealed(plan, "approved")
+        drafts = current_drafts(connection, plan.plan_hash)
+        _refuse_contradictions(plan, drafts)
+        found = coverage(plan, drafts)
+        if shown is not None and shown != found.digest:
+            raise Refused(
+                "The answers or items have changed since this page was shown, so it does not list what would be approved. "
+                "Nothing was approved. Read the list again, then approve."
+            )
+        yes = [*found.yes, *(found.decided if include_decided else ())]
+        no = [(s, drafts[s.id].note or UNEXPLAINED) for s in found.no]
+        if not yes and not no:
+            raise Refused(
+                f"There is nothing to sign: nobody said yes or no of an item of plan {plan.plan_hash[:12]} that waits, and it has none "
+                f"that needs no person. `slowwave plans review {argument(namespace)}` asks about them."
+            )
+        approval = sign_items(store, connection, plan, yes, reviewer, CHANNEL, force=force, note=note) if yes else None
+        if no:
+            amended = {s.id: made for s, _ in no if (made := drafts[s.id].amended)}
+            parts = parts_rejected(connection, amended, [s for s, _ in no])
+            reject_items(connection, plan, no, reviewer, instead=parts)
+        approval_id = approval.id if approval else None
+        connection.execute(
+            _NOTE_SIGNATURE,
+            (plan.header.namespace_id, plan.plan_hash, approval_id, reviewer, len(yes), len(no)),
+        )
+    left = len(found.left) + (0 if include_decided else len(found.decided))
+    lacks = approval.lacks if approval else ""
+    return Signature(namespace, plan.plan_hash, reviewer, approval_id, len(yes), len(no), left, lacks)
+
+
+def _refuse_contradictions(plan: StoredPlan, drafts: Mapping[str, Draft]) -> None:
+    """Refuse to sign while two reviewers say the opposite of one item."""
+    found = [drafts[s.id] for s in plan.items if s.id in drafts and drafts[s.id].against]
+    if not found:
+        return
+    told = "; ".join(
+        f"{draft.item}: {draft.verdict} by {draft.reviewer}, but not by {', '.join(draft.against)}"
+        for draft in found[:_NAMED]
+    )
+    more = f"; and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    raise Refused(
+        f"Reviewers contradict each other about {len(found):,} of the items ({told}{more}). One of each two has to take theirs back, or to "
+        "say the same. Nothing was signed."
+    )
+
+
+# A review session: a plan, with the plans that came of its answers. Its answers are signed together, one approval a plan.
+#
+# A plan is linked to another one by its run, which names what it was made of: an item that a reviewer amended, or the plan whose answers
+# its questions follow from. Links are read from the ledger, so a session goes on wherever it was left.
+
+_CHANGED: Final = "The answer that it was made of was changed."
+_LINKED: Final = """
+SELECT q.plan_hash, r.parameters #>> '{proposal,of}' FROM night.runs r JOIN night.plans q ON q.run_id = r.id
+WHERE r.namespace_id = %(namespace)s AND r.trigger = 'review' AND q.state IN ('awaiting_approval', 'approved') AND q.expires_at > now()
+  AND r.parameters #>> '{proposal,of}' = ANY(%(of)s) ORDER BY q.recorded_at, q.plan_hash
+"""
+_PARENT: Final = """
+SELECT coalesce(o.plan_hash, d.plan_hash) FROM night.plans p JOIN night.runs r ON r.id = p.run_id
+LEFT JOIN night.plans o ON o.plan_hash = substr(r.parameters #>> '{proposal,of}', length('after ') + 1)
+LEFT JOIN LATERAL (SELECT plan_hash FROM night.review_drafts WHERE amended = p.plan_hash ORDER BY id DESC LIMIT 1) d ON true
+WHERE p.plan_hash = %(plan)s AND r.trigger = 'review' AND coalesce(o.plan_hash, d.plan_hash) IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """One plan of a session, with what stands of its items. ``of`` is the item that it was made of, or how it follows from a plan."""
+
+    plan: StoredPlan
+    drafts: dict[str, Draft]
+    of: str = ""
+
+    @property
+    def covers(self) -> Coverage:
+        """What an approval of the answers does with its items."""
+        return coverage(self.plan, self.drafts)
+
+
+def read_session(store: Store, namespace: str, plan_hash: str) -> list[SessionPlan]:
+    """Read a plan and the plans that came of its answers, in the order in which they were made.
+
+    The first is the plan that the session began with, whichever of its plans is named. An amended plan whose answer was changed since
+    is left out. Four queries a plan.
+    """
+    with store.connect("approver") as connection:
+        return _linked(connection, first_plan(connection, find_plan(connection, namespace, plan_hash.strip())))
+
+
+def first_plan(connection: Connection, plan_hash: str) -> str:
+    """Return the plan with which the session of a plan began: the plan itself, unless it came of answers."""
+    seen = {plan_hash}
+    while (row := connection.execute(_PARENT, {"plan": plan_hash}).fetchone()) and str(row[0]) not in seen:
+        plan_hash = str(row[0])
+        seen.add(plan_hash)
+    return plan_hash
+
+
+def session_digest(session: Sequence[SessionPlan]) -> str:
+    """Name exactly the items and answers of a session, as ``Coverage.digest`` does those of a plan."""
+    return hashlib.sha256("\n".join(s.plan.plan_hash + s.covers.digest for s in session).encode()).hexdigest()
+
+
+def resting_on_decided(session: Sequence[SessionPlan]) -> frozenset[str]:
+    """Return the hashes of the plans that came of answers and rest on items of the first plan that planners decided.
+
+    Their questions were planned as these items leave memory, so an approval without them would name rows as they never were. A plan that
+    rests on such a plan is one of them. Cost: linear in the cells of the session.
+    """
+    root, *others = session
+    before = [s.item for s in root.covers.decided]
+    found: set[str] = set()
+    for one in others:
+        items = [s.item for s in (*one.covers.yes, *one.covers.no)]
+        if _share_cells(items, before):
+            found.add(one.plan.plan_hash)
+            before += [s.item for s in one.covers.yes]
+    return frozenset(found)
+
+
+def _share_cells(items: Sequence[Item], before: Sequence[Item]) -> bool:
+    """Whether some item writes or rests on a cell that an earlier one writes, or writes one that an earlier one rests on."""
+    writes, guards = (
+        frozenset[Cell]().union(*cells) for cells in ([i.writes() for i in before], [i.guards() for i in before])
+    )
+    return any(
+        not (item.writes() | item.guards()).isdisjoint(writes) or not item.writes().isdisjoint(guards) for item in items
+    )
+
+
+def sign_session(
+    store: Store,
+    namespace: str,
+    plan_hash: str,
+    *,
+    reviewer: str,
+    include_decided: bool = True,
+    force: bool = False,
+    note: str = "",
+    shown: str | None = None,
+) -> tuple[Signature, ...]:
+    """Sign the answers of a plan, then those of the plans that came of its answers: one approval a plan, each all or nothing.
+
+    ``include_decided`` is about the plan itself. Without it, the plans of ``resting_on_decided`` stay open: their signatures say that
+    nothing was approved. A plan that came of an answer which was changed since is withdrawn. Raises as ``sign`` does; plans that were
+    signed before a later one is refused stay signed, and signing again goes on with the others.
+    """
+    found = read_session(store, namespace, plan_hash)
+    root, *others = found
+    known = {s.plan.plan_hash: s.covers.digest for s in found}
+    if shown is not None and shown != session_digest(found):
+        sign(store, namespace, root.plan.plan_hash, reviewer=reviewer, shown="")  # refuses, and says why
+    done: list[Signature] = []
+    resting = frozenset[str]() if include_decided else resting_on_decided(found)
+    open_ = [s for s in others if s.plan.plan_hash in resting]
+    answered = [s for s in others if (s.covers.yes or s.covers.no) and s not in open_]
+    if open_ and not (answered or root.covers.yes or root.covers.no):
+        raise Refused(
+            f"All answers rest on items of plan {root.plan.plan_hash[:12]} that planners decided, and these are left out. Nothing was "
+            "approved. Approve the decided items together with the answers."
+        )
+    if root.covers.yes or root.covers.no or (root.covers.decided and include_decided) or not answered:
+        name = root.plan.plan_hash
+        done.append(
+            sign(
+                *(store, namespace, name),
+                reviewer=reviewer,
+                include_decided=include_decided,
+                force=force,
+                note=note,
+                shown=known[name],
+            )
+        )
+    for one in answered:
+        name = one.plan.plan_hash
+        done.append(
+            sign(
+                *(store, namespace, name),
+                reviewer=reviewer,
+                include_decided=False,
+                force=force,
+                note=note,
+                shown=known[name],
+            )
+        )
+    done += [
+        Signature(
+            namespace, s.plan.plan_hash, reviewer, None, 0, 0, len(s.covers.yes) + len(s.covers.no) + len(s.covers.left)
+        )
+        for s in open_
+    ]
+    kept = {s.plan.plan_hash for s in found}
+    with store.connect("approver") as connection, connection.transaction():
+        for gone in _stale(connection, root.plan, kept, {i: d.amended for s in found for i, d in s.drafts.items()}):
+            withdraw(connection, gone, _CHANGED)
+    return tuple(done)
+
+
+def _linked(connection: Connection, root: str) -> list[SessionPlan]:
+    first = read_plan(connection, root)
+    found = [SessionPlan(first, current_drafts(connection, root))]
+    at = 0
+    while at < len(found):
+        parent = found[at]
+        names = [
+            *(s.id for s in parent.plan.items if s.status in ("pending", "rejected")),
+            follows(parent.plan.plan_hash),
+        ]
+        values = {"namespace": first.header.namespace_id, "of": names}
+        rows: list[Any] = connection.execute(_LINKED, values).fetchall()
+        for made, of in rows:
+            draft = parent.drafts.get(str(of))
+            amends = not str(of).startswith(follows(""))
+            if str(made) in {s.plan.plan_hash for s in found} or (amends and draft and draft.amended != str(made)):
+                continue
+            found.append(SessionPlan(read_plan(connection, str(made)), current_drafts(connection, str(made)), str(of)))
+        at += 1
+    return found
+
+
+def _stale(connection: Connection, root: StoredPlan, kept: set[str], amended: dict[str, str]) -> list[str]:
+    """The plans that were made of items whose answer names another plan by now, or none."""
+    values = {"namespace": root.header.namespace_id, "of": list(amended)}
+    rows: list[Any] = connection.execute(_LINKED, values).fetchall()
+    return [str(made) for made, of in rows if str(made) not in kept and amended.get(str(of)) != str(made)]

@@ -1,0 +1,395 @@
+"""The queue of a review: questions in groups, in the order in which their answers settle most."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from slowwave.changes.mutation import Mutation, Row
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan
+from slowwave.plans.outcome import find_outcome, seen_words
+from slowwave.plans.permitted import RISKS
+from slowwave.plans.questions import CODES, HEADINGS, Code
+from slowwave.plans.review.drafts import Draft, current_drafts
+from slowwave.plans.review.rules import LikeQuestions, SessionLearning, learn
+from slowwave.store.connect import Store
+from slowwave.text.screening import quotable_all
+
+# In which order questions are asked: first those whose answer settles most.
+#
+# Whether rows are one thing, a yes settles for all rows that merge with either, and a no for hardly more than the two: so such a question
+# is worth how likely yes is by now, times the square root of the pairs of rows that it settles, which is the geometric mean of the sizes of
+# two groups. That is an expected gain, of which the root takes some from large groups, as one wrong row in them makes their questions vain.
+# Tried were uncertainty (alone, and times the pairs), the probability alone, and times all pairs: ``docs/review.md`` has the figures.
+#
+# Of other questions, as whether a value may be lost, no probability tells anything, so each is as open as any other: they are worth what
+# hangs on them, the questions of rows that hang together with their own, and those that look like them, of which each further answer tells
+# less. That is density (Settles, Active Learning, 2012, 5.2).
+
+Likeness = tuple[object, ...]
+"""What two questions have in common that look alike."""
+
+_Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def information(
+    items: Sequence[StoredItem],
+    likely: Mapping[str, float] | None = None,
+    *,
+    merges: Sequence[StoredItem] = (),
+    drafts: Mapping[str, Draft] | None = None,
+) -> dict[str, float]:
+    """Item → how much its answer settles, at least 0 and without a unit: larger is asked first, among questions of one kind.
+
+    ``likely`` says of some items how probable a yes is by now; the others are as likely as the plan has them. Groups of rows are those that
+    ``merges``, items that need no person, and the yes among ``drafts`` make. What is drafted keeps the worth that it had without drafts.
+    Cost: linear in rows, n log n in items.
+    """
+    known, said = likely or {}, drafts or {}
+    same = [s for s in items if s.question == "same"]
+    worth = _hanging([s for s in items if s.question != "same"])
+    yes = [s for s in same if s.id in said and said[s.id].verdict == "yes" and not said[s.id].against]
+    before, after = _settled(same, merges), _settled(same, [*merges, *yes])
+    for s, alone, now in zip(same, before.tolist(), after.tolist(), strict=True):
+        worth[s.id] = known.get(s.id, s.probability) * (alone if s.id in said else now) ** 0.5
+    return worth
+
+
+def _settled(items: Sequence[StoredItem], merges: Sequence[StoredItem]) -> NDArray[np.int64]:
+    """Pairs of rows (items,) that a yes joins: all between the groups of each item's rows that ``merges`` leave, 0 where that is one."""
+    at: dict[str, int] = {}
+    of, row = _edges([*items, *merges], at)
+    merging = of >= len(items)
+    n = len(at)
+    graph = sparse.coo_matrix(
+        (np.ones(merging.sum(), np.int8), (of[merging] - len(items) + n, row[merging])), shape=(n + len(merges),) * 2
+    )
+    _, label = csgraph.connected_components(graph, directed=False)
+    size = np.bincount(label[:n], minlength=len(label))
+    groups = np.unique(np.column_stack([of[~merging], label[row[~merging]]]), axis=0)
+    sizes = size[groups[:, 1]]
+    total = np.bincount(groups[:, 0], weights=sizes, minlength=len(items))
+    return ((total**2 - np.bincount(groups[:, 0], weights=sizes**2, minlength=len(items))) / 2).astype(np.int64)
+
+
+def _hanging(items: Sequence[StoredItem]) -> dict[str, float]:
+    """Item → how many questions hang together with it or look like it."""
+    together = _together(items)
+    kinds = {s.id: likeness(s) for s in items}
+    alike = Counter(kinds.values())
+    asked: Counter[Likeness] = Counter()
+    told: dict[str, float] = {}
+    for s in sorted(items, key=lambda s: s.id):
+        kind = kinds[s.id]
+        asked[kind] += 1
+        told[s.id] = together[s.id] + (alike[kind] - asked[kind]) / asked[kind]
+    return told
+
+
+def likeness(item: StoredItem) -> Likeness:
+    """Operation and question, with what speaks for and against, and why it is asked, as its evidence has it; not what rows say."""
+    evidence: Any = json.loads(item.evidence)
+    found = evidence.get("waterfall") if isinstance(evidence, Mapping) else None
+    steps = [step for step in found if isinstance(step, Mapping)] if isinstance(found, list) else []
+    signs = tuple(sorted({(str(step.get("evidence")), float(step.get("weight", 0)) > 0) for step in steps}))
+    reason = str(evidence.get("reason", "")) if isinstance(evidence, Mapping) else ""
+    return item.operation, item.question, item.kind, signs, reason if steps else ""
+
+
+def _together(items: Sequence[StoredItem]) -> dict[str, int]:
+    """Item → how many items hang together with it through the rows that they name, itself included."""
+    at: dict[str, int] = {}
+    i, j = _edges(items, at)
+    size = len(items) + len(at)
+    graph = sparse.coo_matrix((np.ones(len(i), np.int8), (i, j + len(items))), shape=(size, size))
+    _, label = csgraph.connected_components(graph, directed=False)
+    label = label[: len(items)]
+    counts = np.bincount(label) if len(items) else np.zeros(0, np.int64)
+    return {s.id: int(counts[label[n]]) for n, s in enumerate(items)}
+
+
+def _edges(items: Sequence[StoredItem], at: dict[str, int]) -> _Edges:
+    """Items by place beside the rows that they name, by a number that ``at`` keeps."""
+    ends = [(n, at.setdefault(row, len(at))) for n, s in enumerate(items) for row in sorted(_rows_ordering(s))]
+    edges = np.array(ends, np.int64).reshape(-1, 2)
+    return edges[:, 0], edges[:, 1]
+
+
+def _rows_ordering(item: StoredItem) -> set[str]:
+    """The rows that an item is about, by id."""
+    mutation: Any = json.loads(item.mutation)
+    keep = [mutation["keep"]] if mutation.get("keep") else []
+    named = [*keep, *(mutation.get("absorb") or ()), *(mutation.get("rows") or ())]
+    return {str(row["id"]) for row in named}
+
+
+# The orders in which the questions of a plan may be asked, by name; what they mean belongs to ``slowwave.plans.review.queue``.
+
+Sort = Literal["information", "risk", "probability", "operation"]
+SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
+
+
+# The queue of a review: the items of a plan that wait for a person, grouped by what they ask, each with what was said of it so far.
+
+State = Literal["open", "yes", "no", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An item that asks: its id and operation, what it asks, what it is about in a line, and the draft that stands of it, if any.
+
+    ``information`` is how much its answer settles (``slowwave.plans.review.queue``), ``learnt`` how likely yes is by the answers so far,
+    ``follows`` the verdict that they leave alone possible (``slowwave.plans.review.rules``). The title quotes memory, which is untrusted.
+    """
+
+    id: str
+    operation: str
+    code: Code
+    sentence: str
+    title: str
+    risk: str
+    probability: float
+    information: float
+    draft: Draft | None
+    learnt: float | None = None
+    follows: str = ""
+
+    @property
+    def state(self) -> State:
+        """Open, or what was said of it."""
+        match self.draft.verdict if self.draft else "":
+            case "yes":
+                return "yes"
+            case "no":
+                return "no"
+            case "skip":
+                return "skip"
+            case _:
+                return "open"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionGroup:
+    """The items of one question in order, and how many of all of its items are open, drafted yes or no, or skipped."""
+
+    code: Code
+    label: str
+    items: tuple[Waiting, ...]
+    counts: Mapping[State, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Groups in the order in which they are asked, those without items left out; ``counts`` over all of them, whatever is filtered.
+
+    ``decided`` items need no person: a signature approves them as well; ``overruled`` of those a person has drafted something about.
+    ``followed`` counts the verdicts that came from an earlier plan with the same items.
+    """
+
+    groups: tuple[QuestionGroup, ...]
+    counts: Mapping[State, int]
+    decided: int
+    overruled: int
+    contradictions: tuple[str, ...] = field(default=())
+    followed: int = 0
+    look_decided: tuple[LikeQuestions, ...] = field(default=())
+
+    @property
+    def items(self) -> tuple[Waiting, ...]:
+        """All items that are shown, in order."""
+        return tuple(item for group in self.groups for item in group.items)
+
+
+def queue(
+    plan: StoredPlan,
+    drafts: Mapping[str, Draft],
+    *,
+    sort: Sort = "information",
+    state: State | None = None,
+    operation: str | None = None,
+    risk: str | None = None,
+    likely: float | None = None,
+    search: str = "",
+    names: Mapping[str, str] | None = None,
+) -> Queue:
+    """The review items of a plan that wait, as its drafts leave them; ``names`` of rows are those of
+    ``slowwave.plans.review.card.called_rows``.
+
+    Filters: what was said of them, their operation, their risk, a probability of at least ``likely``, and words of their title or
+    sentence, in any case. Answers so far move what is asked next. Cost: that of ``information`` and ``learn``.
+    """
+    pending = [s for s in plan.items if s.status == "pending"]
+    asked = [s for s in pending if s.decision == "review"]
+    taught = learn(asked, drafts)
+    merges = [s for s in pending if s.decision != "review" and s.kind == "merge_rows" and s.id not in drafts]
+    worth = information(asked, taught.likely, merges=merges, drafts=drafts)
+    waiting = [_waiting(s, drafts.get(s.id), worth[s.id], taught, names) for s in asked]
+    words = search.casefold().split()
+    shown = [
+        w
+        for w in waiting
+        if (state is None or w.state == state)
+        and (operation is None or w.operation == operation)
+        and (risk is None or w.risk == risk)
+        and (likely is None or w.probability >= likely)
+        and all(word in f"{w.title} {w.sentence} {w.id}".casefold() for word in words)
+    ]
+    ordered = sorted(shown, key=_KEYS[sort])
+    groups = tuple(
+        QuestionGroup(code, HEADINGS[code], tuple(w for w in ordered if w.code == code), _counts(of))
+        for code in CODES
+        if (of := [w for w in waiting if w.code == code])
+    )
+    decided = [s for s in pending if s.decision != "review"]
+    return Queue(
+        groups=groups,
+        counts=_counts(waiting),
+        decided=len(decided),
+        overruled=sum(s.id in drafts for s in decided),
+        contradictions=tuple(sorted(d.item for d in drafts.values() if d.against)),
+        followed=sum(d.followed is not None for d in drafts.values()),
+        look_decided=taught.decided,
+    )
+
+
+def title_of(item: StoredItem, names: Mapping[str, str] | None = None) -> str:
+    """Return an item in a line: its outcome where it has two sides, else the names of its evidence, else its rows. It quotes memory.
+
+    Rows are called by ``names`` where these are known, else by their ids.
+    """
+    return title_from(item.item, names, item.status)
+
+
+def title_from(item: Item, names: Mapping[str, str] | None = None, status: str = "") -> str:
+    """Return the same line for an item that no plan stores; ``status`` is the item's in its plan."""
+    if sides := find_outcome(item, names or {}, status):
+        return sides.sentence()
+    if told := _names_line(item):
+        return told
+    mutation, rows = item.mutation, _rows(item)
+    if names and (called := [names[row.id] for row in rows if row.id in names]):
+        return ", ".join(called)
+    return f"{mutation.table} {', '.join(row.external_id or row.id[:8] for row in rows)}"
+
+
+def unnamed(plan: StoredPlan) -> set[str]:
+    """Return the rows by whose names the questions of a plan that wait are called, as the sealed items hold none."""
+    asked = (s.item for s in plan.items if s.status == "pending" and s.decision == "review")
+    return {row.id for item in asked if not _names_line(item) for row in _rows(item) if row.id not in seen_words(item)}
+
+
+def _names_line(item: Item) -> str:
+    """The names that the evidence gives, in a line."""
+    given: Any = item.evidence.get("names")
+    return " = ".join(str(name) for name in given) if isinstance(given, list) and given else ""
+
+
+def _rows(item: Item) -> Sequence[Row]:
+    """The first five rows that an item is about."""
+    mutation = item.mutation
+    return [*((mutation.keep,) if mutation.keep else ()), *mutation.absorb, *mutation.rows][:5]
+
+
+def code_of(item: StoredItem) -> Code:
+    """The code of what an item asks; one that has none asks whether it may change something."""
+    return _BY_NAME.get(item.question, "change")
+
+
+def _waiting(
+    item: StoredItem, draft: Draft | None, worth: float, taught: SessionLearning, names: Mapping[str, str] | None
+) -> Waiting:
+    return Waiting(
+        id=item.id,
+        operation=item.operation,
+        code=code_of(item),
+        sentence=item.reason,
+        title=title_of(item, names),
+        risk=item.risk,
+        probability=item.probability,
+        information=worth,
+        draft=draft,
+        learnt=taught.likely.get(item.id),
+        follows=taught.follows.get(item.id, ""),
+    )
+
+
+def _counts(items: Sequence[Waiting]) -> dict[State, int]:
+    found = Counter(w.state for w in items)
+    return {"open": found["open"], "yes": found["yes"], "no": found["no"], "skip": found["skip"]}
+
+
+_BY_NAME: Final[Mapping[str, Code]] = {code: code for code in CODES}
+_RANK: Final = {risk: n for n, risk in enumerate(reversed(RISKS))}
+_KEYS: Final[Mapping[Sort, Callable[[Waiting], tuple[object, ...]]]] = {
+    "information": lambda w: (-w.information, w.id),
+    "risk": lambda w: (_RANK.get(w.risk, 0), -w.information, w.id),
+    "probability": lambda w: (-w.probability, w.id),
+    "operation": lambda w: (w.operation, -w.information, w.id),
+}
+
+
+# Drafts that did not follow: what was said in the plan before, of items that the plan which took its place does not have.
+#
+# An item's id is its content. What says the same is the same item, and what was said of it follows by itself
+# (``slowwave.plans.review.drafts``). What changed, or is not proposed any more, is another question or none, and nothing is concluded from
+# what was said.
+
+_BEFORE: Final = """
+SELECT o.plan_hash FROM night.plans p JOIN night.plans o ON o.namespace_id = p.namespace_id AND o.recorded_at < p.recorded_at
+  AND o.state IN ('superseded', 'expired') AND EXISTS (SELECT 1 FROM night.review_drafts d WHERE d.plan_hash = o.plan_hash)
+  AND NOT EXISTS (SELECT 1 FROM night.review_signatures s WHERE s.namespace_id = p.namespace_id AND s.recorded_at > o.recorded_at
+                  AND s.plan_hash <> o.plan_hash)
+WHERE p.plan_hash = %s ORDER BY o.recorded_at DESC LIMIT 1
+"""
+"""The last plan with drafts before one; none where a later plan was signed since."""
+
+_GONE: Final = """
+SELECT o.item_id::text, o.operation, o.decision, o.evidence -> 'evidence', o.mutation FROM night.plan_items o
+WHERE o.plan_hash = %(before)s AND o.item_id = ANY(%(items)s::uuid[]) AND NOT EXISTS (
+  SELECT 1 FROM night.plan_items i WHERE i.plan_hash = %(plan)s AND i.item_id = o.item_id AND i.status <> 'deferred')
+ORDER BY o.ordinal
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class GoneDraft:
+    """A yes or no of the plan before (``plan_hash``) whose item this plan does not have. Its title quotes memory, without secrets."""
+
+    item: str
+    plan_hash: str
+    title: str
+    verdict: str
+    note: str
+    reviewer: str
+
+
+def gone_drafts(store: Store, namespace: str, plan_hash: str) -> list[GoneDraft]:
+    """What was said in the last plan with drafts before this one, of items that this one lacks; skips are left out. Three queries."""
+    with store.connect("approver") as connection:
+        plan = find_plan(connection, namespace, plan_hash.strip())
+        row = connection.execute(_BEFORE, (plan,)).fetchone()
+        before = str(row[0]) if row else ""
+        said = {i: d for i, d in current_drafts(connection, before).items() if d.verdict != "skip"} if before else {}
+        found: list[Any] = (
+            connection.execute(_GONE, {"before": before, "plan": plan, "items": sorted(said)}).fetchall()
+            if said
+            else []
+        )
+    items = (
+        Item(operation, decision, Mutation.from_json(mutation), evidence)
+        for _, operation, decision, evidence, mutation in found
+    )
+    titles = quotable_all([title_from(item) for item in items])
+    return [
+        GoneDraft(item, before, str(title), said[item].verdict, said[item].note, said[item].reviewer)
+        for (item, *_), title in zip(found, titles, strict=True)
+    ]

@@ -1,0 +1,479 @@
+"""Show what an item would change: cell by cell, in the words of its rows, and with their names."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Any, Final
+
+from slowwave.bindings.connect import texts_of
+from slowwave.changes.cells import TOLD, VERSION, Change, Insert, Value, Write, decode
+from slowwave.changes.lowering import Unexplained
+from slowwave.changes.mutation import Mutation, Row
+from slowwave.errors import SlowwaveError
+from slowwave.plans.items import Item
+from slowwave.plans.outcome import find_outcome, instant, seen_words
+from slowwave.plans.writings import KINDS, about
+from slowwave.store.logins import Connection
+from slowwave.store.tables import VECTORS
+from slowwave.text.screening import quotable, quotable_all
+from slowwave.text.specifics import Losses
+from slowwave.text.tokens import counted
+
+# What an item would change, for people: cell by cell before → after with what it inserts, and what of a text would be lost.
+
+
+@dataclass(frozen=True, slots=True)
+class ItemChange:
+    """One cell or new row: where, what is there, what would be."""
+
+    table: str
+    row: str
+    column: str
+    before: str
+    after: str
+
+
+def changes(item: Item) -> list[ItemChange]:
+    """All changes of an item, in cell order, inserts and deleted rows last."""
+    return _listed(item.id, item.mutation)
+
+
+def physical_changes(item: Item) -> list[ItemChange]:
+    """What an item writes to the tables of a store that is not ours, by their names and keys; nothing in our own memory."""
+    return _listed(item.id, item.mutation.physical) if item.mutation.physical else []
+
+
+def unexplained_changes(item_id: str, found: Unexplained) -> list[ItemChange]:
+    """Return the physical cells of an item that its logical part does not explain, without what screening would redact."""
+    listed = _listed(item_id, found.cells)
+    return [replace(c, before=str(quotable(c.before)), after=str(quotable(c.after))) for c in listed]
+
+
+def unexplained_lines(item_id: str, found: Unexplained) -> list[str]:
+    """Format a warning that an item writes to its store what it does not show, and each such cell, for whoever would approve it."""
+    lines = [f"It does not do what it shows, so it can be neither approved nor applied. {found.reason}"]
+    for c in unexplained_changes(item_id, found):
+        where = ".".join(part for part in (c.table, c.column) if part)
+        lines.append(f"not explained: {where} of row {c.row}: {c.before} → {c.after}")
+    return lines
+
+
+def _listed(item_id: str, change: Mutation | Change) -> list[ItemChange]:
+    shown: list[ItemChange] = []
+    for w in change.writes:
+        match w.action:
+            case "add":
+                before, after = "n", f"n {int(str(w.value)):+d}"
+            case "now":
+                before, after = text_of(w.cell.table, w.cell.column, w.seen), "time of apply"
+            case "item":
+                before, after = text_of(w.cell.table, w.cell.column, w.seen), f"item {item_id}"
+            case "row":
+                before, after = text_of(w.cell.table, w.cell.column, w.seen), "the new row"
+            case "set":
+                before, after = (
+                    text_of(w.cell.table, w.cell.column, w.seen),
+                    text_of(w.cell.table, w.cell.column, w.value),
+                )
+        shown.append(ItemChange(w.cell.table, w.cell.row, w.cell.column, before, after))
+    for i in change.inserts:
+        values = ", ".join(f"{c}={text_of(i.table, c, v)}" for c, v in sorted(i.values.items()))
+        shown.append(ItemChange(i.table, i.row or "new row", "", "nothing", values))
+    for d in change.deletes:
+        values = ", ".join(
+            f"{c}={text_of(d.table, c, v)}" for c, v in sorted(d.seen.items()) if v not in (None, "", ())
+        )
+        shown.append(ItemChange(d.table, d.row, "", values, "deleted"))
+    return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """What a memory says no longer in its own words: the id of the version that the plan saw, and what stands for it then.
+
+    That is ``text``, or the version ``by`` of another memory; with neither it leaves recall, and nothing stands for it. ``beside`` are the
+    versions of the item's other memories, which stay: those that a contradiction or a merge keeps.
+    """
+
+    memory: str
+    version: str
+    text: str = ""
+    by: str = ""
+    beside: tuple[str, ...] = ()
+
+
+def rewordings(item: Item) -> list[Rewording]:
+    """The memories that an item rewords, sums up, merges away or takes out of recall. What is quarantined is not to be shown."""
+    mutation = item.mutation
+    if mutation.table != "memories" or mutation.kind in ("write_claims", "forget_rows"):  # claims keep their words
+        return []
+    cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
+    versions = {c.row: str(v) for c, v in cells if c.table == "memories" and c.column in (VERSION, TOLD) and v}
+    texts = [str(i.values["content"]) for i in mutation.inserts if i.table == "memory_versions"]
+    if mutation.kind == "merge_rows" and mutation.keep:
+        gone, by = [row.id for row in mutation.absorb], versions.get(mutation.keep.id, "")
+        return [Rewording(row, versions[row], by=by) for row in gone if row in versions and by]
+    if texts:
+        beside = _beside(versions, {row.id for row in mutation.rows})
+        return [
+            Rewording(row.id, versions[row.id], texts[0], beside=beside) for row in mutation.rows if row.id in versions
+        ]
+    leaving = {
+        w.cell.row
+        for w in mutation.writes
+        if w.cell.table == "memories" and (w.cell.column, w.value) == ("state", "archived")
+    }
+    leaving |= {w.cell.row for w in mutation.writes if w.cell.table == "memories" and w.cell.column == "invalidated_at"}
+    beside = _beside(versions, leaving)
+    return [Rewording(row, versions[row], beside=beside) for row in sorted(leaving) if row in versions]
+
+
+def _beside(versions: Mapping[str, str], changed: Collection[str]) -> tuple[str, ...]:
+    """Return the versions of the memories that an item read and does not change."""
+    return tuple(version for row, version in sorted(versions.items()) if row not in changed)
+
+
+def lost_lines(found: Losses) -> list[str]:
+    """Losses as lines: "- " before what goes, "+ " before what comes, "~ " before what is reworded, with [-these-] words for {+those+}.
+
+    What stays is shown in full beside something that goes, else counted.
+    """
+    lines: list[str] = []
+    kept: list[str] = []
+
+    def flush() -> None:
+        lines.extend(f"  {text}" for text in kept[:1])
+        if len(kept) > 2:
+            lines.append(f"  … {len(kept) - 2:,} more stay")
+        lines.extend(f"  {text}" for text in kept[1:][-1:])
+        kept.clear()
+
+    for pieces, same in groupby(found.lines):
+        times = len(list(same))
+        if len(pieces) == 1 and pieces[0].mark == "kept":
+            kept.extend([pieces[0].text] * times)
+            continue
+        flush()
+        if len(pieces) == 1:
+            lines.append(f"{_MARKS[pieces[0].mark]} {pieces[0].text}" + (f" ({times:,} times)" if times > 1 else ""))
+        else:
+            lines.append("~ " + " ".join(_BRACKETS[p.mark].format(p.text) for p in pieces))
+    flush()
+    return lines
+
+
+_MARKS: Final = {"kept": " ", "lost": "-", "new": "+"}
+_PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
+_AROUND: Final = 9  # parts, which are words, signs and what is between them
+_BRACKETS: Final = {"kept": "{}", "lost": "[-{}-]", "new": "{{+{}+}}"}
+
+
+def reworded_line(before: str, after: str) -> str:
+    """A text that is reworded, in a line: [-what goes-] and {+what comes+} with a few words around each."""
+    old, new = _PARTS.findall(before), _PARTS.findall(after)
+    shown: list[str] = []
+    end = 0
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND):
+        if group[0][1] > end:
+            shown.append("…")
+        for tag, a, b, c, d in group:
+            if tag == "equal":
+                shown.append("".join(old[a:b]))
+                continue
+            shown += [_BRACKETS["lost"].format("".join(old[a:b]))] * (a < b)
+            shown += [_BRACKETS["new"].format("".join(new[c:d]))] * (c < d)
+        end = group[-1][2]
+    return "".join([*shown, *["…"] * (end < len(old))])
+
+
+def text_of(table: str, column: str, value: Value) -> str:
+    """A cell's value as text: a list of ids as how many, a vector by its length and how it begins."""
+    if value is None:
+        return "nothing"
+    if table in VECTORS and column == "vector" and isinstance(value, str):
+        vector = decode(value)
+        return f"vector of {len(vector)} [{', '.join(f'{x:.3f}' for x in vector[:3])}, …]"
+    return f"{len(value)} ids" if isinstance(value, tuple) else str(value)
+
+
+# What rows are called by people: an entity by its name, a relationship by what it ties, a memory or fact by what it says.
+#
+# An item names its rows by id, and its evidence some of them in words. Where it does not, the words are read from memory, all of them at
+# once. They are untrusted, and pass ``quotable``; surfaces escape them.
+
+LONGEST: Final = 300
+"""Characters of a name. What a memory says is longer at times, and is shown whole where what it loses is told."""
+
+_NAMES: Final = """
+SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT r.id::text, concat_ws(' ', s.name, r.relationship_type, t.name) FROM memory.relationships r
+  JOIN memory.entities s ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id
+  WHERE r.id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT m.id::text, v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+  WHERE m.id = ANY(%(ids)s::uuid[]) AND m.state <> 'quarantined' UNION ALL
+SELECT id::text, coalesce(nullif(path, ''), title) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+"""
+
+
+def read_names(connection: Connection, ids: Collection[str], namespace_id: str) -> dict[str, str]:
+    """Row → what it is called now: in one query, and another where the namespace is of a connected store and rows are left without a name.
+
+    What is quarantined has no name, nor have rows of a store that cannot be read now.
+    """
+    if not ids:
+        return {}
+    rows = connection.execute(_NAMES, {"ids": sorted(ids)}).fetchall()
+    if left := set(ids).difference(str(id_) for id_, _ in rows):
+        with suppress(SlowwaveError):
+            rows += texts_of(connection, namespace_id, left).items()
+    names = quotable_all([str(name) for _, name in rows])
+    return {str(id_): str(name)[:LONGEST] for (id_, _), name in zip(rows, names, strict=True) if name}
+
+
+def named_rows(items: Iterable[Item]) -> set[str]:
+    """The rows whose names tell what the items change: those that they are about, and those that they write."""
+    found: set[str] = set()
+    for item in items:
+        found.update(item.mutation.row_ids())
+        found.update(w.cell.row for w in item.mutation.writes)
+        found.update(str(w.value) for w in item.mutation.writes if w.cell.column in POINTERS and w.value)
+    return found
+
+
+POINTERS: Final = frozenset(("superseded_by", "merged_into", "source_entity_id", "target_entity_id", "entity_id"))
+"""Columns that name another row of memory."""
+
+
+def own_names(item: Item, names: Mapping[str, str]) -> dict[str, str]:
+    """Row of an item → its name: as the plan saw it where its evidence says so, else as it is called now, else its external id."""
+    mutation = item.mutation
+    rows = (mutation.keep, *mutation.absorb) if mutation.keep else mutation.rows
+    found = {**names, **seen_words(item)}
+    return found | {row.id: found.get(row.id) or row.external_id or f"{mutation.table} {row.id[:8]}" for row in rows}
+
+
+def called(item: Item, names: Mapping[str, str], status: str = "") -> str:
+    """Return an item in a line: which side stays and which ends where it has two, else its rows by their names.
+
+    A text that is reworded is shown with the words that go and those that come. ``status`` is the item's, see ``outcome``.
+    """
+    mutation, evidence = item.mutation, item.evidence
+    found = find_outcome(item, names, status)
+    if mutation.kind in KINDS:
+        return f"{about(mutation)}: {found.sentence()}" if found else about(mutation)
+    if found:
+        return found.sentence()
+    if mutation.kind == "new_version" and (before := evidence.get("before")) and (after := evidence.get("after")):
+        return reworded_line(*_quoted(before, after))
+    own = own_names(item, names)
+    if rows := [own[row.id] for row in mutation.rows]:
+        return _few(rows)
+    return " = ".join(_said(item)) or f"new {mutation.table}"
+
+
+def _quoted(*texts: object) -> list[str]:
+    return [str(quotable(str(text))) for text in texts]
+
+
+def _few(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
+
+
+def _said(item: Item) -> tuple[str, ...]:
+    """The names that the planner gave, without secrets."""
+    said: Any = item.evidence.get("names")
+    return tuple(str(quotable(str(name))) for name in said) if isinstance(said, (list, tuple)) else ()
+
+
+# What an item changes, in the words of its rows: one line a change, names before ids, and no bookkeeping.
+#
+# Stamps, counters, vectors and what merely follows a retired row say nothing to who decides: they are counted here, and
+# ``slowwave.plans.show`` lists each of them. Pages and claims are told by ``slowwave.plans.writings``, lost words by
+# ``slowwave.text.specifics``.
+
+_STAMPS: Final = frozenset(
+    (
+        "invalidated_at",
+        "invalidated_by",
+        "merged_into",
+        "superseded_by",
+        "is_active",
+        "content_hash",
+        "current_version_id",
+    )
+)
+_JOINED: Final = frozenset(("source_chunk_ids", "source_document_ids"))
+"""Columns of a merge's survivor that gain what the others have: every merge says so."""
+
+_MOVED: Final = frozenset(("source_entity_id", "target_entity_id", "entity_id"))
+_RECORDS: Final = frozenset(("promotions", "claim_events", "memory_versions", *VECTORS))
+"""Tables whose rows only record what another line tells."""
+
+_NAME: Final = 33
+"""Characters of a row's name within a line; the heading of its item has all of it."""
+
+_KNOWN: Final = 16
+"""Characters of an external id that somebody gave; longer ones are digests."""
+
+_Cells = Mapping[str, Write]
+
+
+@dataclass(frozen=True, slots=True)
+class RowChanges:
+    """``lines`` are plain text of one line each, without secrets; ``hidden`` is how many cells and new rows they leave out."""
+
+    lines: tuple[str, ...]
+    hidden: int
+
+
+def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowChanges:
+    """List the changes of an item, the outcome of its two sides first; ``names`` are those of its rows (``slowwave.plans.show``).
+
+    ``status`` is the item's, see ``slowwave.plans.outcome.find_outcome``. Cost: linear in its cells.
+    """
+    own = _short(item, own_names(item, names))
+    sides = find_outcome(item, names, status)
+    alone = item.mutation.rows[0].id if len(item.mutation.rows) == 1 and not sides else ""
+    by_row: defaultdict[tuple[str, str], dict[str, Write]] = defaultdict(dict)
+    for write in item.mutation.writes:
+        by_row[write.cell.table, write.cell.row][write.cell.column] = write
+    told = _ShownLines([sides.sentence()] if sides else [], 0)
+    ended = {row.id for row in sides.ends} if sides else set[str]()
+    moved: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for (table, row), cells in by_row.items():
+        if to := next((str(cells[c].value) for c in cells if c in _MOVED), ""):
+            moved[table, to].add(row)
+        subject = "" if row == alone else _name(own, table, row)
+        _add_row(told, table, subject, cells, merge=item.mutation.keep is not None, named=row in ended)
+    for (table, to), rows in moved.items():
+        told.lines.append(
+            f"{_count(len(rows), table)} of it {'moves' if len(rows) == 1 else 'move'} to {_name(own, 'row', to)}"
+        )
+    _add_inserts(told, item.mutation.inserts, own)
+    for delete in item.mutation.deletes:
+        told.lines.append(f"deletes {_name(own, delete.table, delete.row)}")
+    if not told.lines and told.hidden and not rewordings(item):
+        told.lines.append(_silent(item))
+        told.hidden = 0
+    return RowChanges(tuple(str(quotable(line)) for line in told.lines), told.hidden)
+
+
+@dataclass(slots=True)
+class _ShownLines:
+    lines: list[str]
+    hidden: int
+
+
+def _add_row(told: _ShownLines, table: str, subject: str, cells: _Cells, *, merge: bool, named: bool) -> None:
+    """Add the lines of one row: that it ends, unless the outcome has ``named`` it, then each cell that a person can read."""
+    end = cells.get("valid_to")
+    when = instant(end.value) if end and end.action == "set" and end.value else ""
+    gone = "invalidated_at" in cells or ("is_active" in cells and cells["is_active"].value is False)
+    if (gone or when) and not named:
+        equal = ": an equal one stays" if merge and table == "relationships" and not when else ""
+        told.lines.append(f"{_before(subject)}ends {f'on {when}' if when else 'when the plan is applied'}{equal}")
+    for column, write in cells.items():
+        if write.action != "set" or table in VECTORS or column in _STAMPS or (merge and column in _JOINED):
+            told.hidden += 1
+        elif column in _MOVED or (gone and column == "state") or (when and column == "valid_to"):
+            continue
+        elif instant(write.seen) == instant(write.value):  # of the same minute
+            told.hidden += 1
+        else:
+            told.lines.append(f"{_before(subject, ':')}{column} {_change(table, column, write.seen, write.value)}")
+
+
+def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str, str]) -> None:
+    called: defaultdict[str, list[str]] = defaultdict(list)
+    for insert in inserts:
+        if insert.table == "entity_aliases":
+            called[str(insert.values.get("entity_id"))].append(str(insert.values.get("alias")))
+        elif insert.table in _RECORDS:
+            told.hidden += 1
+        else:
+            values = ", ".join(
+                f"{c} {text_of(insert.table, c, v)}" for c, v in sorted(insert.values.items()) if _says(c, v)
+            )
+            told.lines.append(f"new in {insert.table}: {values or 'a row'}")
+    told.lines += [f"{_name(own, 'entities', row)} is also called {', '.join(names)}" for row, names in called.items()]
+
+
+def _short(item: Item, own: Mapping[str, str]) -> dict[str, str]:
+    """Names that fit twice into a line; rows of the item that would be called the same say their external id as well."""
+    short = {row: name if len(name) <= _NAME else f"{name[: _NAME - 1].rstrip()}…" for row, name in own.items()}
+    mutation = item.mutation
+    rows = (*((mutation.keep,) if mutation.keep else ()), *mutation.absorb, *mutation.rows)
+    times = Counter(short[row.id] for row in rows)
+    alike = [row for row in rows if times[short[row.id]] > 1]
+    return short | {row.id: f"{short[row.id]} ({_id(row)})" for row in alike}
+
+
+def _id(row: Row) -> str:
+    """An external id that a person would know, else how the row's own begins."""
+    return row.external_id if row.external_id and len(row.external_id) <= _KNOWN else row.id[:8]
+
+
+def _silent(item: Item) -> str:
+    """What an item changes of which no line says anything."""
+    tables = {w.cell.table for w in item.mutation.writes} | {i.table for i in item.mutation.inserts}
+    if tables and tables <= set(VECTORS):
+        return "gets its vector"
+    cells = len(item.mutation.writes) + len(item.mutation.inserts)
+    return f"{counted(cells, 'cell')} that nobody reads"
+
+
+def _change(table: str, column: str, before: Value, after: Value) -> str:
+    """Before → after; of a list only what comes and goes."""
+    if isinstance(before, tuple) and isinstance(after, tuple):
+        return f"{len(before):,} → {len(after):,}"
+    was, now = _json(before), _json(after)
+    if isinstance(was, list) and isinstance(now, list):
+        return _added_and_gone(was, now)
+    if isinstance(was, dict) and isinstance(now, dict):
+        pairs = ([f"{k}={_plain(v)}" for k, v in sorted(d.items())] for d in (was, now))
+        return _added_and_gone(*pairs)
+    return f"{instant(text_of(table, column, before))} → {instant(text_of(table, column, after))}"
+
+
+def _added_and_gone(was: Iterable[Any], now: Iterable[Any]) -> str:
+    old, new = [_plain(v) for v in was], [_plain(v) for v in now]
+    parts = [f"+ {v}" for v in new if v not in old] + [f"- {v}" for v in old if v not in new]
+    return ", ".join(parts) or "in another order"
+
+
+def _says(column: str, value: Value) -> bool:
+    return not column.endswith(("_id", "_ids", "_hash")) and value not in (None, "", (), "{}", "[]")
+
+
+def _json(value: Value) -> object:
+    if not isinstance(value, str) or value[:1] not in ("[", "{"):
+        return None
+    try:
+        return json.loads(value)
+    except ValueError:
+        return None
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _name(own: Mapping[str, str], table: str, row: str) -> str:
+    return own.get(row) or (f"{table} {row[:8]}" if row else f"a row of {table}")
+
+
+def _before(subject: str, mark: str = "") -> str:
+    return f"{subject}{mark} " if subject else ""
+
+
+def _count(n: int, table: str) -> str:
+    return f"{n:,} {table.removesuffix('s') if n == 1 else table}"

@@ -1,1 +1,0 @@
-"""Probes: what a plan has to prove before a person sees it: recall, specifics, statements, isolation, blast radius."""

@@ -1,1 +1,0 @@
-"""What agents are given by day: the wake block, active memory, research, and the recalls that they report."""

@@ -1,1 +1,0 @@
-"""The review page: a person reads the questions of a plan, answers them, signs once, and sees it applied, in a browser."""

@@ -1,1 +1,0 @@
-"""What rows are worth: signals of recall, relevance, decay, and what predicates allow."""

@@ -1,0 +1,546 @@
+"""Rows of a snapshot as operations read them: memories, facts, retired rows, exemptions, quotes, relative dates, small talk."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from slowwave.errors import SettingsError
+from slowwave.snapshots.snapshot import Last, Snapshot
+from slowwave.store.settings import Settings
+from slowwave.text.date_phrases import HINT
+from slowwave.text.dates import absolutize, local_day
+from slowwave.text.informative import LONGEST, is_small_talk, without_small_talk
+from slowwave.text.keys import keys
+from slowwave.text.prefilter import matching
+from slowwave.text.screening import redact
+from slowwave.text.statements import PROGRAMS
+from slowwave.text.turns import HINT as INSTRUCTION_HINT
+from slowwave.text.turns import instructive
+
+# Memories as operations read them: those that recall can find, each with its text.
+
+
+def active_memories(snapshot: Snapshot) -> pa.Table:
+    """Live memories of the state ``active``, sorted by id: the table's columns and ``text``, that of the current version.
+
+    ``text`` is ``large_string`` and empty where there is none. Cost: a pass over memories and versions; the last answer is kept as long as
+    these tables are.
+    """
+    given = snapshot.table("memories"), snapshot.table("memory_versions")
+    return _LAST.of(given, snapshot.taken_at, lambda: _active(snapshot))
+
+
+def _active(snapshot: Snapshot) -> pa.Table:
+    live = snapshot.live("memories")
+    live = live.filter(pc.equal(live["state"], "active"))
+    return live.append_column("text", version_texts(snapshot, live["current_version_id"]))
+
+
+_LAST: Final = Last[pa.Table]()
+
+
+def version_texts(snapshot: Snapshot, versions: pa.ChunkedArray) -> pa.ChunkedArray:
+    """(n,) ids of memory versions → (n,) their texts, empty where there is none."""
+    table = snapshot.table("memory_versions")
+    places = pc.index_in(versions, value_set=table["id"].combine_chunks())
+    return pc.fill_null(table["content"].cast(pa.large_string()).take(places), "")
+
+
+WEIGHTS: Final = frozenset(("success", "decay_rate", "decay_function"))
+"""Attributes that weigh a memory (``slowwave.operations.scoring``) and say nothing of the world."""
+
+
+def attributes(cell: object) -> dict[str, object]:
+    """A cell of ``attributes``, JSON text, as a mapping; empty for anything that is no JSON object, or one too deep to read."""
+    try:
+        found: object = json.loads(str(cell))
+    except (ValueError, RecursionError):
+        return {}
+    return {str(k): v for k, v in found.items()} if isinstance(found, dict) else {}
+
+
+# Questions that memories have answered: the queries of past recalls, by the memories that were found.
+
+_MOST: Final = 20
+"""Questions of one memory."""
+
+FIRST: Final = 3
+"""Places of a list of hits that count where nobody said which of them was used."""
+
+
+def questions_of(snapshot: Snapshot, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Memory → the queries of recalls that used it, those asked most often first, then the newest; at most 20.
+
+    A recall used what was selected; where nothing was, its first three hits. Empty queries ask nothing. Time: linear in the recall events.
+    """
+    events = snapshot.table("recall_events").select(["query", "hit_ids", "selected_ids", "occurred_at"])
+    events = events.sort_by([("occurred_at", "descending"), ("query", "ascending")])
+    queries = events["query"]
+    chosen = pc.fill_null(pc.list_value_length(events["selected_ids"]), 0)
+    hits = pc.list_slice(events["hit_ids"].combine_chunks(), 0, FIRST)
+    used = pc.if_else(pc.greater(chosen, 0), events["selected_ids"].combine_chunks(), hits)
+    flat = pa.table({"event": pc.list_parent_indices(used), "id": pc.list_flatten(used)})
+    flat = flat.filter(pc.is_in(flat["id"], value_set=pa.array(sorted(ids), pa.string())))
+    times: dict[str, Counter[str]] = defaultdict(Counter)
+    for id_, query in zip(flat["id"].to_pylist(), queries.take(flat["event"]).to_pylist(), strict=True):
+        if query and (asked := " ".join(str(query).split())):
+            times[id_][asked] += 1  # a counter keeps equal counts in the order of their first: the newest first
+    return {id_: tuple(q for q, _ in found.most_common(_MOST)) for id_, found in times.items()}
+
+
+# Exemptions: which memories do not age, and why. Decay, relevance, archiving and summaries all ask here.
+#
+# An exempt memory never decays, does not fade, is not archived for its age and is not summed up.
+
+Mask = NDArray[np.bool_]
+
+EXEMPT: Final = ("pinned", "shock", "procedural", "instructions")
+"""Why a memory does not age, in the order in which a reason is named."""
+
+SHOCKS: Final = "shocks"
+PROCEDURAL: Final = ("procedural", "procedures")
+"""Plugged.in has the ring ``procedures``, mnemo the kind ``procedural``; either name means it, as a ring and as a kind."""
+
+RESTS_ON: Final = ("attributes", "author", "current_version_id", "kind", "pinned", "ring", "subject")
+"""Columns of a memory that an exemption rests on."""
+
+_INSTRUCTIONS: Final = (
+    "personas?|system_?prompt|instructions?|custom_?instructions|rules?|polic(?:y|ies)|guidelines?|guardrails?|"
+    "directives?|principles|constitution|playbook|soul|memory_?blocks?|core_?memory"
+)
+_NAMED: Final = ("kind", "ring", "author")
+_SUBJECT: Final = (
+    f"(?i)^(?:{_INSTRUCTIONS.replace('_?', '[ _-]?')}|.*[ _-](?:persona|instructions|rules|polic(?:y|ies)|guidelines))$"
+)
+
+
+def exemptions(memories: pa.Table, settings: Settings) -> dict[str, Mask]:
+    """Why memories (rows of ``active_memories``) do not age: for each of ``EXEMPT`` (n,) those of whom it is the first that holds.
+
+    ``shock``: the ring ``shocks``, or ``true`` in the attribute. ``procedural``: by ring or kind. ``instructions`` are memory blocks (as
+    Letta's), what its kind, ring, author or subject calls a persona, rules or a policy, and what reads like one
+    (``slowwave.text.turns``); none with the setting ``exempt_instructions`` off. Linear in the memories; texts are read where a
+    word of an order stands in them.
+    """
+    shock = _among(memories["ring"], (SHOCKS,))
+    for k, found in attribute_of(memories, "shock").items():
+        shock[k] |= found is True
+    masks = {
+        "pinned": memories["pinned"].to_numpy().astype(np.bool_),
+        "shock": shock,
+        "procedural": _among(memories["kind"], PROCEDURAL) | _among(memories["ring"], PROCEDURAL),
+        "instructions": np.zeros(len(memories), np.bool_),
+    }
+    if settings.exempt_instructions:
+        masks["instructions"] = _told.of([memories], None, lambda: _instructions(memories)).copy()
+    before = np.zeros(len(memories), np.bool_)
+    for name in EXEMPT:
+        masks[name] = masks[name] & ~before
+        before |= masks[name]
+    return masks
+
+
+_told: Final[Last[Mask]] = Last()
+
+
+def attribute_of(memories: pa.Table, name: str) -> Mapping[int, object]:
+    """Row → an attribute, of the rows that have it; only these are parsed."""
+    column = memories["attributes"]
+    rows = np.flatnonzero(pc.fill_null(pc.match_substring(column, f'"{name}"'), False).to_numpy(zero_copy_only=False))
+    cells = column.take(pa.array(rows)).to_pylist()
+    found = ((int(k), attributes(cell).get(name)) for k, cell in zip(rows, cells, strict=True))
+    return {k: value for k, value in found if value is not None}
+
+
+def _instructions(memories: pa.Table) -> Mask:
+    named = f"(?i)^(?:{_INSTRUCTIONS})$"
+    mask = np.zeros(len(memories), np.bool_)
+    for column in _NAMED:
+        mask |= _matching(memories[column], named)
+    mask |= _matching(memories["subject"], _SUBJECT)
+    hinted = np.flatnonzero(_matching(memories["text"], INSTRUCTION_HINT) & ~mask)
+    texts = memories["text"].take(pa.array(hinted)).to_pylist()
+    mask[hinted] = [instructive(text) for text in texts]
+    return mask
+
+
+def _matching(column: pa.ChunkedArray, pattern: str) -> Mask:
+    return pc.fill_null(matching(column, pattern), False).to_numpy(zero_copy_only=False).astype(np.bool_)
+
+
+def _among(column: pa.ChunkedArray, values: tuple[str, ...]) -> Mask:
+    return pc.is_in(column, value_set=pa.array(values)).to_numpy().copy()
+
+
+# Facts of a snapshot: which hold now, which were recorded and never taken back, and which of them follow each other in time.
+#
+# What they mean is decided by the audits and planners that ask.
+
+SAYS: Final = ("subject", "predicate", "object")
+"""What a fact says, in columns."""
+
+
+def live_facts(snapshot: Snapshot) -> pa.Table:
+    """The facts that hold: neither retracted nor ended in the world, and active."""
+    live = snapshot.live("memory_facts")
+    return live.filter(live["is_active"])
+
+
+def recorded_facts(snapshot: Snapshot) -> pa.Table:
+    """The facts that hold, and those that were merged into one that says the same: each of them was recorded.
+
+    A merge names the survivor in ``superseded_by`` and leaves ``valid_to`` alone; a fact that was replaced has ended.
+    """
+    facts = snapshot.table("memory_facts")
+    merged = pc.and_(
+        pc.and_(pc.is_valid(facts["superseded_by"]), pc.is_valid(facts["invalidated_at"])),
+        pc.is_null(facts["valid_to"]),
+    )
+    return pa.concat_tables([live_facts(snapshot), facts.filter(merged)])
+
+
+def current_facts(snapshot: Snapshot) -> pa.Table:
+    """The facts that hold, and those that held until another one replaced them: what is known of the course of things."""
+    facts = snapshot.table("memory_facts")
+    ended = pc.and_(pc.is_valid(facts["superseded_by"]), pc.is_valid(facts["valid_to"]))
+    ended = pc.and_(pc.and_(ended, pc.is_null(facts["invalidated_at"])), pc.invert(facts["is_active"]))
+    return pa.concat_tables([live_facts(snapshot), facts.filter(ended)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Successions:
+    """Rows of a table of facts: ``earlier`` and ``later`` (p,) follow each other; after ``contested`` several objects begin at once."""
+
+    earlier: np.ndarray
+    later: np.ndarray
+    contested: np.ndarray
+
+
+def successions(facts: pa.Table, now: datetime) -> Successions:
+    """Which facts are followed by one of the same subject and predicate with another object, whatever the predicate takes.
+
+    ``facts`` are current ones. The successor is the first fact with another object that begins strictly later, and not after
+    ``now``. Where several objects begin at that instant nobody can tell which it is. Time: a sort of the facts.
+    """
+    starts = facts["valid_from"]
+    begun = pc.fill_null(pc.less_equal(starts, pa.scalar(now, starts.type)), False).to_numpy()
+    at = np.flatnonzero(begun)
+    if len(at) < 2:
+        return Successions(at[:0], at[:0], at[:0])
+    topic, object_ = (c[at] for c in topics(facts))
+    start = starts.cast(pa.int64()).fill_null(0).to_numpy()[at]
+    # the surest fact of an object first: it is the one that the earlier one names
+    order = np.lexsort((-facts["confidence"].to_numpy()[at], object_, start, topic))
+    at, topic, object_, start = (c[order] for c in (at, topic, object_, start))
+    # a block is the facts of one topic and start
+    begins = np.ones(len(at), bool)
+    begins[1:] = (topic[1:] != topic[:-1]) | (start[1:] != start[:-1])
+    head = np.flatnonzero(begins)
+    of, says = topic[head], object_[head]
+    alone = says == object_[np.append(head[1:], len(at)) - 1]  # sorted, so that the ends tell
+    # blocks that say the same one after another are one run, and what follows it follows each of them
+    opens = np.ones(len(head), bool)
+    opens[1:] = ~(alone[1:] & alone[:-1]) | (of[1:] != of[:-1]) | (says[1:] != says[:-1])
+    follows = np.append(np.append(np.flatnonzero(opens), len(head))[np.cumsum(opens)], len(head))
+    of, says, alone = np.append(of, -1), np.append(says, -1), np.append(alone, True)  # past the end: no topic
+    after = follows[np.cumsum(begins) - 1]
+    same = (of[after] == topic) & alone[after] & (says[after] == object_)  # one of several goes on
+    after = np.where(same, follows[after], after)
+    inside = of[after] == topic
+    clear = inside & alone[after]
+    return Successions(at[clear], at[head[after[clear]]], at[inside & ~clear])
+
+
+def topics(facts: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) each: numbers that are equal for facts of one subject and predicate, and for those of one object, by their keys."""
+    subject, predicate, object_ = (keys(facts[c]).dictionary_encode() for c in SAYS)
+    codes = [c.indices.to_numpy(zero_copy_only=False).astype(np.int64) for c in (subject, predicate, object_)]
+    return codes[0] * max(len(predicate.dictionary), 1) + codes[1], codes[2]
+
+
+# What rows of a snapshot say, in their own words, for people who are to judge them.
+#
+# Quotes are memory text: whoever shows them escapes them and obeys the namespace's ``redact_text``. Secrets are marked here already, as a
+# quote may be kept longer than the row that it is taken from.
+
+LONGEST_QUOTES: Final = 400
+"""Characters of a quote."""
+
+_READ: Final = 20_000  # characters of a text that are screened: a secret is never cut in two before it is looked for
+
+
+def quotes(snapshot: Snapshot, wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Row id → what it says, of the ids ``wanted`` by table: a memory its current version, a fact its text or its three parts, a
+    relationship who, what, whom and its description, an entity its name.
+
+    Rows of other tables, those that are not in the snapshot and those that say nothing are left out. Cost: a pass over the ids of each
+    table that has one of them, and screening of what they say.
+    """
+    readers = {
+        "entities": _entities,
+        "memories": _memories,
+        "memory_facts": _facts,
+        "relationships": _relationships,
+    }
+    found: dict[str, str] = {}
+    for table, ids in wanted.items():
+        if table in readers and ids:
+            rows = snapshot.table(table)
+            found |= readers[table](snapshot, rows.filter(_quotes_among(rows["id"], ids)))
+    return {id_: redact(text[:_READ])[:LONGEST_QUOTES] for id_, text in found.items() if text}
+
+
+def _entities(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
+    del snapshot
+    return dict(zip(rows["id"].to_pylist(), rows["name"].to_pylist(), strict=True))
+
+
+def _memories(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
+    versions = snapshot.table("memory_versions")
+    current = versions.filter(_quotes_among(versions["id"], set(rows["current_version_id"].to_pylist())))
+    texts = dict(zip(current["id"].to_pylist(), current["content"].to_pylist(), strict=True))
+    read = zip(*(rows[name].to_pylist() for name in ("id", "current_version_id", "subject")), strict=True)
+    return {id_: str(texts.get(version) or subject or "") for id_, version, subject in read}
+
+
+def _facts(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
+    del snapshot
+    return {
+        row["id"]: row["fact_text"] or f"{row['subject']} {row['predicate']} {row['object']}"
+        for row in rows.select(["id", "subject", "predicate", "object", "fact_text"]).to_pylist()
+    }
+
+
+def _relationships(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
+    ends = {id_ for column in ("source_entity_id", "target_entity_id") for id_ in rows[column].to_pylist()}
+    entities = snapshot.table("entities")
+    known = entities.filter(_quotes_among(entities["id"], ends))
+    names = dict(zip(known["id"].to_pylist(), known["name"].to_pylist(), strict=True))
+    found: dict[str, str] = {}
+    for row in rows.to_pylist():
+        source, target = (names.get(row[f"{end}_entity_id"], "") for end in ("source", "target"))
+        properties = row["properties"] if row["properties"] not in (None, "", "{}") else ""
+        said = ": ".join(part for part in (row["description"], properties) if part)
+        found[row["id"]] = f"{source} {row['relationship_type']} {target}{f': {said}' if said else ''}"
+    return found
+
+
+def _quotes_among(ids: pa.ChunkedArray, wanted: Collection[str]) -> pa.ChunkedArray:
+    return pc.is_in(ids, value_set=pa.array(sorted(i for i in wanted if i), pa.string()))
+
+
+# Memories that may hold a relative date, each with its text and the day on which it was recorded, as its author knew it.
+#
+# What the phrases mean belongs to ``slowwave.text.dates``. That day is ``valid_from`` in the zone that the memory's attributes name
+# (``timezone``), else in the setting ``dates_zone``. A summary speaks of several days and is left out, as is a memory without a start.
+
+LONGEST_RELATIVE_DATES: Final = 65_536
+"""Signs: a longer text is a document, not a memory, and is left as it is."""
+
+_SUMMARY: Final = "summary"
+
+
+@dataclass(frozen=True, slots=True)
+class DatedMemory:
+    """One memory: its ``id``, what it says, ``recorded`` its start, ``zone`` (IANA) its author's, and ``day`` that instant there."""
+
+    id: str
+    text: str
+    recorded: datetime
+    zone: str
+    day: date
+    pinned: bool
+    attributes: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class DatedMemories:
+    """Memories to be read, by id, and how many there were before each gate."""
+
+    memories: tuple[DatedMemory, ...]
+    numbers: Mapping[str, int]
+
+
+def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
+    """Active memories whose text has a word that every relative date has. Cost: a pass over the texts, without Python for most.
+
+    Raises ``SettingsError`` where ``dates_zone`` is no time zone.
+    """
+    if not _is_zone(settings.dates_zone):
+        raise SettingsError(
+            f"The setting dates_zone is {settings.dates_zone[:64]!r}, which is no time zone. Use an IANA name such as Europe/Oslo."
+        )
+    live = active_memories(snapshot)
+    numbers = {"active memories": len(live)}
+    hinted = live.filter(matching(live["text"], HINT))
+    numbers["with a word of time"] = len(hinted)
+    dated = hinted.filter(pc.is_valid(hinted["valid_from"]))
+    numbers["of these without a start"] = len(hinted) - len(dated)
+    own = dated.filter(pc.not_equal(dated["kind"], _SUMMARY))
+    numbers["of these summaries"] = len(dated) - len(own)
+    short = own.filter(pc.less_equal(pc.utf8_length(own["text"]), LONGEST_RELATIVE_DATES))
+    numbers["of these too long"] = len(own) - len(short)
+    columns = ("id", "text", "valid_from", "pinned", "attributes")
+    found: list[DatedMemory] = []
+    unknown = 0
+    for row in short.select(columns).to_pylist():
+        more = attributes(row["attributes"])
+        zone = _zone(more, settings)
+        unknown += bool(more.get("timezone")) and zone != more["timezone"]
+        day = local_day(row["valid_from"], zone)
+        found.append(DatedMemory(row["id"], row["text"], row["valid_from"], zone, day, row["pinned"], more))
+    numbers["with a time zone that is not known"] = unknown
+    return DatedMemories(tuple(found), numbers)
+
+
+def as_meant(memories: pa.Table, wanted: NDArray[np.bool_], settings: Settings) -> pa.Array:
+    """(n,) texts of memories, ``large_string``, those ``wanted`` (n) with their relative dates written out, so that the words of two days
+    differ.
+
+    The table has ``text``, ``kind``, ``valid_from`` and ``attributes``. Cost: that of ``absolutize`` for those that are wanted and have a
+    word of time.
+    """
+    texts = memories["text"].combine_chunks()
+    hinted = pc.and_(matching(texts, HINT), pc.less_equal(pc.utf8_length(texts), LONGEST_RELATIVE_DATES))
+    own = pc.and_(pc.is_valid(memories["valid_from"]), pc.not_equal(memories["kind"], _SUMMARY)).combine_chunks()
+    read = wanted & pc.and_(hinted, own).to_numpy(zero_copy_only=False).astype(bool)
+    if not read.any():
+        return texts
+    rows = memories.filter(pa.array(read)).select(("text", "valid_from", "attributes")).to_pylist()
+    told = [
+        absolutize(r["text"], r["valid_from"], zone=_zone(attributes(r["attributes"]), settings), idle=False).text
+        for r in rows
+    ]
+    return pc.replace_with_mask(texts, pa.array(read), pa.array(told, pa.large_string()))
+
+
+def _zone(more: Mapping[str, object], settings: Settings) -> str:
+    """The zone that a memory's attributes name, else that of the settings."""
+    named = more.get("timezone")
+    return str(named) if named and _is_zone(str(named)) else settings.dates_zone
+
+
+@lru_cache(maxsize=1024)
+def _is_zone(name: str) -> bool:
+    try:
+        local_day(datetime.fromisoformat("2000-01-01T00:00:00+00:00"), name)
+    except ValueError:
+        return False
+    return True
+
+
+# Retired rows: which rows of a table have left the memory, and since when as far as the store tells.
+#
+# What becomes of them is decided by the audits and planners that ask.
+
+_INSTANT: Final = pa.timestamp("us", tz="UTC")
+
+
+def retired(snapshot: Snapshot, name: str) -> pa.ChunkedArray:
+    """(n,) whether each row is invalidated, or a fact that is inactive, or a community that another one replaced."""
+    table = snapshot.table(name)
+    gone = pc.is_valid(table["invalidated_at"])
+    if "is_active" in table.column_names:
+        gone = pc.or_(gone, pc.invert(table["is_active"]))
+    if name == "communities":
+        gone = pc.or_(gone, pc.is_valid(_past(snapshot, table["valid_to"])))
+    return gone
+
+
+def retired_since(snapshot: Snapshot, name: str) -> pa.ChunkedArray:
+    """(n,) the latest mark of each row's retirement that is past, null where there is none.
+
+    Marks are ``invalidated_at``, ``valid_to`` and, for a fact, the instant at which the one in ``superseded_by`` was recorded.
+    """
+    table = snapshot.table(name)
+    marks = [_past(snapshot, table[c]) for c in ("invalidated_at", "valid_to") if c in table.column_names]
+    if "superseded_by" in table.column_names:
+        newer = pc.index_in(table["superseded_by"], value_set=table["id"].combine_chunks())
+        marks.append(_past(snapshot, table["recorded_at"].take(newer)))
+    latest = pc.max_element_wise(*(m.cast(pa.int64()) for m in marks))  # Arrow has no greatest of instants
+    return latest.cast(_INSTANT)
+
+
+def _past(snapshot: Snapshot, instants: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Instants up to that of the snapshot; later ones become null."""
+    past = pc.less_equal(instants, pa.scalar(snapshot.taken_at, _INSTANT))
+    return pc.if_else(past, instants, pa.scalar(None, _INSTANT))
+
+
+# Clearance: the word of a person that a memory may stay as it is, whatever screening finds in it; and what screening comes to first.
+
+CLEARED: Final = "cleared"
+"""The value of a memory's attribute ``screening`` by which a person says so."""
+
+
+def is_cleared(cell: object) -> bool:
+    """Whether a memory's cell of attributes says so."""
+    said = cell if isinstance(cell, Mapping) else attributes(cell) if CLEARED in str(cell) else {}
+    return said.get("screening") == CLEARED
+
+
+def is_held_back(text: str, cell: object) -> bool:
+    """Whether screening has to act on a text before it may be reworded: a plan holds the new words, and would hold the secret.
+
+    ``cell`` are the memory's attributes: a person's clearance is for orders and the like; a secret stays one.
+    """
+    from slowwave.text.screening import counting, screen  # its rules take a while to load
+
+    found = counting(screen(text))
+    return any(f.kind in ("secret", "hidden") for f in found) or bool(found and not is_cleared(cell))
+
+
+# Memories that are small talk alone: which of those that recall finds tell nothing to anybody.
+#
+# What small talk is belongs to ``slowwave.text.informative``, what becomes of it to the planner ``archive_small_talk``. Only what was said
+# is looked at, by its kind: what somebody wrote down as knowledge or as a way to do things, and summaries, are what they are.
+
+KINDS: Final = ("episodic", "working", "event")
+"""Kinds of memories that keep what was said."""
+
+
+def small_talk(memories: pa.Table) -> Mask:
+    """(n,) which memories (rows of ``active_memories``, or some of them) are small talk alone.
+
+    Time: some 10 µs a memory of these kinds and of at most ``LONGEST`` characters; of the same table it is asked once.
+    """
+    return _last.of([memories], None, lambda: _found(memories)).copy()
+
+
+_last: Final[Last[Mask]] = Last()
+
+
+def _found(memories: pa.Table) -> Mask:
+    said = pc.is_in(memories["kind"], value_set=pa.array(KINDS))
+    short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
+    mask = pc.and_(said, short).to_numpy().astype(np.bool_)
+    rows = memories.select(["text", "author"]).filter(pa.array(mask)).to_pylist()
+    mask[mask] = [is_small_talk(r["text"], program=is_program(r["author"])) for r in rows]
+    return mask
+
+
+def texts_without_small_talk(memories: pa.Table, column: str) -> pa.Array:
+    """(n,) the texts of a ``column`` without their sentences of small talk, ``large_string``; those of other kinds as they are."""
+    columns = (memories[name].to_pylist() for name in (column, "kind", "author"))
+    return pa.array((text_without_small_talk(*row) for row in zip(*columns, strict=True)), pa.large_string())
+
+
+def text_without_small_talk(text: str, kind: object, author: object) -> str:
+    """What a memory of a kind and an author says, without its sentences of small talk."""
+    return without_small_talk(text, program=is_program(author)) if kind in KINDS else text
+
+
+def is_program(author: object) -> bool:
+    """Whether an author's "I" is a program's."""
+    return str(author or "").casefold() in PROGRAMS

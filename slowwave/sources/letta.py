@@ -1,0 +1,362 @@
+"""Letta agent files (``.af``): conversations and memory blocks of one or more agents.
+
+Only what people and agents said and what the agent keeps in its memory is imported. System prompts, tool calls and tool
+results are configuration and machinery, not memory; an agent's ``send_message`` call is its speech and is taken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+
+from slowwave.errors import ImportRefused
+from slowwave.models.embedder import Embedder
+from slowwave.sources.loading import Progress
+from slowwave.sources.pipeline import ImportSummary, write_turns
+from slowwave.sources.rows import (
+    BadRow,
+    OnError,
+    RowCheck,
+    chosen_slug,
+    content_id,
+    instant,
+    parse_json,
+    required_text,
+    slug_of,
+    storable,
+    unreadable,
+)
+from slowwave.sources.turns import Turn
+
+LARGEST_FILE: Final = 256 * 1024 * 1024
+"""Bytes: an agent file is one JSON value, which is read whole."""
+
+_NOTICES: Final = ("heartbeat", "login", "system_alert")
+"""What Letta itself says in the user's turn."""
+
+
+def import_letta(
+    connection: psycopg.Connection[Any],
+    path: Path,
+    *,
+    embedder: Embedder,
+    on_error: OnError = "stop",
+    namespace: str | None = None,
+    progress: Progress | None = None,
+) -> ImportSummary:
+    """Import an agent file; each agent goes to the namespace of its name's slug unless ``namespace`` is given.
+
+    Messages become episodic memories, blocks semantic ones (subject = the block's label, valid from the file's own time). A block goes
+    to every agent that names it or whose group shares it; one that nobody names goes to the agents' namespace, or to that of the file's
+    name where they have several. Ids in such a file are numbered anew by every export. So messages are known by a hash of agent, time,
+    role and content, an agent's block by its label: when it has changed, its memory gets a new version. Blocks that share a label or
+    belong to nobody are known by what they say. The file's id stays in the memory's attributes. Raises ``ImportRefused``.
+    """
+    check = RowCheck.of(connection, path, on_error)
+    turns = list(read_agents(path, check, chosen_slug(namespace)))
+    return write_turns(connection, turns, check, embedder=embedder, source="letta", progress=progress)
+
+
+def read_agents(path: Path, check: RowCheck, namespace: str | None = None) -> Iterator[Turn]:
+    """The turns and blocks of all agents; a file that is a JSON string holding JSON is unwrapped.
+
+    Bad parts go to ``check`` by their JSON path.
+    """
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise BadRow(f"it has more than {LARGEST_FILE:,} bytes")
+        content = parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        if isinstance(content, str):
+            content = parse_json(content)
+        if not isinstance(content, dict):
+            raise BadRow("not a JSON object")
+    except (OSError, BadRow) as error:
+        unreadable(path, error)
+    file = _File(content, check, path, namespace)
+    agents, blocks = file.agents(), file.blocks()
+    if not agents and not blocks and not check.skipped:
+        raise ImportRefused(
+            f"{path} holds no agents and no blocks, so there is nothing to import. Check that it is a Letta agent file."
+        )
+    known: set[tuple[str, str]] = set()
+    for row in (*file.messages(agents), *file.attached(agents, blocks), *file.loose(agents, blocks)):
+        check.seen += 1
+        try:
+            turn = row.turn(file.created_at)
+            if turn is None or (row.slug, turn.external_id) in known:
+                continue
+            check.limits.check(row.slug, turn.content, "value" if row.kind == "block" else "content")
+            known.add((row.slug, turn.external_id))
+            state = check.screening.state(row.slug, turn.content)
+        except BadRow as error:
+            of = f" of agent {row.agent!r}" if row.agent else ""
+            check.bad(row.place, f"{row.kind} {row.place}{of}: {error}", row.path)
+            continue
+        yield replace(turn, namespace=row.slug, state=state)
+
+
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    """An agent that can be imported: its place in the file and the namespace that it goes to."""
+
+    place: int
+    name: str
+    slug: str
+    row: Mapping[str, Any]
+
+    @property
+    def path(self) -> str:
+        return f"agents[{self.place}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A message or block: where it stands, whose it is, and where it goes. ``unique``: no other block of the agent has its label."""
+
+    kind: str
+    place: int
+    path: str
+    agent: str
+    slug: str
+    row: Any
+    unique: bool = False
+
+    def turn(self, created_at: object) -> Turn | None:
+        """What it becomes; None for what holds nothing. Raises ``BadRow``."""
+        if not isinstance(self.row, dict):
+            raise BadRow("not a JSON object")
+        return _message(self.row, self.agent) if self.kind == "message" else self._block(self.row, created_at)
+
+    def _block(self, row: dict[str, Any], file_time: object) -> Turn | None:
+        label = required_text(row, "label", 200)
+        value = row.get("value")
+        if not isinstance(value, str):
+            raise BadRow("value is missing" if value is None else "value is not text")
+        if not value.strip():
+            return None
+        storable(value, "value")
+        created_at: datetime = instant(row.get("created_at") or file_time, "created_at of the file")
+        said, named = content_id(self.agent, "block", label, value), content_id(self.agent, "block", label)
+        return Turn(
+            "",
+            named if self.unique else said,
+            created_at,
+            "memory_block",
+            value.strip(),
+            session="blocks",
+            title="Memory blocks",
+            kind="semantic",
+            subject=label,
+            attributes=_origin(row),
+            formerly=(said if self.unique else named,),
+        )
+
+
+class _File:
+    """The parts of an agent file. What is of a wrong type goes to the check, with its path."""
+
+    def __init__(self, content: dict[str, Any], check: RowCheck, path: Path, namespace: str | None) -> None:
+        self._content, self._check, self._path, self._namespace = content, check, path, namespace
+        self._attached: set[str] = set()
+        self.created_at = content.get("created_at")
+
+    def agents(self) -> list[_Agent]:
+        """Those that have a name; of the others nothing can be taken."""
+        found: list[_Agent] = []
+        for place, row in enumerate(self._list(self._content, "agents", "")):
+            try:
+                if not isinstance(row, dict):
+                    raise BadRow("not a JSON object")
+                name = required_text(row, "name")
+                found.append(_Agent(place, name, self._namespace or slug_of(name), row))
+            except BadRow as error:
+                self._bad(place + 1, f"agent {place + 1}: {error}", f"agents[{place}]")
+        return found
+
+    def blocks(self) -> list[tuple[str, Any]]:
+        """(path, block) of all blocks beside the agents."""
+        return [(f"blocks[{n}]", row) for n, row in enumerate(self._list(self._content, "blocks", ""))]
+
+    def messages(self, agents: Sequence[_Agent]) -> Iterator[_Row]:
+        """Every message of every agent."""
+        for agent in agents:
+            for place, row in enumerate(self._list(agent.row, "messages", agent.path)):
+                yield _Row("message", place + 1, f"{agent.path}.messages[{place}]", agent.name, agent.slug, row)
+
+    def attached(self, agents: Sequence[_Agent], blocks: Sequence[tuple[str, Any]]) -> Iterator[_Row]:
+        """The blocks that an agent carries, names or shares, each for each agent."""
+        by_id = {row["id"]: (path, row) for path, row in blocks if _has_id(row)}
+        shared = self._shared()
+        for agent in agents:
+            carried = self._list(agent.row, "memory_blocks", agent.path)
+            own = [(f"{agent.path}.memory_blocks[{n}]", row) for n, row in enumerate(carried)]
+            for path, key in (*self._ids(agent.row, "block_ids", agent.path), *shared.get(self._id(agent), ())):
+                if key in by_id:
+                    own.append(by_id[key])
+                else:
+                    self._bad(agent.place + 1, f"{path} names block {key!r}, which the file does not hold", path)
+            labels = Counter(label for label, _ in {_said(row) for _, row in own})
+            self._attached.update(path for path, _ in own)
+            for place, (path, row) in enumerate(own, 1):
+                yield _Row("block", place, path, agent.name, agent.slug, row, labels[_said(row)[0]] == 1)
+
+    def loose(self, agents: Sequence[_Agent], blocks: Sequence[tuple[str, Any]]) -> Iterator[_Row]:
+        """The blocks that went to no agent."""
+        slugs = {agent.slug for agent in agents}
+        for place, (path, row) in enumerate(blocks, 1):
+            if path not in self._attached:
+                try:
+                    slug = self._namespace or (slugs.copy().pop() if len(slugs) == 1 else slug_of(self._path.stem))
+                except BadRow as error:
+                    self._bad(place, f"block {place}: {error}", path)
+                    continue
+                yield _Row("block", place, path, "", slug, row)
+
+    def _shared(self) -> dict[str, list[tuple[str, str]]]:
+        """Agent's id → (path, id) of the blocks that its groups share."""
+        shared: dict[str, list[tuple[str, str]]] = {}
+        for n, group in enumerate(self._list(self._content, "groups", "")):
+            path = f"groups[{n}]"
+            if not isinstance(group, dict):
+                self._bad(n + 1, f"{path} is not a JSON object", path)
+                continue
+            ids = self._ids(group, "shared_block_ids", path)
+            for _, agent in self._ids(group, "agent_ids", path):
+                shared.setdefault(agent, []).extend(ids)
+        return shared
+
+    def _id(self, agent: _Agent) -> str:
+        found = agent.row.get("id")
+        return found if isinstance(found, str) else ""
+
+    def _ids(self, row: Mapping[str, Any], name: str, path: str) -> list[tuple[str, str]]:
+        """(path, id) of a list of ids."""
+        found: list[tuple[str, str]] = []
+        for n, key in enumerate(self._list(row, name, path)):
+            here = f"{path}.{name}[{n}]"
+            if isinstance(key, str):
+                found.append((here, key))
+            else:
+                self._bad(n + 1, f"{here} is not text", here)
+        return found
+
+    def _list(self, row: Mapping[str, Any], name: str, path: str) -> list[Any]:
+        """A list that may be absent."""
+        value = row.get(name)
+        if isinstance(value, list):
+            return value
+        if value is not None:
+            here = f"{path}.{name}" if path else name
+            self._bad(1, f"{here} is not a list", here)
+        return []
+
+    def _bad(self, place: int, reason: str, path: str) -> None:
+        self._check.seen += 1
+        self._check.bad(place, reason, path)
+
+
+def _has_id(row: object) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("id"), str)
+
+
+def _said(row: object) -> tuple[str, str]:
+    """A block's label and value, where they are text."""
+    pair = (row.get("label"), row.get("value")) if isinstance(row, dict) else ("", "")
+    label, value = (part if isinstance(part, str) else "" for part in pair)
+    return label, value.strip()
+
+
+def _message(row: dict[str, Any], agent: str) -> Turn | None:
+    """A turn, or None for what is not speech."""
+    role = required_text(row, "role", 64)
+    if role not in ("user", "assistant"):
+        return None
+    content = _speech(row, role)
+    if not content.strip():
+        return None
+    storable(content, "content")
+    created_at = instant(row.get("created_at"), "created_at")
+    return Turn(
+        "",
+        content_id(agent, created_at.isoformat(), role, content),
+        created_at,
+        role,
+        content,
+        session=created_at.date().isoformat(),
+        attributes=_origin(row),
+    )
+
+
+def _speech(row: dict[str, Any], role: str) -> str:
+    """The text of a message: its parts, or what its ``send_message`` calls say."""
+    content = row.get("content")
+    said = [content] if isinstance(content, str) else list(_texts(_objects(row, "content")))
+    if role == "user":
+        return "\n".join(text for text in map(_unpacked, said) if text)
+    for n, call in enumerate(_objects(row, "tool_calls")):
+        function = call.get("function")
+        if function is not None and not isinstance(function, dict):
+            raise BadRow(f"tool_calls[{n}].function is not a JSON object")
+        if function and not isinstance(function.get("name"), str):
+            raise BadRow(f"tool_calls[{n}].function.name is not text")
+        if function and function["name"] == "send_message":
+            arguments = function.get("arguments")
+            spoken = _parsed(arguments) if isinstance(arguments, str) else arguments
+            message = spoken.get("message") if isinstance(spoken, dict) else None
+            if not isinstance(message, str):
+                raise BadRow(f"tool_calls[{n}].function.arguments is not a JSON object with a message")
+            said.append(message)
+    return "\n".join(said)
+
+
+def _texts(parts: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for n, part in enumerate(parts):
+        text = part.get("text")
+        if isinstance(text, str):
+            yield text
+        elif text is not None:
+            raise BadRow(f"content[{n}].text is not text")
+
+
+def _unpacked(text: str) -> str:
+    """What the user typed: Letta wraps it in JSON, and its own notices (login, heartbeat) with it."""
+    packed = _parsed(text) if text.lstrip().startswith("{") else None
+    if not isinstance(packed, dict):
+        return text
+    message = packed.get("message")
+    if packed.get("type") == "user_message" and isinstance(message, str):
+        return message
+    return "" if packed.get("type") in _NOTICES else text
+
+
+def _origin(row: dict[str, Any]) -> dict[str, Any]:
+    """The file's own id of a row, if it has a storable one."""
+    value = row.get("id")
+    if not isinstance(value, str):
+        return {}
+    storable(value, "id")
+    return {"source_id": value}
+
+
+def _objects(row: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """A list of objects that may be absent. Raises ``BadRow`` when it is something else."""
+    value = row.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
+        raise BadRow(f"{name} is not a list of objects")
+    return value
+
+
+def _parsed(text: str) -> Any:
+    """A JSON value out of text, or None."""
+    try:
+        return parse_json(text)
+    except BadRow:
+        return None

@@ -1,0 +1,291 @@
+"""A Markdown file as segments that give the file again to the byte, and how a person's edit meets the rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from slowwave.sources.blocks import find
+from slowwave.text.markdown import frontmatter
+
+# A Markdown file as a run of segments, which put together are the file again, to the byte.
+#
+# A *block* is what a memory is: an item of a bullet list of the first level with all that is nested in it, or a paragraph. Everything else
+# (headings, code, tables, quotations, numbered lists, raw HTML, the frontmatter, what stands between Slowwave's own marks, a line that
+# only introduces the list below it) is kept as it is and never a memory. Pure: no file and no row is touched here.
+
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_MARKER: Final = re.compile(r"[ ]{0,3}[-+*][ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?")
+_DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_ANCHOR: Final = re.compile(r"[ \t]\^([A-Za-z0-9-]+)[ \t]*$")
+_NOON: Final = 12
+"""The hour, UTC, that stands for a day: the same day in nearly every zone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of lines. ``lead`` (a bullet), ``body`` and ``tail`` (the end of its line, blank lines) are its text.
+
+    Of a block, ``section`` is what it must have in common with another to be the same as that: headings above it, the line that introduces
+    its list, the state of its box, the anchor by which links name it. ``day`` is the day that its heading or its file names.
+    """
+
+    body: str
+    lead: str = ""
+    tail: str = ""
+    block: bool = False
+    section: str = ""
+    day: datetime | None = None
+
+    @property
+    def raw(self) -> str:
+        """Its text in the file."""
+        return self.lead + self.body + self.tail
+
+
+class _Span(NamedTuple):
+    """Lines of a block: from ``start`` to before ``end``, blank ones after it left out."""
+
+    start: int
+    end: int
+    listed: bool
+    section: tuple[str, ...]
+
+
+def segments_of(text: str, path: str) -> list[Segment]:
+    """The segments of a file at ``path``. Raises ``UnreadableFile`` for a head that is none. Linear in the text."""
+    head = frontmatter(text)
+    lines = _LINE.findall(text)
+    spans = _spans(text[head.end :] if head.lines else text, head.lines, lines)
+    kept = _kept_lines(text, lines)
+    of_file = _day_in((PurePosixPath(path).stem,))
+    found: list[Segment] = []
+    at = 0
+    for span in spans:
+        if kept and any(n in kept for n in range(span.start, span.end)):
+            continue
+        segment, end = _block(lines, span, of_file)
+        if segment is None:
+            continue
+        if at < span.start:
+            found.append(Segment("".join(lines[at : span.start])))
+        found.append(segment)
+        at = end
+    if at < len(lines):
+        found.append(Segment("".join(lines[at:])))
+    return found
+
+
+def lines_of(segments: Sequence[Segment]) -> list[Segment]:
+    """The same segments, with each line of a paragraph as a block of its own: where no line is wrapped, a line is what one memory is."""
+    found: list[Segment] = []
+    for segment in segments:
+        if not segment.block or segment.lead.strip() or len(lines := _LINE.findall(segment.raw)) == 1:
+            found.append(segment)
+            continue
+        for line in lines:
+            said = line.strip()
+            if any(c.isalnum() for c in said):
+                at = line.index(said)
+                tail = line[at + len(said) :]
+                found.append(Segment(said, line[:at], tail, True, segment.section, segment.day))
+            elif found:
+                found[-1] = replace(found[-1], tail=found[-1].tail + line)
+            else:
+                found.append(Segment(line))
+    return found
+
+
+def _block(lines: Sequence[str], span: _Span, of_file: datetime | None) -> tuple[Segment | None, int]:
+    """The block of some lines, and the line after it; none where nothing is said in them."""
+    text = "".join(lines[span.start : span.end])
+    marker = _MARKER.match(text) if span.listed else None
+    lead = marker[0] if marker else ""
+    said = text[len(lead) :]
+    body = said.rstrip("\r\n")
+    if not any(c.isalnum() for c in body):
+        return None, span.end
+    end, alone = span.end, span.start == 0 or not lines[span.start - 1].strip() or not span.listed
+    while alone and end < len(lines) and not lines[end].strip():
+        end += 1
+    section = [*span.section, *([f"[{marker['box'].lower()}]"] if marker and marker["box"] else [])]
+    if anchor := _ANCHOR.search(body):
+        section.append(f"^{anchor[1]}")
+    tail = said[len(body) :] + "".join(lines[span.end : end])
+    return Segment(body, lead, tail, True, " › ".join(section), _day_in(span.section) or of_file), end
+
+
+def _spans(body: str, above: int, lines: Sequence[str]) -> list[_Span]:
+    """The blocks of a body that has ``above`` lines over it, in the order of the file."""
+    tokens = _parser().parse(body)
+    headings: list[tuple[int, str]] = []
+    introduced = ""
+    found: list[_Span] = []
+    for n, token in enumerate(tokens):
+        if token.map is None or token.type not in ("heading_open", "paragraph_open", "list_item_open"):
+            continue
+        start, end = above + token.map[0], above + token.map[1]
+        while end > start and not lines[end - 1].strip():
+            end -= 1
+        trail = tuple(text for _, text in headings)
+        if token.type == "heading_open" and token.level == 0:
+            level = int(token.tag[1])
+            headings = [(above_it, text) for above_it, text in headings if above_it < level]
+            headings.append((level, tokens[n + 1].content))
+            introduced = ""
+        elif token.type == "paragraph_open" and token.level == 0:
+            introduced = tokens[n + 1].content if _introduces(tokens, n) else ""
+            if not introduced:
+                found.append(_Span(start, end, False, trail))
+        elif token.type == "list_item_open" and token.level == 1 and token.markup in "-+*":
+            found.append(_Span(start, end, True, (*trail, *([introduced] if introduced else []))))
+    return found
+
+
+def _introduces(tokens: Sequence[Token], n: int) -> bool:
+    """Whether a paragraph only says what the list below it is a list of."""
+    following = tokens[n + 3].type if n + 3 < len(tokens) else ""
+    return following in ("bullet_list_open", "ordered_list_open") and tokens[n + 1].content.rstrip().endswith(":")
+
+
+def _kept_lines(text: str, lines: Sequence[str]) -> frozenset[int]:
+    """The lines that are Slowwave's own, between its marks: pages are rendered there, and nobody's memory is."""
+    if (own := find(text)) is None:
+        return frozenset()
+    kept: list[int] = []
+    at = 0
+    for n, line in enumerate(lines):
+        if own.start < at + len(line) and at < own.stop:
+            kept.append(n)
+        at += len(line)
+    return frozenset(kept)
+
+
+def _day_in(names: Sequence[str]) -> datetime | None:
+    """The day that the innermost of some headings names, at noon."""
+    for name in reversed(names):
+        for year, month, day in _DAY.findall(name):
+            try:
+                return datetime(int(year), int(month), int(day), _NOON, tzinfo=UTC)
+            except ValueError:
+                continue
+    return None
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": True}).enable("table")
+
+
+# What a person wrote into a file, brought together with the rows of its blocks: which rows stay, which end, which are new.
+#
+# A file was last seen as the texts that its rows say it has (``said``). Blocks that stand there still keep their rows, and with them what a
+# plan changed of them meanwhile; whatever a person rewrote or took out is the person's, and its row ends. Pure.
+
+_MOST: Final = 4_000_000
+"""Pairs of changed segments up to which it is looked for what moved among them; beyond, all of them are new."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRow:
+    """A row of ``memory.folder_blocks``, without its vector."""
+
+    id: str
+    kind: str
+    section: str
+    lead: str
+    body: str
+    tail: str
+    said: str
+    gone: bool
+    day: datetime | None
+
+    @property
+    def wanted(self) -> str:
+        """What the file is to say of it."""
+        return "" if self.gone or self.kind == "left" else self.lead + self.body + self.tail
+
+    @property
+    def followed(self) -> BlockRow:
+        """The same row once the file says what it wants."""
+        return replace(self, said=self.wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """``parts`` in the order of the file: a row with its segment, a segment that is new, or a row of which the file says nothing. ``ended``
+    are those of the latter whose text a person took out or rewrote."""
+
+    parts: tuple[tuple[BlockRow | None, Segment | None], ...]
+    ended: tuple[BlockRow, ...] = field(default=())
+
+    @property
+    def changes(self) -> int:
+        """Blocks that are gone or new."""
+        return len(self.ended) + sum(row is None for row, _ in self.parts)
+
+
+def nearest(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> list[BlockRow]:
+    """The rows with what their file said before somebody wrote into it: what it said when it was looked at last or, where a process ended
+    before it could note what it had written, what it was to say. It is the one from which fewer blocks differ."""
+    said, wanted = list(rows), [row.followed for row in rows]
+    return said if said == wanted else min(said, wanted, key=lambda before: merged(before, segments).changes)
+
+
+def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
+    """Bring the rows of a file, in their order, together with what it says now."""
+    shown = [row for row in rows if row.said]
+    behind: dict[str, list[BlockRow]] = {}
+    before = ""
+    for row in rows:  # rows without a text in the file stay behind the one that they stand behind
+        if row.said:
+            before = row.id
+        else:
+            behind.setdefault(before, []).append(row)
+    parts: list[tuple[BlockRow | None, Segment | None]] = [(row, None) for row in behind.get("", ())]
+    ended: list[BlockRow] = []
+    for row_part, segment_part in _opcodes([r.said for r in shown], [s.raw for s in segments]):
+        kept = row_part is not None and segment_part is not None
+        row = None if row_part is None else shown[row_part]
+        if segment_part is not None:
+            parts.append((row if kept else None, segments[segment_part]))
+        if row is not None:
+            if not kept:
+                parts.append((row, None))
+                ended.append(row)
+            parts += [(other, None) for other in behind.get(row.id, ())]
+    return Merged(tuple(parts), tuple(ended))
+
+
+def _opcodes(before: Sequence[str], now: Sequence[str]) -> list[tuple[int | None, int | None]]:
+    """Places in ``before`` and ``now``: both where they say the same, else what is gone, and then what came."""
+    head = 0
+    while head < min(len(before), len(now)) and before[head] == now[head]:
+        head += 1
+    foot = 0
+    while foot < min(len(before), len(now)) - head and before[-1 - foot] == now[-1 - foot]:
+        foot += 1
+    inner_before, inner_now = before[head : len(before) - foot], now[head : len(now) - foot]
+    found: list[tuple[int | None, int | None]] = [(n, n) for n in range(head)]
+    codes = (
+        SequenceMatcher(None, inner_before, inner_now, autojunk=False).get_opcodes()
+        if len(inner_before) * len(inner_now) <= _MOST
+        else [("replace", 0, len(inner_before), 0, len(inner_now))]
+    )
+    for tag, i1, i2, j1, j2 in codes:
+        if tag == "equal":
+            found += [(head + i1 + n, head + j1 + n) for n in range(i2 - i1)]
+        else:
+            found += [(head + n, None) for n in range(i1, i2)]
+            found += [(None, head + n) for n in range(j1, j2)]
+    found += [(len(before) - foot + n, len(now) - foot + n) for n in range(foot)]
+    return found

@@ -1,0 +1,671 @@
+"""Files of pages: which files a folder has, their fields, links and headings, and the chunks that they are cut into."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import mimetypes
+import os
+import re
+import stat
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal
+from urllib.parse import unquote, urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from slowwave.errors import Refused
+from slowwave.sources.profile import PageType, Plane, Profile, matches
+from slowwave.sources.rows import BadRow, storable
+from slowwave.text.markdown import UnreadableFile, frontmatter
+from slowwave.text.tokens import count
+
+# Chunks: a file cut where its paragraphs end, each piece small enough for a vector to say what it is about.
+#
+# A chunk is a run of whole lines of the file, the frontmatter with the first, so that a hit is shown by its lines. The last lines of a
+# chunk are the first of the next (``OVERLAP``). A heading begins a new chunk once the chunk before it is half full: what is written into
+# one section then moves no boundary of those that follow.
+
+MOST_TOKENS: Final = 800
+MOST_CHARACTERS: Final = 8_000
+OVERLAP: Final = 0.15
+
+_HEADING: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_FENCE: Final = re.compile(r" {0,3}(```|~~~)")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownChunk:
+    """A run of lines of a file, both ends included, from 1. A line too long for one chunk is several of the same line."""
+
+    content: str
+    start_line: int
+    end_line: int
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of the text: chunks of equal text have equal vectors."""
+        return hashlib.sha256(self.content.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines ``start`` to ``end`` (excluded) of the file, from 0; ``heads`` says that it begins with a heading."""
+
+    start: int
+    end: int
+    heads: bool
+
+
+def chunks_of(
+    text: str,
+    body_line: int = 1,
+    *,
+    most: int = MOST_TOKENS,
+    overlap: float = OVERLAP,
+    tokens: Callable[[str], int] = count,
+) -> list[MarkdownChunk]:
+    """Cut a file whose body begins at ``body_line``; ``tokens`` counts those of a line. Nothing of a blank file.
+
+    Blocks end at blank lines and before headings. As many blocks as fit in ``most`` tokens and ``MOST_CHARACTERS`` make a chunk; a block
+    that does not fit is cut between lines, a line that does not between words. Linear in the text.
+    """
+    lines = [_Line(line, tokens(line)) for line in file_lines(text)]
+    cutter = _Cutter(lines, body_line - 1, most, int(most * overlap))
+    for block in _blocks(lines, body_line - 1):
+        cutter.add(block)
+    return cutter.finish()
+
+
+def file_lines(text: str) -> list[str]:
+    """The lines of a file with their ends: a line ends at a line feed and nowhere else, as editors count."""
+    lines = text.split("\n")
+    return [*(f"{line}\n" for line in lines[:-1]), *lines[-1:]] if lines[-1] else [f"{line}\n" for line in lines[:-1]]
+
+
+class _Cutter:
+    """The chunk at hand is the lines ``start`` to ``end`` (excluded); lines before ``fresh`` are the end of the chunk before."""
+
+    def __init__(self, lines: Sequence[_Line], body: int, most: int, overlap: int) -> None:
+        self._lines, self._body, self._most, self._overlap = lines, body, most, overlap
+        self._tokens = [0, *itertools.accumulate(line.tokens for line in lines)]
+        self._characters = [0, *itertools.accumulate(len(line.text) for line in lines)]
+        self._start = self._fresh = self._end = 0
+        self._done: list[MarkdownChunk] = []
+        if body and not self._fits(0, body):  # a head as long as that is a chunk, or several, of its own
+            self._by_lines(0, body)
+        self._end = body
+
+    def add(self, block: _Block) -> None:
+        """Take a block into the chunk at hand, or begin the next one with it."""
+        half = block.heads and 2 * (self._tokens[self._end] - self._tokens[self._start]) >= self._most
+        if self._end > self._fresh and (half or not self._fits(self._start, block.end)):
+            self._cut()
+        while self._start < self._fresh and not self._fits(self._start, block.end):
+            self._start += 1  # what does not fit of the overlap
+        if self._fits(self._start, block.end):
+            self._end = block.end
+        else:
+            self._by_lines(block.start, block.end)
+
+    def finish(self) -> list[MarkdownChunk]:
+        """All chunks."""
+        if self._end > self._fresh:
+            self._emit(self._start, self._end)
+        return self._done
+
+    def _by_lines(self, start: int, end: int) -> None:
+        for n in range(start, end):
+            if self._end > self._fresh and not self._fits(self._start, n + 1):
+                self._cut()
+            while self._start < self._fresh and not self._fits(self._start, n + 1):
+                self._start += 1
+            if self._fits(self._start, n + 1):
+                self._end = n + 1
+            else:
+                self._done += _pieces(self._lines[n], n + 1, self._most)
+                self._start = self._fresh = self._end = n + 1
+
+    def _cut(self) -> None:
+        """The chunk at hand ends; its last lines begin the next."""
+        self._emit(self._start, self._end)
+        start, kept = self._end, 0
+        while start > max(self._start, self._body) and kept < self._overlap:
+            start -= 1
+            kept += self._lines[start].tokens
+        self._start, self._fresh = start, self._end
+
+    def _emit(self, start: int, end: int) -> None:
+        while end > start and not self._lines[end - 1].text.strip():
+            end -= 1
+        while start < end and not self._lines[start].text.strip():
+            start += 1
+        if end > start:
+            content = "".join(line.text for line in self._lines[start:end])
+            self._done.append(MarkdownChunk(content.rstrip("\r\n"), start + 1, end))
+
+    def _fits(self, start: int, end: int) -> bool:
+        characters = self._characters[end] - self._characters[start]
+        return self._tokens[end] - self._tokens[start] <= self._most and characters <= MOST_CHARACTERS
+
+
+def _blocks(lines: Sequence[_Line], body: int) -> list[_Block]:
+    """The paragraphs of a body: blank lines go with what stands before them, headings with what follows."""
+    blocks: list[_Block] = []
+    start, heads, written, fence = body, False, False, ""
+    for n in range(body, len(lines)):
+        text = lines[n].text
+        blank, heading = not text.strip(), not fence and _HEADING.match(text) is not None
+        after_blank = n > start and not lines[n - 1].text.strip()
+        if n > start and written and not blank and (heading or after_blank):
+            blocks.append(_Block(start, n, heads))
+            start, heads, written = n, False, False
+        heads = heads or heading
+        written = written or not (blank or heading)
+        if found := _FENCE.match(text):
+            fence = "" if fence == found[1] else fence or found[1]
+    if start < len(lines):
+        blocks.append(_Block(start, len(lines), heads))
+    return blocks
+
+
+def _pieces(line: _Line, number: int, most: int) -> list[MarkdownChunk]:
+    """A line too long for a chunk, cut between words where it has some."""
+    width = max(1, min(MOST_CHARACTERS, len(line.text) * most // max(line.tokens, 1)))
+    text, found = line.text.rstrip("\r\n"), list[MarkdownChunk]()
+    start = 0
+    while start < len(text):
+        end = min(len(text), start + width)
+        if end < len(text) and (space := text.rfind(" ", start + width // 2, end)) > 0:
+            end = space + 1
+        if piece := text[start:end].strip():
+            found.append(MarkdownChunk(piece, number, number))
+        start = end
+    return found
+
+
+# The body of a Markdown file: its headings, the blocks and tags that it names, and where it links to. Code is none of these.
+
+LinkKind = Literal["wikilink", "markdown", "embed", "mention"]
+LONGEST_TARGET: Final = 500
+_WIKILINK: Final = re.compile(r"(!?)\[\[([^\[\]\n]{1,1000})\]\]")
+_BLOCK: Final = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*$")
+_OTHER_FILE: Final = re.compile(r"\.(?!(?:md|markdown)$)[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
+_TAG: Final = re.compile(r"(?<![\w/#&])#([^\W\d_][\w/-]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading as plain text and the line of the file that it stands in."""
+
+    level: int
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link as it is written: ``target`` without anchor (empty: the page itself), percent signs decoded. ``line`` is of the file."""
+
+    kind: LinkKind
+    target: str
+    anchor: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownPage:
+    """What a body holds besides its words."""
+
+    headings: tuple[Heading, ...] = ()
+    links: tuple[PageLink, ...] = ()
+    blocks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    prose: tuple[tuple[int, str], ...] = ()
+    """Line and words of what is neither code nor link nor HTML."""
+
+    @property
+    def title(self) -> str:
+        """The first heading of the first level."""
+        return next((h.text for h in self.headings if h.level == 1 and h.text), "")
+
+
+def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
+    """Read a body whose first line is ``first_line`` of its file."""
+    headings: list[Heading] = []
+    links: list[PageLink] = []
+    blocks: list[str] = []
+    tags: dict[str, None] = {}
+    prose: list[tuple[int, str]] = []
+    level = 0
+    defined: dict[str, Any] = {}
+    tokens = _parser().parse(body, defined)
+    references = defined.get("references", {})
+    notes = {str(found["href"]) for label, found in references.items() if label.startswith("^")}
+    for token in tokens:
+        level = int(token.tag[1]) if token.type == "heading_open" else level if token.type == "inline" else 0
+        if token.type != "inline" or token.map is None:
+            continue
+        line = first_line + token.map[0]
+        if level:
+            headings.append(Heading(level, _plain(token), line))
+        blocks += [found[1] for text in token.content.splitlines() if (found := _BLOCK.search(text))]
+        for child, at in _inside(token, line):
+            if child.type == "text":
+                tags.update(dict.fromkeys(_TAG.findall(child.content)))
+                prose.append((at, child.content))
+            elif child.attrGet("href") in notes:
+                continue  # to CommonMark, a footnote is a link to its first word
+            elif (link := link_of(child, at)) is not None:
+                links.append(link)
+    return MarkdownPage(tuple(headings), tuple(links), tuple(dict.fromkeys(blocks)), tuple(tags), tuple(prose))
+
+
+def _inside(token: Token, line: int) -> Iterator[tuple[Token, int]]:
+    """The parts of a paragraph, each with its line."""
+    for child in token.children or ():
+        yield child, line
+        line += child.type in ("softbreak", "hardbreak")
+
+
+def _plain(token: Token) -> str:
+    """The words of a heading."""
+    parts = [c.meta.get("shown", c.content) if c.type == "wikilink" else c.content for c in token.children or ()]
+    return _BLOCK.sub("", " ".join("".join(parts).split()))
+
+
+def link_of(token: Token, line: int) -> PageLink | None:
+    """The page that a part of a paragraph links to as it is written; None for what is no such link."""
+    if token.type == "wikilink":
+        target, _, anchor = token.content.partition("#")
+        return _page_link(token.meta["kind"], target.strip(), anchor.strip(), line)
+    if token.type == "link_open":
+        return _href("markdown", str(token.attrGet("href") or ""), line)
+    return _href("embed", str(token.attrGet("src") or ""), line) if token.type == "image" else None
+
+
+def _href(kind: LinkKind, href: str, line: int) -> PageLink | None:
+    """A link to a page of the same folder; addresses elsewhere are none."""
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return None
+    if parts.scheme or parts.netloc or not href:
+        return None
+    return _page_link(kind, unquote(parts.path), unquote(parts.fragment), line)
+
+
+def _page_link(kind: LinkKind, target: str, anchor: str, line: int) -> PageLink | None:
+    """None for what is no page: a picture, a sheet, a program. A name in a wikilink may have a dot of its own (``v1.beta``)."""
+    known = mimetypes.guess_type(target)[0]
+    if (
+        (known and known != "text/markdown")
+        or (kind == "markdown" and _OTHER_FILE.search(target))
+        or len(target) > LONGEST_TARGET
+        or "\0" in target + anchor
+        or not (target or anchor)
+    ):
+        return None
+    return PageLink(kind, target, anchor[:LONGEST_TARGET], line)
+
+
+def wikilink(state: StateInline, silent: bool) -> bool:
+    """The rule of markdown-it-py that reads ``[[target#anchor|shown]]`` and ``![[…]]`` as a token ``wikilink``."""
+    found = _WIKILINK.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        target, _, shown = found[2].partition("|")
+        token = state.push("wikilink", "", 0)
+        token.content = target.removesuffix("\\")  # in a table, the bar is escaped
+        token.meta = {"kind": "embed" if found[1] else "wikilink", "shown": shown or target}
+    state.pos = found.end()
+    return True
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """CommonMark with tables. Raw HTML is text as any other, and never a link."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    parser.inline.ruler.before("link", "wikilink", wikilink)
+    return parser
+
+
+# Fields: what a page says of itself, in one form whatever its frontmatter looks like, by the rules of a profile.
+#
+# A word that the profile does not know is left out, its default stands in, and ``problems`` names it: a page is never refused for a status.
+
+LONGEST_TITLE: Final = 400
+_TYPE_ENDS: Final = re.compile(r"[#|—]")
+_DAY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)")
+_PLAIN: Final = ("superseded_by", "slug", "agent", "device", "session_id", "domain", "confidence", "captured_from")
+_MOST: Final = 200  # tags or aliases of one page
+
+
+@dataclass(frozen=True, slots=True)
+class PageFields:
+    """``values`` as they are kept in ``documents.metadata`` (absent: unknown), the title, the plane and the day that a page is of."""
+
+    values: Mapping[str, Any]
+    title: str
+    plane: Plane
+    day: date | None
+
+
+def fields_of(written: Mapping[str, Any], path: str, page: MarkdownPage, profile: Profile) -> PageFields:
+    """The fields of a page from its frontmatter, its path and its body."""
+    problems: list[str] = []
+    plane = profile.plane_of(path)
+    type_ = _type(written.get("type"), path, profile, problems)
+    kind, defaults = profile.types.get(type_, PageType()), profile.defaults
+
+    def word(name: str, known: Sequence[str], aliases: Mapping[str, str], default: str | None) -> str | None:
+        value = _text(written.get(name)).lower()
+        value = aliases.get(value, value)
+        if value and (not known or value in known):
+            return value
+        if value:
+            problems.append(f"{name}: {value[:64]!r} is none of {', '.join(known)}")
+        return default
+
+    default_kind = kind.source_kind or ("extracted" if written.get("sources") else defaults.source_kind)
+    values: dict[str, Any] = {
+        "type": type_,
+        "status": word("status", profile.statuses, profile.status_aliases, kind.status or defaults.status),
+        "canonical": _canonical(written.get("canonical"), path, kind, profile),
+        "source_kind": word("source_kind", profile.source_kinds, {}, default_kind),
+        "temperature": word("temperature", profile.temperatures, {}, kind.temperature or defaults.temperature),
+        "visibility": word("visibility", profile.visibilities, {}, None),
+        "sensitivity": word("sensitivity", profile.sensitivities, {}, None),
+        "area": word("area", profile.areas, {}, None),
+    }
+    for name in ("created", "updated", "date"):
+        values[name] = _day(name, written.get(name), problems)
+    values["date"] = values["date"] or _dated(PurePosixPath(path).name)
+    for name in _PLAIN:
+        values[name] = _text(written.get(name)) or None
+    for name in ("pinned", "has_timeline"):
+        values[name] = True if written.get(name) is True else None
+    stem = PurePosixPath(path).stem
+    values["slug"] = values["slug"] or (PurePosixPath(path).parent.name if stem in ("state", "index") else stem) or stem
+    tags = [tag.lstrip("#") for tag in _listed(written.get("tags", written.get("tag")))]
+    values["tags"] = list(dict.fromkeys([*tags, *(page.tags if profile.inline_tags else ())]))[:_MOST]
+    values["aliases"] = _listed(written.get("aliases", written.get("alias")), words=False)[:_MOST]
+    title = _text(written.get("title")) or page.title or title_of_name(stem)
+    values["title"] = title = title[:LONGEST_TITLE]
+    sections = profile.sections_of(path, type_)
+    if sections and values["canonical"]:
+        there = {heading.text.casefold() for heading in page.headings}
+        values["missing_sections"] = [name for name in sections if name.casefold() not in there] or None
+    values["headings"] = [heading.text for heading in page.headings][:_MOST]
+    values["blocks"] = list(page.blocks)[:_MOST]
+    values["problems"] = problems or None
+    day = values["date"] or values["created"]
+    return PageFields(
+        {name: value for name, value in values.items() if value is not None},
+        title,
+        plane,
+        date.fromisoformat(day) if day else None,
+    )
+
+
+def _type(written: object, path: str, profile: Profile, problems: list[str]) -> str:
+    told = _TYPE_ENDS.split(_text(written))[0].strip().lower()
+    told = profile.type_aliases.get(told, told)
+    if path.startswith("archive/") and "archive" in profile.types:
+        return "archive"
+    if told and (not profile.closed or told in profile.types):
+        return told
+    if told:
+        problems.append(f"type: {told[:64]!r} is no type of the profile {profile.name}")
+    return profile.type_of(path)
+
+
+def _canonical(written: object, path: str, kind: PageType, profile: Profile) -> bool:
+    if isinstance(written, bool):
+        return written
+    if kind.canonical_if is not None:
+        return matches(path, kind.canonical_if)
+    return profile.defaults.canonical if kind.canonical is None else kind.canonical
+
+
+def _day(name: str, written: object, problems: list[str]) -> str | None:
+    text = _text(written)
+    found = _dated(text) if text else None
+    if text and found is None:
+        problems.append(f"{name}: {text[:64]!r} is no day (YYYY-MM-DD)")
+    return found
+
+
+def _dated(text: str) -> str | None:
+    found = _DAY.search(text)
+    try:
+        return date.fromisoformat(found[1]).isoformat() if found else None
+    except ValueError:
+        return None
+
+
+def title_of_name(stem: str) -> str:
+    """The title that a file's name gives: its words, with dates as they are written."""
+    return re.sub(r"(?<!\d)[-_]|[-_](?!\d)", " ", stem)
+
+
+def _text(value: object) -> str:
+    """A word or number as text; lists and mappings are no words."""
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def _listed(value: object, *, words: bool = True) -> list[str]:
+    """A list, or a text with commas (and, for ``words``, spaces) between its parts."""
+    if isinstance(value, str):
+        parts: Sequence[object] = re.split(r"[,\s]+" if words else r",", value)
+    else:
+        parts = value if isinstance(value, list) else ()
+    return list(dict.fromkeys(text for part in parts if (text := _text(part))))
+
+
+# A file of a corpus, read: its bytes as text, its fields, chunks and links. How it is stored belongs to ``slowwave.wiki.corpus.writing``.
+
+
+class Unsettled(Exception):  # noqa: N818 - a finding of this package, always caught in it
+    """A file that is being written: it changed while it was read, or is gone again. It is read the next time."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileMark:
+    """What tells that a file has not been touched: its size in bytes and its modification time in nanoseconds."""
+
+    size: int
+    mtime: int
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> FileMark:
+        """From what the system says."""
+        return cls(found.st_size, found.st_mtime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A page of a corpus. ``text`` is the whole file; encoded, it is its bytes again."""
+
+    path: str
+    content_hash: str
+    text: str
+    body_line: int
+    written: Mapping[str, Any]
+    fields: PageFields
+    page: MarkdownPage
+    chunks: tuple[MarkdownChunk, ...]
+
+
+def read_bytes(file: Path, mark: FileMark, largest: int) -> bytes:
+    """The bytes of a regular file that still is as ``mark`` says. Raises ``Unsettled``, and ``UnreadableFile`` for what cannot be read."""
+    if mark.size > largest:
+        raise UnreadableFile(f"it has {mark.size:,} bytes, more than {largest:,}")
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as opened:
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode):
+                raise UnreadableFile("it is no file")
+            content = opened.read(largest + 1)
+            after = os.fstat(descriptor)
+    except FileNotFoundError:
+        raise Unsettled from None
+    except OSError as problem:
+        raise UnreadableFile(f"it cannot be read ({problem.strerror})") from None
+    if not FileMark.of(before) == FileMark.of(after) == mark:
+        raise Unsettled
+    return content
+
+
+def page_file(path: str, content: bytes, profile: Profile) -> PageFile:
+    """A page from its bytes. Raises ``UnreadableFile``, with the line where there is one."""
+    text = decoded(content)
+    head = frontmatter(text)
+    try:
+        storable(head.fields, "its frontmatter")
+    except BadRow as problem:
+        raise UnreadableFile(str(problem), 1) from None
+    body_line = head.lines + 1
+    body = text[head.end :] if head.lines else text.removeprefix("\ufeff")
+    page = markdown_page(body, body_line)
+    return PageFile(
+        path,
+        content_hash(content),
+        text,
+        body_line,
+        head.fields,
+        fields_of(head.fields, path, page, profile),
+        page,
+        tuple(chunks_of(text, body_line)),
+    )
+
+
+def content_hash(content: bytes) -> str:
+    """SHA-256 of a file's bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file's bytes. Raises ``UnreadableFile`` with the line for a NUL byte and for what is not UTF-8."""
+    if (nul := content.find(b"\0")) >= 0:
+        raise UnreadableFile("it is no text (it holds a NUL byte)", content.count(b"\n", 0, nul) + 1)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise UnreadableFile("it is not UTF-8", content.count(b"\n", 0, problem.start) + 1) from None
+
+
+# The files of a folder: which a profile takes, how each stands, and what is left out, with the reason.
+#
+# Only names and marks are looked at here; reading belongs to ``slowwave.sources.page_files``.
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is not taken: ``line`` where that is known (0: the whole file)."""
+
+    path: str
+    line: int
+    reason: str
+
+    def to_json(self) -> dict[str, object]:
+        """As ``--json`` shows it."""
+        return {"path": self.path, "line": self.line, "reason": self.reason}
+
+
+@dataclass(slots=True)
+class FolderScan:
+    """Pages by relative path (with slashes), what was left out, and folders that could not be looked into."""
+
+    files: dict[str, FileMark] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+
+def scan_folder(root: Path, profile: Profile, known: Collection[str] = ()) -> FolderScan:
+    """Look through a folder. Names that begin with a dot are passed over, and links to folders are not followed.
+
+    A link to a file is left out with a word: within the folder the file itself is taken, outside of it nothing is. Of names that differ in
+    case or accents' spelling alone, that which is ``known`` is taken, else the first. Raises ``Refused`` where there is no folder.
+    """
+    found = FolderScan()
+    if not root.is_dir():
+        raise Refused(
+            f"{root} is no folder that can be read, so nothing was looked at and nothing is taken for gone. "
+            "Mount it, or add the corpus under its new name."
+        )
+    inside = root.resolve()
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        try:
+            entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
+        except OSError as problem:
+            found.closed.append(folder)
+            found.left_out.append(
+                LeftOut(folder.rstrip("/") or ".", 0, f"the folder cannot be read ({problem.strerror})")
+            )
+            continue
+        for entry in entries:
+            path = folder + entry.name
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(f"{path}/")
+            elif profile.takes(path):
+                _look(entry, path, inside, found)
+    _leave_doubles(found, frozenset(known))
+    found.files = dict(sorted(found.files.items()))
+    found.left_out.sort(key=lambda out: out.path)
+    return found
+
+
+def _look(entry: os.DirEntry[str], path: str, inside: Path, found: FolderScan) -> None:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        found.left_out.append(LeftOut(path.encode(errors="replace").decode(), 0, "its name is not UTF-8"))
+        return
+    if entry.is_symlink():
+        within = Path(entry.path).resolve().is_relative_to(inside)
+        reason = "it is a link; the file that it names is taken" if within else "it is a link out of the folder"
+        found.left_out.append(LeftOut(path, 0, reason))
+        return
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return  # gone since the folder was listed
+    if stat.S_ISREG(status.st_mode):
+        found.files[path] = FileMark.of(status)
+    else:
+        found.left_out.append(LeftOut(path, 0, "it is no file"))
+
+
+def _leave_doubles(found: FolderScan, known: frozenset[str]) -> None:
+    """Where names are one name on other systems, one is taken."""
+    spelled: defaultdict[str, list[str]] = defaultdict(list)
+    for path in found.files:
+        spelled[unicodedata.normalize("NFC", path).casefold()].append(path)
+    for paths in spelled.values():
+        taken, *others = sorted(paths, key=lambda path: (path not in known, path))
+        for path in others:
+            del found.files[path]
+            found.left_out.append(
+                LeftOut(path, 0, f"its name differs from {taken} in case alone, and many systems hold one of the two")
+            )

@@ -1,0 +1,559 @@
+"""Claim a namespace for a run: one at a time; what people ask of a run; the rows of runs that plan and that write."""
+
+from __future__ import annotations
+
+import shlex
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, TypeVar
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from slowwave.errors import DreamCancelled, DreamLockUnavailable, DreamRunStuckError, Refused
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.store.runs import (
+    AHEAD_SECONDS,
+    HOLDING,
+    Mode,
+    Run,
+    State,
+    find_run,
+    heartbeat_expiry,
+    insert_run,
+    last_run,
+    lock_batches,
+    lock_claims,
+    move_run,
+    sources,
+    state_of,
+)
+
+# Who holds a namespace: one run at a time, whatever it does, as long as its heartbeat has not expired.
+#
+# A claim is a row of ``night.runs`` in state ``planning`` or ``applying``. Claims are made one after another under a lock of the
+# namespace (``slowwave.store.runs``); batches have another one, so that whoever asks is answered at once while a batch is being written. A
+# run whose heartbeat has expired holds nothing: it is marked as crashed by whoever comes next, or named to them.
+
+_POLL_SECONDS: Final = 0.25
+_T = TypeVar("_T")
+
+Stuck = Literal["take over", "raise"]
+"""What to do about a run whose heartbeat has expired: mark it as crashed and go on, or name it."""
+
+_HOLDERS: Final = """
+SELECT id::text AS run_id, mode, state, trunc(age)::bigint AS age, age BETWEEN -%(ahead)s AND %(expiry)s AS alive
+FROM (SELECT id, mode, state, heartbeat_at, extract(epoch FROM clock_timestamp() - heartbeat_at) AS age FROM night.runs
+  WHERE namespace_id = %(namespace_id)s AND state = ANY(%(holding)s)) r
+ORDER BY alive DESC, heartbeat_at DESC
+"""
+_CRASH: Final = """
+UPDATE night.runs SET state = 'crashed', finished_at = heartbeat_at, error = 'The heartbeat expired: the process is gone.'
+WHERE id = ANY(%(runs)s::uuid[]) AND state = ANY(%(sources)s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A run that holds a namespace, and the age of its heartbeat in seconds, negative if it is in the future."""
+
+    run_id: str
+    mode: Mode
+    state: State
+    age: int
+    alive: bool
+
+
+def holders(connection: Connection, namespace_id: str, expiry_seconds: int) -> list[Holder]:
+    """The runs that say they hold the namespace, those that are alive first."""
+    with connection.cursor(row_factory=class_row(Holder)) as cursor:
+        asked = {
+            "namespace_id": namespace_id,
+            "expiry": expiry_seconds,
+            "ahead": AHEAD_SECONDS,
+            "holding": list(HOLDING),
+        }
+        return cursor.execute(_HOLDERS, asked).fetchall()
+
+
+def make_room(
+    connection: Connection,
+    namespace: str,
+    namespace_id: str,
+    expiry_seconds: int,
+    *,
+    stuck: Stuck = "take over",
+    own: str = "",
+) -> None:
+    """Inside a transaction: take the lock of claims and see that nobody holds the namespace.
+
+    A run whose heartbeat has expired is marked as crashed; with ``stuck="raise"`` it raises ``DreamRunStuckError``, unless it is
+    ``own``. One that is alive raises ``DreamLockUnavailable`` at once.
+    """
+    lock_claims(connection, namespace_id)
+    found = holders(connection, namespace_id, expiry_seconds)
+    _refuse_alive(namespace, found)
+    for gone in found:
+        if stuck == "raise" and gone.run_id != own:
+            raise DreamRunStuckError(_stuck_sentence(namespace, gone), gone.run_id, gone.age)
+    if found:
+        lock_batches(connection, namespace_id)  # a batch that is being written ends first, and may prove its run alive
+        _refuse_alive(namespace, holders(connection, namespace_id, expiry_seconds))
+        crashed = {"runs": [gone.run_id for gone in found], "sources": sources("crashed", HOLDING)}
+        connection.execute(_CRASH, crashed)
+
+
+def patiently(claim: Callable[[], _T], wait: float) -> _T:
+    """``claim()``, tried again for up to ``wait`` seconds while another run holds the namespace."""
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            return claim()
+        except DreamLockUnavailable:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise
+            time.sleep(min(_POLL_SECONDS, left))
+
+
+def _refuse_alive(namespace: str, found: list[Holder]) -> None:
+    for one in found:
+        if one.alive:
+            doing = "is planning" if one.state == "planning" else "is writing to"
+            raise DreamLockUnavailable(
+                f"Run {one.run_id} {doing} {namespace} (heartbeat {max(0, one.age)} s ago). "
+                f"Wait for it, or cancel it: `slowwave runs cancel {one.run_id}`; add --dead if its process is gone."
+            )
+
+
+def _stuck_sentence(namespace: str, gone: Holder) -> str:
+    resume = (
+        ""
+        if gone.mode in ("undo", "deep")
+        else f"Go on with it: `slowwave dream {shlex.quote(namespace)} --resume-from {gone.run_id}`. "
+    )
+    age = f"{gone.age} s old" if gone.age >= 0 else f"{-gone.age} s in the future of the database's clock"
+    return (
+        f"Run {gone.run_id} ({gone.mode}) holds {namespace}, and its heartbeat is {age}: the process is gone. "
+        f"What it committed stands. {resume}Or give it up and begin anew with --abandon."
+    )
+
+
+# The row of a run that writes: its claim on the namespace, what is asked of it before every batch, its progress and its end.
+#
+# A partial unique index admits one run in state ``applying`` a namespace. Every claim has a token of its own, kept in the row's progress.
+# So a process whose heartbeat had expired, and whose run another one has resumed, can tell that the run is no longer its own.
+
+_RESUME: Final = """
+UPDATE night.runs SET state = 'applying', trigger = 'resume', heartbeat_at = clock_timestamp(), finished_at = NULL,
+  cancel_requested_at = NULL, pause_requested_at = NULL, error = NULL, progress = %(progress)s,
+  dagster_run_id = coalesce(nullif(%(dagster_run)s, ''), dagster_run_id)
+WHERE id = (SELECT id FROM night.runs WHERE namespace_id = %(namespace_id)s AND mode = 'apply' AND approval_id = %(approval)s
+  AND state = ANY(%(sources)s) ORDER BY started_at DESC LIMIT 1) AND state = ANY(%(sources)s)
+RETURNING id::text
+"""
+_CONTROL_REQUESTS: Final = """
+SELECT cancel_requested_at IS NOT NULL OR state = 'cancelled' AS cancel, pause_requested_at IS NOT NULL AS pause FROM night.runs
+WHERE id = %(run)s AND state IN ('applying', 'cancelled') AND progress ->> 'claim' = %(token)s
+"""
+_PROGRESS: Final = """
+UPDATE night.runs SET progress = %(progress)s, heartbeat_at = clock_timestamp()
+WHERE id = %(run)s AND state = 'applying' AND progress ->> 'claim' = %(token)s
+"""
+_END: Final = """
+UPDATE night.runs SET state = %(to)s, (finished_at, heartbeat_at) = (SELECT moment, moment FROM clock_timestamp() AS moment),
+  error = %(error)s, counts = coalesce(%(counts)s, counts), pause_requested_at = NULL
+WHERE id = %(run)s AND state = ANY(%(sources)s) AND progress ->> 'claim' = %(token)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceClaim:
+    """A run that holds its namespace."""
+
+    run_id: str
+    namespace: str
+    namespace_id: str
+    token: str
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRequests:
+    """What a person asked of a run under way."""
+
+    cancel: bool
+    pause: bool
+
+
+def open_claim(
+    connection: Connection,
+    namespace: str,
+    namespace_id: str,
+    mode: Literal["apply", "undo"],
+    *,
+    plan_hash: str | None = None,
+    approval_id: str | None = None,
+    undo_of: str | None = None,
+    dagster_run_id: str = "",
+) -> NamespaceClaim:
+    """A run that writes to the namespace: the unfinished one of the same approval, under its own id, or a new one.
+
+    Inside the transaction in which the caller made room (``claims.make_room``). Raises ``psycopg.errors.UniqueViolation`` where another
+    run writes to the namespace all the same.
+    """
+    token = str(uuid.uuid4())
+    if run_id := _resume(connection, namespace_id, approval_id, dagster_run_id, token):
+        return NamespaceClaim(run_id, namespace, namespace_id, token, resumed=True)
+    run_id = insert_run(
+        connection,
+        namespace_id,
+        mode,
+        trigger="sensor" if dagster_run_id else "manual",
+        plan_hash=plan_hash,
+        approval_id=approval_id,
+        undo_of=undo_of,
+        dagster_run_id=dagster_run_id,
+        progress={"claim": token},
+    )
+    return NamespaceClaim(run_id, namespace, namespace_id, token)
+
+
+def control_requests(connection: Connection, claim: NamespaceClaim) -> ControlRequests:
+    """What a person asks of the run; raises ``DreamLockUnavailable`` when the claim no longer holds."""
+    with connection.cursor(row_factory=class_row(ControlRequests)) as cursor:
+        found = cursor.execute(_CONTROL_REQUESTS, {"run": claim.run_id, "token": claim.token}).fetchone()
+    if found is None:
+        raise DreamLockUnavailable(
+            f"Run {claim.run_id} lost its claim on {claim.namespace}: its heartbeat had expired. What it committed stands."
+        )
+    return found
+
+
+def note_progress(
+    connection: Connection, claim: NamespaceClaim, phase: str, done: int, total: int, note: str = ""
+) -> bool:
+    """Write how far the run is: items done and in all, and why it waits when it does. This refreshes its heartbeat.
+
+    False when the run is no longer this claim's, and then it stays as it is.
+    """
+    progress = {"claim": claim.token, "phase": phase, "done": done, "total": total, "note": note}
+    written = {"run": claim.run_id, "token": claim.token, "progress": Jsonb(progress)}
+    return connection.execute(_PROGRESS, written).rowcount == 1
+
+
+def end_claim(
+    connection: Connection,
+    claim: NamespaceClaim,
+    to: State,
+    *,
+    counts: Mapping[str, int] | None = None,
+    error: str | None = None,
+) -> bool:
+    """End the run in a state, with what it came to; False when the run is no longer this claim's, and then it stays as it is."""
+    ended = {
+        "run": claim.run_id,
+        "token": claim.token,
+        "to": to,
+        "sources": sources(to, ("applying",)),
+        "counts": None if counts is None else Jsonb(dict(counts)),
+        "error": error,
+    }
+    return connection.execute(_END, ended).rowcount == 1
+
+
+def _resume(
+    connection: Connection, namespace_id: str, approval_id: str | None, dagster_run_id: str, token: str
+) -> str | None:
+    asked = {
+        "namespace_id": namespace_id,
+        "approval": approval_id,
+        "dagster_run": dagster_run_id,
+        "sources": sources("applying"),
+        "progress": Jsonb({"claim": token}),
+    }
+    row = connection.execute(_RESUME, asked).fetchone()
+    return str(row[0]) if row else None
+
+
+# What a person asks of a run from any process: stop, wait, go on. The run itself looks at it between its batches or steps.
+
+PAUSE_POLL_SECONDS: Final = 0.25
+"""How often a run that a person paused looks whether it may go on."""
+
+_UNFINISHED: Final[tuple[State, ...]] = ("crashed", "paused", "refused")
+"""States of an apply run that the next attempt at its approval goes on with by itself."""
+
+_ASK_TO_CANCEL: Final = "UPDATE night.runs SET cancel_requested_at = now() WHERE id = %(run)s AND state = %(state)s"
+_CANCEL: Final = """
+UPDATE night.runs SET state = 'cancelled', cancel_requested_at = now(), finished_at = clock_timestamp()
+WHERE id = %(run)s AND state = ANY(%(sources)s)
+"""
+_CANCEL_REST: Final = """
+UPDATE night.runs SET state = 'cancelled', cancel_requested_at = now()
+WHERE id = %(run)s AND mode = 'apply' AND state = ANY(%(sources)s)
+"""
+_HOLDING: Final = """
+SELECT r.id::text FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
+WHERE n.slug = %(namespace)s AND r.state = ANY(%(holding)s) ORDER BY r.heartbeat_at LIMIT 1
+"""
+_PAUSE: Final = """
+UPDATE night.runs SET pause_requested_at = CASE WHEN %(pause)s THEN coalesce(pause_requested_at, now()) END
+WHERE id = %(run)s AND state = ANY(%(holding)s)
+"""
+
+
+def request_cancel(store: Store, name: str | None, namespace: str | None = None, *, dead: bool = False) -> Run:
+    """Cancel a run, named by its id, its first characters or ``last`` of a namespace (see ``run.last_run``); returns it as it is then.
+
+    ``dead`` says that its process is gone, so that its namespace is free at once. Without a name it is the run that holds ``namespace``.
+    If the process is alive after all, it ends its batch first and then finds itself cancelled, so nothing is written twice.
+
+    A run that writes stops after its batch: what it committed stands. One that plans has written nothing and is cancelled at once, and
+    so is one whose process is gone. A run that crashed or was stopped by the kill switch is started no more by itself. Whatever
+    is cancelled can be gone on with.
+    """
+    with store.connect("approver") as connection:
+        run_id = _holding(connection, namespace) if name is None else _named(connection, name, namespace).run_id
+        with connection.transaction():
+            run = _locked(connection, run_id)
+            if run.stuck or (dead and run.holding):
+                lock_batches(connection, run.namespace_id)  # a process that still writes ends its batch first
+                run = find_run(connection, run_id)
+            if not _cancel(connection, run, dead=dead):
+                ended = find_run(connection, run_id)  # it may have ended at this moment
+                raise Refused(f"Run {run_id} is {ended.state}, so there is nothing to cancel.")
+        return find_run(connection, run_id)
+
+
+def cancel_rest(connection: Connection, run_id: str) -> bool:
+    """Cancel an apply run that did not end: the rest of it is not to follow by itself. A person may still go on with it.
+
+    False for a run that ended, is under way, or applies nothing.
+    """
+    asked = {"run": run_id, "sources": sources("cancelled", _UNFINISHED)}
+    return connection.execute(_CANCEL_REST, asked).rowcount == 1
+
+
+def request_pause(store: Store, name: str, namespace: str | None = None) -> Run:
+    """Let a run wait after its batch or step. It keeps its namespace and its heartbeat until it is resumed or cancelled."""
+    return _set_pause(store, name, namespace, pause=True)
+
+
+def request_resume(store: Store, name: str, namespace: str | None = None) -> Run:
+    """Let a paused run go on."""
+    return _set_pause(store, name, namespace, pause=False)
+
+
+def _cancel(connection: Connection, run: Run, *, dead: bool) -> bool:
+    """False when the run is, or has come meanwhile, where nothing is left to cancel."""
+    if run.state == "applying" and run.alive and not dead:
+        return connection.execute(_ASK_TO_CANCEL, {"run": run.run_id, "state": run.state}).rowcount == 1
+    if run.holding or (run.mode == "apply" and run.state in _UNFINISHED):
+        asked = {"run": run.run_id, "sources": sources("cancelled", (run.state,))}
+        return connection.execute(_CANCEL, asked).rowcount == 1
+    return False
+
+
+def _set_pause(store: Store, name: str, namespace: str | None, *, pause: bool) -> Run:
+    with store.connect("approver") as connection:
+        run_id = _named(connection, name, namespace).run_id
+        with connection.transaction():
+            run = _locked(connection, run_id)
+            asked = {"run": run_id, "pause": pause, "holding": list(HOLDING)}
+            if not run.alive or connection.execute(_PAUSE, asked).rowcount != 1:
+                raise Refused(_nothing_under_way(find_run(connection, run_id), pause=pause))
+        return find_run(connection, run_id)
+
+
+def _nothing_under_way(run: Run, *, pause: bool) -> str:
+    state = f"{run.state}, and its process is gone" if run.stuck else run.state
+    return (
+        f"Run {run.run_id} is {state}: there is nothing under way to {'pause' if pause else 'resume'}. "
+        f"What was not finished goes on with `slowwave dream {shlex.quote(run.namespace)} --resume-from {run.run_id}`."
+    )
+
+
+def _holding(connection: Connection, namespace: str | None) -> str:
+    """Return the run that holds a namespace, and refuse a namespace that no run holds."""
+    row = connection.execute(_HOLDING, {"namespace": namespace, "holding": list(HOLDING)}).fetchone()
+    if row is None:
+        raise Refused(
+            f"No run holds {namespace}, so there is nothing to cancel. `slowwave namespaces` lists the namespaces."
+        )
+    return str(row[0])
+
+
+def _named(connection: Connection, name: str, namespace: str | None) -> Run:
+    return last_run(connection, namespace) if name == "last" else find_run(connection, name, namespace=namespace)
+
+
+def _locked(connection: Connection, run_id: str) -> Run:
+    """The run as it stands, while nobody else claims its namespace."""
+    lock_claims(connection, find_run(connection, run_id).namespace_id)
+    return find_run(connection, run_id)
+
+
+# The row of a run that plans: opened, reopened, held while it goes from step to step, and joined to the plan that it wrote.
+#
+# A plan run writes no memory, so one whose process is gone may be marked as crashed by anybody, and may plan again under its own id.
+
+_REOPEN: Final = """
+UPDATE night.runs SET state = 'planning', trigger = 'resume', heartbeat_at = clock_timestamp(), finished_at = NULL,
+  cancel_requested_at = NULL, pause_requested_at = NULL, error = NULL, progress = '{}'
+WHERE id = %(run)s AND mode = 'plan' AND state = ANY(%(sources)s)
+"""
+_STEP: Final = """
+UPDATE night.runs SET heartbeat_at = clock_timestamp(), progress = coalesce(%(progress)s, progress)
+WHERE id = %(run)s AND state = 'planning' RETURNING pause_requested_at IS NOT NULL
+"""
+_PLANNED: Final = """
+UPDATE night.runs SET state = %(to)s, plan_hash = %(plan)s, change_counter = %(change_counter)s,
+  settings_fingerprint = %(settings)s, counts = %(counts)s,
+  (finished_at, heartbeat_at) = (SELECT moment, moment FROM clock_timestamp() AS moment)
+WHERE id = %(run)s AND state = ANY(%(sources)s)
+"""
+_UNDER_WAY: Final = """
+SELECT r.id::text AS run_id, n.slug AS namespace FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
+WHERE r.dagster_run_id = ANY(%(dagster_runs)s) AND r.mode = 'plan' AND r.state = 'planning' ORDER BY r.started_at DESC
+"""
+_ADOPT: Final = """
+UPDATE night.runs SET dagster_run_id = %(dagster_run)s, heartbeat_at = clock_timestamp() WHERE id = %(run)s AND state = 'planning'
+"""
+_NEWEST: Final = """
+SELECT id::text, state FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' ORDER BY started_at DESC LIMIT 1
+"""
+_FORGET_TURNS: Final = """
+UPDATE night.runs SET progress = progress - 'turns' WHERE namespace_id = %(namespace)s AND mode = 'deep' AND state <> 'planning'
+  AND jsonb_exists(progress, 'turns') AND coalesce(finished_at, heartbeat_at) < %(before)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivePlanRun:
+    """A plan run that is planning, and its namespace."""
+
+    run_id: str
+    namespace: str
+
+
+def open_plan_run(
+    connection: Connection,
+    namespace: str,
+    *,
+    trigger: str = "manual",
+    dagster_run_id: str = "",
+    parameters: Mapping[str, object] | None = None,
+    stuck: Stuck = "take over",
+    mode: Literal["plan", "deep"] = "plan",
+) -> str:
+    """Open a run in state ``planning``, which holds the namespace from now on; returns its id. See ``claims.make_room``.
+
+    A ``deep`` run is never opened again, so its id is the fencing token of whoever works in its name: once it holds the namespace no
+    longer, neither its progress nor its plan is written.
+    """
+    with connection.transaction():
+        scope = namespace_id(connection, namespace)
+        make_room(connection, namespace, scope, heartbeat_expiry(connection, namespace), stuck=stuck)
+        return insert_run(
+            connection, scope, mode, trigger=trigger, dagster_run_id=dagster_run_id, parameters=parameters
+        )
+
+
+def reopen_plan_run(connection: Connection, run: Run, *, stuck: Stuck = "take over") -> None:
+    """A plan run that crashed or was cancelled, or whose heartbeat has expired, plans again under its own id."""
+    with connection.transaction():
+        make_room(
+            connection, run.namespace, run.namespace_id, run.heartbeat_expiry_seconds, stuck=stuck, own=run.run_id
+        )
+        changed = connection.execute(_REOPEN, {"run": run.run_id, "sources": sources("planning")})
+        if changed.rowcount != 1:
+            raise Refused(f"Run {run.run_id} went on elsewhere at this moment. `slowwave runs status {run.run_id}`")
+
+
+def check_cancelled(store: Store, run_id: str, progress: Mapping[str, object] | None = None) -> None:
+    """Between the steps of a plan run: note its progress, refresh its heartbeat, wait while a person paused it.
+
+    Raises ``DreamCancelled`` when a person cancelled it, ``DreamLockUnavailable`` when it lost its namespace to another run.
+    """
+    step = {"run": run_id, "progress": Jsonb(dict(progress)) if progress is not None else None}
+    with store.connect("planner") as connection:
+        while True:
+            row = connection.execute(_STEP, step).fetchone()
+            if row is None:
+                raise _ended(connection, run_id)
+            if not row[0]:
+                return
+            time.sleep(PAUSE_POLL_SECONDS)
+
+
+def end_plan_run(
+    connection: Connection,
+    run_id: str,
+    to: State,
+    plan_hash: str,
+    *,
+    settings_fingerprint: str,
+    change_counter: int | None,
+    counts: Mapping[str, int],
+) -> None:
+    """Join a run to the plan that it wrote, in the same transaction, and end its work in state ``to``.
+
+    Raises as ``check_cancelled`` does when the run is planning no longer, and then the plan must not be written either.
+    """
+    planned = {
+        "run": run_id,
+        "to": to,
+        "sources": sources(to, ("planning",)),
+        "plan": plan_hash,
+        "change_counter": change_counter,
+        "settings": settings_fingerprint,
+        "counts": Jsonb(dict(counts)),
+    }
+    if connection.execute(_PLANNED, planned).rowcount != 1:
+        raise _ended(connection, run_id)
+
+
+def crash_plan_run(connection: Connection, run_id: str, error: str, *, cancelled: bool = False) -> bool:
+    """Say on a plan run why it ended without a plan; False when it was planning no longer, and then it stays as it is."""
+    return move_run(connection, run_id, "cancelled" if cancelled else "crashed", ("planning",), error=error)
+
+
+def under_way(connection: Connection, *dagster_run_ids: str) -> Sequence[ActivePlanRun]:
+    """The plan runs of these Dagster runs that are planning, the newest first."""
+    with connection.cursor(row_factory=class_row(ActivePlanRun)) as cursor:
+        return cursor.execute(_UNDER_WAY, {"dagster_runs": list(dagster_run_ids)}).fetchall()
+
+
+def adopt(connection: Connection, run_id: str, dagster_run_id: str) -> bool:
+    """A plan run under way belongs to this Dagster run from now on, and its heartbeat is refreshed; False when it is planning no longer."""
+    return connection.execute(_ADOPT, {"run": run_id, "dagster_run": dagster_run_id}).rowcount == 1
+
+
+def refuse_cancelled(connection: Connection, dagster_run_id: str) -> None:
+    """Raise ``DreamCancelled`` when the newest plan run of a Dagster run was cancelled."""
+    row = connection.execute(_NEWEST, (dagster_run_id,)).fetchone()
+    if row and row[1] == "cancelled":
+        raise DreamCancelled(f"Run {row[0]} was cancelled, and nothing was planned.")
+
+
+def forget_turns(connection: Connection, namespace_id: str, before: datetime) -> int:
+    """Let go of what models said in deep runs that ended before an instant; returns how many runs that were."""
+    return connection.execute(_FORGET_TURNS, {"namespace": namespace_id, "before": before}).rowcount
+
+
+def _ended(connection: Connection, run_id: str) -> DreamCancelled | DreamLockUnavailable:
+    state = state_of(connection, run_id)
+    if state == "cancelled":
+        return DreamCancelled(
+            f"Run {run_id} was cancelled, and nothing was planned. Plan again under its id with --resume-from."
+        )
+    return DreamLockUnavailable(
+        f"Run {run_id} holds its namespace no longer (it is {state or 'gone'}): its heartbeat had expired, and another "
+        "run may plan now. Nothing was planned by this one."
+    )

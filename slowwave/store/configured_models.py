@@ -1,0 +1,126 @@
+"""The writer: the model that words summaries, when the settings name one. What it is asked belongs to ``slowwave.operations.planners``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from slowwave.errors import EmbeddingError, SettingsError
+from slowwave.models.embedder import Embedder, EndpointEmbedder, MiniLMEmbedder, OfflineEmbedder
+from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL
+from slowwave.models.endpoint import ATTEMPTS, Chat, EndpointChat, Role, ToolChat
+from slowwave.models.panel import SEARCHER, Budget, Searcher
+from slowwave.store.settings import Settings
+
+# Chat models: a system text and a user text in, one JSON text out, through any OpenAI-compatible endpoint.
+#
+# What is asked and what an answer means belongs to the caller (``slowwave.matching.review``). The endpoint's key comes from the
+# environment variable of its role and nowhere else, and no error repeats it or the texts.
+
+
+def judges_for(settings: Settings) -> tuple[Chat, ...]:
+    """The two models that the settings name, or none. Raises ``SettingsError`` when they have no endpoint."""
+    if settings.judge_models and not settings.judge_endpoint:
+        raise SettingsError(
+            "Judge models are set, and no endpoint that serves them, so nobody can be asked. Set SLOWWAVE_JUDGE_ENDPOINT to "
+            "a server that has them, or SLOWWAVE_JUDGE_MODELS to []."
+        )
+    timeout = settings.judge_timeout_seconds
+    return tuple(EndpointChat(settings.judge_endpoint, model, timeout=timeout) for model in settings.judge_models)
+
+
+WRITER: Final = Role(
+    *("The writer's", "so it wrote nothing", "SLOWWAVE_WRITER_API_KEY"),
+    *("SLOWWAVE_WRITER_ENDPOINT", "SLOWWAVE_WRITER_TIMEOUT_SECONDS"),
+)
+
+
+def writer_for(settings: Settings) -> Chat | None:
+    """The model that words summaries of communities, or None. Raises ``SettingsError`` when there is no endpoint that serves it."""
+    return _served(settings, settings.operations.community_summaries.model, "OPERATIONS__COMMUNITY_SUMMARIES__MODEL")
+
+
+def consolidator_for(settings: Settings) -> Chat | None:
+    """The model that words summaries of memories and shorter texts, at the same endpoint; None and errors as of ``writer_for``."""
+    return _served(settings, settings.consolidation_model, "CONSOLIDATION_MODEL")
+
+
+def _served(settings: Settings, model: str, setting: str) -> Chat | None:
+    if not model:
+        return None
+    if not settings.writer_endpoint:
+        raise SettingsError(
+            f"The model {model} is to write summaries, and no endpoint that serves it is set, so it cannot be asked. Set "
+            f"SLOWWAVE_WRITER_ENDPOINT to a server that has it, or SLOWWAVE_{setting} to nothing."
+        )
+    return EndpointChat(settings.writer_endpoint, model, timeout=settings.writer_timeout_seconds, role=WRITER)
+
+
+# Embedders: texts in, unit vectors out, by a model from a wheel or through any OpenAI-compatible endpoint.
+#
+# Which model a namespace uses is a setting; storing and comparing vectors belong to ``slowwave.store`` and
+# ``slowwave.matching``. The endpoint's key comes from ``SLOWWAVE_EMBEDDING_API_KEY`` and nowhere else, and no error repeats
+# it or the texts.
+
+
+def embedder_for(settings: Settings) -> Embedder:
+    """The embedder that the settings name. Raises ``EmbeddingError`` when model and endpoint do not fit together."""
+    offline: Mapping[str, Callable[[], Embedder]] = {STATIC_MODEL: OfflineEmbedder, MINILM_MODEL: MiniLMEmbedder}
+    if settings.embedding_endpoint:
+        if settings.embedding_model in offline:
+            raise EmbeddingError(
+                f"SLOWWAVE_EMBEDDING_ENDPOINT is set, but the model is still an offline one ({settings.embedding_model}): vectors of "
+                "two models must not share a name. Set SLOWWAVE_EMBEDDING_MODEL to the model that the endpoint serves."
+            )
+        return EndpointEmbedder(settings.embedding_endpoint, settings.embedding_model)
+    if settings.embedding_model not in offline:
+        raise EmbeddingError(
+            f"The model {settings.embedding_model!r} needs an endpoint, and none is set. Set SLOWWAVE_EMBEDDING_ENDPOINT to a "
+            f"server that has it, or SLOWWAVE_EMBEDDING_MODEL to {' or '.join(offline)}."
+        )
+    return offline[settings.embedding_model]()
+
+
+# The searcher: the model that helps with searches by day, when the settings name one. What it is asked belongs to ``slowwave.search`` and
+# ``slowwave.wiki.recall``; whatever fails leaves the plain answer and a warning.
+
+
+def searcher_for(settings: Settings, budget: Budget | None = None, *, timeout: float | None = None) -> Searcher | None:
+    """The model that the settings name for some steps, or None. Raises ``SettingsError`` when there is no endpoint that serves it.
+
+    With ``timeout`` (seconds) it is tried once, and not for longer than that.
+    """
+    if not (settings.search_model and settings.search_steps):
+        return None
+    if not settings.search_endpoint:
+        raise SettingsError(
+            f"The model {settings.search_model} is to help with searches, and no endpoint that serves it is set. Set "
+            "SLOWWAVE_SEARCH_ENDPOINT to a server that has it, or SLOWWAVE_SEARCH_MODEL to nothing."
+        )
+    chat = EndpointChat(
+        settings.search_endpoint,
+        settings.search_model,
+        timeout=min(settings.search_timeout_seconds, timeout or settings.search_timeout_seconds),
+        role=SEARCHER,
+        attempts=1 if timeout else ATTEMPTS,
+    )
+    return Searcher(chat, frozenset(settings.search_steps), budget or Budget())
+
+
+# Chat models that call tools: a conversation in, the next turn out, as OpenAI's ``POST /v1/chat/completions`` has it.
+#
+# What the tools do and when a conversation ends belongs to ``slowwave.wiki.deep``. The endpoint, its key, retries and deadlines are those
+# of ``slowwave.models.endpoint``; no error repeats the key or the texts.
+
+
+def deep_chat(settings: Settings) -> ToolChat | None:
+    """The model of the deep pass, or None where the settings name none. Raises ``SettingsError`` when it has no endpoint."""
+    options = settings.operations.deep_pass
+    if not options.model:
+        return None
+    if not settings.writer_endpoint:
+        raise SettingsError(
+            f"The model {options.model} is to work on the memory, and no endpoint that serves it is set, so it cannot be asked. Set "
+            "SLOWWAVE_WRITER_ENDPOINT to a server that has it, or SLOWWAVE_OPERATIONS__DEEP_PASS__MODEL to nothing."
+        )
+    return ToolChat(settings.writer_endpoint, options.model, timeout=options.answer_seconds)

@@ -1,0 +1,417 @@
+"""Logins and roles: addresses that are checked and never repeated, open connections used again, and who owns files."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import pwd
+import re
+import secrets
+import selectors
+import threading
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+
+from slowwave.errors import StoreError
+
+# Open connections of this process that wait to be used again: a few, each for one address, login and role.
+#
+# ``Store.connect`` takes one from here and gives it back, so a process that asks for the store fifty times connects a few times. What is
+# given back is as new: no transaction, setting, role, cursor, temporary table, lock or channel is left. What the server ended meanwhile is
+# not handed out. How many connections are in use is no matter of this module, and no thread belongs to it.
+#
+# A pool with workers (``psycopg_pool``) connects in a thread of its own and tries again until a time is over: whoever asks would wait, and
+# be shown the time instead of what the server said.
+
+MOST: Final = 4
+"""Idle connections of a process, whatever they are for: a night needs one a role, and many processes share a server."""
+
+SECONDS: Final = 30.0
+"""After which an idle connection is no longer used: a proxy between may have forgotten it without a word.
+
+It is closed by whoever connects or gives back next; a process that does neither keeps it until it ends.
+"""
+
+_RESET: Final = """
+CLOSE ALL; RESET SESSION AUTHORIZATION; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES
+"""
+"""``DISCARD ALL`` but for prepared statements: psycopg makes those by itself, and would not know that they are gone."""
+
+Key = tuple[str, str]
+"""Address with login, and the role that is taken on it (empty when the login has its own)."""
+Connection = psycopg.Connection[tuple[object, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    key: Key
+    connection: Connection
+    since: float
+
+
+@dataclass(slots=True)
+class _Idle:
+    """Those that wait, the oldest first; one lock, held for no statement."""
+
+    waiting: list[_Waiting] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_idle = _Idle()
+_AT_HAND: Final[ContextVar[dict[Key, Connection] | None]] = ContextVar("at_hand", default=None)
+"""Those that the blocks of one piece of work hand on to each other, by what they are for."""
+
+_inherited: list[_Idle] = []  # a child that closed its parent's connections would end the parent's sessions
+
+
+def take(key: Key) -> Connection | None:
+    """The connection that was given back last for this key, if it is still one; the caller owns it from now on."""
+    at_hand = (_AT_HAND.get() or {}).pop(key, None)
+    if at_hand is not None:
+        if _unharmed(at_hand):
+            return at_hand
+        at_hand.close()
+    while True:
+        with _idle.lock:
+            found = next((w for w in reversed(_idle.waiting) if w.key == key), None)
+            if found is not None:
+                _idle.waiting.remove(found)
+        if found is None:
+            return None
+        if time.monotonic() - found.since < SECONDS and _unharmed(found.connection):
+            return found.connection
+        found.connection.close()
+
+
+def give_back(key: Key, connection: Connection) -> None:
+    """Let a connection wait to be used again, or close it: in the middle of a statement, changed, or one too many."""
+    at_hand = _AT_HAND.get()
+    if at_hand is not None and key not in at_hand and _at_rest(connection):
+        at_hand[key] = connection
+        return
+    if not (_at_rest(connection) and _as_new(connection)):
+        connection.close()
+        return
+    now = time.monotonic()
+    with _idle.lock:
+        _idle.waiting.append(_Waiting(key, connection, now))
+        over = [w for n, w in enumerate(reversed(_idle.waiting)) if n >= MOST or now - w.since >= SECONDS]
+        _idle.waiting = [w for w in _idle.waiting if w not in over]
+    for one in over:
+        one.connection.close()
+
+
+@contextmanager
+def handed_on() -> Generator[None]:
+    """The blocks of this thread hand a connection on to the next of the same key until this ends, and then it is made as new: for work of
+    many small steps, of which none sets anything that outlasts its transaction. To make it as new is a statement of a fifth of a
+    millisecond, and a small namespace's night has twenty such steps."""
+    at_hand: dict[Key, Connection] = {}
+    token = _AT_HAND.set(at_hand)
+    try:
+        yield
+    finally:
+        _AT_HAND.reset(token)
+        while at_hand:
+            give_back(*at_hand.popitem())
+
+
+def close_idle() -> None:
+    """Close what waits: at the end of the process, and before a database is copied, to which nobody may be connected then."""
+    with _idle.lock:
+        over, _idle.waiting = _idle.waiting, []
+    for one in over:
+        one.connection.close()
+
+
+def _unharmed(connection: Connection) -> bool:
+    """Whether the server sent nothing meanwhile. What it sends to an idle connection is that it ends."""
+    if connection.closed:
+        return False
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        return not selector.select(0)
+
+
+def _at_rest(connection: Connection) -> bool:
+    """End the transaction that a block has left open; False when the connection is in the middle of something, or changed."""
+    try:
+        if connection.info.transaction_status == TransactionStatus.INTRANS:
+            connection.commit()
+        if connection.info.transaction_status != TransactionStatus.IDLE or not connection.autocommit:
+            return False
+        connection.isolation_level = connection.read_only = connection.deferrable = None
+    except psycopg.Error:
+        return False
+    return True
+
+
+def _as_new(connection: Connection) -> bool:
+    """Bring a connection that is at rest to where it was when it was opened; False when it cannot be."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(_RESET)
+    except psycopg.Error:
+        return False
+    return True
+
+
+def _forget() -> None:
+    """In a child of a fork: its parent's connections are left alone."""
+    global _idle
+    _inherited.append(_idle)
+    _idle = _Idle()
+
+
+os.register_at_fork(after_in_child=_forget)
+atexit.register(close_idle)
+
+
+# Addresses of databases as people give them: checked before anything is done with them, and never repeated in a message.
+#
+# What stands in an address may be a password, or a part of one that was not percent-encoded, so a refusal names the variable, says what is
+# wrong with its form and shows none of it. Connecting belongs to ``slowwave.store.connect``.
+
+_FORM: Final = "It reads like postgresql://user:password@host:5432/database."
+_ENCODE: Final = "Write @ : / ? # and % in a user's name or a password as %40 %3A %2F %3F %23 and %25."
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_NAME: Final = re.compile(r"[^\s@/:?#\[\]]*")
+
+
+def checked(variable: str, address: str) -> str:
+    """An address for psycopg, without SQLAlchemy's driver in its scheme; ``variable`` is where it comes from.
+
+    Raises ``StoreError`` for another scheme than PostgreSQL's, and for what libpq does not read, or reads otherwise than it was meant.
+    """
+    address = address.strip()
+    scheme = _SCHEME.match(address)
+    if scheme:
+        if not re.fullmatch(r"postgres(ql)?(\+\w+)?", scheme[1].lower()):
+            raise StoreError(f"{variable} does not lead to PostgreSQL: its scheme is another one. {_FORM}")
+        address = f"postgresql://{address[scheme.end() :]}"
+    elif "=" not in address:
+        raise StoreError(f"{variable} is not an address. {_FORM}")
+    try:
+        parts = conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        raise StoreError(f"{variable} cannot be read as an address. {_FORM} {_ENCODE}") from None
+    ports = str(parts.get("port") or "5432").split(",")
+    if not all(re.fullmatch("[0-9]{1,5}", port) and 0 < int(port) < 65536 for port in ports):
+        raise StoreError(f"{variable} names no port between 1 and 65535. {_FORM} {_ENCODE}")
+    hosts = str(parts.get("host") or "").split(",")
+    if not all(_is_host(host) for host in hosts) or (scheme and re.search("[@/]", str(parts.get("dbname") or ""))):
+        raise StoreError(f"{variable} names no host and database that there can be. {_FORM} {_ENCODE}")
+    return address
+
+
+def _is_host(name: str) -> bool:
+    """A name, a number of version 4 or 6, or the folder of a socket."""
+    return (name.startswith("/") and "@" not in name) or bool(
+        _NAME.fullmatch(name) or re.fullmatch(r"[0-9A-Fa-f:.]+(%\w+)?", name)
+    )
+
+
+# Who owns what root makes: the account in whose folder it is made.
+#
+# A service has its home, and now and then an administrator runs a command as root. What root makes there belongs to the service's account,
+# which else could neither read nor remove it. For every other account nothing here does anything.
+
+
+def keeper(path: Path) -> tuple[int, int] | None:
+    """For root: the account and group of the folder in which ``path`` is or will be, when it is another account that has a name."""
+    if os.geteuid() != 0:
+        return None
+    nearest = next((p for p in (path, *path.parents) if p.is_dir()), None)
+    owner = nearest.stat() if nearest else None
+    if owner is None or owner.st_uid == 0:
+        return None
+    try:
+        pwd.getpwuid(owner.st_uid)
+    except KeyError:
+        return None
+    return owner.st_uid, owner.st_gid
+
+
+def hand_over(path: Path) -> None:
+    """Give a file or folder that was just made to the keeper of its folder; a symbolic link is not followed."""
+    if found := keeper(path.parent):
+        os.chown(path, *found, follow_symlinks=False)
+
+
+def make_private(path: Path, mode: int = 0o700) -> None:
+    """The folder and those above it that are missing, each for its owner only, who is the keeper of what was there."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.is_dir():
+            folder.mkdir(mode=mode, exist_ok=True)
+            hand_over(folder)
+
+
+# Where the store is and who connects to it.
+#
+# Addresses and passwords live here and nowhere else: in environment variables (``SLOWWAVE_DATABASE_URL``,
+# ``SLOWWAVE_APPLY_DATABASE_URL``) or, for the embedded server, in files that only their owner can read. A ``Store`` never shows
+# them. Every role has a connection of its own; with a single external address the code takes a role by ``SET ROLE``.
+
+Role = Literal["owner", "reader", "planner", "approver", "applier", "server"]
+ROLES: Final[tuple[Role, ...]] = ("reader", "planner", "approver", "applier", "server")
+LOGINS: Final[Mapping[str, str]] = {
+    "owner": "slowwave_owner",
+    "dagster": "slowwave_dagster",
+    **{role: f"slowwave_login_{role}" for role in ROLES},
+}
+"""The embedded server's logins by what ``logins.json`` calls them; none is a superuser. ``store.bootstrap`` makes them."""
+
+
+def passwords(path: Path) -> dict[str, str]:
+    """The passwords of the embedded server's logins; those that are missing are made, under the lock of whoever starts it."""
+    known = {str(k): str(v) for k, v in json.loads(path.read_text()).items()} if path.exists() else {}
+    if known.keys() >= LOGINS.keys():
+        return known
+    known = {name: secrets.token_urlsafe(24) for name in LOGINS} | known
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(known, file)
+    hand_over(temporary)
+    temporary.replace(path)
+    return known
+
+
+# The roles of a store: what a login lacks to work with them, and what nobody else may do in its database.
+#
+# Which statements would mend something is worked out here, so that `slowwave migrate` runs, and `slowwave doctor` prints, the same
+# ones. Roles belong to the whole server and rights on a database are in no dump, so both are looked at again whenever migrations run.
+
+RECORDER: Final = "slowwave_recorder"
+"""Owns the functions that run with their owner's rights. Nobody logs in as it; its rights are what those functions do."""
+
+GROUPS: Final = (*(f"slowwave_{role}" for role in ROLES), RECORDER)
+SET_IS_GRANTED: Final = (
+    160000  # since then whoever creates a role may hand it out, and take it only when that is granted
+)
+
+_HELD_ROLES: Final = """
+SELECT g.name, r.rolname IS NOT NULL, quote_ident(u.name), coalesce(pg_has_role(u.name, r.oid, %(take)s), u.super),
+  coalesce(pg_has_role(u.name, r.oid, 'USAGE'), u.super) OR g.name <> %(recorder)s
+FROM unnest(%(groups)s::text[]) WITH ORDINALITY AS g (name, n)
+CROSS JOIN LATERAL (SELECT rolname AS name, rolsuper AS super FROM pg_roles
+  WHERE rolname = CASE WHEN g.name = %(recorder)s THEN current_user ELSE session_user END) u
+LEFT JOIN pg_roles r ON r.rolname = g.name ORDER BY g.n
+"""
+"""SET ROLE asks who logged in, ALTER OWNER asks as whom he acts."""
+
+_PUBLIC_RIGHTS: Final = """
+SELECT quote_ident(current_database()), quote_ident(current_user), has_database_privilege('public', current_database(), 'TEMPORARY'),
+  has_database_privilege('public', current_database(), 'CREATE'),
+  coalesce((SELECT has_schema_privilege('public', oid, 'CREATE') FROM pg_namespace WHERE nspname = 'public'), false)
+"""
+_OWNS_DATABASE: Final = "SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_database()"
+_DEFINERS: Final = """
+SELECT format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)),
+  o.rolcanlogin OR o.rolsuper OR o.rolcreaterole OR o.rolcreatedb OR o.rolreplication OR o.rolbypassrls,
+  EXISTS (SELECT 1 FROM pg_class c WHERE c.relowner = p.proowner AND c.relkind IN ('r', 'p', 'v', 'm', 'f')),
+  EXISTS (SELECT 1 FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee = 0),
+  (SELECT substr(c, 13) FROM unnest(p.proconfig) AS c WHERE starts_with(c, 'search_path='))
+FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_roles o ON o.oid = p.proowner
+WHERE p.prosecdef AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+ORDER BY 1
+"""
+
+
+def lacking(connection: psycopg.Connection[Any]) -> list[str]:
+    """Statements without which this login cannot take the roles that there should be; empty when it can.
+
+    ``SET ROLE`` to each, and the rights of ``slowwave_recorder`` without it: migrations replace functions that this role owns.
+    """
+    modern = connection.info.server_version >= SET_IS_GRANTED
+    take = "SET" if modern else "MEMBER"
+    rows = connection.execute(_HELD_ROLES, {"take": take, "recorder": RECORDER, "groups": list(GROUPS)}).fetchall()
+    made = [f"CREATE ROLE {role} NOLOGIN" for role, exists, *_ in rows if not exists]
+    granted: list[str] = []
+    for role, _, login, taken, inherited in rows:
+        if taken and not inherited and not modern:
+            granted.append(f"ALTER ROLE {login} INHERIT")
+        elif not (taken and inherited):
+            granted.append(f"GRANT {role} TO {login}{' WITH INHERIT TRUE, SET TRUE' if modern else ''}")
+    return [*made, *granted]
+
+
+def provide(connection: psycopg.Connection[Any]) -> None:
+    """Create the roles that are missing and take those that this login may hand out, inside the caller's transaction.
+
+    Raises ``StoreError`` with the statements for an administrator when this login may not.
+    """
+    wanted = lacking(connection)
+    try:
+        for statement in wanted:
+            try:
+                with connection.transaction():
+                    connection.execute(statement.encode())
+            except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+                pass  # another database of this server made the role at the same time
+    except psycopg.errors.InsufficientPrivilege:
+        raise StoreError(
+            "The migration did not begin: this login may not create or take the roles that the store's rights are given to. "
+            "Let an administrator run these, then run `slowwave migrate` again:",
+            *wanted,
+        ) from None
+
+
+def excess(connection: psycopg.Connection[Any]) -> list[str]:
+    """Statements that take from PUBLIC what nobody needs here: temporary tables, and objects in the database or in ``public``.
+
+    Whoever may make types and functions of his own can try to have them run by others. Apply and imports do need temporary tables.
+    """
+    row = connection.execute(_PUBLIC_RIGHTS).fetchone()
+    assert row is not None  # noqa: S101 - a SELECT without FROM
+    database, login, temporary, create, public = row
+    found: list[str] = []
+    if temporary:
+        found.append(f"GRANT TEMPORARY ON DATABASE {database} TO slowwave_applier, {login}")
+        found.append(f"REVOKE TEMPORARY ON DATABASE {database} FROM PUBLIC")
+    if create:
+        found.append(f"REVOKE CREATE ON DATABASE {database} FROM PUBLIC")
+    if public:
+        found.append("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    return found
+
+
+def narrow(connection: psycopg.Connection[Any]) -> None:
+    """Run what ``excess`` found where this login owns the database; where it does not, `slowwave doctor` prints it."""
+    row = connection.execute(_OWNS_DATABASE).fetchone()
+    for statement in excess(connection) if row and row[0] else ():
+        try:
+            with connection.transaction():
+                connection.execute(statement.encode())
+        except psycopg.errors.InsufficientPrivilege:
+            pass  # the schema public may be another's, in a database that came from PostgreSQL 14
+
+
+def unsafe_definers(connection: psycopg.Connection[Any]) -> dict[str, list[str]]:
+    """Functions of this database that run with their owner's rights and are not made for it: signature → what is wrong.
+
+    Right is: an owner without login and without attributes that is no owner of tables, no EXECUTE for PUBLIC, and a search_path of its
+    own that ends with pg_temp and holds no schema that others may write to. Functions of extensions are their extension's matter.
+    """
+    rows = connection.execute(_DEFINERS).fetchall()
+    found: dict[str, list[str]] = {}
+    for signature, powerful, owns, public, path in rows:
+        wrong = {
+            "its owner logs in, or has attributes": powerful,
+            "its owner owns tables": owns,
+            "PUBLIC may execute it": public,
+            "its search_path is not fixed, with pg_temp last": path != "pg_catalog, pg_temp",
+        }
+        if reasons := [reason for reason, holds in wrong.items() if holds]:
+            found[str(signature)] = reasons
+    return found

@@ -1,0 +1,1 @@
+"""What people and programs use: the command line, the Python API, the review page and the demo."""

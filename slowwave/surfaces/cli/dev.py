@@ -1,0 +1,270 @@
+"""``slowwave dev``: the UI and the daemon on this machine, and the environment that every Dagster process needs.
+
+Preparing and starting Dagster belongs here; what Dagster loads does not. Dagster is started as a program and never imported.
+"""
+
+from __future__ import annotations
+
+import getpass
+import importlib.util
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+
+import psycopg
+import typer
+from psycopg import sql
+
+from slowwave.errors import Refused, StoreError
+from slowwave.store import server
+from slowwave.store.connect import as_login
+from slowwave.store.logins import LOGINS, passwords
+from slowwave.surfaces.cli.serve import PORT as REVIEW_PORT
+from slowwave.surfaces.cli.session import open_store, out, say
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+_PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
+_REVIEW_PACKAGES = ("starlette", "uvicorn", "jinja2")
+_HOST = "127.0.0.1"
+REVIEW_URL = "SLOWWAVE_REVIEW_URL"
+
+_DAGSTER_DATABASE: Final = "SELECT 1 FROM pg_database WHERE datname = 'dagster'"
+
+
+def command(
+    port: Annotated[int, typer.Option(help="Port of the UI.")] = 3000,
+    prepare: Annotated[
+        bool,
+        typer.Option("--prepare", help="Make what the UI needs and start nothing: nights report to it from then on."),
+    ] = False,
+    review_as: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who reviews on the page beside it; by default the account that starts it. Empty: no page.",
+        ),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="What its processes log as well: several lines a second.")
+    ] = False,
+) -> None:
+    """Start the UI and the daemon on this machine, and the review page beside them."""
+    check_installation()
+    if review_as and not _has_review_packages():
+        raise Refused(
+            "The review page needs packages that are not installed. Install slowwave[serve], or leave out --review-as. "
+            "Nothing was started."
+        )
+    open_store()
+    if prepare:
+        _migrate(dagster_environment())
+    else:
+        dev(port, _account() if review_as is None else review_as, verbose=verbose)
+
+
+def check_installation() -> None:
+    """Refuse to start outside a checkout, or without the packages of the UI. Nothing was started or written before."""
+    folder = Path.cwd()
+    if not server.is_checkout(folder):
+        raise StoreError(
+            f"{folder} is no checkout of Slowwave: it has no workspace.yaml with deploy/dagster.yaml. "
+            "Change to the checkout and try again; the command line works anywhere."
+        )
+    if missing := [package for package in _PACKAGES if importlib.util.find_spec(package) is None]:
+        raise StoreError(
+            f"The UI needs packages that are not installed ({', '.join(missing)}). Run `make up`, or install slowwave[dagster]."
+        )
+
+
+def _has_review_packages() -> bool:
+    return all(importlib.util.find_spec(package) is not None for package in _REVIEW_PACKAGES)
+
+
+def _account() -> str:
+    """Return the account that runs this, where the review page can be served and the account's name may approve; else an empty text."""
+    if not _has_review_packages():
+        return ""
+    from slowwave.surfaces.review_page.guard import check_reviewer
+
+    try:
+        name = getpass.getuser()
+        check_reviewer(name)
+    except (OSError, KeyError, Refused):
+        return ""
+    return name
+
+
+def dev(port: int = 3000, review_as: str = "", *, verbose: bool = False) -> NoReturn:
+    """Start PostgreSQL when it is ours, bring Dagster's tables up to date, and become ``dagster dev`` on ``port``; with ``review_as``
+    beside the review page, to which plans link. What Dagster logs of ordinary work is shown when ``verbose``: it would bury the link.
+
+    Raises StoreError where something is missing: the extra ``dagster``, ``workspace.yaml``, a free port, a database.
+    """
+    environment = dagster_environment()
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError:
+            raise StoreError(
+                f"Port {port} is in use, perhaps by another UI. Open it, or start this one with --port."
+            ) from None
+    _migrate(environment)
+    note_started(Path(environment["SLOWWAVE_HOME"]), port)
+    if review_as:
+        environment |= review_beside(review_as, port)
+    # It recommends `dg dev`, a tool for authors that users of this project do not have.
+    quiet = ["-W", "ignore:Function `dev_command` is superseded"]
+    log = "info" if verbose else "warning"
+    dagster = [sys.executable, *quiet, "-m", "dagster", "dev", "-w", "workspace.yaml", "--log-level", log]
+    say(f"The UI and its daemon, on http://{_HOST}:{port} in a few seconds. Ctrl-C ends both.")
+    out.file.flush()  # this process becomes another
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # started in a script's background, Dagster would ignore every request to end
+    os.execve(sys.executable, [*dagster, "-h", _HOST, "-p", str(port)], environment)  # noqa: S606 - Ctrl-C and signals go straight to Dagster
+
+
+def review_beside(name: str, port: int | None = None) -> dict[str, str]:
+    """Start the review page for one reviewer beside this process; gives the variable by which plans link to it. The link that lets in is
+    printed once something answers on ``port``, at once without one.
+
+    It ends when this process does. Empty where its packages are not installed, and where the operator has named a page of their own.
+    """
+    if not _has_review_packages():
+        return {}
+    from slowwave.surfaces.review_page.guard import check_reviewer
+
+    check_reviewer(name)
+    if os.environ.get(REVIEW_URL):
+        return {}
+    try:
+        bound = socket.create_server((_HOST, REVIEW_PORT), backlog=128)
+    except OSError:
+        bound = socket.create_server((_HOST, 0), backlog=128)  # another page has it
+    with bound:
+        page = [
+            sys.executable,
+            "-m",
+            "slowwave.surfaces.review_page.beside",
+            name,
+            str(bound.fileno()),
+            *([str(port)] if port else []),
+        ]
+        subprocess.Popen(page, pass_fds=(bound.fileno(),))
+        return {REVIEW_URL: f"http://{_HOST}:{bound.getsockname()[1]}"}
+
+
+def note_started(home: Path, port: int) -> None:
+    """Keep which process serves the UI of a port, for ``slowwave stop``: this one, which becomes it."""
+    (home / f"dev-{port}.pid").write_text(f"{os.getpid()}\n")
+
+
+def dagster_environment() -> dict[str, str]:
+    """The environment of a Dagster process in this folder: ours, plus its home, its storage and no telemetry.
+
+    Starts the embedded server unless ``SLOWWAVE_DATABASE_URL`` or ``SLOWWAVE_DAGSTER_URL`` say that others hold both databases.
+    """
+    check_installation()
+    folder, home = Path.cwd(), server.default_home()
+    instance = home / "dagster"
+    try:
+        _write_settings(instance, (folder / "deploy" / "dagster.yaml").read_text())
+    except OSError as problem:
+        raise StoreError(
+            f"{instance}, Dagster's home, cannot be written ({problem.strerror or problem}). Set SLOWWAVE_HOME to a folder of yours."
+        ) from None
+    return {**os.environ, "SLOWWAVE_HOME": str(home), **instance_environment(home)}
+
+
+def instance_environment(home: Path) -> dict[str, str]:
+    """Where the instance of ``slowwave dev`` is, and its storage; the embedded server is started as for ``dagster_environment``."""
+    return {
+        "SLOWWAVE_DAGSTER_URL": _storage(home),
+        "DAGSTER_HOME": str(home / "dagster"),
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+    }
+
+
+def _write_settings(instance: Path, wanted: str) -> None:
+    instance.mkdir(parents=True, exist_ok=True)
+    settings = instance / "dagster.yaml"
+    if not settings.exists() or settings.read_text() != wanted:
+        temporary = settings.with_name(f"dagster.yaml.{os.getpid()}")
+        temporary.write_text(wanted)
+        temporary.replace(settings)  # running processes never read half a file
+
+
+def _storage(home: Path) -> str:
+    """The address of Dagster's database, with the driver whose errors dagster-postgres understands."""
+    from sqlalchemy import make_url
+
+    store, own = os.environ.get("SLOWWAVE_DATABASE_URL"), os.environ.get("SLOWWAVE_DAGSTER_URL")
+    if not store:
+        running = server.start(home)
+        url = _parsed("SLOWWAVE_DAGSTER_URL", own) if own else make_url(_own_database(running))
+    elif own:
+        url = _parsed("SLOWWAVE_DAGSTER_URL", own)
+    else:
+        url = _beside(_parsed("SLOWWAVE_DATABASE_URL", store))
+    return url.set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+
+
+def _own_database(running: server.Server) -> str:
+    """The embedded server's database ``dagster``, by the login that owns it and nothing else."""
+    return as_login(running.url("dagster"), LOGINS["dagster"], passwords(running.home / "logins.json")["dagster"])
+
+
+def _parsed(name: str, value: str) -> URL:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(value.replace("postgres://", "postgresql://", 1))
+    except (ArgumentError, ValueError):
+        raise StoreError(
+            f"{name} is not an address. It reads like postgresql://user:password@host:5432/database."
+        ) from None
+    if url.get_backend_name() != "postgresql":
+        raise StoreError(
+            f"{name} does not lead to PostgreSQL. It reads like postgresql://user:password@host:5432/database."
+        )
+    return url
+
+
+def _beside(store: URL) -> URL:
+    """A database ``dagster`` on the store's server, created when it is missing."""
+    try:
+        address = store.set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(address, autocommit=True, connect_timeout=10) as connection:
+            if connection.execute(_DAGSTER_DATABASE).fetchone() is None:
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier("dagster")))
+    except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+        pass  # another process was quicker
+    except psycopg.Error as problem:
+        reason = str(problem).strip().splitlines()[-1]
+        raise StoreError(
+            f"Dagster needs a database of its own, and none could be made on {store.host or 'the local server'} ({reason}). "
+            "Create a database and set SLOWWAVE_DAGSTER_URL to it."
+        ) from None
+    return store.set(database="dagster")
+
+
+def _migrate(environment: dict[str, str]) -> None:
+    """Make Dagster's tables once, before its processes would race for it."""
+    from sqlalchemy import make_url
+
+    command = [sys.executable, "-m", "dagster", "instance", "migrate"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        log = Path(environment["DAGSTER_HOME"], "migrate.log")
+        secret = make_url(environment["SLOWWAVE_DAGSTER_URL"]).password
+        output = done.stdout + done.stderr
+        log.write_text(output.replace(str(secret), "…") if secret else output)
+        raise StoreError(f"Dagster could not prepare its database. Look at {log}, then try again.")

@@ -1,0 +1,248 @@
+"""``slowwave import``: other systems' exports into namespaces."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import typer
+
+from slowwave.errors import ImportRefused
+from slowwave.plans.commands import argument
+from slowwave.store.namespaces import namespace_settings
+from slowwave.surfaces.cli.session import Json, err, open_store, program, progress, say, show_json, suggest
+from slowwave.text.tokens import counted
+
+if TYPE_CHECKING:
+    from slowwave.sources.pipeline import ImportSummary
+
+app = typer.Typer(help="Import messages, memories, facts, Letta agents, entities or sessions.", no_args_is_help=True)
+
+File = Annotated[Path, typer.Argument(help="The file to read.")]
+Into = Annotated[str | None, typer.Option("--namespace", "-n", help="Namespace to import into.")]
+_SHOWN: Final = 5
+_FOUND = {
+    "secret": "secrets",
+    "injection": "orders to a model",
+    "hidden": "hidden characters",
+    "lookalike": "look-alike words",
+}
+
+_NAMED = 5
+
+OnError = Annotated[Literal["stop", "skip"], typer.Option(help="What to do with a row that cannot be taken.")]
+
+
+@app.command()
+def messages(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
+    """JSONL with namespace, created_at, role, content."""
+    from slowwave.sources.pipeline import import_messages
+
+    _run(import_messages, file, namespace, on_error, as_json=json)
+
+
+@app.command()
+def letta(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
+    """A Letta agent file (.af)."""
+    from slowwave.sources.letta import import_letta
+
+    _run(import_letta, file, namespace, on_error, as_json=json)
+
+
+@app.command()
+def graphiti(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
+    """A temporal graph of Graphiti as JSON: nodes, edges, episodes. It is audited here; nothing is written back."""
+    from slowwave.sources.graphiti import import_graphiti
+
+    _run(import_graphiti, file, namespace, on_error, as_json=json)
+
+
+@app.command()
+def entities(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
+    """CSV, also gzipped, with id, source, entity_type, name, attrs."""
+    from slowwave.sources.tables import import_entities
+
+    _run(import_entities, file, namespace, on_error, as_json=json)
+
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="FIELD=COLUMN", help="The file's column of a field, where its name is another."),
+]
+
+
+@app.command()
+def memories(
+    file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
+) -> None:
+    """CSV or JSONL with text, and where there are: id, kind, subject, author, session, created_at."""
+    from slowwave.sources.tables import import_memories
+
+    _run(partial(import_memories, columns=columns or ()), file, namespace, on_error, as_json=json)
+
+
+@app.command()
+def facts(
+    file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
+) -> None:
+    """CSV or JSONL with subject, predicate, object, and where there are: id, text, confidence, valid_from, valid_to, session."""
+    from slowwave.sources.tables import import_facts
+
+    _run(partial(import_facts, columns=columns or ()), file, namespace, on_error, as_json=json)
+
+
+@app.command()
+def sessions(
+    files: Annotated[list[Path], typer.Argument(help="The files to read.")],
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace to import into.")],
+    on_error: OnError = "stop",
+    json: Json = False,
+) -> None:
+    """JSONL of Claude Code, Codex CLI or OpenAI-style chats: what was said, without calls of tools and without secrets."""
+    from slowwave.store.configured_models import embedder_for
+    from slowwave.wiki.corpus.sessions import import_sessions  # reads Markdown, which the other imports do without
+
+    store = open_store()
+    with store.connect("owner") as connection, progress(f"Importing {len(files):,} files") as tell:
+        done = import_sessions(
+            connection,
+            files,
+            namespace,
+            embedder=embedder_for(namespace_settings(connection, namespace)),
+            on_error=on_error,
+            progress=lambda n, total: tell(n, total, ""),
+        )
+    if json:
+        show_json(done.to_json())
+        return
+    for out in done.skipped:
+        say(f"left out {out.file} {out.place}: {out.reason}", console=err)
+    if done.screened:
+        message = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(done.screened.items()))
+        say(f"screening: sessions {message}; {done.quarantined:,} quarantined.", console=err)
+    say(
+        f"{done.seen:,} lines read into {namespace}: {done.turns:,} turns; sessions {done.new:,} new, {done.changed:,} changed, "
+        f"{done.unchanged:,} unchanged."
+    )
+
+
+@app.command()
+def session(
+    file: Annotated[Path, typer.Argument(help="The session as Markdown; - reads standard input.", allow_dash=True)],
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace that it is of.")],
+    agent: Annotated[str, typer.Option(help="Who took part.")],
+    session_id: Annotated[str, typer.Option(help="The session's id at its agent.")],
+    path: Annotated[
+        str | None, typer.Option(help="Where its page lies; else logs/sessions/AGENT/SESSION_ID.md.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where it took place.")] = "",
+    status: Annotated[str, typer.Option(help="active, interrupted or done.")] = "done",
+    updated: Annotated[datetime | None, typer.Option(help="When something was last said; else today.")] = None,
+    json: Json = False,
+) -> None:
+    """One session in Markdown, or its next version; as POST /v1/session-ingest does."""
+    from slowwave.surfaces.api.memory import Memory
+    from slowwave.wiki.corpus.sessions import session_place
+
+    try:
+        content = sys.stdin.read() if file == Path("-") else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ImportRefused(f"{file} cannot be read ({type(problem).__name__}). Nothing was stored.") from None
+    done = Memory(namespace, open_store()).session_ingest(
+        path or session_place(agent, session_id),
+        content,
+        agent,
+        session_id,
+        device=device,
+        status=status,
+        captured_from="" if file == Path("-") else file.name,
+        updated=updated,
+    )
+    if json:
+        show_json(done.model_dump(mode="json", exclude_unset=True))
+        return
+    for warning in done.warnings:
+        say(warning, console=err)
+    kept = "; screening keeps it from recall" if done.quarantined else ""
+    say(
+        f"{done.path}: {done.result}{kept}. `slowwave search {argument(namespace)} … --corpus sessions` finds sessions."
+    )
+
+
+def _run(
+    read: Callable[..., ImportSummary],
+    file: Path,
+    namespace: str | None,
+    on_error: Literal["stop", "skip"],
+    *,
+    as_json: bool,
+) -> None:
+    from slowwave.store.configured_models import embedder_for
+    from slowwave.store.settings import Settings
+
+    store = open_store()
+    embedder = embedder_for(Settings.for_namespace({}))
+    with store.connect("owner") as connection, progress(f"Importing {file.name}") as tell:
+
+        def advance(done: int, total: int) -> None:
+            tell(done, total, "")
+
+        summary = read(connection, file, embedder=embedder, on_error=on_error, namespace=namespace, progress=advance)
+    if as_json:
+        show_json(
+            {
+                "namespaces": list(summary.namespaces),
+                "seen": summary.seen,
+                "added": dict(summary.added),
+                "skipped": [
+                    {"file": str(s.file), "line": s.line, "path": s.path, "reason": s.reason} for s in summary.skipped
+                ],
+                "changed": {"new_versions": summary.reworded, "left": list(summary.left)},
+                "screened": dict(summary.screened),
+                "quarantined": summary.quarantined,
+                "forgotten": summary.forgotten,
+            }
+        )
+        _exit(summary)
+        return
+    for skipped in summary.skipped:
+        say(f"left out {skipped.file} {skipped.place}: {skipped.reason}", console=err)
+    if not summary.seen and not summary.skipped:
+        say(f"{file} holds no rows. Nothing was imported.")
+        return
+    added = ", ".join(f"{n:,} {table}" for table, n in summary.added.items() if n) or "nothing new"
+    if summary.screened:
+        message = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(summary.screened.items()))
+        say(
+            f"screening: {message}; {summary.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
+            console=err,
+        )
+    into = (
+        ", ".join(summary.namespaces) if len(summary.namespaces) <= _NAMED else f"{len(summary.namespaces)} namespaces"
+    )
+    say(f"{counted(summary.seen, 'row')} read into {into}; added {added}.")
+    if summary.reworded:
+        say(f"{summary.reworded:,} known memories say something else in the file and got a new version.")
+    if summary.forgotten:
+        say(f"left out {counted(summary.forgotten, 'row')} that a plan forgot for good.", console=err)
+    if summary.left:
+        more = f" and {len(summary.left) - _SHOWN:,} more" if len(summary.left) > _SHOWN else ""
+        say(
+            f"changed, left as they are: {', '.join(summary.left[:_SHOWN])}{more}. Entities, and memories that are retired, archived or "
+            "quarantined, are not changed by an import.",
+            console=err,
+        )
+    if summary.namespaces:
+        one = summary.namespaces[0] if len(summary.namespaces) == 1 else "ALL"
+        suggest("Plan a night", f"{program()} night {one}")
+    _exit(summary)
+
+
+def _exit(summary: ImportSummary) -> None:
+    """Exit code 2 when the file says something that was refused."""
+    if summary.left:
+        raise typer.Exit(2)

@@ -1,0 +1,233 @@
+"""``slowwave namespaces``, ``namespace`` and ``status``."""
+
+from __future__ import annotations
+
+import json as json_values
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from slowwave.errors import Refused
+from slowwave.plans.commands import argument, countersign_command
+from slowwave.plans.items import shown_state
+from slowwave.surfaces.cli.session import (
+    Json,
+    Namespace,
+    err,
+    one_line,
+    open_store,
+    program,
+    say,
+    show_json,
+    show_table,
+    suggest,
+)
+from slowwave.text.tokens import counted
+
+if TYPE_CHECKING:
+    from slowwave.night.status import NamespaceStatus
+
+
+# ``slowwave namespaces``, and ``slowwave namespace`` for one of them. The list is asked for often, so it imports little.
+
+_NAMESPACES: Final = """
+SELECT n.slug, n.read_only,
+  CASE WHEN s.store IS NULL THEN (SELECT count(*) FROM memory.memories m WHERE m.namespace_id = n.id AND m.invalidated_at IS NULL)
+    ELSE coalesce((SELECT (t.row_counts ->> 'memories')::bigint FROM night.snapshots t
+      WHERE t.namespace_id = n.id ORDER BY t.taken_at DESC LIMIT 1), 0) END,
+  (SELECT count(*) FROM memory.entities e WHERE e.namespace_id = n.id AND e.invalidated_at IS NULL),
+  (SELECT count(*) FROM memory.relationships r WHERE r.namespace_id = n.id AND r.invalidated_at IS NULL),
+  p.state, night.item_counts(p.plan_hash), p.expires_at, p.summary ? 'why_held_back' AND p.summary -> 'held_back' <> '{}'
+FROM memory.namespaces n LEFT JOIN night.store_namespaces s ON s.namespace_id = n.id
+LEFT JOIN LATERAL (SELECT * FROM night.plans p WHERE p.namespace_id = n.id ORDER BY (p.state = 'empty'), p.recorded_at DESC LIMIT 1) p
+  ON true
+ORDER BY n.slug
+"""
+"""Of a connected store's, the memories that its last snapshot held: its tables are not counted for a list."""
+_NAMESPACE: Final = "SELECT slug, id::text, read_only, settings FROM memory.namespaces WHERE slug = %s"
+
+app = typer.Typer(help="Show a namespace, change its settings, or remove it.", no_args_is_help=True)
+
+
+def namespaces(json: Json = False) -> None:
+    """List namespaces with their live rows and the state of their latest plan."""
+    with open_store().connect("reader") as connection:
+        rows = connection.execute(_NAMESPACES).fetchall()
+    rows = [(*row[:5], None if row[5] is None else _plan_state(*row[5:])) for row in rows]
+    columns = ("namespace", "read_only", "memories", "entities", "relationships", "plan")
+    if json:
+        show_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        shown = [
+            [
+                *(row[0], "yes" if row[1] else "no", *row[2:5]),
+                "nothing to decide" if row[5] == "empty" else row[5] or "none yet",
+            ]
+            for row in rows
+        ]
+        show_table("Namespaces", ("namespace", "read-only", *columns[2:]), shown, first="demo")
+
+
+def _plan_state(state: object, counts: object, expires_at: object, held_back: object) -> str:
+    """Return the state of the latest plan; an empty one may have found changes that its store does not let a plan hold."""
+    return "changes not planned" if state == "empty" and held_back else shown_state(state, counts, expires_at)
+
+
+@app.command("show")
+def show(namespace: Namespace, json: Json = False) -> None:
+    """Show a namespace with its own settings."""
+    with open_store().connect("reader") as connection:
+        row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
+    if row is None:
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+    shown = dict(zip(("namespace", "id", "read_only", "settings"), row, strict=True))
+    if json:
+        show_json(shown)
+        return
+    say(f"namespace: {row[0]}")
+    say(f"id: {row[1]}")
+    say(f"read-only: {'yes' if row[2] else 'no'}")
+    say(f"settings: {one_line(json_values.dumps(row[3], ensure_ascii=False), 10_000)}")
+
+
+@app.command("set")
+def change(
+    namespace: Namespace,
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...",
+            help="Settings of docs/settings.md, such as enabled=false; values are JSON or text.",
+        ),
+    ] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option("--remove", metavar="KEY", help="A setting to remove, so that the default is used again."),
+    ] = None,
+    read_only: Annotated[
+        bool | None,
+        typer.Option("--read-only/--writable", help="Whether apply and undo may write it; agents may all the same."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Change a namespace's own settings, or make it read-only or writable."""
+    from slowwave.operations.setting_names import change_settings
+    from slowwave.plans.approval import set_read_only
+
+    given: dict[str, object] = {}
+    for pair in settings or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise Refused(f"{pair[:60]!r} is not a setting. Write it as KEY=VALUE; nothing was changed.")
+        try:
+            given[key] = json_values.loads(value)
+        except ValueError:
+            given[key] = value
+    if not given and not remove and read_only is None:
+        raise Refused("Give a setting as KEY=VALUE, --remove KEY, --read-only or --writable. Nothing was changed.")
+    store = open_store()
+    if given or remove:
+        change_settings(store, namespace, given, remove or ())
+    if read_only is not None:
+        set_read_only(store, namespace, read_only=read_only)
+    show(namespace, json=json)
+
+
+@app.command("remove")
+def remove(namespace: Namespace, json: Json = False) -> None:
+    """Delete a namespace without memory and plans, or end the nights of one whose history stays."""
+    from slowwave.night.retention import remove_namespace
+    from slowwave.text.tokens import counted
+
+    done = remove_namespace(open_store(), namespace)
+    if json:
+        show_json(done.to_json())
+        return
+    if done.deleted:
+        say(f"{namespace} is deleted. It held no memory and no plan, so nothing of it is kept.")
+        return
+    undo = f"for {counted(done.undo_retention_days, 'day')}" if done.undo_retention_days else "without limit"
+    say(
+        f"{namespace} holds no live memory, and its nights have ended (`enabled` is false). Its history is kept: plans, approvals and the "
+        f"journal without limit, undo {undo}, reports and findings for {counted(done.retention_days, 'day')}."
+    )
+    for table, rows in sorted(done.kept.items()):
+        say(f"{table}: {counted(rows, 'row')}", indent=2)
+
+
+# ``slowwave status``: how every namespace stands, a line each, or as the morning's page.
+
+
+def status(
+    namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None,
+    as_page: Annotated[
+        bool, typer.Option("--digest", help="A page in Markdown that is read in a minute: what needs somebody first.")
+    ] = False,
+    send: Annotated[
+        bool, typer.Option("--send", help="With --digest: send the page to the webhook of SLOWWAVE_DIGEST_URL, signed.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is."""
+    from slowwave.night.status import ago, ahead, digest, held_back_counts, read_namespace_status
+    from slowwave.operations.setting_names import diagnose_settings
+
+    store = open_store()
+    if send:
+        if not as_page or namespace is not None or json:
+            raise Refused("--send sends the page of all namespaces: it goes with --digest alone. Nothing was sent.")
+        from slowwave.night.status import morning_page, send_page  # it brings the client of webhooks
+
+        page, _ = morning_page(store)
+        say(f"Sent to {send_page(page)}.")
+        return
+    with store.connect("reader") as connection:
+        found = read_namespace_status(connection, namespace)
+    if namespace is not None and not found:
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+    now = datetime.now(UTC)
+    if json:
+        show_json([one.to_json() for one in found])
+        return
+    if as_page:
+        sys.stdout.write(digest(found, now))
+        return
+    stale = any(one.stale for one in found)
+    columns = ("namespace", "stands", "waits", *(("stale",) if stale else ()), "last night", "next night")
+    show_table(
+        "Namespaces",
+        columns,
+        [
+            (
+                *(one.namespace, one.word, _waits(one), *((one.stale or "",) if stale else ())),
+                *(ago(one.last_night, now), ahead(one.next_night, now)),
+            )
+            for one in found
+        ],
+    )
+    if asking := [one for one in found if one.to_approve or one.questions]:
+        suggest("What the first of them asks", f"{program()} plans show {argument(asking[0].namespace)}")
+    elif half := [one for one in found if one.half_signed]:
+        suggest(
+            "Somebody else signs the first",
+            countersign_command(half[0].namespace, half[0].plan_hash, program=program()),
+        )
+    elif signed := [one for one in found if one.approvals]:
+        suggest("Apply what is approved", f"{program()} apply {argument(signed[0].namespace)}")
+    if unplanned := sorted((one for one in found if one.secrets or one.not_planned), key=lambda one: -one.secrets):
+        first = unplanned[0]
+        say(f"{first.namespace}: {', '.join(held_back_counts(first))}. {first.why_not_planned}")
+        suggest("List the findings", f"{program()} night {argument(first.namespace)} --force")
+    for note in diagnose_settings(store):
+        say(f"Note: {note.finding} {note.remedy}", console=err)
+
+
+def _waits(one: NamespaceStatus) -> str:
+    """Items to approve and questions, as short as a line needs it."""
+    asked = counted(one.questions, "question") if one.questions else ""
+    items = counted(one.to_approve, "item") if one.to_approve else ""
+    signed = f"{one.approvals:,} to apply" if one.approvals else ""
+    half = f"{one.half_signed:,} to sign" if one.half_signed else ""
+    return ", ".join(part for part in (items, asked, half, signed) if part)

@@ -1,0 +1,589 @@
+"""``slowwave night`` and ``slowwave demo``: nights in this process, and what they came to."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from slowwave.errors import DreamDisabledError, Refused, SlowwaveError
+from slowwave.plans.commands import Undecided, argument, undecided
+from slowwave.plans.ledger import latest_plan
+from slowwave.store import server
+from slowwave.store.connect import Store
+from slowwave.store.namespaces import store_of
+from slowwave.surfaces.cli.plans import suggest_decision
+from slowwave.surfaces.cli.session import (
+    Json,
+    chosen_namespaces,
+    err,
+    instant_of,
+    open_store,
+    out,
+    program,
+    progress,
+    say,
+    show_json,
+    show_table,
+    suggest,
+)
+from slowwave.text.tokens import counted
+
+if TYPE_CHECKING:
+    from slowwave.night.night import Progress
+    from slowwave.night.runs import Night
+    from slowwave.operations import Inputs, Proposal
+
+
+# What nights of many namespaces came to, on one page: totals, where most is to be decided, what failed, and what to do next.
+
+LISTED: Final = 10
+"""Namespaces, and operations, that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A namespace with items to decide: those that an approval of its plan covers, and those that are asked one by one."""
+
+    namespace: str
+    decided: int
+    reviews: int
+
+
+@dataclass(slots=True)
+class NightTotals:
+    """Counts of nights as they end: a night of a thousand users need not be kept whole to be told."""
+
+    looked: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    off: int = 0
+    held: int = 0
+    new: int = 0
+    carried: int = 0
+    deferred: int = 0
+    operations: dict[str, Counter[str]] = field(default_factory=dict)
+    findings: Counter[str] = field(default_factory=Counter)
+    held_back: Counter[str] = field(default_factory=Counter)
+    without_vectors: Counter[str] = field(default_factory=Counter)
+    limited: Counter[str] = field(default_factory=Counter)
+    planned: list[_Planned] = field(default_factory=list)
+    by_policy: list[str] = field(default_factory=list)
+    failures: list[tuple[str, SlowwaveError]] = field(default_factory=list)
+
+    def add(self, one: Night) -> None:
+        """Count one night."""
+        from slowwave.night.runs import per_operation
+        from slowwave.operations.operation import compared_no_vectors
+
+        for name, report in {**one.reports, **one.proposals}.items():
+            if compared_no_vectors(report):
+                (self.without_vectors if report.skipped else self.limited)[name] += 1
+        self.looked += 1
+        self.removed += bool(one.removed_store)
+        self.unchanged += bool(one.skipped) and not one.removed_store
+        self.new += one.new_items
+        self.carried += one.carried_items
+        self.findings.update({name: r.finding_count for name, r in one.reports.items() if r.finding_count})
+        if one.plan is None or not one.plan.items:
+            proposals, why = one.held_back
+            if proposals:
+                self.held += 1
+                self.held_back[why] += proposals
+            return
+        self.deferred += len(one.plan.deferred)
+        counted = per_operation(one.plan.items)
+        for operation, decisions in counted.items():
+            self.operations.setdefault(operation, Counter()).update(decisions)
+        if one.state in ("approved", "partly_approved"):
+            self.by_policy.append(one.namespace)
+        reviews = sum(decisions.get("review", 0) for decisions in counted.values())
+        decided = len(one.plan.items) - reviews
+        self.planned.append(_Planned(one.namespace, decided, reviews))
+
+    def most(self) -> list[_Planned]:
+        """Those with most to review first, then those with most to approve, then by name."""
+        return sorted(self.planned, key=lambda p: (-p.reviews, -p.decided, p.namespace))[:LISTED]
+
+    def show(self, plan_of: Callable[[str], str | None]) -> None:
+        """Print it; what failed is ``show_failures``'s to say. ``plan_of`` says in which plan the items of a namespace wait: those that a
+        night found again wait in the one before."""
+        nothing = self.looked - self.unchanged - self.removed - self.held - len(self.planned)
+        parts = [
+            f"{len(self.planned):,} with a plan",
+            *([f"{self.held:,} whose proposals are not planned"] if self.held else []),
+            *([f"{nothing:,} with nothing to do"] if nothing else []),
+            *([f"{self.unchanged:,} unchanged"] if self.unchanged else []),
+            *([f"{self.removed:,} of stores that were removed and are not read"] if self.removed else []),
+            *([f"{self.off:,} whose nights are off"] if self.off else []),
+            *([f"{len(self.failures):,} failed"] if self.failures else []),
+        ]
+        say(f"{self.looked + self.off + len(self.failures):,} namespaces: {', '.join(parts)}.")
+        reviews, decided = sum(p.reviews for p in self.planned), sum(p.decided for p in self.planned)
+        late = f", {self.deferred:,} deferred" if self.deferred else ""
+        say(
+            f"{counted(self.new, 'new item')}, {self.carried:,} carried over{late}: {decided:,} to approve, {counted(reviews, 'question')}."
+        )
+        if self.findings:
+            say(f"Found by audits: {_counts_text(self.findings)}.")
+        if self.operations:
+            say(f"Proposed: {_counts_text({name: sum(n.values()) for name, n in self.operations.items()})}.")
+        if self.without_vectors:
+            say(f"Did not run where no memory has a vector: {_counts_text(self.without_vectors)} (namespaces).")
+        if self.limited:
+            say(f"Compared no memories by meaning, for want of vectors: {_counts_text(self.limited)} (namespaces).")
+        if self.without_vectors or self.limited:
+            say("The night of one of these namespaces names the command that adds vectors.")
+        for why, many in self.held_back.most_common(1):
+            say(f"{counted(many, 'proposal is', 'proposals are')} not planned. {why}")
+        if self.planned:
+            show_table(
+                "Most to review",
+                ("namespace", "questions", "to approve", "plan"),
+                [
+                    (p.namespace, f"{p.reviews:,}", f"{p.decided:,}", (plan_of(p.namespace) or "")[:12])
+                    for p in self.most()
+                ],
+            )
+            first = argument(self.most()[0].namespace)
+            suggest("A plan, then all of them in a browser", f"{program()} plans show {first}", f"{program()} review")
+        if self.by_policy:
+            one = argument(self.by_policy[0])
+            suggest(f"A policy approved items of {len(self.by_policy):,} plans. The first", f"{program()} apply {one}")
+        if self.removed:
+            suggest("A store that was removed can be connected again", f"{program()} connect --help")
+        suggest("What each night says", f"{program()} night ALL --force --verbose")
+
+
+def show_failures(failures: Sequence[tuple[str, SlowwaveError]]) -> None:
+    """Those that failed of the same are named in one sentence, on standard error."""
+    alike: dict[str, list[tuple[str, SlowwaveError]]] = {}
+    for name, problem in failures:
+        alike.setdefault(re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "", str(problem)), []).append((name, problem))
+    for same in alike.values():
+        names = [name for name, _ in same]
+        more = f" and {len(names) - LISTED:,} more; of the first" if len(names) > LISTED else ""
+        say(f"{', '.join(names[:LISTED])}{more}: {same[0][1]}", console=err)
+
+
+def _counts_text(counts: Mapping[str, int]) -> str:
+    """Counts by name, the most first, the tail as how many there are of it."""
+    ordered = sorted(((n, name) for name, n in counts.items() if n), key=lambda pair: (-pair[0], pair[1]))
+    rest = sum(n for n, _ in ordered[LISTED:])
+    return ", ".join(f"{name} {n:,}" for n, name in ordered[:LISTED]) + (f", others {rest:,}" if rest else "")
+
+
+# The Dagster instance that a night of the command line reports to, where there is one: ``DAGSTER_HOME``, else that of ``slowwave dev``.
+#
+# Dagster is not imported here: what writes to it belongs to the checkout's ``memory_assets``, which is looked for only when an instance is
+# configured. It is never an obstacle: what cannot be reported is one line on standard error, and the night stands.
+
+SHELL: Final = "memory_assets.reported"
+"""The module that knows Dagster; the packaged program has none, and reports to nobody."""
+
+WHOLE: Final = 20
+"""Nights of one command up to which each is told whole; of more, their plans alone."""
+
+_SECONDS: Final = "5"
+"""How long an instance's database may take to answer at all."""
+
+
+@dataclass(slots=True)
+class Reporter:
+    """Tells the instance in ``home`` of nights of ``store`` that are done, ``whole`` or their plans alone, and after a whole one how all
+    namespaces stand. After a failure it says so once and rests."""
+
+    store: Store
+    home: Path
+    whole: bool
+    failed: bool = False
+
+    def __call__(self, night: Night, inputs: Inputs, proposals: Mapping[str, Proposal]) -> None:
+        """A night that is done, what it read, and what its planners proposed."""
+        if self.failed:
+            return
+        try:
+            with _environment(self.home):
+                shell: Any = importlib.import_module(SHELL)
+                shell.report_night(night, inputs, proposals, whole=self.whole, store=self.store)
+                if self.whole:
+                    shell.report_status(self.store)
+        except Exception as problem:  # noqa: BLE001 - whatever an instance raises, the night stands
+            self.failed = True
+            say(
+                f"Dagster was not told of this run's nights: its instance in {self.home} does not answer ({type(problem).__name__}). "
+                "The plans stand, and `slowwave status` shows them.",
+                console=err,
+            )
+
+
+def reporter(store: Store, nights: int) -> Reporter | None:
+    """What tells the instance of each of so many nights of a store, or None where none is configured."""
+    home = _home()
+    if home is None or any(importlib.util.find_spec(name) is None for name in ("dagster", SHELL.partition(".")[0])):
+        return None
+    return Reporter(store, home, whole=nights <= WHOLE)
+
+
+def _home() -> Path | None:
+    """The folder of an instance: that of ``DAGSTER_HOME`` where it holds one, else that of ``slowwave dev``."""
+    chosen = os.environ.get("DAGSTER_HOME", "").strip()
+    folder = Path(chosen).expanduser() if chosen else server.default_home() / "dagster"
+    return folder if (folder / "dagster.yaml").is_file() else None
+
+
+@contextmanager
+def _environment(home: Path) -> Generator[None]:
+    """What Dagster reads of the environment to open the instance, for as long as it is told."""
+    wanted = {"DAGSTER_HOME": str(home), "DAGSTER_DISABLE_TELEMETRY": "1", "PGCONNECT_TIMEOUT": _SECONDS}
+    if home == server.default_home() / "dagster":
+        from slowwave.surfaces.cli.dev import REVIEW_URL, instance_environment  # it brings what reads addresses
+        from slowwave.surfaces.review_page.guard import running_page
+
+        wanted |= instance_environment(server.default_home())
+        if REVIEW_URL not in os.environ:
+            with suppress(Refused):  # none runs, or several do
+                wanted[REVIEW_URL] = running_page(server.default_home()).origin
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+# ``slowwave night`` and ``slowwave demo``: nights in this process.
+
+Score = Mapping[str, object]
+"""One problem of a demo namespace: planted, found, false, note."""
+
+
+def night(
+    namespace: Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")],
+    force: Annotated[bool, typer.Option(help="Plan even when nothing changed since the last night.")] = False,
+    ops: Annotated[
+        str | None,
+        typer.Option(help="Only these operations, separated by commas, or `all`; else what the settings switch on."),
+    ] = None,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            help="Plan as if it were this instant (ISO 8601): ages and windows follow it. The rows are those of today, and an apply "
+            "stamps the real time."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(help="With ALL: how many processes share the namespaces, each with memory of its own.", min=1)
+    ] = 1,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="With ALL: what the night of each namespace says, not a summary.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Audit and plan now. Nothing is applied without an approval."""
+    from slowwave.night.night import OPERATIONS
+    from slowwave.night.runs import Night
+    from slowwave.operations import named
+    from slowwave.sources.following import look_at_stores
+
+    store = open_store()
+    named(ops, OPERATIONS)
+    instant = instant_of("now", now)
+    if namespace == "ALL":
+        for problem in look_at_stores(store):  # all of them at once, with those that stores of others have by now
+            say(f"Note: {problem}", console=err)
+    names = chosen_namespaces(store, namespace)
+    summary, shown = NightTotals(), list[dict[str, object]]()
+    for name, found in _nights(store, names, force=force, ops=ops, now=instant, jobs=jobs):
+        if isinstance(found, DreamDisabledError) and namespace == "ALL":
+            summary.off += 1
+            if json:
+                shown.append({"namespace": name, "skipped": str(found)})
+            elif len(names) == 1:
+                say(str(found))
+        elif not isinstance(found, Night):
+            summary.failures.append((name, found))
+        elif json:
+            shown.append(found.to_json())
+        elif verbose or len(names) == 1:
+            show_night(found, store)
+        else:
+            summary.add(found)
+    if json:
+        shown += [{"namespace": n, "error": str(e)} for n, e in summary.failures]
+        show_json(shown if namespace == "ALL" else shown[0])
+    elif not verbose and len(names) > 1:
+        with store.connect("reader") as connection:
+            summary.show(partial(latest_plan, connection))
+    show_failures(summary.failures)
+    if summary.failures:
+        raise typer.Exit(1)
+
+
+def demo(
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="What every audit, planner and probe says as well.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Load the demo, run a night for each of its namespaces, and compare what was found with what was planted."""
+    from slowwave.night.runs import Night
+    from slowwave.store.configured_models import embedder_for
+    from slowwave.store.settings import Settings
+    from slowwave.surfaces.demo import NAMESPACES, load_demo
+
+    store = open_store()
+    with store.connect("owner") as connection, progress("Loading the demo") as tell:
+        added = load_demo(
+            connection,
+            embedder_for(Settings.for_namespace({})),
+            progress=lambda step: tell(0, None, step),
+        )
+    found = list(_nights(store, list(NAMESPACES), force=True))
+    nights = [one for _, one in found if isinstance(one, Night)]
+    failures = [(name, one) for name, one in found if not isinstance(one, Night)]
+    show_failures(failures)
+    scores = {one.namespace: score_night(one) for one in nights}
+    if json:
+        show_json([one.to_json() | {"scores": scores[one.namespace]} for one in nights])
+    else:
+        _show_demo(store, added, nights, scores, verbose=verbose)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _show_demo(
+    store: Store,
+    added: Mapping[str, int],
+    nights: Sequence[Night],
+    scores: Mapping[str, Sequence[Score]],
+    *,
+    verbose: bool,
+) -> None:
+    """What was loaded, what was found of it, the plans that wait, and what to do next: on one page, or with all that nights say."""
+    rows = sum(n for table, n in added.items() if table != "namespaces")
+    say(
+        f"Loaded {added.get('namespaces', 0):,} namespaces with {rows:,} rows."
+        if rows
+        else "The demo is loaded already."
+    )
+    if verbose:
+        for one in nights:
+            show_night(one, store)
+            columns = ("problem", "planted", "found", "false", "note")
+            found = [[s[c] for c in columns] for s in scores[one.namespace]]
+            show_table(f"{one.namespace}: found against planted", columns, found)
+    else:
+        _show_scores(scores)
+    if not all(one.new_items for one in nights):
+        say(
+            "What an earlier plan has merged and cleaned is not there to be found again; "
+            f"`{program()} history {argument(nights[0].namespace)}` names the run, and `{program()} undo` takes it back."
+        )
+    waiting = [left for one in nights if (left := _left(store, one.namespace))]
+    if waiting:
+        out.print()
+        show_table(
+            "Plans that wait for you",
+            ("plan", "namespace", "to approve", "questions", "probes"),
+            [
+                (w.plan_hash[:12], w.namespace, w.decided, w.reviews, "failed" if w.failed else "passed")
+                for w in waiting
+            ],
+        )
+    out.print()
+    more = "" if verbose else f"All that the nights say: `{program()} demo --verbose`. "
+    say(f"{more}The same in a browser: `make up`.")
+    if waiting:
+        first = argument(waiting[0].namespace)
+        suggest("What the first plan asks and would do", f"{program()} plans show {first}")
+        suggest("What it would change, row by row", f"{program()} plans diff {first}")
+        if waiting[0].failed:
+            say(
+                f"Probes of it failed: {' '.join(waiting[0].failed)} To approve it all the same takes --force and a reason."
+            )
+        suggest("Approve it", waiting[0].approve(program()))
+
+
+def _show_scores(scores: Mapping[str, Sequence[Score]]) -> None:
+    """A line a namespace: how much of what was planted was found, and where not all of it was; then what was wrong, and what was off."""
+    rows = [(namespace, *_planted_and_found(found)) for namespace, found in scores.items()]
+    show_table("Found of what was planted", ("namespace", "found", "of", "wrong", "not all of"), rows)
+    every = [score for found in scores.values() for score in found]
+    if off := sorted({str(s["problem"]) for s in every if not _ran(s)}):
+        say(f"Off by default, and so not looked for: {', '.join(off)}.")
+    if trapped := [s for s in every if _is_trap(s)]:
+        fell = sum(int(str(s["found"])) for s in trapped)
+        planted = sum(int(str(s["planted"])) for s in trapped)
+        say(f"Of {planted:,} pairs that look alike and are not, {fell:,} were merged.")
+
+
+def _planted_and_found(found: Sequence[Score]) -> tuple[str, str, str, str]:
+    """Found, planted, reported or merged and wrong, and the problems of which some were missed."""
+    scored = [s for s in found if _ran(s) and not _is_trap(s)]
+    found_, planted, wrong = (f"{sum(int(str(s[name])) for s in scored):,}" for name in ("found", "planted", "false"))
+    missed = [f"{s['problem']} ({_found(s)})" for s in scored if int(str(s["found"])) < int(str(s["planted"]))]
+    return found_, planted, wrong, ", ".join(missed) or "-"
+
+
+def _ran(score: Score) -> bool:
+    return not str(score["note"]).startswith("Did not run")
+
+
+def _is_trap(score: Score) -> bool:
+    return str(score["note"]).startswith("merged, must be 0")
+
+
+def _found(score: Score) -> str:
+    wrong = f", {score['false']} wrong" if score["false"] else ""
+    return f"{score['found']} of {score['planted']}{wrong}"
+
+
+def _left(store: Store, namespace: str) -> Undecided | None:
+    """What waits for a person in a namespace's latest plan."""
+    with store.connect("reader") as connection:
+        newest = latest_plan(connection, namespace)
+        return undecided(connection, newest) if newest else None
+
+
+def score_night(one: Night) -> list[dict[str, object]]:
+    """A demo night against the answer key: the plan's items and the reports."""
+    from datetime import UTC, datetime
+
+    from slowwave.surfaces.demo import found_against_planted, generate
+
+    items, deferred = (one.plan.items, one.plan.deferred_items) if one.plan else ((), ())
+    key = generate(one.namespace, datetime.now(UTC)).key
+    reports = {**one.reports, **one.proposals}
+    scores = found_against_planted(key, items=items, deferred=deferred, reports=reports)
+    return [
+        {"problem": s.problem, "planted": s.planted, "found": s.found, "false": s.false, "note": s.note} for s in scores
+    ]
+
+
+def show_night(one: Night, store: Store) -> None:
+    """One night as tables: findings per audit, items per planner, probes, and what to do next."""
+    from slowwave.operations.operation import compared_no_vectors  # it brings Arrow
+
+    if one.skipped:
+        hint = "" if one.removed_store else " (--force plans all the same.)"
+        say(f"{one.namespace}: nothing to do, {one.skipped}. 0 new items.{hint}")
+        return
+    show_table(
+        f"{one.namespace}: audits",
+        ("audit", "findings", "headline"),
+        [(name, r.finding_count, r.headline) for name, r in one.reports.items() if not r.skipped],
+    )
+    per_operation = one.to_json()["items"]
+    counts = per_operation if isinstance(per_operation, dict) else {}
+    show_table(
+        f"{one.namespace}: planners",
+        ("planner", "items", "headline"),
+        [
+            (name, _decisions_text(counts.get(name, {})), r.headline)
+            for name, r in one.proposals.items()
+            if not r.skipped
+        ],
+    )
+    if idle := [name for name, r in (*one.reports.items(), *one.proposals.items()) if r.skipped]:
+        say(f"Did not run: {', '.join(idle)}.", indent=2)
+    if blind := {name: r for name, r in {**one.reports, **one.proposals}.items() if compared_no_vectors(r)}:
+        show_missing_vectors(
+            store,
+            one.namespace,
+            sorted(name for name, r in blind.items() if r.skipped),
+            sorted(name for name, r in blind.items() if not r.skipped),
+        )
+    for sentence in one.probes.sentences if one.probes else ():
+        say(f"probe: {sentence}", indent=2)
+    planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table has said it
+    for sentence in one.why_nothing:
+        if sentence not in planners and not sentence.startswith("Did not run: "):
+            say(f"nothing new: {sentence}", indent=2)
+    if one.plan is None:
+        return
+    short = one.plan.plan_hash[:12]
+    late = f", {len(one.plan.deferred):,} deferred" if one.plan.deferred else ""
+    say(f"{counted(one.new_items, 'new item')}, {one.carried_items:,} carried over{late}: plan {short} is {one.state}.")
+    if one.state in ("approved", "partly_approved"):
+        suggest("A policy approved items of it. Apply them", f"{program()} apply {argument(one.namespace)}")
+    if one.rejected:
+        say(f"Policies rejected {counted(one.rejected, 'question')} of it.")
+    with store.connect("reader") as connection:
+        before = latest_plan(connection, one.namespace) if one.state == "empty" and one.carried_items else None
+        suggest_decision(undecided(connection, before or one.plan.plan_hash))
+
+
+def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limited: Sequence[str]) -> None:
+    """Print which operations did not run, or compared no memories by meaning, because no memory has a vector, and the remedy."""
+    with store.connect("reader") as connection:
+        connected = store_of(connection, namespace)
+    if idle:
+        say(
+            f"No memory of {namespace} has a vector, which {', '.join(idle)} need: nothing was compared by them.",
+            indent=2,
+        )
+    if limited:
+        say(
+            f"Without vectors {', '.join(limited)} compared no memories by meaning: a memory that contradicts another in other words is "
+            "not found.",
+            indent=2,
+        )
+    if connected:
+        suggest(
+            f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} anew",
+            f"{program()} connect table --file BINDING.toml --name {argument(connected)} --embedding-model MODEL",
+        )
+    else:
+        suggest("Embed them", f"{program()} reembed {argument(namespace)}")
+
+
+def _nights(
+    store: Store,
+    names: Sequence[str],
+    *,
+    force: bool,
+    ops: str | None = None,
+    now: datetime | None = None,
+    jobs: int = 1,
+) -> Generator[tuple[str, Night | SlowwaveError]]:
+    """Nights one after another as they end; one that fails does not stop the others."""
+    from slowwave.night.night import STEPS
+    from slowwave.night.several import run_nights
+
+    with progress("Night") as tell:
+        total, place, begun = len(names) * STEPS, 0, 0
+
+        def steps(name: str) -> Progress:
+            def say_step(step: str) -> None:
+                nonlocal begun
+                tell(place * STEPS + begun, total, f"{name}: {step}")
+                begun += 1
+
+            return say_step
+
+        for found in run_nights(
+            store, names, force=force, ops=ops, now=now, progress=steps, done=reporter(store, len(names)), jobs=jobs
+        ):
+            place, begun = place + 1, 0
+            tell(place * STEPS, total, "")
+            yield found
+
+
+def _decisions_text(decisions: object) -> str:
+    shown = decisions if isinstance(decisions, dict) else {}
+    return ", ".join(f"{n:,} {decision}" for decision, n in shown.items()) or "0"

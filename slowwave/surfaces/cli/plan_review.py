@@ -1,0 +1,579 @@
+"""``slowwave plans review``: the questions of a plan one after another, and rules that the answers teach."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.text import Text
+
+from slowwave.errors import Refused
+from slowwave.plans.commands import APPROVER, argument
+from slowwave.plans.ledger import find_plan, latest_plan, no_plan
+from slowwave.plans.review.queue import SORTS
+from slowwave.plans.why import percent, reading
+from slowwave.store.connect import Store
+from slowwave.surfaces.cli.session import (
+    Json,
+    Namespace,
+    one_line,
+    open_store,
+    out,
+    prefix_length,
+    program,
+    say,
+    show_json,
+    show_table,
+    suggest,
+)
+from slowwave.surfaces.cli.signatures import suggest_apply
+from slowwave.text.tokens import counted
+
+if TYPE_CHECKING:
+    from slowwave.night.answers import AnswerOutcome
+    from slowwave.plans.ledger import StoredItem, StoredPlan
+    from slowwave.plans.review.card import Card, MarkedRun
+    from slowwave.plans.review.drafts import Verdict
+    from slowwave.plans.review.queue import Queue, Sort, Waiting
+    from slowwave.plans.review.rules import LearntRule
+
+
+# What answers teach in words, in the terminal: the rules of a review, offered as policies for the nights to come.
+
+_LONGEST: Final = 400
+
+
+def learnt(store: Store, plan: StoredPlan) -> list[LearntRule]:
+    """The rules that the drafts of a plan bear out now and that no policy has."""
+    from slowwave.plans.policies import read_policies
+    from slowwave.plans.review.drafts import read_drafts
+    from slowwave.plans.review.rules import learnt_rules
+
+    with store.connect("reader") as connection:
+        policies = read_policies(connection, plan.header.namespace)
+    return learnt_rules(plan, read_drafts(store, plan.header.namespace, plan.plan_hash), policies)
+
+
+def offer_rules(store: Store, plan: StoredPlan, reviewer: str) -> None:
+    """One rule after another: what its questions have in common, how right it was, and a line that accepts it. Raises ``Refused`` where
+    there is none."""
+    from slowwave.plans.review.rules import AGREED, ENOUGH, accept_rule
+
+    rules = learnt(store, plan)
+    if not rules:
+        raise Refused(
+            f"No rule yet: that takes {ENOUGH} answers, one by one, to questions of a kind, and {AGREED:.0%} of them yes, or no."
+        )
+    for rule in rules:
+        say(f"{one_line(rule.sentence(), _LONGEST)}.")
+        does, but = ("approve", "none that contradicts or would lose a value")
+        if rule.verdict == "no":
+            does, but = ("reject", "and `plans reconsider` takes a rejection back")
+        say(
+            f"Accepted, nights {does} such questions by themselves, in your name: {rule.per_night:,} a night at most, {but}."
+        )
+        out.print(
+            f"y accepts with {rule.per_night:,}, y N with another limit, anything else not > ", end="", markup=False
+        )
+        key, _, most = sys.stdin.readline().strip().partition(" ")
+        if key != "y" or not (most.strip() or "1").isdecimal():
+            say("Not accepted.")
+            continue
+        limit = int(most) if most.strip() else None
+        made = accept_rule(store, plan, rule.key, accepted_by=reviewer, per_night=limit)
+        say(f"Accepted: {made.per_night:,} a night, from the next night on.")
+        name = argument(plan.header.namespace)
+        suggest("Revoke it", f'{program()} policies revoke {name} {made.id[:8]} --by YOUR-NAME --reason "WHY"')
+
+
+# The card of a question in the terminal: what is asked, the rows side by side, what weighs most, and what follows from yes and from no.
+
+LONGEST: Final = 300
+"""Characters of a line of memory that are shown."""
+
+_STEPS: Final = 4
+
+
+def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) -> None:
+    """The card of a question."""
+    from slowwave.night.answers import describe_answers
+    from slowwave.plans.review.card import card
+
+    stored = next(s for s in plan.items if s.id == current.id)
+    shown = card(store, plan, stored)
+    of = next(group for group in asked.groups if group.code == current.code)
+    out.print()
+    out.print(Text(f"{of.label}  {of.counts['open']:,} open of {sum(of.counts.values()):,}", "bold"))
+    say(f"{shown.operation} · {shown.risk} risk · item {shown.id}")
+    say(shown.question)
+    say(one_line(shown.sentence, LONGEST))
+    if shown.lines:
+        show_table("Rows", ("", *shown.heads), [(line.name, *map(_cell, line.cells)) for line in shown.lines])
+    _evidence(shown)
+    for line in (*shown.writing, *shown.lost)[:20]:
+        say(one_line(line, LONGEST), indent=2)
+    for note in shown.notes:
+        say(f"· {one_line(note, LONGEST)}")
+    for source in shown.sources[:2]:
+        say(f"{source.kind} {source.id[:8]}: {one_line(source.sentence, LONGEST)}", indent=2)
+    for event in shown.around.history[:3]:
+        say(f"{event.at:%Y-%m-%d}: {one_line(event.sentence(), LONGEST)}", indent=2)
+    if stored.decision == "review":
+        for one, says in describe_answers(stored):
+            say(f"{one.key}: {one.label}: {one_line(says, LONGEST)}")
+    say(f"yes: {one_line(shown.if_yes, LONGEST)}")
+    say(f"no: {shown.if_no}")
+
+
+def _evidence(shown: Card) -> None:
+    """What weighs most, and how likely it makes the rows one thing."""
+    for step in sorted(shown.steps, key=lambda step: -abs(step.weight))[:_STEPS]:
+        say(f"{step.weight:+.1f} {one_line(step.says, LONGEST)} ({reading(step.weight)})", indent=2)
+    if shown.verdict:
+        say(one_line(shown.verdict, LONGEST))
+
+
+def _cell(runs: Sequence[MarkedRun]) -> str:
+    """A cell with the words in brackets that another row lacks."""
+    return "".join(f"[{run.text.rstrip()}] " if run.differs else run.text for run in runs).strip()
+
+
+# ``slowwave plans review``: the questions of a plan one after another, a line an answer; and ``plans reconsider``.
+#
+# Answers are drafts (``slowwave.plans.review.drafts``) until somebody signs them with ``--sign``. They are read a line each from standard
+# input, which is a terminal or a pipe.
+
+_SAMPLE: Final = 10
+_SAID: Final[dict[str, Verdict]] = {"y": "yes", "n": "no", "s": "skip"}
+_ANSWER_KEYS: Final = frozenset("123b0yns")
+_AS: Final[dict[str, Verdict]] = {"yes": "yes", "no": "no"}
+_SORTS: Final[dict[str, Sort]] = {sort: sort for sort in SORTS}
+_KEYS: Final = (
+    ("1 2 b 0", "of two sides: this one is right, the other one, both stay, both end"),
+    ("1 2 3", "of a merge: same, different, same with the other name"),
+    ("y", "yes"),
+    ("n WHY", "no, and why, which may be left out"),
+    ("s", "skip: it waits on"),
+    ("u", "take back what you answered last"),
+    ("a P", "all open ones of this kind that are as likely as P, or as this one; a sample is shown first"),
+    ("d", "what looks decided by your answers: all that are alike, after a sample"),
+    ("r", "what your answers teach in words: accept it for the nights to come, up to a limit"),
+    ("x N…", "take the rows of these columns out of a merge, counted from 1; the rest waits as a new plan"),
+    ("e TEXT", "propose this text in place of the one that is proposed; it waits as a new plan"),
+    ("/ WORDS", "only those that speak of them; / alone shows all again"),
+    ("q", "leave; your answers are kept"),
+)
+
+By = Annotated[str, typer.Option("--by", help="Who reviews.")]
+Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the night's latest by default.")]
+
+
+@dataclass
+class _Desk:
+    """One reviewer at the questions of one plan."""
+
+    store: Store
+    plan: StoredPlan
+    reviewer: str
+    sort: Sort = "information"
+    words: str = ""
+
+    @property
+    def namespace(self) -> str:
+        return self.plan.header.namespace
+
+    def queue(self) -> Queue:
+        """The questions as all drafts leave them now."""
+        from slowwave.plans.review.card import called_rows
+        from slowwave.plans.review.drafts import read_drafts
+        from slowwave.plans.review.queue import queue
+
+        drafts = read_drafts(self.store, self.namespace, self.plan.plan_hash)
+        return queue(self.plan, drafts, sort=self.sort, search=self.words, names=called_rows(self.store, self.plan))
+
+    def stored(self, item: str) -> StoredItem:
+        """An item of the plan by its id."""
+        return next(s for s in self.plan.items if s.id == item)
+
+    def answer(self, item: str, key: str, note: str) -> None:
+        """Answer a question by a key of its own; the questions that follow from it are asked next."""
+        from slowwave.night.answers import answer
+
+        offered = answer_keys(self.stored(item))
+        if key not in offered:
+            raise Refused(f"{key} is no answer to this question. Press one of {' '.join(offered)}. Nothing was kept.")
+        done = answer(self.store, self.plan, item, offered[key], by=self.reviewer, note=note)
+        if done.amended:
+            say(f"Made item {done.amended.item[:8]} of plan {done.amended.plan_hash[:12]}; --sign signs it as well.")
+        self.go_on(done)
+
+    def go_on(self, done: AnswerOutcome) -> None:
+        """Turn to the questions that follow from answers, if there are any."""
+        from slowwave.plans.ledger import read_plan
+
+        if done.problem:
+            say(done.problem)
+        if done.follow_ups:
+            with self.store.connect("reader") as connection:
+                self.plan = read_plan(connection, done.follow_ups[0])
+            say(f"These questions follow from your answers, as plan {self.plan.plan_hash[:12]}:")
+
+    def turn_to_open(self) -> bool:
+        """Turn to another plan of the session that has an open question; return whether there is one."""
+        from slowwave.plans.review.drafts import read_session
+
+        for one in read_session(self.store, self.namespace, self.plan.plan_hash):
+            open_ = [s for s in one.covers.left if s.decision == "review" and s.id not in one.drafts]
+            if open_ and one.plan.plan_hash != self.plan.plan_hash:
+                self.plan = one.plan
+                return True
+        return False
+
+    def keep(self, items: Sequence[str], verdict: Verdict, note: str = "") -> None:
+        """Draft a verdict on items, and turn to the questions that follow."""
+        from slowwave.night.answers import answer_many
+        from slowwave.plans.review.drafts import NewDraft
+
+        drafts = [NewDraft(item, verdict, note) for item in items]
+        self.go_on(answer_many(self.store, self.plan, drafts, by=self.reviewer))
+
+
+def review(
+    namespace: Namespace,
+    by: By = "",
+    plan: Plan = None,
+    sort: Annotated[str, typer.Option(help=f"What comes first: {', '.join(SORTS)}.")] = "information",
+    signing: Annotated[
+        bool, typer.Option("--sign", help="Ask nothing: sign what is drafted, with all that needs no person.")
+    ] = False,
+    drafts_only: Annotated[bool, typer.Option(help="Sign the drafts alone.")] = False,
+    force: Annotated[bool, typer.Option(help="Sign although a probe failed; needs --note.")] = False,
+    note: Annotated[str, typer.Option(help="Why; kept with the approval.")] = "",
+    json: Json = False,
+) -> None:
+    """Ask what a plan leaves to a person, a line an answer (? lists them). Answers are drafts until --sign signs them."""
+    from slowwave.plans.gate import check_name
+
+    if not by:
+        raise Refused(
+            f"Answers bear the name of who gives them: `slowwave plans review {argument(namespace)} --by {APPROVER}`. Nothing was written."
+        )
+    check_name(by)
+    chosen = _SORTS.get(sort)
+    if chosen is None:
+        raise Refused(f"--sort {sort[:40]!r} is none of {', '.join(SORTS)}.")
+    store = open_store()
+    found = _plan(store, namespace, plan)
+    desk = _Desk(store, found, by, chosen)
+    if signing:
+        _sign(desk, include_decided=not drafts_only, force=force, note=note, json=json)
+    elif json:
+        show_json(_as_json(desk))
+    else:
+        _ask(desk)
+
+
+def reconsider(
+    namespace: Namespace,
+    items: Annotated[list[str], typer.Argument(help="Ids of rejected items, or their first characters.")],
+    reason: Annotated[str, typer.Option(help="Why; kept with the rejection.")],
+    by: Annotated[str, typer.Option("--by", help="Who withdraws it.")] = "",
+    json: Json = False,
+) -> None:
+    """Withdraw rejections: the next night may propose again what they were about."""
+    from slowwave.plans.review.drafts import reconsider as withdraw
+
+    done = withdraw(open_store(), namespace, items, withdrawn_by=by, reason=reason)
+    if json:
+        show_json(asdict(done))
+        return
+    say(f"Withdrew the rejection of {counted(len(done.items), 'item')}. The next night may propose them again.")
+    suggest("Run one", f"{program()} night {argument(namespace)}")
+
+
+def _plan(store: Store, namespace: str, prefix: str | None) -> StoredPlan:
+    """The plan that is reviewed; one that is over is refused."""
+    from slowwave.plans.gate import refuse_state
+    from slowwave.plans.ledger import read_plan
+
+    with store.connect("reader") as connection:
+        hash_ = find_plan(connection, namespace, prefix) if prefix else latest_plan(connection, namespace)
+        if hash_ is None:
+            raise Refused(no_plan(connection, namespace))
+        found = read_plan(connection, hash_)
+        refuse_state(connection, found)
+    return found
+
+
+def _ask(desk: _Desk) -> None:
+    """Question after question, until nothing is open, the reviewer leaves or the input ends."""
+    _print_followed(desk)
+    shown = ""
+    while True:
+        asked = desk.queue()
+        current = next((w for w in asked.items if w.state == "open"), None)
+        if current is None and not desk.words and desk.turn_to_open():
+            continue
+        if current is None:
+            say(
+                f"Nothing that speaks of {desk.words!r} is open; / shows all again."
+                if desk.words
+                else "Nothing is open. u takes back what you answered last, q leaves."
+            )
+        elif current.id != shown:
+            show_card(desk.store, desk.plan, asked, current)
+            shown = current.id
+        out.print(f"{' '.join(_prompted_keys(desk, asked, current))} > ", end="", markup=False)
+        line = sys.stdin.readline()
+        if not sys.stdin.isatty():
+            out.print()
+        if not line or line.strip() == "q":
+            break
+        if _answer(desk, asked, current, line.strip()):
+            shown = ""
+    _ending(desk)
+
+
+def answer_keys(stored: StoredItem) -> dict[str, str]:
+    """Return the keys that answer a question, each with the name of the answer. Yes, no and skip answer every question."""
+    from slowwave.night.answers import answers_of
+
+    return {a.key: a.name for a in answers_of(stored)} | _SAID
+
+
+def _prompted_keys(desk: _Desk, asked: Queue, current: Waiting | None) -> list[str]:
+    """Return the keys that do something at the question that is asked now, as the prompt lists them."""
+    from slowwave.night.answers import amendable
+
+    keys = ["u", *(["d"] if asked.look_decided else []), "r", "/", "?", "q"]
+    if current is None:
+        return keys
+    stored = desk.stored(current.id)
+    amends = {"split": ["x"], "edit": ["e"]}.get(amendable(stored), [])
+    return [*answer_keys(stored), "a", *amends, *keys]
+
+
+def _print_followed(desk: _Desk) -> None:
+    """Which answers come from the plan before, and which of its answers no longer have a question."""
+    from slowwave.plans.review.queue import gone_drafts
+
+    if n := desk.queue().followed:
+        say(f"{n:,} answers come from an earlier plan, of items that say the same in this one.")
+    gone = gone_drafts(desk.store, desk.namespace, desk.plan.plan_hash)
+    if gone:
+        say(f"{len(gone):,} answers of the plan before are about what is no longer proposed:")
+    for one in gone[:_SAMPLE]:
+        say(f"{one.verdict}, {one.reviewer}: {one_line(one.title, LONGEST)}", indent=2)
+
+
+def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bool:
+    """Do what a line says; whether the question is to be shown again."""
+    from slowwave.plans.review.drafts import undo_last
+
+    key, _, rest = line.partition(" ")
+    rest = rest.strip()
+    try:
+        if key in _ANSWER_KEYS and current is not None:
+            desk.answer(current.id, key, rest)
+        elif key == "u":
+            items = undo_last(desk.store, desk.namespace, desk.plan.plan_hash, reviewer=desk.reviewer)
+            say(f"Took back {len(items):,}." if items else "There is nothing of yours to take back.")
+        elif key == "a" and current is not None:
+            _all_alike(desk, asked, current, rest)
+        elif key == "d":
+            _look_decided(desk, asked)
+        elif key == "r":
+            offer_rules(desk.store, desk.plan, desk.reviewer)
+        elif key in ("x", "e") and current is not None:
+            _amend(desk, current, key, rest)
+        elif line.startswith("/"):
+            desk.words = line[1:].strip()
+        else:
+            for name, meaning in _KEYS:
+                say(f"{name:<8} {meaning}", indent=2)
+            return False
+    except Refused as problem:  # an item that somebody decided meanwhile, a note that is too long: the review goes on
+        say(str(problem))
+        return False
+    return True
+
+
+def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
+    """Take rows out of a merge, or word a text anew: the new plan is named, and its command."""
+    from slowwave.night.answers import amendable, edit, split
+    from slowwave.plans.ledger import read_plan
+
+    stored = desk.stored(current.id)
+    way = amendable(stored)
+    if way != {"x": "split", "e": "edit"}[key]:
+        raise Refused("Nothing can be taken out of this one." if key == "x" else "This one proposes no text.")
+    item, at = stored.item, (desk.store, desk.namespace, desk.plan.plan_hash, stored.id)
+    if key == "x":
+        rows = (*((item.mutation.keep,) if item.mutation.keep else ()), *item.mutation.absorb)
+        places = rest.split()
+        if not places or not all(p.isdecimal() and 0 < int(p) <= len(rows) for p in places):
+            raise Refused(f"Name columns from 1 to {len(rows)}, such as `x 2`.")
+        made = split(*at, out=[rows[int(p) - 1].id for p in dict.fromkeys(places)], by=desk.reviewer)
+    else:
+        if not rest:
+            raise Refused("Give the words that the memory should say, such as `e We met on Monday.`")
+        made = edit(*at, text=rest, by=desk.reviewer)
+    with desk.store.connect("reader") as connection:
+        desk.plan = read_plan(connection, desk.plan.plan_hash)
+    say(
+        f"It waits as item {made.item[:8]} of plan {made.plan_hash[:12]}; a draft says no to this one. u takes both back."
+    )
+    by = argument(desk.reviewer)
+    suggest("Review it", f"{program()} plans review {argument(desk.namespace)} --plan {made.plan_hash[:12]} --by {by}")
+
+
+def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
+    """One answer for all that ask the same by the same operation, from a probability on; a sample of them is shown before it counts."""
+    try:
+        likely = float(least) if least else current.probability
+    except ValueError:
+        raise Refused(f"{least[:40]!r} is no probability: give one from 0 to 1, such as `a 0.95`.") from None
+    alike = [
+        w
+        for w in asked.items
+        if w.state == "open" and (w.code, w.operation) == (current.code, current.operation) and w.probability >= likely
+    ]
+    if not alike:
+        raise Refused(f"No open question of this kind is as likely as {percent(likely)}.")
+    step = max(1, len(alike) // _SAMPLE)
+    by_chance = sorted(alike, key=lambda w: (w.probability, w.id))[::step][:_SAMPLE]
+    digits = prefix_length([w.id for w in alike])
+    show_table(
+        f"{len(by_chance)} of {len(alike):,}, from the least likely to the likeliest",
+        ("item", "probability", "rows"),
+        [(w.id[:digits], percent(w.probability), w.title) for w in by_chance],
+    )
+    out.print(f"y or n to all {len(alike):,}, anything else to none > ", end="", markup=False)
+    key, _, note = sys.stdin.readline().strip().partition(" ")
+    if key in ("y", "n"):
+        desk.keep([w.id for w in alike], _SAID[key], note.strip())
+        say(f"Answered {len(alike):,}.")
+    else:
+        say("None was answered.")
+
+
+def _look_decided(desk: _Desk, asked: Queue) -> None:
+    """The questions that look decided, a group at a time: what they have in common, a sample, and one answer for all of them. The drafts
+    are marked with what they were decided by."""
+    from slowwave.plans.review.rules import ENOUGH, LIKE
+
+    if not asked.look_decided:
+        raise Refused(
+            f"Nothing looks decided yet: that takes {ENOUGH} answers, and {LIKE} alike of questions that are alike."
+        )
+    waiting = {w.id: w for w in asked.items}
+    for group in asked.look_decided:
+        alike = [waiting[id_] for id_ in group.items if id_ in waiting]
+        if not alike:  # the search leaves them out
+            continue
+        say(
+            one_line(
+                f"{len(alike):,} look decided, {group.verdict}: {group.says}; {group.answers:,} were answered so.",
+                LONGEST,
+            )
+        )
+        digits = prefix_length([w.id for w in alike])
+        show_table(
+            f"{min(_SAMPLE, len(alike))} of {len(alike):,}, the least sure first",
+            ("item", "yes", "rows"),
+            [
+                (w.id[:digits], percent(w.probability if w.learnt is None else w.learnt), w.title)
+                for w in alike[:_SAMPLE]
+            ],
+        )
+        out.print(f"y answers all {len(alike):,} with {group.verdict}, anything else none > ", end="", markup=False)
+        if sys.stdin.readline().strip() == "y":
+            desk.keep([w.id for w in alike], _AS[group.verdict], group.note)
+            say(f"Answered {len(alike):,}; u takes them back, y or n any one of them.")
+        else:
+            say("None was answered.")
+
+
+def _ending(desk: _Desk) -> None:
+    counts = _Desk(desk.store, desk.plan, desk.reviewer).queue()
+    n = counts.counts
+    say(
+        f"{n['yes']:,} yes, {n['no']:,} no, {n['skip']:,} skipped, {n['open']:,} open. Nothing is approved before it is signed."
+    )
+    if rules := learnt(desk.store, desk.plan):
+        say(f"Your answers teach {counted(len(rules), 'rule')} for the nights to come: r shows them.")
+    for item in counts.contradictions:
+        say(f"Reviewers contradict each other about item {item}.")
+    name, hash_ = argument(desk.namespace), desk.plan.plan_hash[:12]
+    command = f"{program()} plans review {name} --plan {hash_} --by {argument(desk.reviewer)}"
+    if counts.decided:
+        show = f"{program()} plans diff {name} --plan {hash_}"
+        suggest("Read each change first, also of the items that planners decided", show)
+    if counts.decided and not counts.overruled:
+        suggest(
+            f"Sign it, with {counted(counts.decided, 'item that needs', 'items that need')} no person",
+            f"{command} --sign",
+        )
+    else:
+        suggest("Sign it", f"{command} --sign")
+
+
+def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: bool) -> None:
+    from slowwave.plans.review.drafts import sign_session
+
+    first, *others = sign_session(
+        desk.store,
+        desk.namespace,
+        desk.plan.plan_hash,
+        reviewer=desk.reviewer,
+        include_decided=include_decided,
+        force=force,
+        note=note,
+    )
+    if json:
+        show_json(asdict(first) | {"made_by_answers": [asdict(one) for one in others]})
+        return
+    say(f"Signed: {first.approved:,} approved, {first.rejected:,} rejected, {first.left:,} wait on.")
+    for one in others:
+        made = f"Plan {one.plan_hash[:12]}, made by your answers: "
+        if one.approved or one.rejected:
+            say(f"{made}{one.approved:,} approved, {one.rejected:,} rejected.")
+        else:
+            say(
+                f"{made}its {counted(one.left, 'answer')} stay open, because they rest on items that planners decided. Sign those too."
+            )
+    for one in (first, *others):
+        if one.approval_id:
+            suggest_apply(desk.namespace, one.plan_hash, one.lacks)
+            break
+
+
+def _as_json(desk: _Desk) -> dict[str, object]:
+    """The queue as data: its groups with their items in order, and what was said of each."""
+    from slowwave.plans.questions import HEADINGS
+    from slowwave.plans.review.queue import gone_drafts
+
+    asked = desk.queue()
+    return {
+        "plan_hash": desk.plan.plan_hash,
+        "namespace": desk.namespace,
+        "counts": dict(asked.counts),
+        "decided": asked.decided,
+        "contradictions": list(asked.contradictions),
+        "followed": asked.followed,
+        "gone": [asdict(one) for one in gone_drafts(desk.store, desk.namespace, desk.plan.plan_hash)],
+        "rules": [rule.to_json() for rule in learnt(desk.store, desk.plan)],
+        "look_decided": [asdict(group) | {"note": group.note} for group in asked.look_decided],
+        "groups": [
+            {
+                "code": group.code,
+                "label": HEADINGS[group.code],
+                "counts": dict(group.counts),
+                "items": [asdict(w) | {"state": w.state} for w in group.items],
+            }
+            for group in asked.groups
+        ],
+    }

@@ -1,0 +1,596 @@
+"""``slowwave plans``: look at plans, approve them, reject them, revoke approvals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+
+import typer
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from slowwave.errors import Refused
+from slowwave.plans.commands import APPROVER, NOTE, Undecided, approve_command, argument, reject_command, undecided
+from slowwave.plans.items import items_text, shown_state
+from slowwave.plans.ledger import find_plan, latest_plan, no_plan, waiting_plans
+from slowwave.plans.signatures import half_signed
+from slowwave.store.connect import Store
+from slowwave.surfaces.cli.plan_review import reconsider, review
+from slowwave.surfaces.cli.session import (
+    CUT,
+    Json,
+    Namespace,
+    chosen_namespaces,
+    one_line,
+    open_store,
+    out,
+    prefix_length,
+    program,
+    say,
+    short,
+    show_json,
+    show_table,
+    suggest,
+    width_of,
+    wrapped,
+)
+from slowwave.surfaces.cli.signatures import countersign, suggest_apply
+from slowwave.text.screening import quotable
+from slowwave.text.specifics import losses
+from slowwave.text.tokens import counted
+
+if TYPE_CHECKING:
+    from slowwave.changes.lowering import Unexplained
+    from slowwave.plans.items import Item
+    from slowwave.plans.ledger import SelectedItems, StoredItem, StoredPlan
+    from slowwave.plans.show import ItemChange, Rewording
+    from slowwave.plans.writings import ApplyEstimate
+
+
+# How a plan's items are printed: a page of them under what they ask or do, and what each of them changes.
+#
+# Ids and states stay whole; names are memory text, and cut where a terminal ends, unless all of it is asked for.
+
+_LONGEST: Final = 4_000
+"""Characters of a line where nothing is cut."""
+
+
+def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[str], *, wide: bool = False) -> None:
+    """The items of a page by heading: of a question its rows in full, of what is decided a line. ``ids`` are all of the plan's."""
+    digits = 36 if wide else prefix_length(ids)
+    for heading, items in chosen.groups():
+        out.print()
+        out.print(Text.assemble((one_line(heading), "bold"), f" · {len(items):,}{_asking(items)}"))
+        same = {_rest(s) for s in items}
+        if len(same) == 1 and (rest := same.pop()):
+            _under(rest, "dim", wide=wide)
+        for stored in items:
+            if stored.decision == "review":
+                _print_question(stored, names, digits, said=len({_rest(s) for s in items}) == 1, wide=wide)
+            else:
+                _print_decided(stored, names, digits, wide=wide)
+
+
+def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits: int) -> None:
+    """The heading of an item's changes: what it is about, then its id and what becomes of it."""
+    from slowwave.plans.show import called
+
+    for line in wrapped(
+        one_line(called(item, names, stored.status), _LONGEST if width_of(out) is None else CUT), width_of(out), hang=2
+    ):
+        out.print(Text(line, "bold"))
+    about = f"{stored.id[:digits]} · {stored.operation} · {stored.decision} · {stored.risk} risk · {stored.status}"
+    say(about, indent=2)
+
+
+def print_every_cell(item: Item, changes: Sequence[ItemChange], names: Mapping[str, str]) -> None:
+    """Each cell with its row's name, its table, column and whole id."""
+    from slowwave.plans.show import own_names
+
+    own = own_names(item, names)
+    for c in changes:
+        where = ".".join(p for p in (c.table, c.column) if p)
+        name = f"{own[c.row]} · " if c.row in own else ""
+        say(f"{name}{where} {c.row}: {_short(c.before)} → {_short(c.after)}", indent=2)
+
+
+def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") -> None:
+    """What a memory would no longer say, without what screening would redact."""
+    from slowwave.plans.show import lost_lines
+
+    if reworded.version not in texts:
+        return
+    before = quotable(texts[reworded.version])
+    after = quotable(texts.get(reworded.by, "") if reworded.by else reworded.text)
+    lost = losses(before, after, [quotable(texts[version]) for version in reworded.beside if version in texts])
+    was, now = lost.tokens
+    where = "leaves recall" if not after else "stands in other words"
+    who = f"{name} " if name else ""
+    say(_short(f"{who}{where}: {lost.lost:,} of {lost.passages:,} passages go, {was:,} → {now:,} tokens"), indent=2)
+    for line in lost_lines(lost):
+        style = {"-": "red", "+": "green", "~": "yellow"}.get(line[0], "dim")
+        for part in wrapped(f"    {one_line(line, _LONGEST)}", width_of(out), hang=6):
+            out.print(Text(part, style))
+    if lost.terms:
+        say(f"not in the texts of this item that stay: {one_line(', '.join(lost.terms), _LONGEST)}", indent=4)
+
+
+def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, said: bool, wide: bool) -> None:
+    from slowwave.plans.show import called
+
+    state = "" if stored.status == "pending" else f" · {stored.status}"
+    say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{state}")
+    _under(called(stored.item, names, stored.status), "", wide=wide)
+    if not said and (rest := _rest(stored)):
+        _under(rest, "dim", wide=wide)
+
+
+def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *, wide: bool) -> None:
+    """A line for an item; one with two sides is wrapped, as a line that is cut would lose the side that stays."""
+    from slowwave.plans.outcome import find_outcome
+    from slowwave.plans.show import called
+
+    item = stored.item
+    state = "" if stored.status in ("pending", "deferred") else f"{stored.status}: "
+    head = f"{stored.id[:digits]}  {stored.probability:.3f}  "
+    about = one_line(f"{state}{called(item, names, stored.status)}", _LONGEST)
+    width = None if wide else width_of(out)
+    if find_outcome(item, names) is not None:
+        first, *rest = wrapped(about, None if width is None else width - cell_len(head))
+        for line in (f"{head}{first}", *(f"    {part}" for part in rest)):
+            out.print(Text(line))
+        return
+    line = f"{head}{about}"
+    if width is not None and cell_len(line) > width:
+        line = set_cell_size(line, width - 1).rstrip() + "…"
+    out.print(Text(line))
+
+
+def _under(text: str, style: str, *, wide: bool) -> None:
+    """A text beneath the line of its item; the width of a terminal breaks it between words."""
+    width = width_of(out)
+    shown = one_line(text, _LONGEST if wide or width is None else CUT)
+    for line in wrapped(f"    {shown}", width, hang=4):
+        out.print(Text(line, style))
+
+
+def _asking(items: Sequence[StoredItem]) -> str:
+    return " for review" if items[0].decision == "review" and items[0].status == "pending" else ""
+
+
+def _rest(stored: StoredItem) -> str:
+    """What a question says beyond its heading: the values that would be lost, why it is in doubt."""
+    if stored.decision != "review" or stored.status == "deferred":
+        return ""
+    _, mark, rest = stored.reason.partition("?")
+    return rest.strip() if mark else stored.reason
+
+
+def _short(text: str) -> str:
+    return one_line(text, _LONGEST if width_of(out) is None else CUT)
+
+
+# ``slowwave plans``: look at plans, approve them, reject them, revoke approvals.
+
+app = typer.Typer(help="Look at plans, review, approve or reject them, revoke approvals.", no_args_is_help=True)
+app.command()(review)
+app.command()(reconsider)
+app.command()(countersign)
+
+_SHOWN = 25
+_LONGEST_LINE: Final = 4_000  # characters
+_STYLES: Final = {"- ": "red", "+ ": "green", "  ": "dim", "@@": "cyan"}
+
+_PLANS: Final = """
+SELECT n.slug, p.plan_hash, p.state, p.recorded_at, p.expires_at, night.item_counts(p.plan_hash)
+FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE %s::text IS NULL OR n.slug = %s
+ORDER BY p.recorded_at DESC LIMIT 100
+"""
+_TEXTS: Final = """
+SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, path FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) AND version_of IS NULL
+"""
+
+Hash = Annotated[str | None, typer.Argument(help="The plan's hash, or its first characters.", show_default=False)]
+Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the night's latest by default.")]
+Items = Annotated[str | None, typer.Option("--items", help="Item ids, or their first characters, separated by commas.")]
+
+
+@app.command("list")
+def list_(
+    namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None, json: Json = False
+) -> None:
+    """List plans, newest first."""
+    store = open_store()
+    if namespace is not None:
+        chosen_namespaces(store, namespace)
+    with store.connect("reader") as connection:
+        rows = connection.execute(_PLANS, (namespace, namespace)).fetchall()
+    rows = [(n, h, shown_state(s, counts, e), r, e, counts) for n, h, s, r, e, counts in rows]
+    columns = ("namespace", "plan_hash", "state", "recorded_at", "expires_at", "items")
+    if json:
+        show_json([dict(zip(columns, (*row[:5], _in_plan(row[5])), strict=True)) | {"counts": row[5]} for row in rows])
+    else:
+        show_table(
+            "Plans",
+            ("plan", "namespace", "state", "recorded", "expires", "items"),
+            [(str(h)[:12], n, s, f"{r:%Y-%m-%d %H:%M}", f"{e:%Y-%m-%d}", items_text(c)) for n, h, s, r, e, c in rows],
+        )
+
+
+@app.command()
+def show(
+    namespace: Namespace,
+    plan: Plan = None,
+    decision: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these: review, auto (all but review), or a decision. May be said again."),
+    ] = None,
+    operation: Annotated[
+        list[str] | None, typer.Option(help="Only what these operations propose. May be said again.")
+    ] = None,
+    sort: Annotated[str, typer.Option(help="Under each heading: plan, probability, risk or operation.")] = "plan",
+    limit: Annotated[int | None, typer.Option(help="Items of a page; 25, and with --json all.", min=1)] = None,
+    page: Annotated[int, typer.Option(help="Which page.", min=1)] = 1,
+    wide: Annotated[bool, typer.Option("--wide", help="Whole ids and texts, however narrow the terminal.")] = False,
+    json: Json = False,
+) -> None:
+    """Show a plan: what it asks a person first, then what it would do, and the command that approves it."""
+    from slowwave.plans.ledger import Selection, choose
+    from slowwave.plans.lowering import unexplained_items
+    from slowwave.plans.show import named_rows, read_names, unexplained_changes, unexplained_lines
+
+    store = open_store()
+    found = read_stored(store, namespace, plan)
+    open_ = [s.item for s in found.items if s.status in ("pending", "approved")]
+    forged = unexplained_items(store, found.header.namespace_id, open_)
+    takes = _duration(store, found)
+    size = limit if json or limit else _SHOWN
+    chosen = choose(found.items, Selection(_commas(decision), _commas(operation), sort, size, page))
+    if json:
+        about = (
+            {"matching": chosen.matching, "page": chosen.page, "pages": chosen.pages}
+            if chosen.matching < chosen.of or size
+            else {}
+        )
+        items = chosen.items if about or sort != "plan" else found.items
+        told = {"counts": found.counts, "state": found.shown_state, "apply": takes.to_json()}
+        told["unexplained"] = {
+            id_: {"reason": what.reason, "cells": [asdict(c) for c in unexplained_changes(id_, what)]}
+            for id_, what in forged.items()
+        }
+        with store.connect("reader") as connection:
+            names = read_names(connection, named_rows(s.item for s in items), found.header.namespace_id)
+        show_json(replace(found, items=items).to_json(names) | told | about)
+        return
+    say(
+        f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({items_text(found.counts)}), "
+        f"expires {found.expires_at:%Y-%m-%d %H:%M} UTC"
+    )
+    for sentence in (*_sentences(found), *takes.sentences()):
+        say(sentence, indent=2)
+    for id_, what in forged.items():
+        say(f"Item {id_}:")
+        print_writing(unexplained_lines(id_, what), indent=2)
+    with store.connect("reader") as connection:
+        lacking = half_signed(connection, namespace, found.plan_hash)
+    for one in lacking:
+        say(f"{counted(one.items, 'item is', 'items are')} approved and wait. {one.sentence()}.")
+    if lacking:
+        suggest("Somebody else signs as well", lacking[0].command(program()))
+    with store.connect("reader") as connection:
+        names = read_names(connection, named_rows(s.item for s in chosen.items), found.header.namespace_id)
+    print_chosen(chosen, names, [s.id for s in found.items], wide=wide)
+    out.print()
+    filters = _options(decision, operation, sort, limit, wide=wide)
+    if chosen.pages > 1:
+        last = chosen.first + len(chosen.items) - 1
+        say(f"Items {chosen.first:,} to {last:,} of {chosen.matching:,}.")
+        if page < chosen.pages:
+            named = f" --plan {found.plan_hash[:12]}" if plan else ""
+            suggest("The next", f"{program()} plans show {argument(namespace)}{named}{filters} --page {page + 1}")
+    if found.items:
+        suggest("Why an item is there", f"{program()} why {argument(namespace)} {(chosen.items or found.items)[0].id}")
+    with store.connect("reader") as connection:
+        suggest_decision(undecided(connection, found.plan_hash))
+        others = [h for h in waiting_plans(connection, namespace) if h != found.plan_hash]
+    if others and plan is None:
+        one = "Another plan waits, which a proposal or a pass of its own made"
+        many = f"{len(others):,} other plans wait, which proposals or passes of their own made. The first"
+        suggest(
+            one if not others[1:] else many, f"{program()} plans show {argument(namespace)} --plan {others[0][:12]}"
+        )
+
+
+def suggest_decision(left: Undecided | None) -> None:
+    """The commands that approve and reject what of a plan waits for a person; first why it takes force, where it does."""
+    if left is None:
+        return
+    if left.failed:
+        say(f"Probes failed: {' '.join(left.failed)}")
+        say(
+            f"To approve it all the same takes --force and a reason in place of {NOTE}, which is kept with the approval."
+        )
+    if left.reviews:
+        name = argument(left.namespace)
+        ask = f"{program()} plans review {name} --plan {left.plan_hash[:12]} --by {APPROVER}"
+        suggest("Answer what it asks, here or in a browser", ask, f"{program()} review {name} --by {APPROVER}")
+    if left.decided:
+        rest = f"; {counted(left.reviews, 'question is', 'questions are')} left out" if left.reviews else ""
+        suggest(f"Approve {counted(left.decided, 'item')}{rest}", left.approve(program()))
+    else:
+        suggest(f"Only items for review wait, {left.reviews:,} of them. Approve one", left.approve(program()))
+    suggest("Or reject the plan", reject_command(left.namespace, left.plan_hash, program=program()))
+
+
+@app.command()
+def diff(
+    namespace: Namespace,
+    plan: Plan = None,
+    items: Items = None,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="Each cell: stamps and counters too, and what is written to a connected store."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show what a plan would change: each row by its name, pages by line, claims, and what of a memory's text would be lost."""
+    from slowwave.plans.lowering import unexplained_items
+    from slowwave.plans.show import (
+        called,
+        changes,
+        named_rows,
+        physical_changes,
+        read_names,
+        rewordings,
+        row_changes,
+        unexplained_lines,
+    )
+    from slowwave.plans.writings import KINDS, cited, writing
+
+    store = open_store()
+    found = read_stored(store, namespace, plan)
+    wanted = _split(items)
+    shown = [(s, s.item) for s in found.items if wanted is None or any(s.id.startswith(w) for w in wanted)]
+    reworded = [r for _, item in shown for r in rewordings(item)]
+    texts = stored_texts(store, [v for r in reworded for v in (r.version, r.by, *r.beside)])
+    texts |= stored_texts(store, [id_ for stored, item in shown for id_ in cited(item.mutation, stored.status)])
+    with store.connect("reader") as connection:
+        names = read_names(connection, named_rows(item for _, item in shown), found.header.namespace_id)
+    forged = unexplained_items(store, found.header.namespace_id, [item for _, item in shown])
+    if json:
+        show_json([_diff_json(stored, item, names, texts, forged.get(item.id)) for stored, item in shown])
+        return
+    digits = prefix_length([s.id for s in found.items])
+    hidden = 0
+    for stored, item in shown:
+        print_item(stored, item, names, 36 if every else digits)
+        if item.id in forged:
+            print_writing(unexplained_lines(item.id, forged[item.id]), indent=2)
+        if item.mutation.kind in KINDS:
+            print_writing(writing(item.mutation, texts), indent=2)
+        elif not every:
+            told = row_changes(item, names, stored.status)
+            hidden += told.hidden
+            heading = called(item, names, stored.status)
+            for line in told.lines:
+                if line != heading:
+                    say(short(line), indent=2)
+        if every:
+            print_every_cell(item, [] if item.mutation.kind in KINDS else quoted(changes(item)), names)
+            if physical := quoted(physical_changes(item)):
+                say("written to the store:", indent=2)
+                print_every_cell(item, physical, {})
+        lost = rewordings(item) if item.mutation.kind not in KINDS else []
+        for one in lost:
+            print_losses(one, texts, names.get(one.memory, "") if lost[1:] else "")
+    if hidden:
+        say(f"{hidden:,} stamps, counters, vectors and records are not shown; --all shows each.")
+
+
+@app.command()
+def approve(
+    namespace: Namespace,
+    plan_hash: Hash = None,
+    approver: Annotated[str, typer.Option("--by", "--approver", help="Who signs.")] = "",
+    items: Items = None,
+    without: Annotated[
+        str | None, typer.Option(help="Leave out: item ids or whole operations, separated by commas.")
+    ] = None,
+    include_review: Annotated[bool, typer.Option(help="Approve review items as well.")] = False,
+    force: Annotated[bool, typer.Option(help="Approve although a probe failed; needs --note.")] = False,
+    note: Annotated[str, typer.Option(help="Why; kept with the approval.")] = "",
+    json: Json = False,
+) -> None:
+    """Approve a plan: everything but review items, or the items named. What is approved has to pass its probes by itself."""
+    from slowwave.plans.gate import approve as sign
+
+    store = open_store()
+    approval = sign(
+        store,
+        namespace,
+        plan_hash or _unnamed(store, namespace, approve_command),
+        approver=approver,
+        channel="cli",
+        items=_split(items),
+        without=_split(without) or (),
+        include_review=include_review,
+        force=force,
+        note=note,
+    )
+    if json:
+        show_json(
+            {
+                **{"approval_id": approval.id, "plan_hash": approval.plan_hash, "items": list(approval.item_ids)},
+                "signatures_missing": approval.missing,
+            }
+        )
+        return
+    say(f"Approved {counted(len(approval.item_ids), 'item')} of plan {approval.plan_hash[:12]}.")
+    suggest_apply(namespace, approval.plan_hash, approval.lacks)
+
+
+@app.command()
+def reject(
+    namespace: Namespace,
+    reason: Annotated[str, typer.Option(help="Why; the next night remembers it.")],
+    plan_hash: Hash = None,
+    rejected_by: Annotated[str, typer.Option("--by", help="Who rejects.")] = "",
+    items: Items = None,
+    json: Json = False,
+) -> None:
+    """Reject a plan or some of its items; they are not proposed again unless their rows change."""
+    from slowwave.plans.gate import reject as turn_down
+
+    store = open_store()
+    named = plan_hash or _unnamed(store, namespace, reject_command)
+    count = turn_down(store, namespace, named, rejected_by=rejected_by, reason=reason, items=_split(items))
+    if json:
+        show_json({"plan_hash": named, "rejected": count})
+    else:
+        out.print(f"Rejected {counted(count, 'item')}.")
+
+
+@app.command()
+def revoke(
+    namespace: Namespace,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="HASH|APPROVAL", help="A plan's hash, or an approval's id, or its first characters."),
+    ],
+    reason: Annotated[str, typer.Option(help="Why; kept with the approval.")],
+    revoked_by: Annotated[str, typer.Option("--by", help="Who revokes.")] = "",
+    json: Json = False,
+) -> None:
+    """Withdraw an approval, or all approvals of a plan, before they are applied; what is applied already is for `undo`."""
+    from slowwave.plans.gate import revoke as withdraw
+
+    done = withdraw(open_store(), namespace, name, revoked_by=revoked_by, reason=reason)
+    if json:
+        show_json(asdict(done))
+        return
+    say(
+        f"Revoked {counted(len(done.approval_ids), 'approval')} of plan {done.plan_hash[:12]}: "
+        f"{counted(done.waiting, 'item waits', 'items wait')} again."
+    )
+    if done.applied:
+        say(
+            f"{counted(done.applied, 'item was', 'items were')} applied before and {'stands' if done.applied == 1 else 'stand'}."
+        )
+        suggest("Take them back", *(f"{program()} undo {run}" for run in done.runs))
+
+
+def read_stored(store: Store, namespace: str, prefix: str | None, *, item: str = "") -> StoredPlan:
+    """The plan named by its hash or first characters, or the namespace's latest, see ``read_plan``; none is refused."""
+    from slowwave.plans.ledger import read_plan
+
+    with store.connect("reader") as connection:
+        hash_ = find_plan(connection, namespace, prefix) if prefix else latest_plan(connection, namespace)
+        if hash_ is None:
+            raise Refused(no_plan(connection, namespace))
+        return read_plan(connection, hash_, item=item)
+
+
+def _unnamed(store: Store, namespace: str, command: Callable[[str, str], str]) -> NoReturn:
+    """Refuse to decide on a plan that was not named, with the command that names the latest."""
+    with store.connect("reader") as connection:
+        hash_ = latest_plan(connection, namespace)
+        if hash_ is None:
+            raise Refused(no_plan(connection, namespace))
+    raise Refused(
+        f"Which plan is meant has to be said, by its hash, so that what is decided is what was looked at. The latest: "
+        f"`{command(namespace, hash_)}`. Nothing was written."
+    )
+
+
+def stored_texts(store: Store, ids: Iterable[str]) -> dict[str, str]:
+    """Version → its text, and entity → its name. Versions are never overwritten: it is what the plan saw."""
+    wanted = sorted({id_ for id_ in ids if id_})
+    if not wanted:
+        return {}
+    with store.connect("reader") as connection:
+        rows = connection.execute(_TEXTS, {"ids": wanted})
+        return {str(id_): str(content) for id_, content in rows}
+
+
+def print_writing(lines: Sequence[str], *, indent: int = 0) -> None:
+    """What an item would write: our sentences, and the lines of pages with their marks. Where one is wrapped, the rest of it is indented
+    further, so that no text can pass for a sentence of ours."""
+    for line in lines:
+        style = _STYLES.get(line[:2], "")
+        left = indent + 2 if style else indent
+        text = " " * left + one_line(line, _LONGEST_LINE)
+        for part in wrapped(text, width_of(out), hang=indent + 6):
+            out.print(Text(part, style))
+
+
+def quoted(found: Sequence[ItemChange]) -> list[ItemChange]:
+    """Changes without what screening would redact."""
+    return [replace(c, before=quotable(c.before), after=quotable(c.after)) for c in found]
+
+
+def _diff_json(
+    stored: StoredItem, item: Item, names: Mapping[str, str], texts: Mapping[str, str], forged: Unexplained | None
+) -> dict[str, object]:
+    from slowwave.plans.outcome import find_outcome
+    from slowwave.plans.show import called, changes, physical_changes, row_changes, unexplained_changes
+    from slowwave.plans.writings import KINDS, writing
+
+    told = (
+        writing(item.mutation, texts) if item.mutation.kind in KINDS else row_changes(item, names, stored.status).lines
+    )
+    sides = find_outcome(item, names, stored.status)
+    return {
+        **{"id": stored.id, "operation": stored.operation, "decision": stored.decision, "status": stored.status},
+        "name": called(item, names, stored.status),
+        "outcome": sides.to_json() if sides else None,
+        "lines": list(told),
+        "changes": [asdict(c) for c in quoted(changes(item))],
+        "physical": [asdict(c) for c in quoted(physical_changes(item))],
+        "unexplained": [asdict(c) for c in unexplained_changes(stored.id, forged)] if forged else [],
+        "refused": forged.reason if forged else "",
+    }
+
+
+def _commas(given: list[str] | None) -> tuple[str, ...]:
+    return tuple(name.strip() for part in given or () for name in part.split(",") if name.strip())
+
+
+def _options(
+    decision: list[str] | None, operation: list[str] | None, sort: str, limit: int | None, *, wide: bool
+) -> str:
+    """The options of a page, as the command of the next one repeats them."""
+    lists = (("decision", decision), ("operation", operation))
+    parts = [f" --{name} {argument(value)}" for name, values in lists for value in values or ()]
+    parts += [f" --sort {argument(sort)}"] if sort != "plan" else []
+    parts += [f" --limit {limit}"] if limit else []
+    return "".join(parts) + (" --wide" if wide else "")
+
+
+def _in_plan(counts: object) -> int:
+    """Items that a plan holds; what was deferred is in none."""
+    found = counts if isinstance(counts, dict) else {}
+    return sum(int(str(n)) for status, n in found.items() if status != "deferred")
+
+
+def _duration(store: Store, plan: StoredPlan) -> ApplyEstimate:
+    """Of what an approval of the whole plan covers and is not applied yet."""
+    from slowwave.plans.writings import apply_estimate
+
+    left = [s.item for s in plan.items if s.item.decision != "review" and s.status in ("pending", "approved")]
+    left += [s.item for s in plan.items if s.item.decision == "review" and s.status == "approved"]
+    with store.connect("reader") as connection:
+        return apply_estimate(connection, plan.header.namespace_id, left)
+
+
+def _sentences(plan: StoredPlan) -> list[str]:
+    found = plan.summary.get("sentences")
+    return [str(s) for s in found] if isinstance(found, list) else []
+
+
+def _split(items: str | None) -> list[str] | None:
+    return None if items is None else [i.strip() for i in items.split(",") if i.strip()]

@@ -1,0 +1,484 @@
+"""``slowwave remember``, ``forget`` and ``proposals``: what agents do by day, by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Final, cast, get_args
+
+import typer
+
+from slowwave.errors import NotInCorpus, Refused
+from slowwave.plans.commands import argument, undecided
+from slowwave.store.connect import Store
+from slowwave.surfaces.cli.plans import suggest_decision
+from slowwave.surfaces.cli.session import (
+    Json,
+    Namespace,
+    instant_of,
+    open_store,
+    out,
+    plain,
+    program,
+    say,
+    short,
+    show_json,
+    show_table,
+    suggest,
+)
+from slowwave.wiki.claims.trail import BelievedClaim, ClaimRequest, ClaimResponse, SubjectHistoryResponse
+from slowwave.wiki.claims.trail import claim as read_claim
+from slowwave.wiki.proposals import ProposalByIdRequest, ProposalResponse, ProposalsRequest, Status
+
+if TYPE_CHECKING:
+    from slowwave.wiki.claims.request import RememberResponse
+    from slowwave.wiki.forget import By
+
+
+# ``slowwave remember`` and ``slowwave forget``: what an agent does by the call memory-write, by hand.
+#
+# ``forget`` has two forms. With a subject it ends claims at once. With a selector it seals a plan that deletes stored rows for good.
+
+Subject = Annotated[
+    str, typer.Option(help="Whom or what it is about: a name, an alias, or a reference (project:rowan).")
+]
+Scope = Annotated[str | None, typer.Option(help="person, project, concept, decision or core; a new subject needs it.")]
+Claims = Annotated[
+    list[str] | None,
+    typer.Option("--claim", help="Only this claim, by its id or the beginning of it; may be given again."),
+]
+Reason = Annotated[str, typer.Option(help="Why.")]
+Agent = Annotated[str, typer.Option(help="Who says it.")]
+Session = Annotated[str, typer.Option(help="The session in which it is said.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+
+
+def remember(
+    namespace: Namespace,
+    statement: Annotated[str, typer.Argument(help="One plain statement.")],
+    subject: Subject = "",
+    kind: Annotated[str, typer.Option(help="fact, preference, state, decision or note.")] = "fact",
+    scope: Scope = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="It ends what was so until now: --claim, or all of the kind.")
+    ] = False,
+    claim: Claims = None,
+    since: Annotated[str | None, typer.Option(help="Since when it is true, where that is not now.")] = None,
+    confidence: Annotated[float, typer.Option(help="How sure it is, from 0 to 1.")] = 1.0,
+    reason: Reason = "",
+    source: Annotated[str, typer.Option(help="Where it comes from: a page, a call, a person.")] = "",
+    agent: Agent = "",
+    session: Session = "",
+    inbox: Annotated[bool, typer.Option("--inbox", help="Keep it as it came, about no subject.")] = False,
+    soft: Annotated[
+        bool, typer.Option("--soft", help="Put it aside where its subject is unknown or it speaks to a model.")
+    ] = False,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Remember a statement about a subject, with its evidence, and say what near is known."""
+    from slowwave.surfaces.api.memory import Memory
+
+    store = open_store()
+    _show(
+        Memory(namespace, store).remember(
+            statement,
+            subject,
+            action="replace" if replace else "write",
+            kind=kind,
+            scope=scope,
+            confidence=confidence,
+            occurred_at=instant_of("since", since),
+            reason=reason,
+            source=source,
+            claim_ids=_whole(store, namespace, claim or ()),
+            soft=soft,
+            dry_run=dry_run,
+            force_inbox=inbox,
+            agent=agent,
+            session_id=session,
+            origin_surface="cli",
+        ),
+        json=json,
+    )
+
+
+def forget(
+    namespace: Namespace,
+    subject: Annotated[
+        str, typer.Argument(help="End claims about this name, alias, or reference (project:rowan) now.")
+    ] = "",
+    memory: Annotated[str, typer.Option(help="Plan to delete this memory for good, by its id.")] = "",
+    entity: Annotated[str, typer.Option(help="Plan to delete an entity and all rows and pages that name it.")] = "",
+    stored_session: Annotated[
+        str,
+        typer.Option(
+            "--session",
+            help="Plan to delete all that was stored of this session. With a subject: who ends claims in it.",
+        ),
+    ] = "",
+    match: Annotated[
+        str, typer.Option(help="Plan to delete all rows and pages that hold this text, in any case.")
+    ] = "",
+    statement: Annotated[str, typer.Option(help="Only what says this.")] = "",
+    kind: Annotated[str, typer.Option(help="Only this kind; note means all of them.")] = "note",
+    scope: Scope = None,
+    claim: Claims = None,
+    reason: Reason = "",
+    agent: Agent = "",
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """End claims about a subject now, or plan to delete stored rows for good: --memory, --entity, --session or --match."""
+    chosen: dict[By, str] = {"memory": memory, "entity": entity, "match": match}
+    if not subject:
+        chosen["session"] = stored_session
+    given: list[tuple[By, str]] = [(by, value) for by, value in chosen.items() if value]
+    if len(given) > 1 or (subject and given):
+        raise Refused(
+            "Name a subject or one of --memory, --entity, --session and --match, not several. Nothing was done."
+        )
+    if given:
+        if dry_run or claim or statement or scope or kind != "note":
+            raise Refused(
+                "--dry-run, --claim, --statement, --scope and --kind belong to a subject. A plan deletes nothing until it is approved. "
+                "Nothing was done."
+            )
+        by, value = given[0]
+        _plan_forgetting(namespace, by, value, reason=reason, json=json)
+        return
+    if not subject:
+        raise Refused("Name a subject, or one of --memory, --entity, --session and --match. Nothing was done.")
+    from slowwave.surfaces.api.memory import Memory
+
+    store = open_store()
+    _show(
+        Memory(namespace, store).forget(
+            subject,
+            statement,
+            kind=kind,
+            scope=scope,
+            reason=reason,
+            claim_ids=_whole(store, namespace, claim or ()),
+            dry_run=dry_run,
+            agent=agent,
+            session_id=stored_session,
+            origin_surface="cli",
+        ),
+        json=json,
+    )
+
+
+def _plan_forgetting(namespace: str, by: By, value: str, *, reason: str, json: bool) -> None:
+    """Seal a plan that deletes rows for good and show what it means."""
+    from slowwave.wiki.forget import plan_forgetting
+
+    done = plan_forgetting(open_store(), namespace, by, value, reason=reason)
+    if json:
+        show_json(done.to_json())
+        return
+    say(done.sentence())
+    for path in done.pages:
+        edited = " A person edited its file since the last sync: the file stays until you delete it."
+        say(f"deletes the page {plain(path)}.{edited if path in done.edited else ''}", indent=2)
+    for folder in done.histories:
+        say(f"{plain(folder)} is in a git repository, and its history keeps the pages.", indent=2)
+    plan = f"{argument(namespace)} --plan {done.plan_hash[:12]}"
+    suggest("Every row", f"{program()} plans diff {plan}")
+    suggest("Approve it", f"{program()} plans approve {argument(namespace)} {done.plan_hash[:12]} --by NAME")
+
+
+def _whole(store: Store, namespace: str, claims: Sequence[str]) -> tuple[str, ...]:
+    """The ids of claims of which the beginnings are told, as lists and pages show them. Raises ``Refused`` for what begins none."""
+    if not claims:
+        return ()
+
+    found = [(said, claim_of(store, namespace, said.strip().lower())) for said in claims]
+    for said, claim in found:
+        if claim is None:
+            raise Refused(
+                f"{said!r} is no claim of {namespace}. `slowwave history NAMESPACE SUBJECT` lists those of a subject."
+            )
+    return tuple(claim.id for _, claim in found if claim is not None)
+
+
+def _show(done: RememberResponse, *, json: bool) -> None:
+    """What was done; 2 where nothing was."""
+    if json:
+        show_json(done.model_dump(mode="json", exclude_unset=True))
+    else:
+        about = f" · {done.subject_ref}" if done.subject_ref else ""
+        say(f"{done.result}{about}")
+        say(done.message)
+        for warning in done.warnings:
+            say(warning)
+        if done.known:
+            out.print()
+            rows = [(k.id, k.relation, k.kind, k.since[:10], (k.until or "")[:10], k.statement) for k in done.known]
+            show_table("Known", ("claim", "relation", "kind", "since", "until", "statement"), rows)
+        if done.claim_id:
+            say(f"claim {done.claim_id}")
+        if done.evidence_path:
+            say(f"evidence {done.evidence_path}")
+    if done.result == "rejected":
+        raise typer.Exit(2)
+
+
+# Claims as a person reads them: what one rests on, and what was believed of a subject.
+
+_ID: Final = re.compile(r"[0-9a-f-]{4,36}")
+
+_SAID: Final = {
+    "added": "said",
+    "supported": "said again",
+    "replaced": "replaced",
+    "contradicted": "contradicted",
+    "retired": "forgotten",
+    "invalidated": "invalidated",
+}
+
+
+def claim_of(store: Store, namespace: str, beginning: str) -> ClaimResponse | None:
+    """The claim whose id begins so; None where there is none. Raises ``Refused`` where there are several."""
+    if not _ID.fullmatch(beginning):
+        return None
+    try:
+        with store.connect("reader") as connection:
+            return read_claim(connection, namespace, ClaimRequest(id=beginning))
+    except NotInCorpus:
+        return None
+
+
+def show_claim(namespace: str, found: ClaimResponse, *, json: bool) -> None:
+    """What a claim rests on and what became of it."""
+    if json:
+        show_json({"namespace": namespace, **found.model_dump(mode="json")})
+        return
+    out.print(f"[bold]{found.id}[/] of {found.subject_ref}")
+    say(f"{found.kind} · {found.status} · {_period(found)} · confidence {found.confidence:g}")
+    out.print()
+    say(found.statement or "It was forgotten: its words are not shown.")
+    show_table("What became of it", ("when", "what", "by", "session", "other claim", "why"), map(list, _events(found)))
+    if found.evidence:
+        pages = [(e.path, _instant(e.at), e.agent, e.origin_surface, e.source, short(e.said)) for e in found.evidence]
+        show_table("What it rests on", ("page", "said", "by", "over", "from", "words"), pages)
+    suggest("More of it", f"slowwave history {argument(namespace)} {argument(found.subject_ref)}")
+
+
+def show_history(namespace: str, found: SubjectHistoryResponse, *, json: bool) -> None:
+    """What was believed of a subject, the newest first."""
+    if json:
+        show_json({"namespace": namespace, **found.model_dump(mode="json")})
+        return
+    if found.candidates:
+        say(f"{found.subject} may mean:")
+        for candidate in found.candidates:
+            say(f"{candidate.name} ({candidate.subject_ref})", indent=2)
+        return
+    if not found.claims:
+        say(f"Nothing was said about {found.subject} ({found.subject_ref}) by day.")
+        return
+    rows = [
+        (c.id[:8], c.kind, c.status, _period(c), short(c.statement) or "(forgotten)", "; ".join(_changes(c)))
+        for c in found.claims
+    ]
+    show_table(
+        f"{found.subject} ({found.subject_ref})",
+        ("claim", "kind", "status", "true", "statement", "why it changed"),
+        rows,
+    )
+    suggest("What one rests on", f"slowwave why {argument(namespace)} {found.claims[0].id[:8]}")
+
+
+def _changes(claim: BelievedClaim) -> list[str]:
+    """What became of a claim after it was said, in words."""
+    told: list[str] = []
+    for event in claim.events:
+        if event.event == "added":
+            continue
+        by = f" by {event.other_id[:8]}" if event.other_id else ""
+        why = f": {event.reason.removesuffix('.')}" if event.reason else ""
+        told.append(f"{_SAID.get(event.event, event.event)}{by} on {event.at:%Y-%m-%d}{why}")
+    return told
+
+
+def _events(found: BelievedClaim) -> list[tuple[str, ...]]:
+    return [
+        (
+            *(_instant(e.at), _SAID.get(e.event, e.event), e.agent, e.session_id or ""),
+            *((e.other_id or "")[:8], e.reason),
+        )
+        for e in found.events
+    ]
+
+
+def _period(claim: BelievedClaim) -> str:
+    since = f"{claim.since.astimezone(UTC):%Y-%m-%d}"
+    return f"since {since}" if claim.until is None else f"{since} to {claim.until.astimezone(UTC):%Y-%m-%d}"
+
+
+def _instant(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+# ``slowwave proposals``: what agents propose, its plans, and what becomes of them.
+
+app = typer.Typer(help="What agents propose: list it, plan it, approve or reject it.", no_args_is_help=True)
+
+Id = Annotated[str, typer.Argument(help="The proposal's id, or its first characters.")]
+ProposalsBy = Annotated[str, typer.Option("--by", help="Who decides.")]
+
+
+@app.command("list")
+def list_(
+    namespace: Namespace,
+    status: Annotated[str | None, typer.Option("--status", help="Only those of this status.")] = None,
+    json: Json = False,
+) -> None:
+    """List proposals, newest first."""
+    from slowwave.wiki.proposals import proposals
+
+    if status is not None and status not in get_args(Status):
+        raise Refused(f"There is no status {status[:32]!r}. Statuses: {', '.join(get_args(Status))}.")
+    with open_store().connect("reader") as connection:
+        found = proposals(connection, namespace, ProposalsRequest(status=cast("Status | None", status), limit=200))
+    if json:
+        show_json([p.model_dump(mode="json") for p in found.proposals])
+        return
+    show_table(
+        f"Proposals of {namespace}",
+        ("proposal", "status", "about", "agent", "recorded", "plan"),
+        [
+            (p.id[:8], p.status, short(p.about), p.agent, f"{p.recorded_at:%Y-%m-%d %H:%M}", (p.plan_hash or "")[:12])
+            for p in found.proposals
+        ],
+    )
+    if any(p.status == "kept" for p in found.proposals):
+        suggest("Plan what is kept", f"{program()} proposals plan {argument(namespace)}")
+
+
+@app.command()
+def plan(namespace: Namespace, json: Json = False) -> None:
+    """Seal what is kept, each proposal as a plan, and sign or reject what tokens decided."""
+    from slowwave.wiki.proposals import settle
+
+    done = settle(open_store(), namespace)
+    if json:
+        show_json(
+            {
+                "sealed": dict(done.sealed),
+                "refused": dict(done.refused),
+                "signed": list(done.signed),
+                "rejected": list(done.rejected),
+            }
+        )
+        return
+    for id_, plan_hash in done.sealed.items():
+        say(f"Proposal {id_[:8]} waits for approval as plan {plan_hash[:12]}.")
+    for id_, why in done.refused.items():
+        say(f"Proposal {id_[:8]} cannot be planned: {why}")
+    for id_ in done.signed:
+        say(f"Proposal {id_[:8]} is approved.")
+    for id_ in done.rejected:
+        say(f"Proposal {id_[:8]} is rejected.")
+    if not (done.sealed or done.refused or done.signed or done.rejected):
+        say("Nothing was proposed or decided since.")
+    elif done.sealed:
+        suggest("One of them", f"{program()} proposals show {argument(namespace)} {next(iter(done.sealed))[:8]}")
+
+
+@app.command()
+def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
+    """Show a proposal: what it asks for, and the command that decides it."""
+    from slowwave.wiki.proposals import proposal
+
+    store = open_store()
+    with store.connect("reader") as connection:
+        found = proposal(connection, namespace, ProposalByIdRequest(id=id_))
+        left = undecided(connection, found.plan_hash) if found.plan_hash else None
+    if json:
+        show_json(found.model_dump(mode="json"))
+        return
+    say(f"Proposal {found.id} of {namespace}: {found.status}")
+    if found.agent or found.reason:
+        say(f"By {found.agent or 'nobody named'}{f': {found.reason}' if found.reason else '.'}", indent=2)
+    if found.message:
+        say(found.message, indent=2)
+    for action in found.actions:
+        say(action.about())
+        text = action.page.content if action.page is not None else action.statement.content if action.statement else ""
+        gone = found.status == "applied" and action.forgets()  # what was forgotten is not told again
+        if text and not gone:
+            say(short(text), indent=2)
+    for sentence in found.still_held:
+        say(sentence)
+    if found.plan_hash:
+        suggest("Its plan", f"{program()} plans show {argument(namespace)} --plan {found.plan_hash[:12]}")
+        suggest_decision(left)
+    elif found.status == "kept":
+        suggest("Plan it", f"{program()} proposals plan {argument(namespace)}")
+
+
+@app.command()
+def approve(
+    namespace: Namespace,
+    id_: Id,
+    by: ProposalsBy,
+    items: Annotated[str | None, typer.Option("--items", help="Ids of items of its plan, separated by commas.")] = None,
+    note: Annotated[str, typer.Option("--note", help="Why.")] = "",
+    json: Json = False,
+) -> None:
+    """Approve the plan of a proposal, or some of its items."""
+    from slowwave.plans.gate import approve as sign
+
+    store = open_store()
+    found = _found(namespace, id_)
+    chosen = None if items is None else [item.strip() for item in items.split(",") if item.strip()]
+    signed = sign(store, namespace, _plan_of(found), approver=by, channel="cli", items=chosen, note=note)
+    if json:
+        show_json(
+            {
+                "approval_id": signed.id,
+                "proposal": found.id,
+                "plan_hash": signed.plan_hash,
+                "items": list(signed.item_ids),
+            }
+        )
+        return
+    say(f"Approved {len(signed.item_ids):,} of the changes of proposal {found.id[:8]}.")
+    suggest("Apply it", f"{program()} apply {argument(namespace)}")
+
+
+@app.command()
+def reject(
+    namespace: Namespace,
+    id_: Id,
+    by: ProposalsBy,
+    reason: Annotated[str, typer.Option("--reason", help="Why.")],
+    json: Json = False,
+) -> None:
+    """Reject a proposal: it is not proposed again until what it rests on changes."""
+    from slowwave.plans.gate import reject as turn_down
+
+    store = open_store()
+    found = _found(namespace, id_)
+    count = turn_down(store, namespace, _plan_of(found), rejected_by=by, reason=reason)
+    if json:
+        show_json({"proposal": found.id, "plan_hash": found.plan_hash, "rejected": count})
+        return
+    say(f"Rejected {count:,} of the changes of proposal {found.id[:8]}.")
+
+
+def _found(namespace: str, id_: str) -> ProposalResponse:
+    from slowwave.wiki.proposals import proposal
+
+    with open_store().connect("reader") as connection:
+        return proposal(connection, namespace, ProposalByIdRequest(id=id_))
+
+
+def _plan_of(found: ProposalResponse) -> str:
+    if found.plan_hash is None:
+        why = found.message or "`slowwave proposals plan NAMESPACE` makes one."
+        raise Refused(f"Proposal {found.id[:8]} has no plan, so there is nothing to decide. {why}")
+    return found.plan_hash

@@ -1,0 +1,236 @@
+"""``slowwave search``, ``active``, ``wake`` and ``as-of``: what an agent would find or be told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from slowwave.errors import Refused
+from slowwave.store.as_of import as_of as live_then
+from slowwave.store.namespaces import namespace_id
+from slowwave.surfaces.cli.session import (
+    Json,
+    Namespace,
+    chosen_namespaces,
+    instant_of,
+    open_store,
+    out,
+    say,
+    show_json,
+    show_table,
+)
+
+# ``slowwave search``: what an agent would find. Each search is logged as a recall.
+
+
+def search(
+    namespace: Namespace,
+    query: Annotated[str, typer.Argument(help="Words, a question, or with --mode exact a piece of text.")],
+    mode: Annotated[str, typer.Option(help="hybrid, bm25, vector, recall or exact.")] = "hybrid",
+    corpus: Annotated[str, typer.Option(help="durable, sessions or all.")] = "durable",
+    k: Annotated[int, typer.Option("-k", "--limit", help="How many at most, 1 to 50.")] = 10,
+    path: Annotated[str, typer.Option(help="Only paths like this: * within a folder, ** across folders.")] = "",
+    kind: Annotated[list[str] | None, typer.Option("--type", help="Only this type; may be given again.")] = None,
+    status: Annotated[list[str] | None, typer.Option(help="Only this status; may be given again.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; all that are given.")] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Only of this agent; may be given again.")] = None,
+    session: Annotated[list[str] | None, typer.Option(help="Only of this session; may be given again.")] = None,
+    since: Annotated[str | None, typer.Option(help="Only of this day or later.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only of this day or earlier.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Search what stood then.")] = None,
+    retired: Annotated[bool, typer.Option(help="Also what is superseded, retired or quarantined.")] = False,
+    full: Annotated[bool, typer.Option(help="Longer parts of the texts: 700 characters instead of 240.")] = False,
+    debug: Annotated[bool, typer.Option(help="With scores and frontmatter.")] = False,
+    json: Json = False,
+) -> None:
+    """Search a namespace as an agent does, in memories, documents and entities."""
+    scope = {
+        "path_glob": path,
+        "type": kind or (),
+        "status": status or (),
+        "tags": tag or (),
+        "agent": agent or (),
+        "session_id": session or (),
+        "since": since,
+        "until": until,
+    }
+    from slowwave.surfaces.api.memory import Memory
+
+    response = Memory(namespace, open_store()).search(
+        query,
+        mode=mode,
+        corpus=corpus,
+        k=k,
+        scope=scope,
+        as_of=instant_of("as-of", as_of),
+        include_retired=retired,
+        include_content=json or full,
+        debug=debug or json,
+    )
+    if json:
+        show_json(response.model_dump(mode="json", exclude_none=not debug))
+        return
+    for warning in response.warnings:
+        say(warning)
+    if not response.results:
+        say(f"Nothing in {namespace} matches.")
+        return
+    for r in response.results:
+        where = f"{r.path}:{r.lines}" if r.lines else r.path
+        titled = f"{r.title} " if r.title else ""
+        say(f"{r.score:.2f}  {where}  {titled}({', '.join((r.evidence_class, r.confidence, *r.elsewhere()))})")
+        say(" ".join(r.snippet.split()), indent=6)
+
+
+# ``slowwave active``: what an agent is reminded of while it works.
+
+
+def active(
+    namespace: Namespace,
+    prompt: Annotated[str, typer.Argument(help="What the agent is asked, or is about to do.")],
+    agent: Annotated[str, typer.Option(help="Who asks.")] = "cli",
+    profile: Annotated[str, typer.Option(help="auto, general, coding, writing, personal, health or privacy.")] = "auto",
+    project: Annotated[str, typer.Option(help="The project in hand.")] = "",
+    budget: Annotated[int, typer.Option(min=100, max=1200, help="Most tokens of the block.")] = 400,
+    timeout: Annotated[int, typer.Option(min=100, max=30_000, help="Milliseconds that searches may take.")] = 3_000,
+    wake: Annotated[bool, typer.Option(help="Whether the profile's wake block stands before it.")] = False,
+    json: Json = False,
+) -> None:
+    """Print what an agent is reminded of while it works: pages that match the prompt and may be told in its profile."""
+    from slowwave.surfaces.api.memory import Memory
+
+    memory = Memory(namespace, open_store())
+    told = memory.active(
+        prompt,
+        agent=agent,
+        profile=profile,
+        project=project,
+        budget_tokens=budget,
+        timeout_ms=timeout,
+        include_wake=wake,
+        debug=True,
+    )
+    if json:
+        show_json(told.model_dump(mode="json"))
+        return
+    for warning in told.warnings:
+        say(warning)
+    if told.kind == "none":
+        say(told.summary)
+        return
+    out.print(told.block, markup=False, highlight=False, soft_wrap=True)
+
+
+# ``slowwave wake``: what an agent is told when it begins.
+
+
+def wake(
+    namespace: Namespace,
+    agent: Annotated[str, typer.Option(help="Who wakes.")] = "cli",
+    budget: Annotated[int, typer.Option(min=50, max=1500, help="Most tokens of the block.")] = 600,
+    profile: Annotated[
+        str, typer.Option(help="default, casual, coding, writing, privacy, or one of your own.")
+    ] = "default",
+    project: Annotated[str, typer.Option(help="The project whose state is told as well.")] = "",
+    sessions: Annotated[int, typer.Option(min=0, max=50, help="How many recent sessions are told.")] = 5,
+    decisions: Annotated[bool, typer.Option(help="Whether pinned decisions are told.")] = True,
+    json: Json = False,
+) -> None:
+    """Print what an agent is told when it begins, within a budget of tokens: for the top of its prompt."""
+    from slowwave.surfaces.api.memory import Memory
+
+    told = Memory(namespace, open_store()).wake(
+        agent,
+        budget_tokens=budget,
+        profile=profile,
+        project=project,
+        include_recent_sessions=sessions,
+        include_pinned_decisions=decisions,
+        debug=True,
+    )
+    if json:
+        show_json(told.model_dump(mode="json"))
+        return
+    if not told.block:
+        say(f"{namespace} holds nothing that the profile {profile} tells.")
+        return
+    out.print(told.block, markup=False, highlight=False, soft_wrap=True)
+
+
+# ``slowwave as-of``: what an agent could recall at an earlier instant.
+
+_MOST = 1_000_000
+
+
+def as_of(
+    namespace: Namespace,
+    instant: Annotated[
+        str, typer.Argument(help="ISO 8601, for example 2026-04-15 or 2026-04-15T09:30:00+02:00; UTC unless it says.")
+    ],
+    text: Annotated[str, typer.Option(help="Only rows that hold these characters.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="How many a table, the newest first.")] = 50,
+    json: Json = False,
+) -> None:
+    """Show what recall could have found then, as it was then: memories, entities, relationships and facts."""
+    then = _instant(instant)
+    if not text.isascii() and text.encode(errors="ignore").decode() != text:
+        raise Refused("--text is no text that this terminal and the database have in common: write it in UTF-8.")
+    store = open_store()
+    chosen_namespaces(store, namespace)
+    with store.connect("reader") as connection:
+        found = live_then(connection, namespace_id(connection, namespace), then, text=text, limit=limit)
+    if json:
+        show_json({"namespace": namespace, "instant": then.isoformat()} | found.to_json())
+        return
+    at = f"{namespace} at {then:%Y-%m-%d %H:%M} UTC"
+    if not found:
+        wanted = "nothing that recall could have found" if not text else "nothing with these characters"
+        say(f"{namespace} had {wanted} at {then:%Y-%m-%d %H:%M} UTC.")
+        return
+    if found.memories:
+        show_table(
+            f"{at}: memories",
+            ("memory", "kind", "ring", "stage", "text"),
+            [(m.id, m.kind, m.ring, m.stage, m.text) for m in found.memories],
+        )
+    if found.entities:
+        show_table(
+            f"{at}: entities",
+            ("entity", "type", "name", "also called", "description"),
+            [(e.id, e.entity_type, e.name, ", ".join(e.aliases), e.description) for e in found.entities],
+        )
+    if found.relationships:
+        show_table(
+            f"{at}: relationships",
+            ("relationship", "source", "type", "target", "since", "until"),
+            [
+                (r.id, r.source, r.relationship_type, r.target, _day(r.valid_from), _day(r.valid_to))
+                for r in found.relationships
+            ],
+        )
+    if found.facts:
+        show_table(
+            f"{at}: facts",
+            ("fact", "says", "since", "until"),
+            [
+                (f.id, f.text or f"{f.subject} {f.predicate} {f.object}", _day(f.valid_from), _day(f.valid_to))
+                for f in found.facts
+            ],
+        )
+    full = [name for name, rows in found.to_json().items() if isinstance(rows, list) and len(rows) == limit]
+    if full:
+        say(f"There may be more {' and '.join(full)}: --limit shows more of them, --text those with a word.")
+
+
+def _day(instant: datetime | None) -> str:
+    return "" if instant is None else f"{instant.astimezone(UTC):%Y-%m-%d}"
+
+
+def _instant(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text.strip())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):  # the latter beyond the first and the last year
+        raise Refused(f"{text[:64]!r} is no instant. Write it as 2026-04-15 or 2026-04-15T09:30:00+02:00.") from None

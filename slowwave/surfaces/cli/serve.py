@@ -1,0 +1,378 @@
+"""``slowwave serve``, ``mcp``, ``tokens``, ``metrics`` and ``review``: programs that run until Ctrl-C."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Final
+
+import psycopg
+import typer
+from rich.text import Text
+
+from slowwave.errors import Refused, SlowwaveError, StoreError
+from slowwave.store import server
+from slowwave.store.connect import Store
+from slowwave.store.migrate import open_store as open_ready_store
+from slowwave.surfaces.cli.session import Json, err, open_store, out, say, show_json, show_table, suggest
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Metric
+
+    from slowwave.plans.signatures import StoreStatus
+
+
+# ``slowwave serve`` and ``slowwave mcp``: memory for agents, over HTTP and MCP.
+
+_Namespace = Annotated[str, typer.Option(help="Name of the namespace that is served.")]
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on. Elsewhere than on loopback, tokens are needed.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes one that is free.")] = 7070,
+    namespace: Annotated[
+        str | None, typer.Option(help="Serve this namespace alone; needed where there are no tokens.")
+    ] = None,
+    rate: Annotated[float, typer.Option(min=0, help="Requests a second of one token; 0 sets no limit.")] = 50,
+    max_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of a request.")] = 262_144,
+) -> None:
+    """Serve memory to agents: HTTP under /v1, MCP under /mcp, until Ctrl-C."""
+    store = _store()
+    from slowwave.wiki.serving import http_app
+
+    with store.connect("server") as connection:
+        door = http_app.door_of(connection, host, namespace, rate, max_bytes)
+    bound = http_app.listener(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    who = f"{door.open_to}, without tokens" if door.open_to else "with tokens"
+    say(f"Serving {who} at http://{shown}:{bound.getsockname()[1]} (MCP at /mcp). Ctrl-C ends it.", console=err)
+    http_app.serve(store, door, bound)
+
+
+def mcp(namespace: _Namespace) -> None:
+    """Serve one namespace to one agent over standard input and output, by the Model Context Protocol."""
+    store = _store()
+    import os
+
+    import anyio
+
+    from slowwave.wiki.serving.answering import Answering
+    from slowwave.wiki.serving.http_app import keep_quiet
+    from slowwave.wiki.serving.mcp_server import serve_stdio
+    from slowwave.wiki.serving.tokens import local_caller
+
+    with store.connect("server") as connection:
+        caller = local_caller(connection, namespace, os.environ.get("SLOWWAVE_TOKEN", "").strip())
+    keep_quiet()
+    anyio.run(serve_stdio, Answering(store), caller)
+
+
+def _store() -> Store:
+    """The store, by a login that need not own it: only the embedded one is brought up to date here."""
+    if find_spec("mcp") is None:
+        raise StoreError("What serves agents is not installed. Install slowwave[serve].")
+    store = Store.from_environment()
+    return open_ready_store() if store.embedded else store
+
+
+# ``slowwave tokens``: what lets agents in, made, listed and revoked.
+
+app = typer.Typer(help="Tokens of agents: make, list, revoke.", no_args_is_help=True)
+
+NamespaceOption = Annotated[str, typer.Option(help="Name of the namespace that it opens.")]
+
+
+@app.command("new")
+def new(
+    namespace: NamespaceOption,
+    scopes: Annotated[str, typer.Option(help="Of read, write, propose, approve; with commas.")] = "read,write",
+    expires: Annotated[str, typer.Option(help="Lifetime, such as 90d or 12h.")] = "90d",
+    name: Annotated[str, typer.Option(help="Whose it is, for the list.")] = "",
+    json: Json = False,
+) -> None:
+    """Make a token and print it, once: only its hash is kept."""
+    from slowwave.wiki.serving.tokens import lifetime_of, new_token
+
+    wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
+    with open_store().connect("owner") as connection:
+        token = new_token(connection, namespace, wanted, lifetime_of(expires), name)
+    if json:
+        show_json({"token": token, "id": token.split("_")[1], "namespace": namespace, "scopes": wanted})
+        return
+    out.print(token, markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("list")
+def list_tokens(
+    namespace: Annotated[str | None, typer.Option(help="Of one namespace alone.")] = None, json: Json = False
+) -> None:
+    """List tokens with their scopes and ends; never a secret."""
+    from slowwave.wiki.serving.tokens import left, listed
+
+    with open_store().connect("owner") as connection:
+        rows = listed(connection, namespace)
+    if json:
+        show_json([asdict(row) for row in rows])
+        return
+    shown = [(row.id, row.namespace, row.name, ",".join(row.scopes), left(row)) for row in rows]
+    show_table(
+        "Tokens", ("id", "namespace", "name", "scopes", "validity"), shown, first="tokens new --namespace NAMESPACE"
+    )
+
+
+@app.command("revoke")
+def revoke_token(
+    token: Annotated[str, typer.Argument(help="Id of the token: the 12 digits after slw_.")], json: Json = False
+) -> None:
+    """End a token now. A server that runs takes it no more."""
+    from slowwave.wiki.serving.tokens import revoke
+
+    with open_store().connect("owner") as connection:
+        row = revoke(connection, token)
+    if json:
+        show_json({"id": row.id, "namespace": row.namespace, "revoked": True})
+        return
+    say(f"The token {row.id} of {row.namespace} is revoked.")
+
+
+# ``slowwave metrics``: Prometheus metrics, read from the run tables whenever somebody asks.
+#
+# Runs are short-lived processes, so nothing is counted in them: what the ledger says is also true of runs that crashed, wait or were
+# started elsewhere. What a run measures of itself goes to OpenTelemetry (``slowwave.night.sinks``).
+
+_LOG: Final = logging.getLogger(__name__)
+_HOUR, _DAY = 3600, 86_400
+_BUCKETS: Final = (_HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 3 * _DAY, 7 * _DAY, 14 * _DAY, 30 * _DAY)
+
+
+def metrics(
+    port: Annotated[int, typer.Option(help="Port to serve on.")] = 9464,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    once: Annotated[bool, typer.Option("--once", help="Print the metrics and end.")] = False,
+) -> None:
+    """Serve Prometheus metrics of all namespaces at /metrics, or print them once."""
+    from prometheus_client import generate_latest, start_http_server
+
+    store = Store.from_environment()
+    registry = registry_of(open_store() if store.embedded else store)  # elsewhere a login that may read is enough
+    if once:
+        sys.stdout.write(generate_latest(registry).decode())
+        return
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except (OSError, OverflowError):
+        raise StoreError(
+            f"{host}:{port} cannot be listened on: it is in use, or no address of this machine. Choose another --port or --host."
+        ) from None
+    out.print(f"Metrics at http://{host}:{port}/metrics. Ctrl-C ends it.")
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        server.shutdown()
+    finally:
+        server.server_close()
+
+
+def registry_of(store: Store) -> CollectorRegistry:
+    """A registry whose metrics are read from ``store`` at every scrape, and nothing about this process."""
+    from prometheus_client import CollectorRegistry
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Ledger(store))
+    return registry
+
+
+class _Ledger:
+    """Reads the ledger once a scrape. A scrape that fails gives ``slowwave_up 0`` and counts itself."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._errors = 0
+
+    def describe(self) -> Sequence[Metric]:
+        """Nothing is known before it is read."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """All metrics at one instant."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        from slowwave.plans.signatures import read_status
+
+        began, found = time.perf_counter(), None
+        try:
+            found = read_status(self._store)
+        except (psycopg.Error, SlowwaveError) as problem:
+            self._errors += 1
+            _LOG.warning("The ledger could not be read for metrics: %s.", type(problem).__name__)
+        yield GaugeMetricFamily("slowwave_up", "Whether the ledger could be read.", float(found is not None))
+        yield CounterMetricFamily("slowwave_scrape_errors", "Scrapes that could not read the ledger.", self._errors)
+        yield _labelled(
+            "gauge", "slowwave_build_info", "The version that is asked.", ("version",), {(version("slowwave"),): 1}
+        )
+        if found is not None:
+            yield from _families(found)
+        took = time.perf_counter() - began
+        yield GaugeMetricFamily("slowwave_scrape_duration_seconds", "How long reading the ledger took.", took)
+
+
+def _families(now: StoreStatus) -> Iterator[Metric]:
+    from prometheus_client.core import GaugeMetricFamily
+
+    from slowwave.plans.approval import apply_disabled
+
+    for name, text, value in (
+        ("namespaces", "Namespaces.", now.namespaces),
+        ("namespaces_read_only", "Namespaces that are never written.", now.read_only),
+        ("plans_waiting", "Plans that wait for approval.", now.plans_waiting),
+        ("plans_waiting_oldest_age_seconds", "Age of the oldest of them, 0 when there is none.", now.oldest_plan),
+        ("approvals_waiting", "Approvals that are not applied yet.", now.approvals_waiting),
+        (
+            "approvals_waiting_oldest_age_seconds",
+            "Age of the oldest of them, 0 when there is none.",
+            now.oldest_approval,
+        ),
+        ("conflicts_open", "Contradictions that nobody has resolved.", now.conflicts_open),
+    ):
+        yield GaugeMetricFamily(f"slowwave_{name}", text, value)
+    yield _histogram("slowwave_night_age_seconds", "Namespaces by the age of their last successful night.", now.nights)
+    yield _histogram("slowwave_apply_age_seconds", "Namespaces by the age of their last finished apply.", now.applies)
+    yield _histogram(
+        "slowwave_unplanned_change_age_seconds",
+        "Namespaces with changes that no night has seen, by the age of the oldest.",
+        now.unplanned,
+    )
+    outcomes = {(outcome,): count for outcome, count in now.items.items()}
+    yield _labelled("counter", "slowwave_items", "Items by what became of them.", ("outcome",), outcomes)
+    yield _labelled("gauge", "slowwave_runs", "Runs in the ledger.", ("mode", "state"), now.runs)
+    stuck = {(mode,): count for mode, count in now.stuck.items()}
+    yield _labelled("gauge", "slowwave_runs_stuck", "Runs whose heartbeat has expired.", ("mode",), stuck)
+    text = "Tokens that models cost in the last 24 hours."
+    yield _labelled("gauge", "slowwave_llm_tokens_last_day", text, ("model", "direction"), now.tokens)
+    switches = {("environment",): int(apply_disabled()), ("database",): int(now.apply_disabled)}
+    yield _labelled("gauge", "slowwave_apply_disabled", "Whether a kill switch is set.", ("switch",), switches)
+
+
+def _labelled(
+    kind: str, name: str, text: str, labels: tuple[str, ...], values: Mapping[tuple[str, ...], int]
+) -> Metric:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    family = (CounterMetricFamily if kind == "counter" else GaugeMetricFamily)(name, text, labels=labels)
+    for key, value in sorted(values.items()):
+        family.add_metric(key, value)
+    return family
+
+
+def _histogram(name: str, text: str, ages: Sequence[float]) -> Metric:
+    """How many ages are at most so old; the buckets are those of nights, not of requests."""
+    from prometheus_client.core import HistogramMetricFamily
+
+    buckets = [(str(float(limit)), float(sum(age <= limit for age in ages))) for limit in _BUCKETS]
+    return HistogramMetricFamily(name, text, [*buckets, ("+Inf", float(len(ages)))], sum(ages))
+
+
+# ``slowwave review``: the review page, for a person at this machine or for those whom a proxy logs in.
+
+PORT: Final = 4600
+
+
+def review(
+    namespace: Annotated[str | None, typer.Argument(help="Show the plans of this namespace alone.")] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", "--as", metavar="NAME", help="Your name: drafts and signatures bear it. Not behind a proxy."
+        ),
+    ] = "",
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; 0 takes one that is free.", show_default=str(PORT))
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; elsewhere than on loopback a proxy has to log people in.")
+    ] = ("127.0.0.1"),
+    user_header: Annotated[str, typer.Option(help="The header in which the proxy names who is logged in.")] = "",
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="An IP address that the proxy comes from; again for another. No one else is believed."),
+    ] = None,
+    origin: Annotated[
+        str,
+        typer.Option(
+            help="The page's address in people's browsers, behind a proxy; with --by, of a container's port that is published on loopback."
+        ),
+    ] = "",
+    link: Annotated[
+        bool,
+        typer.Option(
+            "--link",
+            help="Start nothing: print another link of the page that runs here, for a browser elsewhere (ssh).",
+        ),
+    ] = False,
+) -> None:
+    """Review plans in a browser: answer what they ask, sign once, apply, undo."""
+    if link:
+        _another_link(port)
+        return
+    missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
+    if missing:
+        raise StoreError("What serves the review page is not installed. Install slowwave[serve].")
+    from slowwave.surfaces.review_page.app import review_app
+    from slowwave.surfaces.review_page.guard import entrance_of, noted
+    from slowwave.wiki.serving.http_app import answer
+
+    proxied = bool(user_header or proxy or (origin and not by))
+    if not (by or proxied):
+        raise Refused(
+            "Drafts and signatures bear the name of who reviews: give yours with --by NAME. Nothing was served."
+        )
+    with _listener(host, PORT if port is None else port) as bound:
+        taken = int(bound.getsockname()[1])
+        entrance = entrance_of(host, taken, reviewer=by, user_header=user_header, proxies=proxy or (), origin=origin)
+        app = review_app(open_store(), entrance, namespace)
+        if proxied:
+            say(f"The review page is behind the proxy at {entrance.origins[0]}. Ctrl-C ends it.", console=err)
+        else:
+            suggest("Open this link: it lets you in, once. Ctrl-C ends the page", entrance.link())
+            out.file.flush()  # whoever reads the link from a pipe waits for it
+        with noted(server.default_home(), entrance):
+            answer(app, bound)
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """A socket for the page. Where a page of this account has the port already, the error names what prints a link to that."""
+    from slowwave.surfaces.review_page.guard import running_page
+    from slowwave.wiki.serving.http_app import listener
+
+    try:
+        return listener(host, port)
+    except StoreError:
+        with suppress(Refused):
+            page = running_page(server.default_home(), port)
+            raise StoreError(
+                f"The review page of {page.reviewer} runs at port {port}. `slowwave review --link --port {port}` prints a link to it; "
+                "--port 0 starts another page."
+            ) from None
+        raise
+
+
+def _another_link(port: int | None) -> None:
+    """The link alone on standard output, and how to reach it from elsewhere beside it."""
+    from slowwave.surfaces.review_page.guard import GRANT_SECONDS, running_page
+
+    page = running_page(server.default_home(), port)
+    say(
+        f"It lets {page.reviewer} in, once, within {GRANT_SECONDS // 60} minutes. From another machine, first:",
+        console=err,
+    )
+    err.print(Text(f"  ssh -L {page.port}:127.0.0.1:{page.port} THIS-MACHINE"))
+    sys.stdout.write(f"{page.link()}\n")

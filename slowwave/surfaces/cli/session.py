@@ -1,0 +1,307 @@
+"""Parts that commands share: the store, output as JSON, tables and lists, errors, and progress."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.cells import cell_len
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from slowwave.errors import Refused, SlowwaveError, StoreError
+from slowwave.store.connect import Store
+from slowwave.store.migrate import open_store as open_environment
+from slowwave.store.namespaces import namespaces
+
+# Records as lines for a person: a table where the width allows one, else a block a record. Ids, hashes, names and states stay whole.
+#
+# Only a cell of several words is ever wrapped, and only between words: what somebody may want to copy stands on one line. Where there is no
+# terminal there is no width: a record is a line, and nothing is cut. Pure functions of values and a width; printing is the session's.
+
+PROSE: Final = 40
+"""Columns of the terminal: a cell that is wider may be wrapped."""
+
+LEAST: Final = 30
+"""Columns that a wrapped cell has at least; where there are fewer, records become blocks."""
+
+CUT: Final = 300
+"""Characters of a cell that a terminal shows."""
+
+_WORDS: Final = re.compile(r"^\s*\S+|`[^`\n]+`\S*|\S+")
+_GAP: Final = "  "
+_INDENT: Final = "  "
+_BETWEEN: Final = " · "
+
+
+def one_line(value: object, limit: int | None = None) -> str:
+    """A value as one line without control, direction and other characters that do not print; cut to ``limit`` characters."""
+    text = "".join(c if c.isprintable() else " " for c in str(value))
+    return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
+
+
+def prefix_length(ids: Collection[str]) -> int:
+    """How many first characters of ids tell them apart: eight, or whole groups of digits more where that is too few."""
+    return next((n for n in (8, 13, 18, 23) if len({id_[:n] for id_ in ids}) == len(ids)), 36)
+
+
+def wrapped(text: str, width: int | None, *, hang: int = 0) -> list[str]:
+    """A text in lines of at most ``width`` columns, broken between words alone; lines after the first are indented by ``hang``.
+
+    What stands in backticks is one word, as it is a command that somebody copies. A longer word has a line to itself and is left to the
+    terminal, which copies it whole. Spaces that begin the text are kept.
+    """
+    if width is None or cell_len(text) <= width:
+        return [text]
+    lines, line = [], ""
+    for word in _WORDS.findall(text):
+        if line.strip() and cell_len(line) + 1 + cell_len(word) > width:
+            lines.append(line)
+            line = " " * hang + word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
+
+
+def listing(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], width: int | None = None
+) -> list[Text]:
+    """The lines of a titled table of ``width`` terminal columns; of any width, and cells uncut, when that is None.
+
+    Every row has a cell for each of ``columns``; the first identifies it, and is the heading of its block where the table is
+    too narrow. Cost: linear in the characters.
+    """
+    cells = [[one_line(cell, None if width is None else CUT) for cell in row] for row in rows]
+    heading = Text(one_line(title), style="bold")
+    if not cells:
+        return [heading.append(": none", style="not bold")]
+    widths = _widths(columns, cells, width)
+    if widths is None:
+        return [heading, *(line for row in cells for line in _block(columns, row, width))]
+    shown = [Text(_row(columns, widths), style="dim")]
+    for row in cells:
+        shown += [Text(line) for line in _lines(row, widths)]
+    return [heading, *shown]
+
+
+def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int | None) -> list[int] | None:
+    """Widths of the columns, or None where they do not fit: cells of several words give way down to ``LEAST``, others never."""
+    natural = [max(cell_len(c) for c in column) for column in zip(columns, *cells, strict=True)]
+    if width is None or sum(natural) + len(_GAP) * (len(natural) - 1) <= width:
+        return natural
+    least = [
+        size if size <= PROSE else max(LEAST, cell_len(name), *(_longest_word(row[n]) for row in cells))
+        for n, (name, size) in enumerate(zip(columns, natural, strict=True))
+    ]
+    least = [min(size, most) for size, most in zip(least, natural, strict=True)]
+    spare = width - sum(least) - len(_GAP) * (len(least) - 1)
+    if spare < 0:
+        return None
+    for n in sorted(range(len(least)), key=lambda n: natural[n] - least[n]):  # the least wanting first
+        wanting = sum(natural[m] > least[m] for m in range(len(least)))
+        given = min(natural[n] - least[n], spare // max(1, wanting))
+        least[n], spare = least[n] + given, spare - given
+    return least
+
+
+def _longest_word(text: str) -> int:
+    return max((cell_len(word) for word in text.split()), default=0)
+
+
+def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """One record's lines: its cells beside each other, those that are too wide wrapped."""
+    parts = [wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+    return [
+        _row([part[n] if n < len(part) else "" for part in parts], widths) for n in range(max(len(p) for p in parts))
+    ]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return _GAP.join(cell + " " * (size - cell_len(cell)) for cell, size in zip(cells, widths, strict=True)).rstrip()
+
+
+def _block(columns: Sequence[str], row: Sequence[str], width: int | None) -> list[Text]:
+    """A record as a block: its first cell, then ``name value`` one after another; a long value has lines of its own."""
+    inside = None if width is None else width - len(_INDENT)
+    lines: list[str] = []
+    line = ""
+    for name, value in zip(columns[1:], row[1:], strict=True):
+        if not value:
+            continue
+        pair = f"{name} {value}"
+        together = f"{line}{_BETWEEN}{pair}" if line else pair
+        if inside is None or cell_len(together) <= inside:
+            line = together
+            continue
+        if line:
+            lines.append(line)
+        *full, line = wrapped(pair, inside, hang=len(_INDENT))
+        lines += full
+        if full:  # a text that was wrapped ends its line
+            lines.append(line)
+            line = ""
+    lines += [line] if line else []
+    return [Text(row[0], style="bold"), *(Text(_INDENT + line) for line in lines)]
+
+
+# What every command needs: the store, ready to use, and one way to print JSON, tables and errors.
+#
+# Exit codes: 0 done, 1 error, 2 refused.
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Namespace = Annotated[str, typer.Argument(help="Name of a namespace.")]
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+_ANY_LATE: Final = "SELECT 1 FROM night.plans WHERE state = 'awaiting_approval' AND expires_at <= now() LIMIT 1"
+
+
+def program() -> str:
+    """How to call this program again: its bare name when that is on PATH, else the path by which it was called."""
+    called = Path(sys.argv[0])
+    if shutil.which("slowwave") or called.name != "slowwave":
+        return "slowwave"
+    return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
+
+
+def open_store() -> Store:
+    """The store of the environment, with plans past their time marked as expired."""
+    store = open_environment()
+    with store.connect("reader") as connection:
+        late = connection.execute(_ANY_LATE).fetchone()
+    if late:
+        from slowwave.plans.ledger import expire_plans  # it imports all that a plan is made of
+
+        expire_plans(store)
+    return store
+
+
+def chosen_namespaces(store: Store, name: str) -> list[str]:
+    """One namespace, or all of them for ``ALL``."""
+
+    known = namespaces(store)
+    if name == "ALL":
+        if not known:
+            raise Refused(
+                "There is no namespace yet. `slowwave connect mem0`, or another store, `slowwave import messages FILE` and `slowwave demo` "
+                "make some."
+            )
+        return known
+    if name not in known:
+        raise Refused(f"There is no namespace {name!r}. `slowwave namespaces` lists those there are.")
+    return [name]
+
+
+def show_json(value: object) -> None:
+    """One JSON value on standard output."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, first: str = "") -> None:
+    """A table of plain text, or a list where the terminal is narrow: memory text cannot speak in markup or control sequences.
+
+    ``first`` is the command, without the program, that makes the first row of one that is empty.
+    """
+    told = list(rows)
+    for line in listing(title, columns, told, width_of(out)):
+        out.print(line)
+    if first and not told:
+        suggest("The first", f"{program()} {first}")
+
+
+def say(sentence: str, *, indent: int = 0, console: Console = out) -> None:
+    """A sentence of plain text, on a terminal wrapped between words; what a person copies belongs into ``suggest``."""
+    for line in wrapped(" " * indent + one_line(sentence), width_of(console), hang=indent):
+        console.print(Text(line))
+
+
+def suggest(what: str, *commands: str) -> None:
+    """Commands that a person may run next, each alone on its line so that it copies whole; ``what`` they do."""
+    say(f"{what}:")
+    for command in commands:
+        out.print(Text(f"  {one_line(command)}"))
+
+
+def short(value: object) -> str:
+    """A value as one line: its beginning on a terminal, all of it where a program reads."""
+    return one_line(value, None if width_of(out) is None else CUT)
+
+
+def width_of(console: Console) -> int | None:
+    """Columns of a terminal; None where there is none, and nothing is cut or wrapped."""
+    return console.width if console.is_terminal else None
+
+
+def plain(value: object, limit: int = 200) -> str:
+    """A value as one harmless line, for a sentence with markup."""
+    return escape(one_line(value, limit))
+
+
+def fail(problem: SlowwaveError) -> int:
+    """Print an error as its sentence; returns the exit code."""
+    kind = "Refused" if isinstance(problem, Refused) else "Error"
+    statements = problem.statements if isinstance(problem, StoreError) else ()
+    said = problem.said if isinstance(problem, StoreError) else str(problem)
+    message = said.replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
+    for n, line in enumerate(wrapped(f"{kind}: {one_line(message, 4000)}", width_of(err))):
+        text = Text(line)
+        if n == 0:
+            text.stylize("bold red", 0, len(kind) + 1)
+        err.print(text)
+    for statement in statements:
+        err.print(Text(f"  {one_line(statement)};"))
+    return 2 if isinstance(problem, Refused) else 1
+
+
+def instant_of(option: str, text: str | None) -> datetime | None:
+    """An option's instant; a day or a time without a zone is UTC. What is no instant is refused."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise Refused(
+            f"--{option} {text[:40]!r} is no instant. Write it as 2026-05-01 or 2026-05-01T09:00:00Z."
+        ) from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+# How far long work is, on standard error while it lasts; nothing where that is no terminal.
+
+Tell = Callable[[int, "int | None", str], None]
+"""Called with how much is done, of how much where that is known, and what is at hand (empty leaves it)."""
+
+
+@contextmanager
+def progress(label: str) -> Generator[Tell]:
+    """A bar that moves as its function is called; it goes when the work ends, and results that are printed meanwhile stand above it."""
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Share(), TimeElapsedColumn())
+    console = out if out.is_terminal and err.is_terminal else err  # a bar leaves the lines of its own console alone
+    with Progress(*columns, console=console, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(plain(label), total=None)
+
+        def report(done: int, total: int | None, step: str) -> None:
+            bar.update(
+                task, completed=done, total=total, description=f"{plain(label)}: {plain(step)}" if step else None
+            )
+
+        yield report
+
+
+class _Share(ProgressColumn):
+    """Per cent, once it is known of how much: work whose size nobody knows is not at 0 %."""
+
+    def render(self, task: Task) -> Text:
+        """The share of one task."""
+        return Text("" if task.total is None else f"{task.percentage:>3.0f} %")

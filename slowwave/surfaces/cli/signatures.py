@@ -1,0 +1,138 @@
+"""``slowwave signatures`` and ``slowwave policies``: who has to sign, and which policies people accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slowwave.plans.commands import argument, countersign_command
+from slowwave.plans.signatures import half_signed, read_rule
+from slowwave.surfaces.cli.session import Json, Namespace, open_store, program, say, short, show_json, suggest
+from slowwave.text.tokens import counted
+
+if TYPE_CHECKING:
+    from slowwave.plans.policies import Policy
+
+
+# ``slowwave signatures``: how many people have to sign before anything is applied; and ``plans countersign``.
+
+
+def signatures(
+    namespace: Annotated[
+        str | None, typer.Argument(help="A namespace; without it the rule of all that have none of their own.")
+    ] = None,
+    needed: Annotated[
+        int | None, typer.Option(help="Set the rule: how many people have to sign. It takes the owner's login.")
+    ] = None,
+    not_author: Annotated[
+        bool,
+        typer.Option(
+            "--not-author", help="Whoever asked for a change, or wrote the policy that approves it, does not count."
+        ),
+    ] = False,
+    own_login: Annotated[
+        bool, typer.Option("--own-login", help="No two signatures count that came by one login of the database.")
+    ] = False,
+    by: Annotated[str, typer.Option(help="Who sets it.")] = "",
+    json: Json = False,
+) -> None:
+    """Say how many people have to sign before anything is applied, or set it; the database holds to it."""
+    store = open_store()
+    if needed is not None or not_author or own_login:
+        from slowwave.plans.gate import set_rule
+
+        set_rule(store, namespace, signatures=needed or 1, set_by=by, not_author=not_author, own_login=own_login)
+    with store.connect("reader") as connection:
+        rule = read_rule(connection, namespace)
+        lacking = half_signed(connection, namespace)
+    if json:
+        show_json(rule.to_json() | {"lacking": [one.to_json() for one in lacking]})
+        return
+    of = "all namespaces without a rule of their own" if namespace is None or rule.of_all else namespace
+    say(f"{rule.sentence()}{f' Set by {rule.set_by} for {of}.' if rule.set_by else ''}")
+    for one in lacking:
+        say(f"{one.namespace}, plan {one.plan_hash[:12]}: {one.sentence()}.")
+
+
+def suggest_apply(namespace: str, plan_hash: str, lacks: str) -> None:
+    """The command that applies what was signed, or the one by which somebody else signs what still ``lacks`` a signature."""
+    if lacks:
+        say(f"{lacks}: nothing is applied before.")
+        suggest("Somebody else signs it as well", countersign_command(namespace, plan_hash, program=program()))
+    else:
+        suggest("Apply them", f"{program()} apply {argument(namespace)}")
+
+
+def countersign(
+    namespace: Namespace,
+    plan_hash: Annotated[str, typer.Argument(help="The plan's hash, or its first characters.")],
+    by: Annotated[str, typer.Option(help="Who signs.")] = "",
+    note: Annotated[str, typer.Option(help="Why; kept with the signature.")] = "",
+    json: Json = False,
+) -> None:
+    """Sign what somebody else approved of a plan, where approvals need more than one signature (`slowwave signatures`)."""
+    from slowwave.plans.gate import countersign as add
+
+    done = add(open_store(), namespace, plan_hash, signed_by=by, channel="cli", note=note)
+    if json:
+        show_json(done.to_json())
+        return
+    say(f"Signed: {counted(done.items, 'item')} of plan {done.plan_hash[:12]}.")
+    more = "one more signature is" if done.missing == 1 else f"{done.missing} more signatures are"
+    suggest_apply(namespace, done.plan_hash, f"{more[0].upper()}{more[1:]} needed" if done.missing else "")
+
+
+# ``slowwave policies``: what people accepted in reviews, by which nights approve or reject what is alike.
+
+app = typer.Typer(help="Policies that people accepted in reviews: list them, revoke one.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(
+    namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None, json: Json = False
+) -> None:
+    """List the policies that were accepted, the oldest first, with what they say and decided so far."""
+    from slowwave.plans.policies import read_policies
+
+    with open_store().connect("reader") as connection:
+        found = read_policies(connection, namespace)
+    if json:
+        show_json([one.to_json() for one in found])
+        return
+    if not found:
+        say("Nobody accepted a policy. `slowwave plans review NAMESPACE --by NAME` offers what answers teach, with r.")
+    for one in found:
+        _print_policy(one)
+    if standing := [one for one in found if one.stands]:
+        name = argument(standing[0].namespace)
+        suggest("Revoke one", f'{program()} policies revoke {name} {standing[0].id[:8]} --by YOUR-NAME --reason "WHY"')
+
+
+@app.command()
+def revoke(
+    namespace: Namespace,
+    policy: Annotated[str, typer.Argument(help="The policy's id, or its first characters.")],
+    reason: Annotated[str, typer.Option(help="Why.")],
+    by: Annotated[str, typer.Option("--by", help="Who revokes it.")] = "",
+    json: Json = False,
+) -> None:
+    """End a policy: it decides nothing more, what it approved is not applied any more, and what it rejected may be asked again."""
+    from slowwave.plans.policies import revoke_policy
+
+    done = revoke_policy(open_store(), namespace, policy, revoked_by=by, reason=reason)
+    if json:
+        show_json(done.to_json())
+    else:
+        again = ", which later nights may propose again" if done.verdict == "no" and done.decided else ""
+        say(f"Revoked the {done.name}. It {done.did} {counted(done.decided, 'item')}{again}.")
+
+
+def _print_policy(one: Policy) -> None:
+    say(f"{one.id[:8]} · {one.namespace} · {one.name} · {one.operation} · says {one.verdict}")
+    say(short(one.says), indent=2)
+    say(
+        f"{one.agreed:,} of {one.answered:,} answered {one.verdict} · {one.per_night:,} a night at most · {one.did} {one.decided:,}, "
+        f"{one.undone:,} taken back · {one.state}",
+        indent=2,
+    )

@@ -1,0 +1,238 @@
+"""``slowwave why`` and ``conflicts``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from slowwave.errors import Refused
+from slowwave.plans.commands import APPROVER, NOTE, approve_command, argument, reject_command, undecided
+from slowwave.plans.why import terminal
+from slowwave.store.connect import Store
+from slowwave.surfaces.cli.plans import Plan, print_writing, read_stored, stored_texts
+from slowwave.surfaces.cli.remember import claim_of, show_claim
+from slowwave.surfaces.cli.session import (
+    Json,
+    Namespace,
+    open_store,
+    out,
+    prefix_length,
+    program,
+    say,
+    show_json,
+    show_table,
+    suggest,
+    width_of,
+)
+
+if TYPE_CHECKING:
+    from slowwave.plans.conflicts import StoredConflict
+    from slowwave.plans.ledger import StoredItem, StoredPlan
+
+
+# ``slowwave why``: what an item of a plan would do, and each piece of evidence for it; or what a claim rests on.
+
+_QUOTED = 5
+_UNBOUNDED = 10_000
+
+_SOURCE_TEXTS: Final = """
+SELECT id::text, left(content, 300) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, left(content, 300) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT m.id::text, left(v.content, 300) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+  WHERE m.id = ANY(%(ids)s::uuid[])
+"""
+
+ItemId = Annotated[str, typer.Argument(help="The id of an item or of a claim, or its first characters.")]
+
+
+def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = False) -> None:
+    """Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."""
+    from slowwave.plans.lowering import unexplained_items
+    from slowwave.plans.show import named_rows, read_names, unexplained_lines
+    from slowwave.plans.why import why as account
+    from slowwave.plans.writings import cited
+
+    store = open_store()
+    if plan is None and (claim := claim_of(store, namespace, item.strip().lower())) is not None:
+        show_claim(namespace, claim, json=json)
+        return
+    found = read_stored(store, namespace, plan, item=item.strip().lower())
+    stored = _chosen(found, item)
+    chosen = stored.item
+    with store.connect("reader") as connection:
+        names = read_names(connection, named_rows([chosen]), found.header.namespace_id)
+    texts = stored_texts(store, cited(chosen.mutation, stored.status))
+    explained = account(chosen, found.probes, texts, names, stored.status)
+    quotes = _quotes(store, chosen.sources)
+    if json:
+        about = {"plan_hash": found.plan_hash, "namespace": namespace, "status": stored.status, "reason": stored.reason}
+        about |= {"question": stored.question, "outcome": explained.outcome.to_json() if explained.outcome else None}
+        quoted = [{"id": id_, "text": text} for id_, text in quotes]
+        show_json(chosen.to_json() | about | {"why": explained.to_json() | {"quotes": quoted}})
+        return
+    state = f"{stored.status}: {stored.reason}" if stored.reason else stored.status
+    out.print(f"[bold]{chosen.id}[/] of plan {found.plan_hash[:12]}")
+    say(f"{chosen.operation} · {chosen.decision} · {chosen.risk} risk · {state}")
+    out.print()
+    say(explained.sentence)
+    for id_, forged in unexplained_items(store, found.header.namespace_id, [chosen]).items():
+        print_writing(unexplained_lines(id_, forged))
+    out.print()
+    if lines := explained.side_by_side():
+        title = "What the plan saw" if chosen.mutation.keep else "What it would change"
+        show_table(title, list(lines[0]), [list(line.values()) for line in lines])
+    print_writing(explained.writing)
+    if explained.steps:
+        out.print()
+        out.print(terminal(explained.steps), width=width_of(out) or _UNBOUNDED)
+        out.print()
+        say(explained.verdict)
+        if chosen.decision == "merge" and (expected := _expected(found, chosen.operation)):
+            say(expected)
+    if explained.evidence:
+        show_table("Evidence", ("what", "value"), explained.evidence.items())
+    for note in explained.notes:
+        say(f"· {note}")
+    if quotes:
+        show_table("Sources", ("id", "text"), quotes)
+    with store.connect("reader") as connection:
+        left = undecided(connection, found.plan_hash)
+    if stored.status == "pending" and left:
+        out.print()
+        failed = _needs_force(store, found, stored)
+        if failed:
+            say(f"Probes failed: {' '.join(failed)}")
+            say(f"To approve it all the same takes --force and a reason in place of {NOTE}.")
+        about, items = (namespace, found.plan_hash), (chosen.id,)
+        suggest("Yes", approve_command(*about, items=items, force=bool(failed), program=program()))
+        suggest("No", reject_command(*about, items=items, program=program()))
+
+
+def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
+    """The one item that was read; none or several are refused."""
+    if len(plan.items) == 1:
+        return plan.items[0]
+    short, namespace = plan.plan_hash[:12], plan.header.namespace
+    if plan.items:
+        raise Refused(f"{prefix[:64]!r} begins {len(plan.items):,} items of plan {short}. Give more of the id.")
+    raise Refused(
+        f"{prefix[:64]!r} is no item of plan {short}, nor a claim. `slowwave plans show {argument(namespace)}` lists its items; "
+        "--plan names another plan."
+    )
+
+
+def _needs_force(store: Store, plan: StoredPlan, item: StoredItem) -> tuple[str, ...]:
+    """The probes that an approval of this item alone would fail, asked only where those of its plan failed: some seconds."""
+    from slowwave.plans.gate import judge
+    from slowwave.plans.ledger import read_plan
+
+    if not plan.summary.get("needs_force"):
+        return ()
+    with store.connect("reader") as connection:
+        return judge(store, connection, read_plan(connection, plan.plan_hash), [item]).needs_force
+
+
+def _expected(plan: StoredPlan, operation: str) -> str:
+    """How many merges of the plan are wrong if its probabilities are right."""
+    planners = plan.summary.get("planners")
+    numbers = planners.get(operation, {}).get("numbers", {}) if isinstance(planners, dict) else {}
+    wrong = numbers.get("expected false merges")
+    return "" if wrong is None else f"Of all merges of the plan, {wrong:,.2g} are expected to be wrong."
+
+
+def _quotes(store: Store, sources: Sequence[str]) -> list[tuple[str, str]]:
+    """The first sources that an item cites, with their text as it is now."""
+    wanted = list(sources[:_QUOTED])
+    if not wanted:
+        return []
+    with store.connect("reader") as connection:
+        rows = connection.execute(_SOURCE_TEXTS, {"ids": wanted}).fetchall()
+    texts = {str(id_): str(text) for id_, text in rows}
+    return [(id_, texts.get(id_, "(no longer stored)")) for id_ in wanted]
+
+
+# ``slowwave conflicts``: look at rows that contradict each other, and rule on them.
+
+app = typer.Typer(help="Look at rows that contradict each other, and rule on them.", no_args_is_help=True)
+
+_SHOWN = 50
+
+
+class Right(StrEnum):
+    """Which row is right."""
+
+    A = "a"
+    B = "b"
+    BOTH = "both"
+
+
+@app.command("list")
+def list_(
+    namespace: Namespace,
+    resolution: Annotated[
+        str | None,
+        typer.Option(
+            help="Only these, by commas: detected, deferred, kept, prefer, invalidated. Open ones by default."
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Those that are over as well.")] = False,
+    json: Json = False,
+) -> None:
+    """List conflicts, the open ones first."""
+    from slowwave.plans.conflicts import list_conflicts
+
+    wanted = [r.strip() for r in resolution.split(",") if r.strip()] if resolution else ["detected", "deferred"]
+    found = list_conflicts(open_store(), namespace, resolutions=[] if every else wanted)
+    if json:
+        show_json([conflict.to_json() for conflict in found])
+        return
+    digits = prefix_length([c.id for c in found])
+    show_table(
+        "Conflicts",
+        ("conflict", "reason", "resolution", "a", "b", "outcome"),
+        [
+            (c.id[:digits], c.reason, _resolved(c), c.a or c.row_a_id, c.b or c.row_b_id, _outcome(c))
+            for c in found[:_SHOWN]
+        ],
+    )
+    if len(found) > _SHOWN:
+        say(f"… and {len(found) - _SHOWN:,} more; --json shows all.")
+    if asking := [c for c in found if c.resolution in ("detected", "deferred")]:
+        about = f"{argument(namespace)} {asking[0].id[:digits]} --right a --by {APPROVER}"
+        suggest("Rule on one, for a, b or both", f"{program()} conflicts resolve {about}")
+
+
+@app.command()
+def resolve(
+    namespace: Namespace,
+    conflict: Annotated[str, typer.Argument(help="The conflict's id, or its first characters.")],
+    right: Annotated[Right, typer.Option("--right", help="Which row is right: a, b or both.")],
+    by: Annotated[str, typer.Option(help="Who rules.")] = "",
+    note: Annotated[str, typer.Option(help="Why; kept with the verdict.")] = "",
+    json: Json = False,
+) -> None:
+    """Rule on a conflict. The next night proposes to retire the row that is wrong; no policy and no model overrules it."""
+    from slowwave.plans.conflicts import resolve_conflict
+
+    found = resolve_conflict(open_store(), namespace, conflict, verdict=right.value, by=by, note=note)
+    if json:
+        show_json(found.to_json())
+    elif right is Right.BOTH:
+        say(f"Conflict {found.id}: both rows stand, and nobody will be asked again.")
+    else:
+        say(f"Conflict {found.id}: {right.value} is right. The next night proposes what follows. {_outcome(found)}")
+
+
+def _outcome(conflict: StoredConflict) -> str:
+    """Which row stays and which ends; empty while nothing is proposed."""
+    if conflict.resolution == "kept":
+        return "Both rows stay."
+    return conflict.outcome.sentence() if conflict.outcome else ""
+
+
+def _resolved(conflict: StoredConflict) -> str:
+    side = {conflict.row_a_id: " a", conflict.row_b_id: " b"}.get(conflict.winner_id or "", "")
+    return f"{conflict.resolution}{side}{f' by {conflict.resolved_by}' if conflict.resolved_by else ''}"

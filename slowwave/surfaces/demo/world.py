@@ -1,0 +1,505 @@
+"""The hand-written material of a demo namespace, its cast, and the answer key of what is planted."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from slowwave.errors import Refused
+from slowwave.store.operation_settings import Operations
+from slowwave.store.settings import Expertise
+
+# The hand-written material of a demo namespace, read from ``material/*.toml`` and checked.
+#
+# What is made of it belongs to the other modules of this package; no text of a world is written in Python.
+
+_FILES: Final = {"demo-harbor": "harbor.toml", "demo-maple": "maple.toml", "demo-lattice": "lattice.toml"}
+NAMESPACES: Final[tuple[str, ...]] = tuple(_FILES)
+"""Slugs of the demo namespaces."""
+
+_DEMO: Final = uuid.UUID("6f1d5f0e-7a0c-5d8a-9b1e-2c6f00d3a001")
+
+
+class _Material(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Duplicates(_Material):
+    """One thing under several names. ``attributes`` are shared; ``loop`` joins two of the rows by an edge; ``dead`` gives one a
+    dead reference."""
+
+    kind: str
+    type: str
+    rows: tuple[str, ...]
+    attributes: dict[str, str] = {}
+    loop: bool = False
+    dead: bool = False
+
+
+class Trap(_Material):
+    """Two things that look like one. ``attributes`` has one mapping a row, and they disagree."""
+
+    kind: str
+    type: str
+    rows: tuple[str, str]
+    attributes: tuple[dict[str, str], dict[str, str]]
+
+
+class Contradiction(_Material):
+    """Two statements that cannot both hold: two ``objects`` or two ``entities`` of one subject, or two whole ``texts``."""
+
+    table: Literal["memory_facts", "relationships", "memories"]
+    subject: str = ""
+    predicate: str = ""
+    objects: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    type: str = ""
+    entities: tuple[str, ...] = ()
+    attributes: tuple[dict[str, str], ...] = ()
+
+
+class Drift(_Material):
+    """Types in use that nobody declared; an entity is written ``TYPE as drifted | name | description``."""
+
+    entities: tuple[str, ...]
+    relationship_types: tuple[str, ...]
+
+
+class Orphans(_Material):
+    """Entities at the rim: ``TYPE | name | description | text…``; the last part of ``recalled`` is a question."""
+
+    found: tuple[str, ...]
+    recalled: tuple[str, ...]
+    mentioned: tuple[str, ...]
+    rim: tuple[str, ...]
+
+
+class EdgeSpecs(_Material):
+    """``TYPE RELATION TYPE | sentence`` with {a} and {b}."""
+
+    specs: tuple[str, ...]
+
+
+class Scene(_Material):
+    """A conversation: ``speaker: text`` turns, and ``turn: question`` for what is recalled from it."""
+
+    title: str
+    turns: tuple[str, ...]
+    asks: tuple[str, ...]
+
+
+class Notes(_Material):
+    """Statements outside conversations. ``relative`` alternates between the past and the future and holds {when}."""
+
+    title: str
+    lines: tuple[str, ...]
+    pinned: tuple[str, ...]
+    retracted: tuple[str, ...]
+    relative: tuple[str, ...]
+
+
+class Abstention(_Material):
+    """What the audit of thresholds must say; recorded scores are multiplied by ``scale``."""
+
+    expected: Literal["raise", "lower", "calibrated"]
+    scale: float = 1.0
+
+
+class Renamed(_Material):
+    """An entity of an undeclared type that has the name of another one; ``edge`` is ``RELATION | name``."""
+
+    type: str
+    name: str
+    description: str
+    text: str
+    edge: str
+
+
+class Inventory(_Material):
+    """A predicate that every plain entity has once, with a number of its own."""
+
+    predicate: str
+    prefix: str
+
+
+class Single(_Material):
+    """A relation that takes one object: ``told_twice`` in the same way by most, and in two ways by ``clash``; ``name | name``.
+    ``also`` are relations of the world of which the same is true."""
+
+    relation: str
+    also: tuple[str, ...] = ()
+    sentence: str
+    stated_twice: tuple[str, ...]
+    clash: tuple[str, str]
+
+
+class Clash(_Material):
+    """Two edges, ``name | RELATION | name``, that say what they say; of the kinds ``reversed`` and ``symmetric`` the second runs the
+    other way. They contradict each other unless they are a ``trap``."""
+
+    kind: str
+    edge: str
+    says: tuple[str, str]
+    properties: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    trap: bool = False
+
+
+class Statements(_Material):
+    """Facts, ``subject | predicate | object``: stated in several spellings, stated of ``apart`` things, the older and the newer one of
+    what changed, and two that are ``compatible``."""
+
+    duplicates: tuple[tuple[str, ...], ...]
+    apart: tuple[tuple[str, str], ...]
+    superseded: tuple[tuple[str, str], ...]
+    compatible: tuple[tuple[str, str], ...]
+
+
+class Occurrences(_Material):
+    """Events, ``subject | text``: recorded several times, happening ``monthly``, and ``differing`` in a number."""
+
+    duplicates: tuple[tuple[str, ...], ...]
+    monthly: tuple[str, ...]
+    differing: tuple[tuple[str, str], ...]
+
+
+class Weak(_Material):
+    """Associations, ``name | name``, of low confidence that nothing supports; and those that are supported, strong, asserted by hand
+    or, ``name | RELATION | name``, of a type that is never pruned."""
+
+    unsupported: tuple[str, ...]
+    supported: tuple[str, ...]
+    strong: tuple[str, ...]
+    asserted: tuple[str, ...]
+    typed: tuple[str, ...]
+
+
+class Retired(_Material):
+    """Facts and edges retired long ago, retired lately (``fresh``), and facts as old that still stand."""
+
+    facts: tuple[str, ...]
+    edges: tuple[str, ...]
+    fresh_facts: tuple[str, ...]
+    fresh_edges: tuple[str, ...]
+    lasting: tuple[str, ...]
+
+
+class World(_Material):
+    """Everything written by hand about one namespace."""
+
+    slug: str
+    agent: str
+    blast_radius_share: float
+    expertise: Expertise
+    plain: dict[str, tuple[str, ...]]
+    drift: Drift
+    aliases: dict[str, tuple[str, ...]]
+    duplicates: tuple[Duplicates, ...]
+    traps: tuple[Trap, ...]
+    orphans: Orphans
+    edges: EdgeSpecs
+    words: dict[str, tuple[str, ...]]
+    scenes: tuple[Scene, ...]
+    notes: Notes
+    contradictions: tuple[Contradiction, ...]
+    operations: Operations
+    abstention: Abstention
+    renamed: Renamed
+    inventory: Inventory
+    single: Single
+    clashes: tuple[Clash, ...]
+    statements: Statements
+    occurrences: Occurrences
+    weak: Weak
+    retired: Retired
+
+    def id(self, *path: object) -> str:
+        """The same 36-character id for the same path within this world, whatever the time."""
+        return str(uuid.uuid5(_DEMO, "/".join(map(str, (self.slug, *path)))))
+
+
+@cache
+def read_world(slug: str) -> World:
+    """The material of one of ``NAMESPACES``. Raises ``Refused`` for another name."""
+    if slug not in _FILES:
+        raise Refused(
+            f"There is no demo namespace {slug!r}, so nothing was generated. Choose one of {', '.join(NAMESPACES)}."
+        )
+    text = resources.files("slowwave.surfaces.demo").joinpath("material", _FILES[slug]).read_text("utf-8")
+    return World.model_validate(tomllib.loads(text))
+
+
+def parts(line: str) -> list[str]:
+    """The fields of a ``a | b | c`` line."""
+    return [part.strip() for part in line.split(" | ")]
+
+
+# The answer key: what was planted in a demo namespace, written down while planting and never by looking for it.
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateGroup:
+    """Entities that are one thing. ``kind`` says how their names differ."""
+
+    kind: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeTrap:
+    """Two rows of ``table`` that look alike and must not be merged."""
+
+    kind: str
+    table: str
+    ids: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedContradiction:
+    """Two rows of ``table`` that cannot both be true, and the values in which they differ. ``kind`` says how."""
+
+    table: str
+    ids: tuple[str, str]
+    subject: str
+    values: tuple[str, str]
+    kind: str = "values"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadReference:
+    """A row whose ``source_chunk_ids`` name chunks that are absent or invalidated."""
+
+    table: str
+    row_id: str
+    chunk_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeDate:
+    """A memory that says ``phrase``; ``resolved`` is the ISO date that its valid_from gives it (in UTC)."""
+
+    memory_id: str
+    phrase: str
+    resolved: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaDrift:
+    """Types in use but not declared (new) and declared but not in use (unused)."""
+
+    new_entity_types: tuple[str, ...]
+    unused_entity_types: tuple[str, ...]
+    new_relationship_types: tuple[str, ...]
+    unused_relationship_types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeExample:
+    """Rows of ``table`` that ``problem`` must not be found in: together where they are several, alone where it is one."""
+
+    problem: str
+    kind: str
+    table: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A row of ``table`` whose type the namespace's settings map to another; ``merges_into`` is the row that has its name there."""
+
+    table: str
+    row_id: str
+    old: str
+    new: str
+    merges_into: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerKey:
+    """All that was planted in one namespace. ``orphans`` must be reported, ``orphan_traps`` must not.
+
+    ``superseded`` are facts as (older, newer), ``expired`` rows as (table, id), ``retired`` all rows that are no longer live;
+    ``communities`` is how many there must be at least, ``abstention`` the audit's recommendation. ``traps`` are those of the problems
+    that have no field of their own for them.
+    """
+
+    namespace: str
+    duplicates: tuple[DuplicateGroup, ...]
+    merge_traps: tuple[MergeTrap, ...]
+    contradictions: tuple[PlantedContradiction, ...]
+    dead_references: tuple[DeadReference, ...]
+    orphans: tuple[str, ...]
+    orphan_traps: tuple[str, ...]
+    schema_drift: SchemaDrift
+    relative_dates: tuple[RelativeDate, ...]
+    duplicate_facts: tuple[tuple[str, ...], ...]
+    superseded: tuple[tuple[str, str], ...]
+    weak_edges: tuple[str, ...]
+    renames: tuple[Rename, ...]
+    duplicate_events: tuple[tuple[str, ...], ...]
+    expired: tuple[tuple[str, str], ...]
+    retired: tuple[tuple[str, str], ...]
+    communities: int
+    abstention: str
+    traps: tuple[NegativeExample, ...]
+
+    def traps_of(self, problem: str) -> tuple[NegativeExample, ...]:
+        """Its traps, in the order of planting."""
+        return tuple(trap for trap in self.traps if trap.problem == problem)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The key as JSON values."""
+        return asdict(self)
+
+
+# The cast of a demo world: its entities, with the duplicates, traps, orphans and drifted types planted among them.
+#
+# Which texts mention them and which edges join them is decided elsewhere and noted on each ``CastEntity``.
+
+
+@dataclass(slots=True, eq=False)
+class CastEntity:
+    """An entity in the making. ``family`` is the slot that it fills in texts, ``group`` what it must not meet itself in."""
+
+    id: str
+    type: str
+    family: str
+    name: str
+    description: str
+    group: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    apart: bool = False  # named only in texts of its own, never joined to others by a typed edge
+    texts: tuple[str, ...] = ()  # texts about it alone
+    chunks: list[str] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
+
+    def mention(self, chunk: str, document: str) -> None:
+        """Note that a chunk names it."""
+        if chunk not in self.chunks:
+            self.chunks.append(chunk)
+        if document not in self.documents:
+            self.documents.append(document)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """All figures, shuffled, and what the key says about them."""
+
+    figures: tuple[CastEntity, ...]
+    duplicates: tuple[DuplicateGroup, ...]
+    traps: tuple[MergeTrap, ...]
+    orphans: tuple[CastEntity, ...]
+    recalled: tuple[CastEntity, ...]
+    mentioned: tuple[CastEntity, ...]
+    rim: tuple[CastEntity, ...]
+    rivals: Mapping[int, tuple[CastEntity, CastEntity]]  # contradiction number → the two entities it is about
+
+    def named(self, name: str) -> CastEntity:
+        """The first figure of that name; the material is wrong when there is none."""
+        return next(figure for figure in self.figures if figure.name == name)
+
+    def members(self, group: DuplicateGroup) -> list[CastEntity]:
+        """The figures of a duplicate group, in its order."""
+        by_id = {figure.id: figure for figure in self.figures}
+        return [by_id[row] for row in group.ids]
+
+
+def make_cast(world: World, rng: random.Random) -> Cast:
+    """Every entity of the world."""
+    figures: list[CastEntity] = []
+
+    def add(
+        section: str,
+        number: object,
+        family: str,
+        line: str,
+        *,
+        drifted: str = "",
+        group: str = "",
+        attributes: Mapping[str, str] | None = None,
+        apart: bool = False,
+    ) -> CastEntity:
+        name, description, *texts = parts(line)
+        figure = CastEntity(
+            id=world.id("entity", section, number),
+            type=drifted or family,
+            family=family,
+            name=name,
+            description=description,
+            group=group or f"{section}/{number}",
+            attributes=attributes or {},
+            apart=apart,
+            texts=tuple(texts),
+        )
+        figures.append(figure)
+        return figure
+
+    for family, lines in world.plain.items():
+        for number, line in enumerate(lines):
+            add("plain", f"{family}/{number}", family, line)
+    for number, line in enumerate(world.drift.entities):
+        types, rest = line.split(" | ", 1)
+        family, drifted = types.split(" as ")
+        add("drift", number, family, rest, drifted=drifted)
+
+    duplicates: list[DuplicateGroup] = []
+    for number, planted in enumerate(world.duplicates):
+        ids = [
+            add(
+                "duplicate",
+                f"{number}/{n}",
+                planted.type,
+                line,
+                group=f"duplicate/{number}",
+                attributes=planted.attributes,
+            ).id
+            for n, line in enumerate(planted.rows)
+        ]
+        duplicates.append(DuplicateGroup(planted.kind, tuple(ids)))
+
+    def pair(
+        section: str, number: int, family: str, lines: Sequence[str], attributes: Sequence[Mapping[str, str]]
+    ) -> tuple[CastEntity, CastEntity]:
+        first, second = (
+            add(section, f"{number}/{n}", family, line, group=f"{section}/{number}", attributes=values)
+            for n, (line, values) in enumerate(zip(lines, attributes, strict=True))
+        )
+        return first, second
+
+    traps: list[MergeTrap] = []
+    for number, trap in enumerate(world.traps):
+        first, second = pair("trap", number, trap.type, trap.rows, trap.attributes)
+        traps.append(MergeTrap(trap.kind, "entities", (first.id, second.id)))
+    rivals: dict[int, tuple[CastEntity, CastEntity]] = {}
+    for number, clash in enumerate(world.contradictions):
+        if clash.entities:
+            first, second = rivals[number] = pair("rival", number, clash.type, clash.entities, clash.attributes)
+            traps.append(MergeTrap("contradiction", "entities", (first.id, second.id)))
+
+    rims: dict[str, tuple[CastEntity, ...]] = {}
+    for section in ("found", "recalled", "mentioned", "rim"):
+        lines: tuple[str, ...] = getattr(world.orphans, section)
+        made: list[CastEntity] = []
+        for number, line in enumerate(lines):
+            family, rest = line.split(" | ", 1)
+            made.append(add(section, number, family, rest, apart=True))
+        rims[section] = tuple(made)
+
+    rng.shuffle(figures)
+    return Cast(
+        tuple(figures),
+        tuple(duplicates),
+        tuple(traps),
+        rims["found"],
+        rims["recalled"],
+        rims["mentioned"],
+        rims["rim"],
+        rivals,
+    )

@@ -1,0 +1,546 @@
+"""The review page as an ASGI app, with the pages for signing, amending, rules and decided questions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any, Final
+
+import psycopg
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from slowwave.errors import ProbesFailed, Refused, SlowwaveError
+from slowwave.night.answers import MOST_CHARACTERS, Amended, amendable, answer_many, edit, split
+from slowwave.night.executor import apply_approval
+from slowwave.night.undo import undo_run
+from slowwave.plans.commands import argument, countersign_command
+from slowwave.plans.gate import countersign
+from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.policies import MOST_A_NIGHT, read_policies, revoke_policy
+from slowwave.plans.review.card import ItemDiff, item_diffs
+from slowwave.plans.review.drafts import (
+    CHANNEL,
+    NewDraft,
+    Verdict,
+    read_drafts,
+    read_session,
+    resting_on_decided,
+    session_digest,
+    sign_session,
+)
+from slowwave.plans.review.queue import Queue, queue, title_of
+from slowwave.plans.review.rules import AGREED, ENOUGH, LIKE, LikeQuestions, accept_rule, learnt_rules
+from slowwave.plans.signatures import read_rule, signed_by
+from slowwave.plans.why import percent
+from slowwave.store.connect import Store
+from slowwave.surfaces.review_page.desk import Desk, SignedApproval, page
+from slowwave.surfaces.review_page.guard import Entrance, Posted, RequestGuard, Reviewer
+from slowwave.surfaces.review_page.plan_pages import (
+    SAMPLE,
+    PlanPages,
+    bar_values,
+    marked_lines,
+    queue_row,
+    refuse_problem,
+)
+from slowwave.text.screening import quotable
+
+# What follows the verdicts: the page on which a person signs them, and the one on which what was signed is applied and taken back.
+#
+# Who signs is who came in. What is applied is an approval as the gate wrote it; nothing here decides anything.
+
+_PART: Final = 100
+"""Items that one foldable part of a list holds; each list shows all of its items."""
+
+_LISTED: Final = ("pending", "deferred")
+
+_OPEN: Final = 50
+"""A list of at most so many items is unfolded when the page opens."""
+
+
+class SigningPages:
+    """The pages of a desk on which verdicts begin to count."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Their routes, from ``/plans/`` on."""
+        plan = "/plans/{plan:str}"
+        return [
+            Route(f"{plan}/sign", self.asked),
+            Route(f"{plan}/sign", self.sign, methods=["POST"]),
+            Route(f"{plan}/signed", self.signed),
+            Route(f"{plan}/countersign", self.countersign, methods=["POST"]),
+            Route(f"{plan}/apply", self.apply, methods=["POST"]),
+            Route(f"{plan}/take-back", self.take_back, methods=["POST"]),
+        ]
+
+    def asked(self, request: Request) -> Response:
+        """What a signature would cover."""
+        return self._sign_page(request)
+
+    def sign(self, request: Request) -> Response:
+        """Sign; where a probe fails, ask again with its reasons, and whether it is right all the same."""
+        plan, form = self._plan(request), _form(request)
+        decided, force, note = "include_decided" in form, "force" in form, form.get("note", "")
+        if force and not note.strip():
+            return self._sign_page(request, "To approve it all the same takes a note that says why.", failed=True)
+        try:
+            sign_session(
+                self._desk.store,
+                plan.header.namespace,
+                plan.plan_hash,
+                reviewer=_reviewer(request).name,
+                include_decided=decided,
+                force=force,
+                note=note,
+                shown=form.get("shown", ""),
+            )
+        except ProbesFailed as problem:
+            return self._sign_page(request, str(problem), failed=True)
+        except Refused as problem:
+            return self._sign_page(request, str(problem), failed=force)
+        return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
+
+    def signed(self, request: Request) -> Response:
+        """What was approved and rejected of a plan, and what became of it."""
+        plan = self._plan(request)
+        approvals, rejected = self._desk.signed(plan.plan_hash)
+        drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
+        values = {
+            **bar_values(plan, queue(plan, drafts), _reviewer(request)),
+            "approvals": [_approval(one, _reviewer(request).name) for one in approvals],
+            "rejected": rejected,
+            "countersign_command": countersign_command(plan.header.namespace, plan.plan_hash),
+            "apply_command": f"slowwave apply {argument(plan.header.namespace)}",
+        }
+        return page("signed.html", values)
+
+    def countersign(self, request: Request) -> Response:
+        """Sign what others approved of a plan and what lacks a signature."""
+        plan = self._plan(request)
+        name, note = _reviewer(request).name, _form(request).get("note", "")
+        countersign(
+            *(self._desk.store, plan.header.namespace, plan.plan_hash), signed_by=name, channel=CHANNEL, note=note
+        )
+        return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
+
+    def apply(self, request: Request) -> Response:
+        """Apply an approval of this plan, until it is done."""
+        plan = self._plan(request)
+        approval = self._approval(plan, request)
+        apply_approval(self._desk.store, approval.approval_id)
+        return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
+
+    def take_back(self, request: Request) -> Response:
+        """Undo the run that applied an approval of this plan."""
+        plan = self._plan(request)
+        approval = self._approval(plan, request)
+        if approval.run_id is None:
+            raise Refused("That approval was not applied, so there is nothing to take back.")
+        undo_run(self._desk.store, approval.run_id, namespace=plan.header.namespace)
+        return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
+
+    def _sign_page(self, request: Request, problem: str = "", *, failed: bool = False) -> Response:
+        plan, form = self._plan(request), _form(request)
+        session = read_session(self._desk.store, plan.header.namespace, plan.plan_hash)
+        plan, drafts, covers = session[0].plan, session[0].drafts, session[0].covers
+        found = queue(plan, drafts)
+        deferred = [s for s in plan.items if s.status == "deferred"]
+        described = {
+            d.id: d
+            for one in session
+            for d in item_diffs(self._desk.store, one.plan, [s for s in one.plan.items if s.status in _LISTED])
+        }
+        late = resting_on_decided(session)
+        resting = [s for one in session if one.plan.plan_hash in late for s in (*one.covers.yes, *one.covers.no)]
+        yes = [s for one in session if one.plan.plan_hash not in late for s in one.covers.yes]
+        no = [s for one in session if one.plan.plan_hash not in late for s in one.covers.no]
+        left = [*covers.left, *(s for one in session[1:] for s in (*one.covers.left, *one.covers.decided))]
+
+        def listed(items: Sequence[StoredItem]) -> list[dict[str, object]]:
+            return _by_heading([described[s.id] for s in items])
+
+        with self._desk.store.connect("reader") as connection:
+            rule = read_rule(connection, plan.header.namespace)
+            policies = read_policies(connection, plan.header.namespace)
+        values = {
+            "rule": rule.sentence() if rule.signatures > 1 or rule.not_author else "",
+            **bar_values(plan, found, _reviewer(request)),
+            "learnt": len(learnt_rules(plan, drafts, policies)),
+            "problem": problem,
+            "failed": failed,
+            "include_decided": "include_decided" in form,
+            "note": form.get("note", ""),
+            "shown_digest": session_digest(session),
+            "session_plans": [one.plan.plan_hash for one in session[1:]],
+            "counts_of_session": {"yes": len(yes), "no": len(no), "left": len(left)},
+            "decided": len(covers.decided),
+            "left": len(left),
+            "asked": {s.id: one.plan.plan_hash for one in session for s in one.plan.items if s.decision == "review"},
+            "notes": {id_: draft.note for one in session for id_, draft in one.drafts.items()}
+            | {s.id: s.reason for s in deferred},
+            "lists": [
+                ("yes", "Approved by your answers", listed(yes)),
+                ("decided", "Decided by planners: approved only if the box is checked", listed(covers.decided)),
+                ("no", "Rejected by your answers", listed(no)),
+                ("resting", "Your answers about decided items: they count only if the box is checked", listed(resting)),
+                ("left", "Left out: these questions stay open", listed(left)),
+                (
+                    "deferred",
+                    "Left out: held back, because another item of this plan writes the same cell",
+                    listed(deferred),
+                ),
+            ],
+            "diff_command": f"slowwave plans diff {argument(plan.header.namespace)} --plan {plan.plan_hash[:12]}",
+        }
+        return page("sign.html", values, 409 if problem else 200)
+
+    def _plan(self, request: Request) -> StoredPlan:
+        return self._desk.plan(str(request.path_params["plan"]))
+
+    def _approval(self, plan: StoredPlan, request: Request) -> SignedApproval:
+        """The approval that a form names, if it is one of this plan."""
+        named = _form(request).get("approval", "")
+        approvals, _ = self._desk.signed(plan.plan_hash)
+        found = next((one for one in approvals if one.approval_id == named), None)
+        if found is None:
+            raise Refused(f"{named[:64]!r} is no approval of this plan. Nothing was changed.")
+        return found
+
+
+def _by_heading(items: Sequence[ItemDiff]) -> list[dict[str, object]]:
+    """Group items by kind, each kind in parts of at most ``_PART`` items that can be folded."""
+    ordered = sorted(items, key=lambda d: d.heading)
+    groups: list[dict[str, object]] = []
+    for heading, found in groupby(ordered, key=lambda d: d.heading):
+        members = [asdict(d) | {"lines": marked_lines(d.lines)} for d in found]
+        parts = [{"start": n + 1, "items": members[n : n + _PART]} for n in range(0, len(members), _PART)]
+        groups.append({"heading": heading, "size": len(members), "parts": parts, "open": len(items) <= _OPEN})
+    return groups
+
+
+def _approval(one: SignedApproval, reviewer: str) -> Mapping[str, object]:
+    signers = (one.approver, *one.countersigners)
+    counts = one.counts or {}
+    told = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in counts.items() if n) or "nothing was left to do"
+    return asdict(one) | {
+        **{"told": told, "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
+        "lacks": signed_by(signers, one.missing) if one.missing else "",
+        "signed_by_you": reviewer.lower() in {name.lower() for name in signers},
+    }
+
+
+def _reviewer(request: Request) -> Reviewer:
+    return request.state.reviewer
+
+
+def _form(request: Request) -> dict[str, str]:
+    """The fields of a form, each as it was said first."""
+    said: Posted = request.state.said
+    return {name: values[0] for name, values in said.form.items()}
+
+
+# The page on which a reviewer makes something else of a question: takes members out of a merge, or words a proposed text anew.
+#
+# What is made is a plan of its own (``slowwave.night.answers``), and its page follows: it is looked at and signed there.
+
+
+class AmendingPages:
+    """The pages of a desk on which items are amended."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Their routes, from ``/plans/`` on."""
+        plan = "/plans/{plan:str}"
+        return [
+            Route(f"{plan}/amend", self.asked),
+            Route(f"{plan}/split", self.split, methods=["POST"]),
+            Route(f"{plan}/edit", self.edit, methods=["POST"]),
+        ]
+
+    def asked(self, request: Request) -> Response:
+        """The members of a merge, or the text that is proposed, with what would come of a change."""
+        return self._shown(request, request.query_params.get("item", ""))
+
+    def split(self, request: Request) -> Response:
+        """Take the members out that a form names."""
+        plan, form = self._plan(request), _form_amending_pages(request)
+        item, out = form.get("item", [""])[0], form.get("out", [])
+        try:
+            made = split(
+                *(self._desk.store, plan.header.namespace, plan.plan_hash, item),
+                out=out,
+                by=request.state.reviewer.name,
+            )
+        except Refused as problem:
+            return self._shown(request, item, str(problem))
+        return _to(made)
+
+    def edit(self, request: Request) -> Response:
+        """Propose the words of a form in place of a planner's."""
+        plan, form = self._plan(request), _form_amending_pages(request)
+        item, text = form.get("item", [""])[0], form.get("text", [""])[0]
+        try:
+            made = edit(
+                *(self._desk.store, plan.header.namespace, plan.plan_hash, item),
+                text=text,
+                by=request.state.reviewer.name,
+            )
+        except Refused as problem:
+            return self._shown(request, item, str(problem), typed=text)
+        return _to(made)
+
+    def _shown(self, request: Request, item: str, problem: str = "", typed: str = "") -> Response:
+        plan = self._plan(request)
+        stored = next((s for s in plan.items if s.id == item), None)
+        way = amendable(stored) if stored else ""
+        if stored is None or not way:
+            raise Refused("Of that question nothing can be taken out, and it proposes no text. Nothing was changed.")
+        drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
+        values: Mapping[str, object] = {
+            **bar_values(plan, queue(plan, drafts), request.state.reviewer),
+            "item": item,
+            "title": quotable(title_of(stored)),
+            "way": way,
+            "members": _members(stored) if way == "split" else [],
+            "text": typed or (_text(stored) if way == "edit" else ""),
+            "most": MOST_CHARACTERS,
+            "problem": problem,
+        }
+        return page("amend.html", values, 409 if problem else 200)
+
+    def _plan(self, request: Request) -> StoredPlan:
+        return self._desk.plan(str(request.path_params["plan"]))
+
+
+def _members(stored: StoredItem) -> list[tuple[str, str]]:
+    """Id and name of each member of a merge, the survivor first."""
+    item = stored.item
+    rows = (*((item.mutation.keep,) if item.mutation.keep else ()), *item.mutation.absorb)
+    given = item.evidence.get("names")
+    names = [str(quotable(str(n))) for n in given] if isinstance(given, list) and len(given) == len(rows) else []
+    return [(row.id, names[n] if names else row.external_id or row.id) for n, row in enumerate(rows)]
+
+
+def _text(stored: StoredItem) -> str:
+    """The text that an item proposes, without secrets."""
+    said = (i.values.get("content") for i in stored.item.mutation.inserts if i.table == "memory_versions")
+    return str(quotable(str(next(said, ""))))
+
+
+def _to(made: Amended) -> Response:
+    return RedirectResponse(f"/plans/{made.plan_hash}?item={made.item}", 303)
+
+
+def _form_amending_pages(request: Request) -> dict[str, list[str]]:
+    said: Posted = request.state.said
+    return said.form
+
+
+# The page of what answers teach in words: rules that a person accepts for the nights to come, and the policies that stand.
+
+
+class RulePages:
+    """The pages of a desk on which a kind of question is accepted or taken back."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Their routes, from ``/plans/`` on."""
+        path = "/plans/{plan:str}/rules"
+        return [
+            Route(path, self.shown),
+            Route(path, self.accept, methods=["POST"]),
+            Route(f"{path}/revoke", self.revoke, methods=["POST"]),
+        ]
+
+    def shown(self, request: Request) -> Response:
+        """The rules that the drafts bear out, each with the questions that it would take now, and the policies of the namespace."""
+        plan = self._plan(request)
+        namespace, path = plan.header.namespace, f"/plans/{plan.plan_hash}"
+        drafts = read_drafts(self._desk.store, namespace, plan.plan_hash)
+        with self._desk.store.connect("reader") as connection:
+            policies = read_policies(connection, namespace)
+            signing = read_rule(connection, namespace)
+        found = queue(plan, drafts)
+        waiting = {w.id: w for w in found.items}
+        rules: list[dict[str, Any]] = [
+            {
+                "of": rule,
+                "key": rule.key,
+                "says": quotable(_capital(rule.kind.sentence())),
+                "bound": percent(rule.bound),
+                "sample": [queue_row(waiting[id_], f"{path}?item={id_}") for id_ in rule.open[:SAMPLE]],
+            }
+            for rule in learnt_rules(plan, drafts, policies)
+        ]
+        values = {
+            **bar_values(plan, found, self._reviewer(request)),
+            **{"rules": rules, "enough": ENOUGH, "share": f"{AGREED:.0%}", "most": MOST_A_NIGHT},
+            "more_eyes": signing.signatures > 1 or signing.not_author,
+            "policies": [{"of": one, "says": quotable(_capital(one.says))} for one in reversed(policies)],
+        }
+        return page("rules.html", values)
+
+    def accept(self, request: Request) -> Response:
+        """Accept a rule in the reviewer's name, with a limit a night."""
+        plan, form = self._plan(request), self._form(request)
+        limit = form.get("per_night", "")
+        if not (limit.isascii() and limit.isdecimal() and len(limit) < 6):
+            raise Refused("The limit is a number of items a night. Nothing was accepted.")
+        name = self._reviewer(request).name
+        accept_rule(self._desk.store, plan, form.get("key", ""), accepted_by=name, per_night=int(limit))
+        return RedirectResponse(f"/plans/{plan.plan_hash}/rules", 303)
+
+    def revoke(self, request: Request) -> Response:
+        """End a policy of the plan's namespace."""
+        plan, form = self._plan(request), self._form(request)
+        revoke_policy(
+            *(self._desk.store, plan.header.namespace, form.get("policy", "")),
+            revoked_by=self._reviewer(request).name,
+            reason=form.get("reason", ""),
+        )
+        return RedirectResponse(f"/plans/{plan.plan_hash}/rules", 303)
+
+    def _plan(self, request: Request) -> StoredPlan:
+        return self._desk.plan(str(request.path_params["plan"]))
+
+    def _reviewer(self, request: Request) -> Reviewer:
+        return request.state.reviewer
+
+    def _form(self, request: Request) -> dict[str, str]:
+        said: Posted = request.state.said
+        return {name: values[0] for name, values in said.form.items()}
+
+
+def _capital(said: str) -> str:
+    """A sentence as a heading begins."""
+    return said[:1].upper() + said[1:]
+
+
+# The page of questions that look decided by the answers so far: what they have in common, the least sure of them, one answer for all.
+
+_AS: Final[dict[str, Verdict]] = {"yes": "yes", "no": "no"}
+
+
+class DecidedPages:
+    """The pages of a desk on which the rest of a kind is answered as some of it were."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Their routes, from ``/plans/`` on."""
+        plan = "/plans/{plan:str}/decided"
+        return [Route(plan, self.asked), Route(plan, self.answer, methods=["POST"])]
+
+    def asked(self, request: Request) -> Response:
+        """The groups that look decided, each with a sample."""
+        plan, found = self._read(request)
+        waiting, path = {w.id: w for w in found.items}, f"/plans/{plan.plan_hash}"
+        groups = [
+            {
+                "of": group,
+                "says": quotable(group.says),
+                "known_by": known_by(group),
+                "sample": [
+                    (queue_row(w, f"{path}?item={w.id}"), percent(w.probability if w.learnt is None else w.learnt))
+                    for w in (waiting[id_] for id_ in group.items[:SAMPLE])
+                ],
+            }
+            for group in found.look_decided
+        ]
+        reviewer: Reviewer = request.state.reviewer
+        values = {**bar_values(plan, found, reviewer), "groups": groups, "enough": ENOUGH, "like": LIKE}
+        return page("decided.html", values)
+
+    def answer(self, request: Request) -> Response:
+        """Draft the verdict of a group for all of its questions: those of the page, or none."""
+        plan, found = self._read(request)
+        said: Posted = request.state.said
+        named = said.form.get("known_by", [""])[0]
+        group = next((g for g in found.look_decided if known_by(g) == named), None)
+        if group is None:
+            raise Refused(
+                "Other questions look decided now than the page said: somebody answered meanwhile. Nothing was written. "
+                "Go back and look again."
+            )
+        drafts = [NewDraft(id_, _AS[group.verdict], group.note) for id_ in group.items]
+        reviewer: Reviewer = request.state.reviewer
+        refuse_problem(answer_many(self._desk.store, plan, drafts, by=reviewer.name))
+        return RedirectResponse(f"/plans/{plan.plan_hash}", 303)
+
+    def _read(self, request: Request) -> tuple[StoredPlan, Queue]:
+        plan = self._desk.plan(str(request.path_params["plan"]))
+        return plan, queue(plan, read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash))
+
+
+def known_by(group: LikeQuestions) -> str:
+    """What names a group: its verdict and its very items, so that an answer never covers others than were shown."""
+    return hashlib.sha256("\n".join((group.verdict, *group.items)).encode()).hexdigest()[:32]
+
+
+# The review page as an ASGI app: its routes, its files, and how it says no.
+
+_GONE: Final = "The database does not answer. Nothing half-written stands. Try again, or run `slowwave doctor`."
+
+
+def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Starlette:
+    """The review page of a store, or of the namespace ``only``, for those whom ``entrance`` lets in."""
+    desk = Desk(store, only)
+
+    def plans(request: Request) -> Response:
+        waiting = desk.waiting()
+        if len(waiting) == 1:
+            return RedirectResponse(f"/plans/{waiting[0].plan_hash}", 303)
+        reviewer: Reviewer = request.state.reviewer
+        return page("plans.html", {"plans": waiting, "reviewer": reviewer.name})
+
+    return Starlette(
+        routes=[
+            Route("/", plans),
+            *PlanPages(desk).routes(),
+            *SigningPages(desk).routes(),
+            *AmendingPages(desk).routes(),
+            *DecidedPages(desk).routes(),
+            *RulePages(desk).routes(),
+            Mount("/static", StaticFiles(packages=[("slowwave.surfaces.review_page", "static")])),
+        ],
+        middleware=[Middleware(RequestGuard, entrance)],
+        exception_handlers={SlowwaveError: _refused, psycopg.OperationalError: _gone, HTTPException: _wrong},
+    )
+
+
+def _refused(request: Request, problem: Exception) -> Response:
+    """A refusal is an answer; every other error of ours is the store's."""
+    return _message(request, str(problem), 409 if isinstance(problem, Refused) else 503)
+
+
+def _gone(request: Request, _: Exception) -> Response:
+    return _message(request, _GONE, 503)
+
+
+def _wrong(request: Request, problem: Exception) -> Response:
+    status = problem.status_code if isinstance(problem, HTTPException) else 500
+    told = {404: "There is no such page.", 405: "This page is not asked like that."}
+    return _message(request, told.get(status, "That is no request of this page."), status)
+
+
+def _message(request: Request, message: str, status: int) -> Response:
+    """A sentence as JSON for the page's script, else as a page."""
+    if "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"message": message}, status)
+    return page("refusal.html", {"message": message}, status)

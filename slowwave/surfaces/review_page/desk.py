@@ -1,0 +1,213 @@
+"""Data that the review page reads, and templates with every value escaped."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from threading import Lock
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from psycopg.rows import class_row
+from starlette.responses import HTMLResponse
+
+from slowwave.errors import Refused
+from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.text.findings import hidden
+
+# What the review page reads: the plans that wait, one plan with its items, and what was signed of it.
+#
+# A plan's items never change but for their status. So a plan is read once and kept as long as its state and its counts are the same; a
+# request asks for those, and reads nothing more where they are.
+
+_KEPT: Final = 4
+"""Plans that are kept in memory: one is reviewed, others are looked at."""
+
+_WAITING: Final = """
+SELECT p.plan_hash, n.slug AS namespace, p.recorded_at,
+  count(*) FILTER (WHERE i.decision = 'review') AS questions, count(i.item_id) FILTER (WHERE i.decision <> 'review') AS decided,
+  EXISTS (SELECT 1 FROM night.half_signed_approvals h WHERE h.plan_hash = p.plan_hash) AS half_signed
+FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
+LEFT JOIN night.plan_items i ON i.plan_hash = p.plan_hash AND i.status = 'pending'
+WHERE p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND (%(only)s::text IS NULL OR n.slug = %(only)s)
+GROUP BY p.plan_hash, n.slug, p.recorded_at
+HAVING count(i.item_id) > 0 OR EXISTS (SELECT 1 FROM night.half_signed_approvals h WHERE h.plan_hash = p.plan_hash)
+ORDER BY p.recorded_at DESC, p.plan_hash LIMIT 100
+"""
+_STANDS: Final = """
+SELECT n.slug, p.state, p.expires_at, night.item_counts(p.plan_hash) FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
+WHERE p.plan_hash = %s
+"""
+_SIGNED: Final = """
+SELECT a.id::text AS approval_id, night.signed_as(a.approver, a.policy_id) AS approver, a.note,
+  a.forced, a.recorded_at, cardinality(a.item_ids) AS covers,
+  v.approval_id IS NOT NULL AS revoked, r.id::text AS run_id, r.state, d.counts,
+  (SELECT count(*) FROM night.plan_items i
+    WHERE i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) AND i.status = 'applied') AS stand,
+  night.signatures_missing(a.id) AS missing,
+  ARRAY(SELECT c.signed_by FROM night.countersignatures c WHERE c.approval_id = a.id ORDER BY c.recorded_at, c.signed_by) AS countersigners
+FROM night.approvals a LEFT JOIN night.revocations v ON v.approval_id = a.id LEFT JOIN night.applied d ON d.approval_id = a.id
+LEFT JOIN LATERAL (SELECT * FROM night.runs r WHERE r.approval_id = a.id AND r.mode = 'apply' ORDER BY r.started_at DESC LIMIT 1) r ON true
+WHERE a.plan_hash = %s ORDER BY a.recorded_at DESC, a.id
+"""
+_REJECTED: Final = "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s AND status = 'rejected'"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanToReview:
+    """A plan of which something waits for a person: its review items, those that planners decided, and whether what is approved of it
+    lacks a signature."""
+
+    plan_hash: str
+    namespace: str
+    recorded_at: datetime
+    questions: int
+    decided: int
+    half_signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SignedApproval:
+    """An approval of a plan, and what its run did, if there was one. ``covers`` counts its items, ``stand`` those that are applied now.
+    Further signatures are by the ``countersigners``; ``missing`` more are needed."""
+
+    approval_id: str
+    approver: str
+    note: str
+    forced: bool
+    recorded_at: datetime
+    covers: int
+    revoked: bool
+    run_id: str | None
+    state: str | None
+    counts: dict[str, int] | None
+    stand: int
+    missing: int
+    countersigners: list[str]
+
+
+class Desk:
+    """The plans of a store, or those of the namespace ``only``."""
+
+    def __init__(self, store: Store, only: str | None = None) -> None:
+        if only is not None:
+            with store.connect("reader") as connection:
+                namespace_id(connection, only)
+        self.store, self.only = store, only
+        self._plans: OrderedDict[str, tuple[object, StoredPlan]] = OrderedDict()
+        self._lock = Lock()
+
+    def waiting(self) -> list[PlanToReview]:
+        """The plans that wait, the newest first, at most a hundred."""
+        with (
+            self.store.connect("reader") as connection,
+            connection.cursor(row_factory=class_row(PlanToReview)) as cursor,
+        ):
+            return cursor.execute(_WAITING, {"only": self.only}).fetchall()
+
+    def plan(self, hash_: str) -> StoredPlan:
+        """A plan by its whole hash, as it is now. Raises ``Refused`` where there is none, or it is of a namespace that is not shown."""
+        with self.store.connect("reader") as connection:
+            row: Any = connection.execute(_STANDS, (hash_,)).fetchone()
+            if row is None or self.only not in (None, row[0]):
+                where = f" of {self.only}" if self.only else ""
+                raise Refused(f"There is no plan {hash_[:12]}{where} here. The first page lists those that wait.")
+            return self._kept(connection, hash_, (*row[1:3], sorted(row[3].items())))
+
+    def signed(self, hash_: str) -> tuple[list[SignedApproval], int]:
+        """The approvals of a plan, the newest first, and how many of its items are rejected."""
+        with self.store.connect("reader") as connection:
+            with connection.cursor(row_factory=class_row(SignedApproval)) as cursor:
+                approvals = cursor.execute(_SIGNED, (hash_,)).fetchall()
+            rejected: Any = connection.execute(_REJECTED, (hash_,)).fetchone()
+            return approvals, int(rejected[0])
+
+    def _kept(self, connection: Connection, hash_: str, mark: object) -> StoredPlan:
+        with self._lock:
+            known = self._plans.get(hash_)
+            if known is not None and known[0] == mark:
+                self._plans.move_to_end(hash_)
+                return known[1]
+            found = read_plan(connection, hash_)
+            self._plans[hash_] = (mark, found)
+            while len(self._plans) > _KEPT:
+                self._plans.popitem(last=False)
+            return found
+
+
+# Templates: what a browser is sent, with every value escaped.
+#
+# Names and texts come from memory and may be written to deceive: besides HTML, characters that reorder or hide text are shown by their
+# number, and what is longer than a person reads is cut, with what is left out said.
+
+LONGEST: Final = 4_000
+"""Characters of one text that are shown."""
+
+_REORDERING: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Embeddings, overrides and isolates: a name has no business with one, in whatever script."""
+
+
+def page(template: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:
+    """A template as an answer. A value that it names and that is not there is an error."""
+    return HTMLResponse(_environment().get_template(template).render(values), status)
+
+
+def fragment(html: str) -> HTMLResponse:
+    """A part of a page, that a template made, as an answer."""
+    return HTMLResponse(html)
+
+
+def rendered(template: str, values: Mapping[str, object]) -> str:
+    """A template as HTML."""
+    return _environment().get_template(template).render(values)
+
+
+def shown(text: object, longest: int = LONGEST) -> Markup:
+    """A text of memory as HTML: escaped, hidden characters as ``U+202E``, and set apart so that its direction stays its own."""
+    whole = str(text)
+    return Markup("<bdi>{}</bdi>").format(visible(whole[:longest])) + left_out(len(whole) - longest)
+
+
+def left_out(characters: int) -> Markup:
+    """That so many characters more are there; empty where none are."""
+    if characters <= 0:
+        return Markup("")
+    return Markup(' <span class="cut">… {:,} more characters</span>').format(characters)
+
+
+def visible(text: str) -> Markup:
+    """A text as HTML, its hidden and reordering characters by number."""
+    found = [(run.start, run.end) for run in hidden(text)] + [m.span() for m in _REORDERING.finditer(text)]
+    pieces: list[Markup] = []
+    at = 0
+    for start, end in sorted(found):
+        if start >= at:
+            pieces += [escape(text[at:start]), _numbers(text[start:end])]
+            at = end
+    return Markup("").join([*pieces, escape(text[at:])])
+
+
+def _numbers(run: str) -> Markup:
+    codes = " ".join(f"U+{ord(c):04X}" for c in run[:4]) + (" …" if len(run) > 4 else "")
+    return Markup('<span class="hidden-character" title="hidden characters">{}</span>').format(codes)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("slowwave.surfaces.review_page", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["shown"] = shown
+    return made

@@ -1,0 +1,660 @@
+"""The page of one plan: its queue, the card of a question, and what becomes of a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import groupby
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from slowwave.errors import Refused
+from slowwave.night.answers import (
+    ANSWERS,
+    AnswerOutcome,
+    amendable,
+    answer,
+    answer_many,
+    answers_of,
+    describe_answers,
+    held_back,
+    leaves_questions,
+    note_answer,
+    seal_follow_ups,
+)
+from slowwave.plans.items import shown_state
+from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.questions import CODES, HEADINGS
+from slowwave.plans.review.card import Card, ComparedLine, MarkedRun, called_rows, card, whole_cell
+from slowwave.plans.review.drafts import Draft, NewDraft, Verdict, read_drafts, read_session, undo_last
+from slowwave.plans.review.queue import SORTS, Queue, Sort, State, Waiting, gone_drafts, queue, title_of
+from slowwave.plans.why import Step, percent, reading
+from slowwave.store.connect import Store
+from slowwave.surfaces.review_page.desk import LONGEST, Desk, fragment, page, rendered, visible
+from slowwave.surfaces.review_page.guard import Posted, Reviewer
+
+# What of a plan's questions a reviewer chose to see: filters, order and page, as they stand in the address.
+
+STATES: Final[Mapping[str, str]] = {
+    "": "All",
+    "open": "Open",
+    "yes": "Yes",
+    "no": "No",
+    "skip": "Skipped",
+}
+"""What became of a question so far, and its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Empty fields filter nothing; ``page`` counts from 1."""
+
+    text: str = ""
+    question: str = ""
+    operation: str = ""
+    risk: str = ""
+    state: str = ""
+    sort: str = ""
+    page: int = 1
+
+    @classmethod
+    def of(cls, said: Mapping[str, str]) -> Chosen:
+        """From the parameters of an address; what is none of ours is left out."""
+        given = {f.name: said.get(f.name, "")[:200] for f in fields(cls) if f.name != "page"}
+        page = said.get("page", "")
+        return cls(**given, page=max(1, int(page)) if page.isascii() and page.isdecimal() and len(page) < 6 else 1)
+
+    @property
+    def narrow(self) -> int:
+        """How many filters are set, the search aside."""
+        return sum(bool(value) for value in (self.question, self.operation, self.risk, self.state, self.sort))
+
+    def query(self, **more: str | int) -> str:
+        """As the query of an address, with ``more`` beside it or in place of a field's value; empty values are left out."""
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "page" or self.page > 1}
+        return urlencode({name: value for name, value in (own | more).items() if value})
+
+    def at(self, page: int) -> Chosen:
+        """The same on another page."""
+        return replace(self, page=page)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceField:
+    """A filter as a form shows it: its options are value and label, ``chosen`` is the value that is set."""
+
+    name: str
+    label: str
+    options: Sequence[tuple[str, str]]
+    chosen: str
+
+
+# The queue of a plan as a page shows it: light rows in groups and pages, the choices there are, and questions that are alike.
+
+PAGE: Final = 250
+"""Questions of one page."""
+
+_SIGNS: Final[Mapping[State, str]] = {"open": "○", "yes": "✓", "no": "✕", "skip": "–"}
+_RISKS: Final = ("high", "medium", "low")
+_ORDERS: Final[Mapping[Sort, str]] = {
+    "information": "What settles most first",
+    "risk": "Highest risk first",
+    "probability": "Most probable first",
+    "operation": "By operation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """A question in the queue, as text: ``title`` quotes memory. ``said`` is what became of it, with who said so."""
+
+    item: str
+    href: str
+    title: str
+    operation: str
+    risk: str
+    odds: str
+    verdict: State
+    sign: str
+    said: str
+    note: str
+    amended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """The rows of a page that ask the same, and how many of all that ask it are open."""
+
+    code: str
+    label: str
+    rows: Sequence[QueueRow]
+    open: int
+    all: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """The groups of one page, how many pages there are, and all rows that were chosen."""
+
+    groups: Sequence[RowGroup]
+    pages: int
+    rows: Sequence[QueueRow]
+
+
+def chosen_queue(
+    plan: StoredPlan, drafts: Mapping[str, Draft], chosen: Chosen, names: Mapping[str, str] | None = None
+) -> Queue:
+    """The queue of a plan, filtered and ordered as was chosen; a value that is none of a filter's filters nothing."""
+    states: dict[str, State] = {state: state for state in _SIGNS}
+    sorts: dict[str, Sort] = {sort: sort for sort in SORTS}
+    return queue(
+        plan,
+        drafts,
+        sort=sorts.get(chosen.sort, "information"),
+        state=states.get(chosen.state),
+        operation=chosen.operation or None,
+        risk=chosen.risk or None,
+        search=chosen.text,
+        names=names,
+    )
+
+
+def queue_page(found: Queue, chosen: Chosen, path: str) -> QueuePage:
+    """The rows of a queue by what they ask, and of those the ones of the page; their links begin with ``path``."""
+    groups = {g.code: g for g in found.groups if chosen.question in ("", g.code) and g.items}
+    wanted = [w for g in groups.values() for w in g.items]
+    pages = max(1, -(-len(wanted) // PAGE))
+    first = (min(chosen.page, pages) - 1) * PAGE
+    rows = {w.id: queue_row(w, f"{path}?{chosen.query(item=w.id)}") for w in wanted}
+    shown = [
+        RowGroup(
+            code=code,
+            label=groups[code].label,
+            rows=[rows[w.id] for w in of],
+            open=groups[code].counts["open"],
+            all=sum(groups[code].counts.values()),
+        )
+        for code, of in groupby(wanted[first : first + PAGE], key=lambda w: w.code)
+    ]
+    return QueuePage(shown, pages, list(rows.values()))
+
+
+def queue_row(waiting: Waiting, href: str) -> QueueRow:
+    """A question as a row that leads to ``href``."""
+    draft = waiting.draft
+    said = said_of(draft, STATES[waiting.state].lower()) if draft else STATES[waiting.state].lower()
+    return QueueRow(
+        item=waiting.id,
+        href=href,
+        title=waiting.title,
+        operation=waiting.operation,
+        risk=waiting.risk,
+        odds=percent(waiting.probability),
+        verdict=waiting.state,
+        sign=_SIGNS[waiting.state],
+        said=said,
+        note=draft.note if draft else "",
+        amended=draft.amended if draft else "",
+    )
+
+
+def said_of(draft: Draft, verdict: str) -> str:
+    """Who said what of an item, and whether they said it of an earlier plan."""
+    against = f"; not so {', '.join(draft.against)}" if draft.against else ""
+    followed = f", from the plan of {draft.followed:%Y-%m-%d}" if draft.followed else ""
+    instead = f", plan {draft.amended[:12]} instead" if draft.amended else ""
+    return f"{verdict}, {draft.reviewer}{followed}{against}{instead}"
+
+
+def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:
+    """The filters that make sense for a plan, and the orders there are."""
+    asked = [s for s in plan.items if s.decision == "review" and s.status == "pending"]
+    codes, operations = {s.question for s in asked}, sorted({s.operation for s in asked})
+    return [
+        ChoiceField(
+            "question", "Question", [("", "All"), *((c, HEADINGS[c]) for c in CODES if c in codes)], chosen.question
+        ),
+        ChoiceField("operation", "Operation", [("", "All"), *((name, name) for name in operations)], chosen.operation),
+        ChoiceField("risk", "Risk", [("", "All"), *((risk, risk) for risk in _RISKS)], chosen.risk),
+        ChoiceField("state", "Verdict", list(STATES.items()), chosen.state),
+        ChoiceField("sort", "Order", list(_ORDERS.items()), chosen.sort or "information"),
+    ]
+
+
+def alike(found: Queue, item: str, at_least: float | None) -> tuple[Waiting, float, list[Waiting]]:
+    """A question, the probability from which others count, and the open ones of its operation that ask the same, the least probable first.
+
+    Without ``at_least`` it is the question's own probability. Raises ``Refused`` for an item that does not wait.
+    """
+    of = next((w for w in found.items if w.id == item), None)
+    if of is None:
+        raise Refused("That question does not wait in this plan any more. Nothing was written.")
+    least = of.probability if at_least is None else at_least
+    kind = (of.code, of.operation)
+    same = [w for w in found.items if (w.code, w.operation) == kind and w.state == "open" and w.probability >= least]
+    return of, least, sorted(same, key=lambda w: (w.probability, w.id))
+
+
+def spread(rows: Sequence[Waiting], most: int) -> list[Waiting]:
+    """At most so many of the rows, evenly from the first to the last."""
+    if len(rows) <= most:
+        return list(rows)
+    return [rows[round(n * (len(rows) - 1) / (most - 1))] for n in range(most)]
+
+
+# The card of a question as HTML: ``slowwave.plans.review.card`` says what stands on it, and this how it looks.
+
+_NAMES: Final = ("id", "external id")
+_WIDEST: Final = 10.0  # nats that fill one side of a bar
+_HALF: Final = 96.0
+_MARKS: Final[Mapping[str, str]] = {"+ ": "came", "- ": "went", "~ ": "ours", "  ": "stays"}
+
+
+@dataclass(frozen=True, slots=True)
+class CardLine:
+    """A line of the comparison, its cells as HTML. What only names a row (``named``) differs always, and nothing follows from it."""
+
+    name: str
+    cells: Sequence[Markup]
+    differs: bool
+    named: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CardStep:
+    """One piece of evidence: its bar from ``x`` on (0 to 200, 100 says nothing), what its weight means, and how probable it is so far."""
+
+    says: str
+    weight: str
+    kind: str
+    x: float
+    width: float
+    reading: str
+    so_far: str
+
+
+def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, object]:
+    """What the template of a card shows; ``path`` is the address of its plan, for the rest of what is cut."""
+    rest = f"{path}/items/{stored.id}/text" if path else ""
+    return {
+        "card": card,
+        "odds": percent(card.probability),
+        "state": "" if stored.status == "pending" else f"{stored.status}: {stored.reason}".removesuffix(": "),
+        "seen": "What the plan saw" if stored.kind == "merge_rows" else "What it would change",
+        "lines": _lines(card.lines, rest),
+        "writing": marked_lines(card.writing),
+        "lost": marked_lines(card.lost),
+        "steps": [_step(step) for step in card.steps],
+    }
+
+
+def marked_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each line of a diff with the style class of its first character."""
+    return [(_MARKS.get(line[:2], "ours"), line) for line in lines]
+
+
+def cell(runs: Sequence[MarkedRun], *, mark: bool = True, rest: str = "") -> Markup:
+    """The runs of a cell as HTML; ``mark`` says whether those that differ are marked, ``rest`` where a longer text goes on."""
+    if not any(run.text for run in runs):
+        return Markup('<span class="nothing">nothing</span>')
+    text = Markup("<bdi>{}</bdi>").format(Markup("").join(_pieces(runs, mark=mark)))
+    if sum(len(run.text) for run in runs) < LONGEST:
+        return text
+    if rest:
+        return text + Markup(' <a class="cut" href="{}">… the rest of the text</a>').format(rest)
+    return text + Markup(' <span class="cut">… only its first {:,} characters are shown</span>').format(LONGEST)
+
+
+def _pieces(runs: Sequence[MarkedRun], *, mark: bool) -> Iterator[Markup]:
+    for run in runs:
+        word = run.text.rstrip()
+        yield Markup("<mark>{}</mark>").format(visible(word)) if mark and run.differs else visible(word)
+        yield visible(run.text[len(word) :])
+
+
+def _lines(lines: Sequence[ComparedLine], rest: str) -> list[CardLine]:
+    """The lines of a comparison, those that name rows last."""
+    made = [_line(line, rest, named=line.name in _NAMES) for line in lines]
+    return [line for line in made if not line.named] + [line for line in made if line.named]
+
+
+def _line(line: ComparedLine, rest: str, *, named: bool) -> CardLine:
+    several = sum(bool(runs) for runs in line.cells) > 1 and not named
+    more = [
+        f"{rest}?{urlencode({'line': line.name, 'cell': n, 'begin': LONGEST})}" if rest else ""
+        for n in range(len(line.cells))
+    ]
+    cells = [cell(runs, mark=several, rest=to) for runs, to in zip(line.cells, more, strict=True)]
+    return CardLine(line.name, cells, several and line.differs, named)
+
+
+def _step(step: Step) -> CardStep:
+    width = round(min(abs(step.weight), _WIDEST) / _WIDEST * _HALF, 1)
+    return CardStep(
+        says=step.says,
+        weight=f"{step.weight:+.2f}",
+        kind="against" if step.weight < 0 else "for",
+        x=100 - width if step.weight < 0 else 100,
+        width=width,
+        reading=reading(step.weight),
+        so_far=percent(step.probability),
+    )
+
+
+# The page of one plan: its queue, the card of a question, and what becomes of a verdict.
+#
+# A page is one look at the plan, which ``Desk`` keeps, and one read of the drafts. A verdict is an insert: nothing is judged before
+# somebody signs.
+
+SAMPLE: Final = 10
+"""Questions of a kind that are shown before all of them are answered at once."""
+
+_GONE_SHOWN: Final = 20
+"""Drafts of the plan before that are named where their items are gone."""
+
+PIECE: Final = 20_000
+"""Characters of a long text that one page shows."""
+
+_VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
+_STYLES: Final = {"yes": "say-yes", "no": "say-no"}
+_DONE: Final = "No question waits here. What you said is at the bottom: sign when you are ready."
+_NONE: Final = "No question fits these filters."
+
+
+class PlanPages:
+    """The pages of the plans of a desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Their routes, from ``/plans/`` on."""
+        plan = "/plans/{plan:str}"
+        return [
+            Route(plan, self.shown),
+            Route(f"{plan}/items/{{item:str}}", self.card),
+            Route(f"{plan}/items/{{item:str}}/text", self.text),
+            Route(f"{plan}/drafts", self.drafts),
+            Route(f"{plan}/drafts", self.say, methods=["POST"]),
+            Route(f"{plan}/undo", self.undo, methods=["POST"]),
+            Route(f"{plan}/follow", self.follow, methods=["POST"]),
+            Route(f"{plan}/alike", self.alike),
+            Route(f"{plan}/alike", self.say_alike, methods=["POST"]),
+        ]
+
+    def shown(self, request: Request) -> Response:
+        """Queue, card and verdicts of a plan."""
+        plan, drafts = self._read(request)
+        path = f"/plans/{plan.plan_hash}"
+        chosen = Chosen.of(request.query_params)
+        found = chosen_queue(plan, drafts, chosen, called_rows(self._desk.store, plan))
+        listed = queue_page(found, chosen, path)
+        rows = [row for group in listed.groups for row in group.rows]
+        named = request.query_params.get("item", "")
+        current = (
+            next((row for row in rows if row.item == named), None)
+            or next((row for row in rows if row.verdict == "open"), None)
+            or next(iter(rows), None)
+        )
+        values = {
+            **bar_values(plan, found, _reviewer(request)),
+            "chosen": chosen,
+            "fields": choices(plan, chosen),
+            "groups": listed.groups,
+            "pages": listed.pages,
+            "page_number": min(chosen.page, listed.pages),
+            "previous": f"{path}?{chosen.at(chosen.page - 1).query()}" if chosen.page > 1 else "",
+            "next": f"{path}?{chosen.at(chosen.page + 1).query()}" if chosen.page < listed.pages else "",
+            "current": current,
+            "card": Markup(self._card(plan, drafts, current.item) if current else ""),  # noqa: S704 - a template made it
+            "answers": [(one, _STYLES.get(one.verdict, "")) for one in ANSWERS],
+            "offered": {
+                s.id: [*(a.name for a in answers_of(s)), "skip"] for s in plan.items if s.id in {r.item for r in rows}
+            },
+            "session": session_links(self._desk.store, plan),
+            "nothing": _NONE if sum(found.counts.values()) else _DONE,
+            "query": chosen.query(),
+            "look_decided": looks_decided(found),
+            "gone": gone_drafts(self._desk.store, plan.header.namespace, plan.plan_hash),
+            "gone_shown": _GONE_SHOWN,
+        }
+        return page("review.html", values)
+
+    def card(self, request: Request) -> Response:
+        """The card of a question alone."""
+        plan, drafts = self._read(request)
+        return fragment(self._card(plan, drafts, str(request.path_params["item"])))
+
+    def text(self, request: Request) -> Response:
+        """A piece of a text that the card cuts, with the ways to what stands before and after it."""
+        plan, said = self._plan(request), request.query_params
+        stored = next((s for s in plan.items if s.id == request.path_params["item"]), None)
+        line, column, begin = said.get("line", ""), _number(said.get("cell", "")), _number(said.get("begin", ""))
+        whole = whole_cell(plan, stored, line, column) if stored else ""
+        if stored is None or begin >= len(whole):
+            raise Refused("There is no such text, or it ends before that.")
+        path = f"/plans/{plan.plan_hash}/items/{stored.id}/text?"
+        at = [(n, path + urlencode({"line": line, "cell": column, "begin": n})) for n in range(0, len(whole), PIECE)]
+        values = {
+            **{"title": title_of(stored), "line": line, "piece": whole[begin : begin + PIECE], "length": len(whole)},
+            **{"begin": begin, "end": min(begin + PIECE, len(whole)), "most": PIECE},
+            "before": next((to for n, to in reversed(at) if n < begin), ""),
+            "after": path + urlencode({"line": line, "cell": column, "begin": begin + PIECE})
+            if begin + PIECE < len(whole)
+            else "",
+            "back": f"/plans/{plan.plan_hash}?item={stored.id}",
+        }
+        return page("text.html", values)
+
+    def drafts(self, request: Request) -> Response:
+        """What was said of each question, the counts, and how many others look decided by it."""
+        plan, drafts = self._read(request)
+        found = queue(plan, drafts)
+        return JSONResponse(
+            {"drafts": _drafts_json(drafts), "counts": found.counts, "look_decided": looks_decided(found)}
+        )
+
+    def say(self, request: Request) -> Response:
+        """Keep verdicts: JSON with ``drafts``, or one by a form, which goes on to the next question."""
+        plan, said = self._plan(request), _said(request)
+        if said.body is not None:
+            given = said.body.get("drafts")
+            if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict):
+                item, name, note = (str(given[0].get(key, "")) for key in ("item", "verdict", "note"))
+                if name == "note":
+                    note_answer(self._desk.store, plan, item, note, by=_reviewer(request).name)
+                    return JSONResponse({"saved": 1})
+                done = answer(self._desk.store, plan, item, name, by=_reviewer(request).name, note=note)
+                return JSONResponse({"saved": 1, **_made(done)})
+            drafts = _new_drafts(given)
+            done = answer_many(self._desk.store, plan, drafts, by=_reviewer(request).name)
+            return JSONResponse({"saved": len(drafts), **_made(done)})
+        item, verdict, note = (said.form.get(name, [""])[0] for name in ("item", "verdict", "note"))
+        done = answer(self._desk.store, plan, item, verdict, by=_reviewer(request).name, note=note)
+        refuse_problem(done)
+        return RedirectResponse(f"/plans/{plan.plan_hash}?{_back(said).query()}", 303)
+
+    def follow(self, request: Request) -> Response:
+        """Seal the questions that follow from the answers so far, such as from those that were given to many at once."""
+        plan = self._plan(request)
+        made = seal_follow_ups(self._desk.store, plan.header.namespace, plan.plan_hash, by=_reviewer(request).name)
+        if not made:
+            raise Refused(
+                "No question follows from the answers so far: those that share a row with it are open, or none does."
+            )
+        return RedirectResponse(f"/plans/{made[0]}", 303)
+
+    def undo(self, request: Request) -> Response:
+        """Take back what the reviewer said last, and show it again."""
+        plan, said = self._plan(request), _said(request)
+        namespace, hash_ = plan.header.namespace, plan.plan_hash
+        items = undo_last(self._desk.store, namespace, hash_, reviewer=_reviewer(request).name)
+        if said.body is None:
+            shown = {"item": items[0]} if items else {}
+            return RedirectResponse(f"/plans/{hash_}?{_back(said).query(**shown)}", 303)
+        drafts = read_drafts(self._desk.store, namespace, hash_)
+        none = {"verdict": "open", "note": "", "said": "open"}
+        told = _drafts_json(drafts)
+        return JSONResponse({"drafts": {item: told.get(item, none) for item in items}})
+
+    def alike(self, request: Request) -> Response:
+        """The open questions of a kind, with a sample, before all of them are answered."""
+        plan, drafts = self._read(request)
+        found = queue(plan, drafts)
+        asked = request.query_params.get("at_least", "")
+        of, least, same = alike(found, request.query_params.get("item", ""), _probability(asked) if asked else None)
+        path = f"/plans/{plan.plan_hash}"
+        values = {
+            **bar_values(plan, found, _reviewer(request)),
+            "label": HEADINGS[of.code],
+            "operation": of.operation,
+            "item": of.id,
+            "at_least": least,
+            "alike": same,
+            "sample": [queue_row(w, f"{path}?item={w.id}") for w in spread(same, SAMPLE)],
+        }
+        return page("alike.html", values)
+
+    def say_alike(self, request: Request) -> Response:
+        """The same verdict on all open questions of a kind: those that were counted on the page, or none."""
+        plan, drafts = self._read(request)
+        form = _said(request).form
+        item, verdict, note, least, count = (
+            form.get(name, [""])[0] for name in ("item", "verdict", "note", "at_least", "count")
+        )
+        _, _, same = alike(queue(plan, drafts), item, _probability(least))
+        if str(len(same)) != count:
+            raise Refused(
+                f"{len(same):,} questions are of this kind now, and the page said {count[:8]}: somebody answered meanwhile. "
+                "Nothing was written. Go back and look again."
+            )
+        drafts = [_new_draft(w.id, verdict, note) for w in same]
+        refuse_problem(answer_many(self._desk.store, plan, drafts, by=_reviewer(request).name))
+        return RedirectResponse(f"/plans/{plan.plan_hash}", 303)
+
+    def _plan(self, request: Request) -> StoredPlan:
+        return self._desk.plan(str(request.path_params["plan"]))
+
+    def _read(self, request: Request) -> tuple[StoredPlan, dict[str, Draft]]:
+        plan = self._plan(request)
+        return plan, read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
+
+    def _card(self, plan: StoredPlan, drafts: Mapping[str, Draft], item: str) -> str:
+        stored = next((s for s in plan.items if s.id == item), None)
+        if stored is None:
+            raise Refused("That question is none of this plan.")
+        said, path = drafts.get(item), f"/plans/{plan.plan_hash}"
+        values: dict[str, object] = {
+            **card_values(card(self._desk.store, plan, stored), stored, path),
+            "amend": amendable(stored),
+            "amend_href": f"{path}/amend?item={stored.id}",
+            "instead": said.amended if said else "",
+            "answers": describe_answers(stored) if stored.decision == "review" else [],
+        }
+        return rendered("card.html", values)
+
+
+def session_links(store: Store, plan: StoredPlan) -> dict[str, object]:
+    """The plans of the session that a plan belongs to, with how many of their questions are open, and the questions that follow."""
+    session = read_session(store, plan.header.namespace, plan.plan_hash)
+    names = {s.id: title_of(s) for one in session for s in one.plan.items}
+    return {
+        "plans": [
+            {
+                "plan_hash": one.plan.plan_hash,
+                "open": sum(s.decision == "review" for s in one.covers.left),
+                "made": "" if not one.of else names.get(one.of, "follows from answers"),
+            }
+            for one in session
+        ],
+        "may_follow": any(leaves_questions(one.plan) or held_back([one]) for one in session),
+        "following": [(title_of(stored), names[of]) for stored, of in held_back(session)] if len(session) == 1 else [],
+    }
+
+
+def refuse_problem(done: AnswerOutcome) -> None:
+    """Raise ``Refused`` if the questions that follow from answers could not be sealed; the answers are kept."""
+    if done.problem:
+        raise Refused(f"What you answered is kept. {done.problem}")
+
+
+def _made(done: AnswerOutcome) -> dict[str, object]:
+    """What an answer made, as the page's script reads it; empty for most answers."""
+    return {
+        **({"amended": done.amended.plan_hash} if done.amended else {}),
+        **({"follow_ups": list(done.follow_ups)} if done.follow_ups else {}),
+        **({"problem": done.problem} if done.problem else {}),
+    }
+
+
+def looks_decided(found: Queue) -> int:
+    """How many questions look decided by the answers so far."""
+    return sum(len(group.items) for group in found.look_decided)
+
+
+def bar_values(plan: StoredPlan, found: Queue, reviewer: Reviewer) -> dict[str, object]:
+    """What every page of a plan shows of it: which it is, how far it is, who looks at it, and the token of its forms."""
+    counts = dict(found.counts)
+    return {
+        "plan": {
+            "plan_hash": plan.plan_hash,
+            "namespace": plan.header.namespace,
+            "size": len(plan.items),
+            "state": shown_state(plan.state, plan.counts, plan.expires_at).replace("_", " "),
+            "expires_at": plan.expires_at,
+            "decided": found.decided,
+        },
+        "counts": counts | {"all": sum(counts.values())},
+        "contradictions": found.contradictions,
+        "followed": found.followed,
+        "reviewer": reviewer.name,
+        "form_token": reviewer.form_token,
+    }
+
+
+def _reviewer(request: Request) -> Reviewer:
+    return request.state.reviewer
+
+
+def _said(request: Request) -> Posted:
+    return request.state.said
+
+
+def _back(said: Posted) -> Chosen:
+    """The filters that a form was sent with."""
+    return Chosen.of(dict(parse_qsl(said.form.get("query", [""])[0])))
+
+
+def _drafts_json(drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
+    return {item: {"verdict": d.verdict, "note": d.note, "said": said_of(d, d.verdict)} for item, d in drafts.items()}
+
+
+def _new_drafts(given: object) -> list[NewDraft]:
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise Refused("The drafts are no list of verdicts. Nothing was kept.")
+    return [_new_draft(*(str(one.get(name, "")) for name in ("item", "verdict", "note"))) for one in given]
+
+
+def _new_draft(item: str, verdict: str, note: str) -> NewDraft:
+    if verdict not in _VERDICTS:
+        raise Refused(f"{verdict[:32]!r} is no verdict: it is yes, no or skip. Nothing was kept.")
+    return NewDraft(item, _VERDICTS[verdict], note)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def _probability(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise Refused(f"{text[:32]!r} is no probability: it is a number from 0 to 1. Nothing was written.")
+    return found

@@ -1,0 +1,825 @@
+"""Decide whether two statements about one thing can both be true, and in what they differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import product
+from typing import Final, Literal, NamedTuple
+
+from slowwave.text.figures import Relation, is_strong, misspells, parse, parts_of, relate, relate_identifiers
+from slowwave.text.opposites import Exclusion, exclusion, is_a, opposites, relations
+from slowwave.text.sameness_words import PERSONS, TURNS
+from slowwave.text.specifics import Specifics, specifics
+from slowwave.text.statements import stem
+from slowwave.text.tokens import fold
+from slowwave.text.words import CARDINALS, DENIALS, EXCLUSIVE, GRAMMAR, GROUPS, NATURES, NEGATIONS, TENS, words_of
+
+# Differences: whether two texts contradict each other in a specific, or one states more than the other.
+#
+# Two texts *conflict* when both state a thing and contradict each other ("PostgreSQL 15", "PostgreSQL 16"; "on", "off"; "works", "does not
+# work"): matching never merges nor shows them. They are *one-sided* when one states more ("PostgreSQL", "PostgreSQL 16"), or each
+# something of another kind ("46 inch", "1080p"): matching may show them and never merges them by itself. Long names that share a
+# model number and differ in another are one-sided too, for a person knows. Whether two texts mean the same is not decided here.
+
+_NONE: Final[frozenset[str]] = frozenset()
+_BESIDE: Final = 4  # words of each text that the other has not, of which two are opposites
+_COMPANY: Final = 2  # words of content that statements with opposites have in common
+_MOST: Final = 64  # differing figures that are compared with each other; no name has as many
+
+
+class Difference(NamedTuple):
+    """How two texts differ, the sentence that says so, and what it is ``about``, when it is a conflict."""
+
+    degree: Literal["conflict", "one_sided"]
+    sentence: str
+    about: Literal["", "figures", "identifiers", "letters", "terms", "negations", "names"] = ""
+
+
+def difference(a: Specifics, b: Specifics) -> Difference | None:
+    """The first conflict of two texts, else the first thing that only one of them states, else None.
+
+    The degree is the same from both sides, and a text never differs from itself. Time: linear in the specifics, but for those
+    figures and codes that differ, of which at most 64 a side are compared with each other.
+    """
+    found: Difference | None = None
+    for rule in _RULES_DIFFERENCES:
+        one = rule(a, b)
+        if one is not None:
+            if one.degree == "conflict":
+                return one
+            found = found or one
+    return found
+
+
+def needs_words(found: Specifics) -> bool:
+    """Whether comparing a text takes its other words: it has codes or negations, or is a sentence. Letters take those of both."""
+    return bool(found.identifiers or found.negations) or _is_sentence(found)
+
+
+def _identifiers(a: Specifics, b: Specifics) -> Difference | None:
+    if not a.identifiers and not b.identifiers:
+        return None
+    left = _Leftover.of(a.identifiers, b.identifiers, relate_identifiers)
+    mine = [x for x in left.mine if not _spelt_out(x, b)]
+    theirs = [x for x in left.theirs if not _spelt_out(x, a)]
+    if mine and theirs:
+        rivals = any(relate_identifiers(x, y) == "rivals" for x in mine for y in theirs)
+        if rivals and not _shares_strong(a, b):
+            return _conflict("identifiers", mine, theirs, "identifiers")
+        return _one_sided(mine, theirs)
+    # an address is often left out; a model number says which one of many is meant
+    more = mine or theirs
+    if any(x.isalnum() or (a.identifiers and b.identifiers) for x in more):
+        return _one_sided(mine, theirs)
+    return _one_sided(*left.loose) if left.loose else None
+
+
+def _figures_differences(a: Specifics, b: Specifics) -> Difference | None:
+    one, two = a.figures(), b.figures()
+    if one == two:
+        return None
+    left = _Leftover.of(one, two, relate)
+    mine = [x for x in left.mine if not _in_code(x, a, b)]
+    theirs = [x for x in left.theirs if not _in_code(x, b, a)]
+    if mine and theirs:
+        rivals = next(((x, y) for x in mine for y in theirs if relate(x, y) == "rivals"), None)
+        if rivals and not _shares_strong(a, b):
+            sort = parse(rivals[0]).sort
+            what = "dates" if sort in ("date", "time") else f"{sort}s"
+            return _conflict(what, mine, theirs, "figures")
+        return _one_sided(mine, theirs)
+    if left.loose:
+        return _one_sided(*left.loose)
+    more = [x for x in mine or theirs if x not in a.ranks and x not in b.ranks]
+    return _one_sided(more, []) if more else None
+
+
+def _letters(a: Specifics, b: Specifics) -> Difference | None:
+    """Letters of which each stands in one text only; an initial is met by a word that only the other has ("J." by "John")."""
+    if not a.letters or not b.letters:
+        return None
+    firsts = {w[0] for w in b.words - a.words}, {w[0] for w in a.words - b.words}
+    mine, theirs = sorted(a.letters - b.words - firsts[0]), sorted(b.letters - a.words - firsts[1])
+    if not mine or not theirs:
+        return None
+    if a.prose and b.prose and not _rivals_in_company(a, b, {"letter"}):
+        return _one_sided(mine, theirs)
+    return _conflict("letters", mine, theirs, "letters")
+
+
+def _exclusive(a: Specifics, b: Specifics) -> Difference | None:
+    if a.exclusive == b.exclusive:
+        return None
+    mine, theirs = a.groups(), b.groups()
+    rivals = {g for g in mine.keys() & theirs.keys() if not (mine[g] <= theirs[g] or theirs[g] <= mine[g])}
+    if a.prose and b.prose and (_is_sentence(a) or _is_sentence(b)):
+        rivals = _rivals_in_company(a, b, rivals)
+    if not rivals:
+        return None
+    group = min(rivals)
+    terms = " and ".join(sorted(map(_show, (mine[group], theirs[group]))))
+    return Difference("conflict", f"The terms exclude each other: {terms}.", "terms")
+
+
+def _opposites(a: Specifics, b: Specifics) -> Difference | None:
+    """Words of one stem behind opposing prefixes. Statements that contradict each other so have little else that only one of them says."""
+    mine, theirs = a.words - b.words, b.words - a.words
+    if not mine or not theirs or max(len(mine), len(theirs)) > _BESIDE:
+        return None
+    pair = next(((x, y) for x in sorted(mine) for y in sorted(theirs) if opposites(x, y)), None)
+    if pair is None or (a.prose and b.prose and len((a.words & b.words) - GRAMMAR) < _COMPANY):
+        return None
+    return Difference("conflict", f"The terms exclude each other: {' and '.join(sorted(pair))}.", "terms")
+
+
+def _negations_differences(a: Specifics, b: Specifics) -> Difference | None:
+    """A negation on one side turns the text round when the other side has what is negated; otherwise it only says more."""
+    one, two = _denies(a), _denies(b)
+    if (one is None) == (two is None):
+        return None
+    denied, plain = (one, b) if one is not None else (two or _NONE, a)
+    met = denied & {stem(w) for w in plain.words}
+    if met or not any(denied):
+        return Difference("conflict", f"Only one of them denies {_show(met) or 'it'}.", "negations")
+    return _one_sided(["not"], [])
+
+
+def _names_differences(a: Specifics, b: Specifics) -> Difference | None:
+    one, two = a.statement(), b.statement()
+    exchanged = one and two and one.exchanged(two)
+    return _conflict("names", [" ".join(exchanged[0])], [" ".join(exchanged[1])], "names") if exchanged else None
+
+
+def _variants(a: Specifics, b: Specifics) -> Difference | None:
+    if a.variants == b.variants:
+        return None
+    return _one_sided(sorted(a.variants - b.variants), sorted(b.variants - a.variants))
+
+
+_RULES_DIFFERENCES: Final = (
+    _figures_differences,
+    _identifiers,
+    _letters,
+    _exclusive,
+    _opposites,
+    _negations_differences,
+    _names_differences,
+    _variants,
+)
+
+
+class _Leftover(NamedTuple):
+    """What each of two sets says that the other does not; ``loose`` is a pair that fits without being the same."""
+
+    mine: list[str]
+    theirs: list[str]
+    loose: tuple[list[str], list[str]] | None
+
+    @classmethod
+    def of(cls, a: frozenset[str], b: frozenset[str], relation: Callable[[str, str], Relation]) -> _Leftover:
+        mine, theirs = sorted(a - b)[:_MOST], sorted(b - a)[:_MOST]
+        every_a, every_b = sorted(a)[:_MOST], sorted(b)[:_MOST]
+        loose: list[tuple[str, str]] = []
+
+        def unmet(x: str, others: Sequence[str]) -> bool:
+            relations = {relation(x, y): y for y in reversed(others)}
+            if "same" not in relations and "fits" in relations:
+                loose.append((x, relations["fits"]))
+            return "same" not in relations and "fits" not in relations
+
+        mine = [x for x in mine if unmet(x, every_b)]
+        theirs = [y for y in theirs if unmet(y, every_a)]
+        first = min((tuple(sorted(p)) for p in loose), default=None)
+        return cls(mine, theirs, ([first[0]], [first[1]]) if first else None)
+
+
+def _spelt_out(code: str, other: Specifics) -> bool:
+    """Whether the other text writes a code in two words ("GPT 4"), or the code is one of its words with a slip of the finger."""
+    parts = parts_of(code)
+    if parts and parts[0] in other.words and any(parse(f).raw == parts[1] for f in other.figures()):
+        return True
+    return any(misspells(code, word) for word in other.words) if code.isalnum() else False
+
+
+def _in_code(figure: str, own: Specifics, other: Specifics) -> bool:
+    """Whether the other text has a bare figure in a code whose letters stand here as a word ("GPT-4" beside "GPT 4")."""
+    return any(
+        parts[0] in own.words and parts[1] == parse(figure).raw for c in other.identifiers if (parts := parts_of(c))
+    )
+
+
+def _shares_strong(a: Specifics, b: Specifics) -> bool:
+    """Whether two names share an identifier that speaks louder than a number: a person has to look at them."""
+    if _is_sentence(a) or _is_sentence(b):
+        return False
+    return any(map(is_strong, a.identifiers & b.identifiers))
+
+
+def _is_sentence(a: Specifics) -> bool:
+    statement = a.statement()
+    return statement is not None and statement.sentence
+
+
+def _denies(a: Specifics) -> frozenset[str] | None:
+    """The stems that a text denies; None when it denies nothing. To refuse is to deny in a sentence only."""
+    declined = a.declined if a.declined and _is_sentence(a) else _NONE
+    return a.denied | declined if a.negations or declined else None
+
+
+def _rivals_in_company(a: Specifics, b: Specifics, groups: Iterable[str]) -> set[str]:
+    """The groups of which two statements use different terms beside the same word."""
+    said = (s.company if (s := x.statement()) else frozenset() for x in (a, b))
+    one, two = ({(group, beside): term for group, term, beside in sorted(s)} for s in said)
+    return {g for g, beside in one.keys() & two.keys() if g in groups and one[g, beside] != two[g, beside]}
+
+
+def _conflict(
+    what: str, a: Iterable[str], b: Iterable[str], about: Literal["figures", "identifiers", "letters", "names"]
+) -> Difference:
+    return Difference("conflict", f"The {what} differ: {_show(a)} and {_show(b)}.", about)
+
+
+def _one_sided(a: Iterable[str], b: Iterable[str]) -> Difference:
+    a, b = list(a), list(b)
+    if a and b:
+        return Difference("one_sided", f"One states {_show(a)}, the other {_show(b)}.")
+    return Difference("one_sided", f"Only one of them states {_show(a or b)}.")
+
+
+def _show(values: Iterable[str]) -> str:
+    return ", ".join(sorted(values))
+
+
+# Replacements: whether two statements say the same but for one place, where words stand that exclude each other.
+#
+# "She ordered the tea at noon", "She ordered the lemonade at noon". Which words do is for ``slowwave.text.opposites`` to say; here it is
+# known where they stand. Members of a list, what is only some of several, what is asked or denied, and another subject may be true
+# beside the rest.
+
+_LONGEST_REPLACEMENTS: Final = 60  # words of a statement
+_WIDE: Final = 4  # words of the place
+_FRAME: Final = 2  # words besides that both say: what is shorter is a name
+_MORE: Final = 3  # words of content that one of them may say more
+
+
+class StatementLine(NamedTuple):
+    """A statement in order, without articles: its words and commas, folded but for names, and their stems; ``bag`` has the stems without
+    order. ``article`` is the word with which it begins."""
+
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+    bag: frozenset[str]
+    article: str
+
+
+class Place(NamedTuple):
+    """Where two lines differ: from ``start`` to ``end`` in each."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+@lru_cache(maxsize=4_096)
+def read_line(text: str) -> StatementLine | None:
+    """Read a statement; None for a question, and for what is longer. Time: 20 µs."""
+    text = _AS_WELL.sub(" and ", text)
+    if _ASKS.search(text) or _SAYS_NOTHING.match(text):
+        return None
+    words: list[str] = []
+    first = ""
+    for match in _TOKEN_REPLACEMENTS.finditer(text):
+        written = match.group()
+        word = fold(written)
+        first = first or word
+        if word in _ARTICLES:
+            continue
+        if len(words) == _LONGEST_REPLACEMENTS:
+            return None
+        opens = (
+            not match.start() or _OPENS_REPLACEMENTS.search(text[max(0, match.start() - 3) : match.start()]) is not None
+        )
+        words.append(word if opens or not written.istitle() else written)
+    stems = tuple(stem(fold(w)) for w in words)
+    return StatementLine(tuple(words), stems, frozenset(stems), first)
+
+
+def replaced(a: str, b: str) -> Exclusion | None:
+    """How the words exclude each other by which alone two statements differ; None where they do not, or where both may be true.
+
+    The answer does not depend on the order. Time: 5 µs for lines that differ in more, else 20 to 100 µs.
+    """
+    one, two = read_line(a), read_line(b)
+    if one is None or two is None or (place := _place(one, two)) is None:
+        return None
+    for terms in _terms(one, two, place):
+        how = exclusion(*terms)
+        if how is not None:
+            apart = _only_there(one, two, place, terms) and not _agree(one, two, place, terms, how)
+            return how if apart else None
+    return None
+
+
+def beside(a: str, b: str) -> bool:
+    """Whether terms that exclude each other may stand side by side in two texts: both ask, or they are members of a list or some of several
+    in statements that are the same otherwise. Time: as ``replaced``."""
+    one, two = read_line(a), read_line(b)
+    if one is None or two is None:
+        return _ASKS.search(a) is not None and _ASKS.search(b) is not None
+    if (place := _place(one, two)) is None:
+        return False
+    lines = list(zip((one, two), place.start, place.end, strict=True))
+    if any(_is_open(line, _SOME) for line, _, _ in lines):
+        return True
+    terms = [word for line, start, end in lines for word in _content(line.words[start:end])[-1:]]
+    return len(terms) == len(lines) and all(any(_is_listed(*line, term) for term in terms) for line in lines)
+
+
+def _agree(one: StatementLine, two: StatementLine, place: Place, terms: tuple[str, str], how: Exclusion) -> bool:
+    """Whether both lines may be true for what stands around the place."""
+    lines = ((line, place.start[k], place.end[k], terms[k]) for k, line in enumerate((one, two)))
+    shared = len(one.words) - (place.end[0] - place.start[0])
+    if how == "antonyms":
+        return not shared or any(_is_open(line, _SOME) for line in (one, two))
+    return shared < _FRAME or any(
+        _is_open(line, _OPEN)
+        or _is_subject(line, start)
+        or _is_added(line, start)
+        or (how == "kind" and _is_verb(line, start))
+        or _is_listed(line, start, end, term)
+        for line, start, end, term in lines
+    )
+
+
+def _place(one: StatementLine, two: StatementLine) -> Place | None:
+    """The only place where both have words that the other has not there; besides, one of them may say more."""
+    mine, theirs = one.bag - two.bag, two.bag - one.bag
+    if not mine or not theirs or min(len(mine), len(theirs)) > _WIDE or max(len(mine), len(theirs)) > _WIDE + _MORE:
+        return None
+    a, b = one.stems, two.stems
+    start = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
+    end = next((k for k, (x, y) in enumerate(zip(a[::-1], b[::-1], strict=False)) if x != y), 0)
+    here, there = len(a) - end, len(b) - end
+    if start < min(here, there) and max(here, there) - start <= _WIDE and set(a[start:here]).isdisjoint(b[start:there]):
+        return Place((start, start), (here, there))
+    said = (
+        [w for w, s in zip(x.words, x.stems, strict=True) if s in own and w not in GRAMMAR]
+        for x, own in ((one, mine), (two, theirs))
+    )
+    if not any(exclusion(x, y) for x, y in product(*said)):
+        return None
+    both = {w for w, s in zip(one.words, one.stems, strict=True) if s in two.bag}
+    if both <= _NO_MATTER_REPLACEMENTS:
+        return None
+    blocks = [o for o in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if o[0] != "equal"]
+    exchanged = [o for o in blocks if o[0] == "replace"]
+    if len(exchanged) != 1 or len({o[0] for o in blocks}) > 2:
+        return None
+    more = [w for how, i, j, k, m in blocks if how != "replace" for w in (*one.words[i:j], *two.words[k:m])]
+    if sum(w not in GRAMMAR and w.isalpha() for w in more) > _MORE or not _TURNED.isdisjoint(more):
+        return None
+    _, i, j, k, m = exchanged[0]
+    return Place((i, k), (j, m)) if max(j - i, m - k) <= _WIDE else None
+
+
+def _only_there(one: StatementLine, two: StatementLine, place: Place, terms: tuple[str, str]) -> bool:
+    """Whether nothing is denied, the place has no other persons and times, and neither line says elsewhere what the other says there."""
+    sides = [
+        (line.words[place.start[k] : place.end[k]], (*line.words[: place.start[k]], *line.words[place.end[k] :]))
+        for k, line in enumerate((one, two))
+    ]
+    for (here, _), (_, other) in (sides, sides[::-1]):
+        if not {fold(w) for w in here if w not in GRAMMAR}.isdisjoint(other):
+            return False
+    rest = [frozenset((*here, *other)) - {term} for (here, other), term in zip(sides, terms, strict=True)]
+    if not all(_DENIED.isdisjoint(words) for words in rest):
+        return False
+    said = [{PERSONS.get(w) or TURNS.get(w) for w in here if w not in terms} - {None, "now"} for here, _ in sides]
+    return said[0] == said[1]
+
+
+def _terms(one: StatementLine, two: StatementLine, place: Place) -> Iterator[tuple[str, str]]:
+    """What stands in the place of each line: with the word behind or before it where that makes compounds of both, else the last words of
+    content. Nothing where one is a compound that means something else ("French toast" beside "dry toast")."""
+    sides = [(line.words, place.start[k], place.end[k]) for k, line in enumerate((one, two))]
+    for before, behind in ((0, 1), (1, 0)):
+        joined = [_joined(words, start - before, end + behind) for words, start, end in sides]
+        known = [bool(term and relations(term).bases) for term in joined]
+        if all(known):
+            yield joined[0], joined[1]
+            return
+        for (words, _, end), term, is_known in zip(sides, joined, known, strict=True):
+            if is_known and relations(words[end - 1 + behind]).paths and not is_a(term, words[end - 1 + behind]):
+                return
+    own = [_content(words[start:end]) for words, start, end in sides]
+    few = min(map(len, own)) == 1 or (
+        max(map(len, own)) == 2 and all(w not in GRAMMAR for s in sides for w in s[0][s[1] : s[2]])
+    )
+    if all(own) and few:
+        yield _head(own[0]), _head(own[1])
+
+
+def _content(words: Sequence[str]) -> list[str]:
+    """The words of content, without adverbs where there are others."""
+    own = [w for w in words if w not in GRAMMAR and w.replace("-", "").isalpha()]
+    return [w for w in own if not w.endswith("ly")] or own
+
+
+def _joined(words: Sequence[str], start: int, end: int) -> str:
+    if start < 0 or end > len(words) or end - start != 2:
+        return ""
+    return "_".join(words[start:end])
+
+
+def _head(words: Sequence[str]) -> str:
+    """The last two words where they are one compound, else the last."""
+    pair = "_".join(words[-2:])
+    return pair if len(words) > 1 and relations(pair).bases else words[-1]
+
+
+def _is_open(line: StatementLine, some: frozenset[str]) -> bool:
+    """Whether a line speaks of some of several, of which others may be something else."""
+    if line.words[0] in _FIRST or not some.isdisjoint(line.words):
+        return True
+    return any(w in _FIRST and after == "of" for w, after in zip(line.words, line.words[1:], strict=False))
+
+
+def _is_subject(line: StatementLine, start: int) -> bool:
+    """Whether it opens the statement, and is somebody's or is pointed at ("my cat"): another one is another subject. Without any article it
+    is as likely what somebody is asked to do ("check the list")."""
+    opens = all(w in _DETERMINERS for w in line.words[:start])
+    return opens and line.article not in _ARTICLES
+
+
+def _is_verb(line: StatementLine, start: int) -> bool:
+    """Whether what stands there is done, and is no thing, whatever it looks like: behind a person or an auxiliary."""
+    before = line.words[start - 1] if start else ""
+    return before in _ACTS or (before == "to" and start > 1 and line.words[start - 2] in _ACT_TO)
+
+
+def _is_added(line: StatementLine, start: int) -> bool:
+    """Whether it comes to what there is: a spare hoist, or one of the new things that something gets."""
+    before = line.words[max(0, start - 2) : start]
+    return bool(before) and (before[-1] in _ADDED or (before[-1] == "new" and before[0] in _GETS))
+
+
+def _is_listed(line: StatementLine, start: int, end: int, term: str) -> bool:
+    """Whether something of the same kind stands beside it, joined by "and", "or" or a comma."""
+    before = line.words[max(0, start - 3) : start][::-1]
+    behind = line.words[end : end + 4]
+    for near in (before, behind):
+        at = next((k for k, w in enumerate(near) if w in _JOINS), None)
+        if at is not None and any(w not in GRAMMAR and _is_alike(w, term) for w in near[at + 1 : at + 3]):
+            return True
+    return False
+
+
+def _is_alike(word: str, term: str) -> bool:
+    return exclusion(word, term) in ("kind", "deed") or is_a(word, term) or is_a(term, word)
+
+
+_ASKS: Final = re.compile(r"\?[\s\"'”)]*$")
+_SAYS_NOTHING: Final = re.compile(
+    r"\W*(?:so |and |please |hey |hi |ok |well )*(?:what|who|whom|whose|why|which|how|where|when|do|does|did|can|could|will|would|should|is"
+    r"|are|am|was|were|have|has|thanks?|congratulations|sorry|let's|that(?:'s| sounds?| seems?))\b",
+    re.IGNORECASE,
+)
+"""Questions, also without their sign, what is only polite, and what is said of something said before."""
+
+_TOKEN_REPLACEMENTS: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;&]")
+_OPENS_REPLACEMENTS: Final = re.compile(r"[.!?:;\n][\"'“)]?\s*$")
+_AS_WELL: Final = re.compile(r" (?:as well as|along with|together with|in addition to|plus) ")
+_ARTICLES: Final = words_of("a an the")
+_DETERMINERS: Final = words_of("my your his her its our their this that these those")
+_JOINS: Final = words_of("and or nor , ; &")
+_FIRST: Final = words_of("one some most half each")
+_ACTS: Final = words_of(
+    "i you he she we they who will would can could should shall must may might don't doesn't didn't won't can't"
+)
+_ACT_TO: Final = words_of(
+    "want wants wanted need needs needed like likes have has had going able used try plan plans hope hopes you me him us"
+)
+_SOME: Final = words_of("another other others many few several sometimes either partly")
+_OPEN: Final = _SOME | words_of("also too often usually besides additionally any")
+_ADDED: Final = words_of("second third extra additional further spare")
+_GETS: Final = words_of("get gets got getting gotten receive receives received")
+_NO_MATTER_REPLACEMENTS: Final = GRAMMAR | PERSONS.keys() | words_of("please , ; &")
+_DENIED: Final = NEGATIONS | DENIALS
+_TURNED: Final = frozenset(TURNS) | NEGATIONS | DENIALS
+
+
+# Contradictions: whether two statements about one thing can both be true, and in what they clash.
+#
+# ``slowwave.text.contradictions`` tells names and sentences of any two things apart; here it is known that both speak of one thing, and
+# what counts is the statement: what is denied, what the thing is said to be, what number or date it has. A statement that says more
+# or something else complements the other and is no contradiction. Which statements are about one thing is the caller's to know.
+
+Kind = Literal["number", "date", "polarity", "object"]
+"""Number: quantities, versions, ordinals or codes. Date: days and times. Polarity: denied, or terms that exclude each other. Object:
+another name or thing in the same place, or another nature."""
+
+_LONGEST: Final = 2_000  # characters of a text that are read
+_READ: Final = 4_096
+_CLAUSE: Final = 6  # words of content that a negation may turn round
+_MET: Final = 0.7  # share of a denied clause that the other text must say
+_DEFINED: Final = 12  # words of a definition
+_REACH: Final = 12  # words behind a negation among which a figure is denied
+
+
+def find(pairs: Iterable[tuple[str, str]]) -> list[Kind | None]:
+    """For each pair of texts about one thing: in what they contradict each other, or None.
+
+    The answer does not depend on the order of a pair, and a text never contradicts itself. Time: 50 to 200 µs for each text and 20 to 60 µs
+    a pair, each read once while it stays among the last 4,096; figures that differ are compared at most 64 a side.
+    """
+    return [_kind(a, b) for a, b in pairs]
+
+
+@lru_cache(maxsize=_READ)
+def _kind(a: str, b: str) -> Kind | None:
+    a, b = a[:_LONGEST], b[:_LONGEST]
+    if fold(a) == fold(b):
+        return None
+    one, two = (_read(a), _read(b)) if a <= b else (_read(b), _read(a))
+    found: Kind | None = next((kind for rule in _RULES if (kind := rule(one, two))), None)
+    twice = (_TWICE.search(a) is None) != (_TWICE.search(b) is None)
+    return None if twice and found == "polarity" else found
+
+
+class _Definition(NamedTuple):
+    """What a text says that its subject is: natures of it, and the exclusive terms among the words, by group."""
+
+    natures: frozenset[str]
+    terms: tuple[tuple[str, frozenset[str]], ...]
+
+
+class _Text(NamedTuple):
+    """A text as read once: itself, its specifics, the stems of its words, the clauses that it denies, what it says its subject is, whether
+    it has a number that is only a bound ("more than 100"), its words before and behind a comparison, and the one name that a short
+    statement gives (what it says, folded, and the name); and whether a number or date is part of what it denies."""
+
+    text: str
+    specifics: Specifics
+    stems: frozenset[str]
+    denied: tuple[tuple[str, ...], ...]
+    defined: _Definition | None
+    bounded: bool
+    compared: tuple[tuple[str, ...], tuple[str, ...]] | None
+    named: tuple[str, str] | None
+    denies_figure: bool
+
+
+@lru_cache(maxsize=_READ)
+def _read(text: str) -> _Text:
+    folded = fold(text)
+    tokens = _TOKEN.findall(folded)
+    stems = frozenset(stem(t) for t in tokens if t[0].isalpha())
+    denied = tuple(_denied(tokens))
+    named = _NAMED.match(text)
+    return _Text(
+        text,
+        specifics(text),
+        stems,
+        denied,
+        _definition(tokens),
+        _BOUND.search(folded) is not None,
+        _comparison(tokens),
+        (fold(named["says"]), named["name"]) if named else None,
+        _denies_figure(_WORD.findall(folded)),
+    )
+
+
+def _figures(a: _Text, b: _Text) -> Kind | None:
+    """Numbers, dates, codes and names that stand in each other's place, by the rules of ``difference``; negations have their own."""
+    found = difference(a.specifics, b.specifics)
+    if found is None or found.degree != "conflict" or _denies_another_figure(a, b):
+        return None
+    if found.about == "figures":
+        kind = _sort(a.specifics, b.specifics)
+        return None if kind == "number" and a.bounded != b.bounded else kind
+    if found.about in ("identifiers", "letters"):
+        return "number"
+    if found.about == "names":
+        return "object"
+    if found.about == "terms" and (_apart(a, b) or _turned(a, b) or _turned(b, a) or beside(a.text, b.text)):
+        return None
+    # a negation of a few words is all that such a text says; in a longer one its clause decides
+    return "polarity" if found.about == "terms" or not (a.denied or b.denied) else None
+
+
+def _denies_another_figure(a: _Text, b: _Text) -> bool:
+    """Whether one text denies a clause with a figure and the other states another figure: "signed in 2014", "did not sign in 2018"."""
+    if a.denies_figure == b.denies_figure:
+        return False
+    found = difference(a.specifics, b.specifics)
+    return found is not None and found.degree == "conflict" and found.about in ("figures", "identifiers")
+
+
+def _apart(a: _Text, b: _Text) -> bool:
+    """Whether two texts too short to be read as statements each say something of their own beside exclusive terms: "hiking in summer"
+    and "skiing in winter" go together."""
+    if a.specifics.statement() or b.specifics.statement():
+        return False
+    mine, theirs = a.stems - b.stems - _NO_MATTER, b.stems - a.stems - _NO_MATTER
+    against = {word for x in mine for y in theirs if opposites(x, y) for word in (x, y)}
+    mine, theirs = mine - against, theirs - against
+    return all(any(EXCLUSIVE.keys().isdisjoint(word.split("-")) for word in own) for own in (mine, theirs))
+
+
+def _turned(a: _Text, b: _Text) -> bool:
+    """Whether one denies the term that the other says the opposite of: what is "not cold" may be hot."""
+    if not a.denied or b.denied:
+        return False
+    own = (a.stems - b.stems) & _TERMS
+    return any(not own.isdisjoint(clause) for clause in a.denied)
+
+
+def _sort(a: Specifics, b: Specifics) -> Kind:
+    """Date when all that differs are days and times."""
+    apart = a.figures() ^ b.figures()
+    return "date" if apart and all(parse(f).sort in ("date", "time") for f in apart) else "number"
+
+
+def _negations(a: _Text, b: _Text) -> Kind | None:
+    """One denies a clause that the other says: its words stand there, or most of them. What both deny is no matter."""
+    mine, theirs = set(a.denied) - set(b.denied), set(b.denied) - set(a.denied)
+    if bool(mine) == bool(theirs) or _denies_another_figure(a, b):
+        return None
+    denied, plain = (mine, b.stems) if mine else (theirs, a.stems)
+    return "polarity" if any(_says(plain, clause) for clause in denied) else None
+
+
+def _says(plain: frozenset[str], clause: Sequence[str]) -> bool:
+    """Whether a text says a clause. A clause of no content ("never") denies whatever the other says; what is "not open" and what is
+    "closed" is one."""
+    missing = [word for word in clause if not _met(word, plain)]
+    if len(clause) - len(missing) < _MET * len(clause):
+        return False
+    return not any(_EXCLUDED.get(word, _NO_STEMS) & plain for word in missing)
+
+
+def _met(word: str, plain: frozenset[str]) -> bool:
+    """Whether a stem, or another word of its family ("drum", "drummer"), is among those of a text."""
+    if word in plain:
+        return True
+    return len(word) >= 4 and any(len(p) >= 4 and (p.startswith(word) or word.startswith(p)) for p in plain)
+
+
+def _definitions(a: _Text, b: _Text) -> Kind | None:
+    """Both say what the thing is, and nothing is both ("a singer", "a dog"; "an American film", "a German film")."""
+    if not a.defined or not b.defined:
+        return None
+    if a.defined.natures and b.defined.natures and a.defined.natures.isdisjoint(b.defined.natures):
+        return "object"
+    other = dict(b.defined.terms)
+    return "polarity" if any(g in other and terms.isdisjoint(other[g]) for g, terms in a.defined.terms) else None
+
+
+def _comparisons(a: _Text, b: _Text) -> Kind | None:
+    """The same words, but for what is compared with what: "tea over coffee", "coffee over tea". Denied, both may hold."""
+    if not a.compared or not b.compared or a.denied or b.denied:
+        return None
+    if a.compared[0] == b.compared[0] or sorted(sum(a.compared, ())) != sorted(sum(b.compared, ())):
+        return None
+    return "object"
+
+
+def _names(a: _Text, b: _Text) -> Kind | None:
+    """Short statements that give another name where there is but one: where somebody lives, for whom they work, how they are called.
+
+    Longer ones are read by ``difference``. Names that share the beginning of a word, or of which one abbreviates the other, may be one.
+    """
+    if not a.named or not b.named or a.named[0] != b.named[0]:
+        return None
+    one, two = (fold(t.named[1]).split() for t in (a, b) if t.named)
+    if {w[:_LIKE] for w in one} & {w[:_LIKE] for w in two}:
+        return None
+    short = {"".join(w[0] for w in one), "".join(w[0] for w in two)} & {*one, *two}
+    return None if short else "object"
+
+
+def _words(a: _Text, b: _Text) -> Kind | None:
+    """The same statement but for words of one kind, or antonyms: "ordered the tea", "ordered the lemonade"."""
+    how = replaced(a.text, b.text)
+    return None if how is None else "polarity" if how == "antonyms" else "object"
+
+
+_RULES: Final[tuple[Callable[[_Text, _Text], Kind | None], ...]] = (
+    *(_figures, _negations, _definitions),
+    *(_comparisons, _names, _words),
+)
+
+
+def _denied(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Stems of the words of content that each negation turns round, up to the end of its clause."""
+    for k, token in enumerate(tokens):
+        if token in NEGATIONS or (token in _DENIALS and k):
+            clause: list[str] = []
+            for word in tokens[k + 1 :]:
+                if word in _ENDS or len(clause) == _CLAUSE:
+                    break
+                if word[0].isalpha() and word not in _EMPTY:
+                    clause.append(stem(word))
+            yield tuple(clause)
+
+
+def _denies_figure(words: Sequence[str]) -> bool:
+    """Whether a negation's clause has a number or date: "did not sign in 2018"; not "does not open until 9", which states a time."""
+    left = 0
+    for word in words:
+        if word in _LOSES or word.endswith("n't"):
+            left = _REACH
+        elif word in _ENDS or word in _TURNS:
+            left = 0
+        elif left and (word[-1].isdigit() or word in _FIGURES):
+            return True
+        else:
+            left = max(0, left - 1)
+    return False
+
+
+def _excluded() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for words in GROUPS.values():
+        for word, term in words.items():
+            found.setdefault(stem(word), set()).update(stem(other) for other in words if words[other] != term)
+    return {word: frozenset(others - {word}) for word, others in found.items()}
+
+
+def _definition(tokens: Sequence[str]) -> _Definition | None:
+    """What stands after the first "is a", as far as a preposition, a relative clause or the end of the sentence."""
+    start = next((k for k, t in enumerate(tokens) if t in _COPULAS), None)
+    if start is None:
+        return None
+    words: list[str] = []
+    opened = False
+    for token in tokens[start + 1 : start + 1 + _DEFINED]:
+        if token in _OPENS:
+            opened = True
+        elif token in _CLOSES or token in NEGATIONS or token in DENIALS:
+            break
+        else:
+            words.append(token)
+    if not opened or not words:
+        return None
+    natures = frozenset(NATURES[w] for w in _heads(words) if w in NATURES)
+    groups: dict[str, frozenset[str]] = {}
+    for word in words:
+        for group in EXCLUSIVE.get(word, ()):
+            groups[group] = groups.get(group, frozenset()) | {GROUPS[group][word]}
+    return _Definition(natures, tuple(sorted(groups.items())))
+
+
+def _comparison(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The words before and behind the only "than", or the "over" or "to" that follows a preference; in order of the alphabet."""
+    pivots = {"than", "over", "to"} if not _PREFERS.isdisjoint(tokens) else {"than"}
+    places = [k for k, t in enumerate(tokens) if t in pivots]
+    if len(places) != 1:
+        return None
+    words = [t if t[0].isalpha() else "" for t in tokens]
+    before, behind = (tuple(sorted(filter(None, w))) for w in (words[: places[0]], words[places[0] + 1 :]))
+    return (before, behind) if before and behind else None
+
+
+def _heads(words: Sequence[str]) -> Iterator[str]:
+    """The last word of each part between commas and "and"."""
+    for word, after in zip(words, [*words[1:], ","], strict=True):
+        if after in (",", "and", "or"):
+            yield word
+
+
+_LIKE: Final = 3  # letters in front that two spellings of a name share
+_PREFERS: Final = words_of("prefer prefers preferred")
+_NAMED: Final = re.compile(
+    r"(?P<says>[^,;.!?\n]{1,40}?\b(?:(?:live|lives|living|based|born|raised) in|(?:work|works|working) (?:at|for)"
+    r"|(?:is|was|am) (?:called|named)"
+    r"|name is|married to|engaged to|hometown is|capital is))"
+    r" (?P<name>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,3})(?: now| currently)?[.!]?\s*$"
+)
+_TOKEN: Final = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*|[,;.:()!?]|--")
+_DENIALS: Final = DENIALS | words_of("incapable unable avoiding refusing lacking denying zero away against")
+_BOUND: Final = re.compile(
+    r"\b(?:more|less|fewer|greater|over|under|above|below|least|most|up to|exceed\w*)\s+(?:than\s+)?[$€£¥]?\d"
+)
+_WORD: Final = re.compile(r"[$€£¥]?\d|[^\W_]+(?:['-][^\W_]+)*|[,;.:()!?](?!\d)|--")
+_LOSES: Final = NEGATIONS | words_of("lost lose loses")
+_FIGURES: Final = frozenset(CARDINALS) | frozenset(TENS)
+
+_TWICE: Final = re.compile(r"(?:\b(?:never|not)|n['’]t) (?:fail|forget|neglect|miss|skip)(?:s|es)?\b", re.IGNORECASE)
+"""Who never forgets to do something does it."""
+
+_EMPTY: Final = GRAMMAR | NEGATIONS | _DENIALS | words_of("longer anymore currently ever always")
+_TERMS: Final = frozenset(map(stem, EXCLUSIVE))
+_NO_STEMS: Final[frozenset[str]] = frozenset()
+_EXCLUDED: Final = _excluded()
+"""Stem of an exclusive term → those of the terms that it excludes."""
+_NO_MATTER: Final = frozenset(map(stem, (*EXCLUSIVE, *_EMPTY)))
+_ENDS: Final = words_of(", ; . : ( ) ! ? -- but and or because while which who that although though when where if nor")
+_TURNS: Final = words_of("until till before after")  # behind these a denied clause states since when it holds
+_COPULAS: Final = words_of("is was are were")
+_OPENS: Final = words_of("a an the only solely exclusively purely entirely")
+_CLOSES: Final = words_of(
+    "; . : ( ) ! ? -- of in at on for by with from to as who that which whose where when but because than about"
+)

@@ -1,0 +1,330 @@
+"""Extractive summaries: the passages of some texts that together say what is specific in them, word for word.
+
+No model is asked and no word is changed, so nothing can be invented. What may be lost is said: an extract that has no room for every
+specific is not ``complete``, and a source of which something is left out is not among those that it cites. What is a passage, and which of
+them does not stand without which others, belongs to ``slowwave.text.structure``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from slowwave.text.specifics import specifics, unsaid
+from slowwave.text.statements import stem
+from slowwave.text.structure import Passage, passages
+from slowwave.text.tokens import BYTES_A_TOKEN, normalise_name
+from slowwave.text.words import GRAMMAR, NEGATIONS
+
+_NEWS: Final = 0.25
+"""Share of a sentence's words of content that stand nowhere else, from which it tells something new."""
+
+_MOST_NEEDED: Final = 12
+"""Passages that one may bring along; one that needs more is not taken."""
+
+_SEPARATOR: Final = 2  # bytes between two passages at most
+_DAY: Final = 13  # bytes of a day at the beginning of a line
+_RELATIVE: Final = re.compile(
+    r"\b(?:today|tonight|yesterday|tomorrow|this (?:morning|afternoon|evening|week|month))\b", re.IGNORECASE
+)
+_DATED: Final = re.compile(r"\d{4}-\d\d-\d\d: ")
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
+_ENDED: Final = (".", "!", "?", "…", "。", "！", "？", '"', "”", ")")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text with the id by which it is cited, and when it was recorded."""
+
+    id: str
+    text: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """``sentences`` of the sources in the order of time, and ``text``, which is these.
+
+    ``cited`` are the ids of the sources of which nothing is left out: each of their sentences stands here, or says nothing specific
+    and hardly a word that does not. ``missing`` are the specifics of the sources that the text does not say. ``statements`` are of a
+    dated text the ids of the sources of each part that begins with a day, or of what stands before the first.
+    """
+
+    text: str
+    cited: tuple[str, ...]
+    sentences: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    statements: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every specific of every source is in the text."""
+        return not self.missing
+
+
+def extract(sources: Sequence[Source], max_tokens: int, *, dated: bool = False) -> Extract:
+    """The passages that together keep every specific of the sources, each once, within ``max_tokens`` of ``token_count``.
+
+    Chosen by greedy set cover: what brings most specifics a byte goes first, together with what it does not stand without. Specifics are
+    numbers, dates, versions, identifiers, names, what is denied, and which figure goes with which name. Then comes what tells most that is
+    new, while there is room. Sentences that differ only in case, spaces and the marks around them are one. Nothing is cut within a
+    passage. With ``dated`` what is said of another day than the line before begins a line with its day, so that "today" is that day.
+
+    Time: linear in the texts, and s · log s in their passages while few gains change.
+    """
+    ordered = sorted(sources, key=lambda s: (s.at or _LAST, s.id))
+    found = _found(ordered)
+    days = (
+        {n: s.at.date().isoformat() for n, s in enumerate(ordered) if s.at and not _DATED.match(s.text)}
+        if dated
+        else {}
+    )
+    chosen = _Choice(found, max_tokens * BYTES_A_TOKEN - _DAY * len(set(days.values()))).made()
+    text, statements = _joined(chosen, days)
+    said = frozenset[str]().union(*(s.says for s in chosen))
+    words = frozenset[str]().union(*(s.words for s in chosen))
+    terms = {s.id: specifics(s.text).terms() for s in ordered}
+    missing = unsaid(frozenset[str]().union(*terms.values()), [text])
+    owed: dict[str, bool] = {s.id: bool(text) and terms[s.id].isdisjoint(missing) for s in ordered}
+    kept = {s.at for s in chosen}
+    for s in found:
+        if s.at not in kept and (s.says - said or _adds(s, chosen, words, days)):
+            owed.update(dict.fromkeys(s.sources, False))
+    cited = tuple(id_ for id_, whole in owed.items() if whole)
+    return Extract(text, cited, tuple(s.text for s in chosen), tuple(sorted(missing)), statements)
+
+
+def split(text: str) -> list[str]:
+    """The passages of a text: its sentences, items, rows, headings and blocks."""
+    return [p.text.strip() for p in passages(text)]
+
+
+class _Found(NamedTuple):
+    """``says`` are its specifics and what they go with, ``words`` the stems of its other words of content; ``sources`` all that have it.
+
+    ``brings`` are the places of all that it does not stand without, in order; none where it is not to be taken by itself.
+    """
+
+    at: int
+    text: str
+    kind: str
+    place: tuple[int, int, int]  # source, paragraph, line
+    size: int
+    says: frozenset[str]
+    words: frozenset[str]
+    sources: list[str]
+    brings: frozenset[int] | None
+
+
+def _found(ordered: Sequence[Source]) -> list[_Found]:
+    """Every passage of the sources once, in their order; what needs others is the same only beside the same."""
+    found: list[_Found] = []
+    known: dict[tuple[str, ...], int] = {}
+    for n, source in enumerate(ordered):
+        own = passages(source.text)
+        names = [normalise_name(p.text) for p in own]
+        brought = [_brought(own, k) for k in range(len(own))]
+        places: list[int] = []
+        fresh: list[tuple[int, Passage, frozenset[int] | None]] = []
+        for k, (p, brings) in enumerate(zip(own, brought, strict=True)):
+            key = () if brings is None or not p.alone else (names[k], *(names[b] for b in sorted(brings)))
+            if key in known:
+                found_before = known[key]
+                places.append(found_before)
+                if found_before < len(found):
+                    found[found_before].sources.append(source.id)
+                continue
+            at = len(found) + len(fresh)
+            places.append(at)
+            fresh.append((at, p, brings if p.alone else None))
+            if key:
+                known[key] = at
+        for at, p, brings in fresh:
+            says, words = _read(p.text)
+            size = len(p.text.encode("utf-8", "replace")) + _SEPARATOR
+            others = None if brings is None else frozenset(places[b] for b in brings) - {at}
+            place = (n, p.paragraph, p.line)
+            found.append(_Found(at, p.text, p.kind, place, size, says, words, [source.id], others))
+    return found
+
+
+def _brought(own: Sequence[Passage], place: int) -> frozenset[int] | None:
+    """The places of all that a passage does not stand without; None where they are too many."""
+    brings: set[int] = set()
+    left = list(own[place].needs)
+    while left:
+        k = left.pop()
+        if k == place or k in brings:
+            continue
+        brings.add(k)
+        if len(brings) > _MOST_NEEDED:
+            return None
+        left += own[k].needs
+    return frozenset(brings)
+
+
+@lru_cache(maxsize=4096)
+def _read(sentence: str) -> tuple[frozenset[str], frozenset[str]]:
+    s = specifics(sentence)
+    figures, names = s.figures() | s.identifiers, s.names
+    says = s.terms() | {f"not {d}" for d in s.denied | s.declined} | {f"{n} · {f}" for n in names for f in figures}
+    known = frozenset(w for name in names for w in name.split())
+    return says, frozenset(stem(w) for w in s.words - known - GRAMMAR - NEGATIONS)
+
+
+@dataclass(slots=True)
+class _Choice:
+    """The choice of passages within ``left`` bytes; ``held`` counts for each of them who brought it along."""
+
+    found: Sequence[_Found]
+    left: int
+    chosen: set[int] = field(default_factory=set[int])
+    held: dict[int, int] = field(default_factory=lambda: defaultdict[int, int](int))
+    bringing: dict[int, list[int]] = field(default_factory=lambda: defaultdict[int, list[int]](list))
+
+    def made(self) -> list[_Found]:
+        """The passages that are chosen, in order."""
+        self.left += _SEPARATOR  # the last needs none
+        for s in self.found:
+            for other in s.brings or ():
+                self.bringing[other].append(s.at)
+        self._cover()
+        self._drop_repeated()
+        self._add_news()
+        return [self.found[at] for at in sorted(self.chosen)]
+
+    def _with(self, s: _Found) -> list[_Found]:
+        """A passage and what it brings along that is not there yet."""
+        return [s, *(self.found[o] for o in s.brings or () if o not in self.chosen)]
+
+    def _take(self, s: _Found, more: Sequence[_Found]) -> Iterable[int]:
+        """Choose a passage with what it brings; the places of others that bring some of it too, for whom it is cheaper now."""
+        for m in more:
+            self.chosen.add(m.at)
+            self.left -= m.size
+        for other in s.brings or ():
+            self.held[other] += 1
+        return (k for m in more for k in self.bringing[m.at] if k not in self.chosen)
+
+    def _cover(self) -> None:
+        said: set[str] = set()
+
+        def gain(s: _Found) -> tuple[float, list[_Found], int]:
+            more = self._with(s)
+            size = sum(m.size for m in more)
+            says = s.says.union(*(m.says for m in more[1:])) if len(more) > 1 else s.says
+            return len(says - said) / size, more, size
+
+        heap = [(-gain(s)[0], s.at) for s in self.found if s.brings is not None]
+        heap = [(bound, at) for bound, at in heap if bound]
+        heapq.heapify(heap)
+        while heap:
+            bound, at = heapq.heappop(heap)
+            s = self.found[at]
+            if at in self.chosen:
+                continue
+            value, more, size = gain(s)
+            if not value or size > self.left:
+                continue
+            if heap and -value > heap[0][0] and -value > bound:
+                heapq.heappush(heap, (-value, at))
+                continue
+            cheaper = list(self._take(s, more))
+            said.update(*(m.says for m in more))
+            for k in cheaper:
+                if again := gain(self.found[k])[0]:
+                    heapq.heappush(heap, (-again, k))
+
+    def _drop_repeated(self) -> None:
+        """Take out passages all of whose specifics the others say, and that no other needs."""
+        times: dict[str, int] = defaultdict(int)
+        for at in self.chosen:
+            for term in self.found[at].says:
+                times[term] += 1
+        for at in sorted(self.chosen, key=lambda a: (len(self.found[a].says), -self.found[a].size, a)):
+            s = self.found[at]
+            if s.brings is None or self.held[at] or not all(times[term] > 1 for term in s.says):
+                continue
+            if any(self.found[o].brings is None and self.held[o] == 1 for o in s.brings):
+                continue  # its heading would stay without it
+            self.chosen.remove(at)
+            self.left += s.size
+            for o in s.brings:
+                self.held[o] -= 1
+            for term in s.says:
+                times[term] -= 1
+
+    def _add_news(self) -> None:
+        """Add what tells most that is new, the earlier first among equals, while there is room."""
+        words: set[str] = set().union(*(self.found[at].words for at in self.chosen))
+        heap = [
+            (-float(len(s.words - words)), s.at) for s in self.found if s.brings is not None and s.at not in self.chosen
+        ]
+        heapq.heapify(heap)
+        while heap:
+            bound, at = heapq.heappop(heap)
+            s = self.found[at]
+            if at in self.chosen or _news(s, words) < _NEWS:
+                continue
+            more = self._with(s)
+            if sum(m.size for m in more) > self.left:
+                continue
+            news = len(s.words - words)
+            if -news > bound:
+                heapq.heappush(heap, (-float(news), at))
+                continue
+            cheaper = list(self._take(s, more))
+            words.update(*(m.words for m in more))
+            for k in cheaper:
+                heapq.heappush(heap, (-float(len(self.found[k].words - words)), k))
+
+
+def _adds(sentence: _Found, chosen: Sequence[_Found], words: frozenset[str], days: Mapping[int, str]) -> bool:
+    """Whether a sentence tells something that the chosen ones do not. Where nothing in it is specific its words have to stand in one of
+    them, as words of several may be about anything; a question is told by a question alone, and "today" by what is said of that day."""
+    if (relative := _RELATIVE.search(sentence.text)) and days:
+        own = days.get(sentence.place[0])
+        chosen = [s for s in chosen if days.get(s.place[0]) == own]
+    if question := sentence.text.rstrip().endswith("?"):
+        chosen = [s for s in chosen if s.text.rstrip().endswith("?")]
+    if (sentence.says and not relative and not question) or not sentence.words:
+        return _news(sentence, words) >= _NEWS
+    return all(_news(sentence, s.words) >= _NEWS for s in chosen)
+
+
+def _news(sentence: _Found, words: frozenset[str] | set[str]) -> float:
+    return len(sentence.words - words) / len(sentence.words) if sentence.words else 0.0
+
+
+def _joined(chosen: Sequence[_Found], days: Mapping[int, str]) -> tuple[str, tuple[tuple[str, ...], ...]]:
+    """The passages as one text: on lines and in paragraphs of their own where they were, prose of several sources in a row, or of several
+    ``days`` (source → day) on lines that begin with the day. And, where there are days, who says each of these parts."""
+    parts: list[str] = []
+    told: list[dict[str, None]] = []
+    for before, s in zip([None, *chosen], chosen, strict=False):
+        source = s.place[0]
+        new_day = bool(days) and (before is None or days.get(before.place[0], "") != days.get(source, ""))
+        if before is not None:
+            parts.append("\n" if new_day else _separator(before, s))
+        if new_day:
+            told.append({})
+            parts.append(f"{days[source]}: " if source in days else "")
+        if told:
+            told[-1].update(dict.fromkeys(s.sources))
+        parts.append(s.text)
+    return "".join(parts).strip(), tuple(tuple(t) for t in told)
+
+
+def _separator(before: _Found, s: _Found) -> str:
+    if before.place == s.place:
+        return " "
+    if before.place[0] != s.place[0]:
+        prose = before.kind == s.kind == "sentence"
+        return " " if prose and before.text.endswith(_ENDED) else "\n"
+    return "\n\n" if before.place[1] != s.place[1] else "\n"

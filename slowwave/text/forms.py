@@ -1,0 +1,356 @@
+"""Forms of writing: one form for dates, units and contractions, and the signs and code marks that change what a text means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from slowwave.text.figures import MONTHS
+from slowwave.text.tokens import fold
+from slowwave.text.words import CARDINALS, TENS, words_of
+
+# Standard forms: what is written in several ways, written in one: contractions, clock times, dates, counts, units and currencies.
+#
+# "It doesn't start before 6:40 pm on the 3rd of May" is "It does not start before 18:40 on 3 May"; "twelve mins" is "12 minutes". A bare
+# "one" stays, as it is a pronoun too.
+
+_READ: Final = 16_384
+
+
+@lru_cache(_READ)
+def standard_form(text: str) -> str:
+    """The text in its standard form. Time: linear, some 10 µs for a sentence."""
+    text = text.replace("’", "'")
+    if "'" in text or "annot" in text or "ANNOT" in text:
+        for pattern, full in _CONTRACTIONS:
+            text = pattern.sub(full, text)
+    text = _COUNT.sub(_counted, text)
+    if not _DIGIT.search(text):
+        return text
+    text = _DAY_FIRST.sub(lambda m: _day(m[0], m[1], MONTHS[m[2].lower()], m[3]), text)
+    text = _MONTH_FIRST.sub(lambda m: _day(m[0], m[2], MONTHS[m[1].lower()], m[3]), text)
+    text = _CLOCK.sub(_clock, text)
+    text = _THOUSANDS.sub("", text)
+    text = _MONEY.sub(lambda m: f"{_CURRENCIES[m[2].lower()]}{m[1]}", text)
+    text = _UNIT.sub(lambda m: f"{m[1]} {_UNITS[m[2].lower()]}", text)
+    return _PER.sub(lambda m: f" per {_PERIODS.get(m[1].lower(), m[1])}", text)
+
+
+def figures_of(text: str) -> str:
+    """The whole numbers of a text, whatever their form, sorted: texts that differ in them do not say the same. Time: linear, some µs."""
+    found: list[str] = []
+    for match in _FIGURE.finditer(_THOUSANDS.sub("", text) if "," in text else text):
+        hour, minute, half, digits, month, *words = match.groups()
+        if hour:
+            found += (str(int(hour) % 12 + 12 * (half in "pP")), str(int(minute or 0)))
+        elif digits:
+            found.append(digits.lstrip("0") or "0")
+        elif month:
+            found.append(str(MONTHS[month.lower()]))
+        else:
+            found.append(str(_value(words)))
+    return " ".join(sorted(f for f in found if f != "0"))
+
+
+def _value(words: Iterable[str | None]) -> int:
+    return sum(_VALUES[word.lower()] for word in words if word)
+
+
+def _counted(match: re.Match[str]) -> str:
+    return "2 times" if match[0].lower() == "twice" else str(_value(match.groups()))
+
+
+def _day(written: str, day: str, month: int, year: str | None) -> str:
+    if not 1 <= int(day) <= 31:
+        return written
+    return f"{year}-{month:02d}-{int(day):02d}" if year else f"{int(day)} {_NAMES[month]}"
+
+
+def _clock(match: re.Match[str]) -> str:
+    hour = int(match[1])
+    return f"{hour % 12 + 12 * (match[3] in 'pP'):02d}:{match[2] or '00'}" if 1 <= hour <= 12 else match[0]
+
+
+_CONTRACTIONS: Final = tuple(
+    (re.compile(rf"\b{short}\b", re.IGNORECASE), full)
+    for short, full in (
+        ("cannot|can't", "can not"),
+        ("won't", "will not"),
+        ("shan't", "shall not"),
+        (
+            "(is|are|was|were|do|does|did|has|have|had|could|would|should|might|must|need)n't",
+            r"\1 not",
+        ),
+        (
+            "(it|he|she|that|there|what|who|where)'s(?= (?:not|a|an|the|my|your|his|her|our|their|in|on|at|too|very)\\b)",
+            r"\1 is",
+        ),
+        ("(you|we|they)'re", r"\1 are"),
+        ("(i)'m", r"\1 am"),
+        ("(i|you|we|they)'ve", r"\1 have"),
+        ("(i|you|he|she|it|we|they)'ll", r"\1 will"),
+    )
+)
+_COUNTS: Final = {word: n for word, n in CARDINALS.items() if n > 1} | {"twice": 2}
+_VALUES: Final = CARDINALS | TENS | _COUNTS
+_ONES: Final = "|".join(word for word, n in CARDINALS.items() if 0 < n < 10)
+_NUMBER: Final = rf"\b(?:({'|'.join(TENS)})(?:[ -]({_ONES})(?!\w))?|({'|'.join(_COUNTS)}))\b"
+_DIGIT: Final = re.compile(r"\d")
+_NAMES: Final = {n: name.capitalize() for name, n in reversed(MONTHS.items())}
+_MONTH: Final = "(" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
+_DAY_FIRST: Final = re.compile(
+    rf"(?<![\w.:/-])(?:the )?(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? (\d{{4}})\b)?", re.IGNORECASE
+)
+_MONTH_FIRST: Final = re.compile(
+    rf"\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b(?![.:,/-]?\d)(?:,? (\d{{4}})\b)?", re.IGNORECASE
+)
+_CLOCK: Final = re.compile(r"(?<![\w.:])(\d{1,2})(?::(\d{2}))? ?([ap])(?:m\b|\.m\.)", re.IGNORECASE)
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_CURRENCIES: Final = {"€": "€", "eur": "€", "euro": "€", "euros": "€", "$": "$", "usd": "$", "£": "£", "gbp": "£"}
+_MONEY: Final = re.compile(
+    r"(?<![\w.,$€£-])(\d+(?:\.\d+)?) ?(€|\$|£|eur|euros?|usd|gbp)(?![\w'-])",
+    re.IGNORECASE,
+)
+_UNITS: Final = {
+    spelling: name
+    for name, spellings in {
+        "minutes": "min mins minute minutes",
+        "seconds": "sec secs second seconds",
+        "hours": "hr hrs hour hours",
+        "km": "km kilometre kilometres kilometer kilometers",
+        "kg": "kg kilogram kilograms kilogramme kilogrammes",
+        "g": "g gram grams gramme grammes",
+        "mg": "mg milligram milligrams",
+        "ml": "ml millilitre millilitres milliliter milliliters",
+        "cm": "cm centimetre centimetres centimeter centimeters",
+    }.items()
+    for spelling in spellings.split()
+}
+_UNIT: Final = re.compile(
+    rf"(?<![\w.,-])(\d+(?:\.\d+)?) ?({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?![\w'-])",
+    re.IGNORECASE,
+)
+_PERIODS: Final = {"sec": "second", "min": "minute", "hr": "hour"}
+_PER: Final = re.compile(r" ?/ ?(second|sec|minute|min|hour|hr|day|week|month|year)\b", re.IGNORECASE)
+_COUNT: Final = re.compile(_NUMBER, re.IGNORECASE)
+_CAPITALS: Final = "|".join(sorted((m.capitalize() for m in MONTHS), key=len, reverse=True))
+_FIRST: Final = "".join(
+    sorted({letter for word in _VALUES for letter in (word[0], word[0].upper())} | {m[0].upper() for m in MONTHS})
+)
+_FIGURE: Final = re.compile(  # most places are passed by after one letter
+    rf"(?=[0-9{_FIRST}])"
+    rf"(?:(\d{{1,2}})(?::(\d\d))? ?([apAP])(?:m\b|\.m\.)|([0-9]+)|\b({_CAPITALS})\b|(?i:{_NUMBER}))"
+)
+
+
+# Signs that mean something: punctuation by which two texts of the same words are two things, as in code, paths and formulas.
+#
+# "C++" and "C#", "a - b" and "a + b", "foo!" and "foo?", ".NET" and "NET", "*args" and "**args", "/etc/hosts" and "etc/hosts". Commas,
+# quotes, brackets, full stops and hyphens are punctuation; so are emphasis in Markdown and the signs that open a mention or a list.
+
+_LONGEST: Final = 4_000
+
+
+class SignDifference(NamedTuple):
+    """What two texts write otherwise, and whether both write a sign there or only one of them."""
+
+    a: str
+    b: str
+    degree: Literal["conflict", "one_sided"]
+
+
+def may_have_signs(text: str) -> bool:
+    """A cheap look: False for a text that ``other_signs`` finds the same as any of its words."""
+    return _SIGN.search(text) is not None
+
+
+def other_signs(a: str, b: str) -> SignDifference | None:
+    """The first place between the same two words where two texts have another sign, or identifiers that are another's; None where they
+    mean the same. The answer does not depend on the order but for its sides.
+
+    Time: linear in the first 4,000 characters, and next to nothing for texts without signs.
+    """
+    if not (may_have_signs(a) or may_have_signs(b)):
+        return None
+    one, two = _places(a), _places(b)
+    found: SignDifference | None = None
+    for place in sorted(one.keys() & two.keys()):
+        if one[place].isdisjoint(two[place]):
+            sign = _other(min(one[place]), min(two[place]))
+            if sign and sign.degree == "conflict":
+                return sign
+            found = found or sign
+    return found or _identifiers(a, b)
+
+
+class _Gap(NamedTuple):
+    """What stands between two words: ``joint`` where there is no space, else behind the left, in the middle and before the right one."""
+
+    joint: str = ""
+    behind: str = ""
+    middle: str = ""
+    before: str = ""
+
+
+def _places(text: str) -> dict[tuple[str, str], set[_Gap]]:
+    """(word, next word) → the gaps between them; the ends of the text are empty words."""
+    text = _EMPHASIS.sub(r"\2", _LIST.sub("", fold(text[:_LONGEST])))
+    found: dict[tuple[str, str], set[_Gap]] = {}
+    left, at = "", 0
+    for match in _WORD.finditer(text):
+        between = text[at : match.start()]
+        found.setdefault((left, match[0]), set()).add(_gap(between if left else f" {between}"))
+        left, at = match[0], match.end()
+    if left:
+        found.setdefault((left, ""), set()).add(_gap(f"{text[at:]} "))
+    return found
+
+
+def _gap(between: str) -> _Gap:
+    parts = _SPACE.sub(" ", between).split(" ")
+    if len(parts) == 1:
+        return _Gap(joint=_PLAIN.sub("", parts[0]).replace("\\", "/"))
+    behind, *inner, before = parts
+    before = before.replace("\\", "/") if _BEFORE.fullmatch(before) else ""
+    if before in _COMPARED:  # "<5" is "< 5"
+        inner, before = [*inner, before], ""
+    return _Gap("", _PLAIN.sub("", behind), _PLAIN.sub("", "".join(inner)), before)
+
+
+def _other(x: _Gap, y: _Gap) -> SignDifference | None:
+    if x.joint or y.joint:
+        one, two = ((g.joint.strip("-") or g.joint[:1]) if g.joint else "".join(g).strip("-") for g in (x, y))
+        return _differ(one, two, _JOINED)
+    pairs = zip(x[1:], y[1:], (_CLOSING, _MIDDLE, _OPENING), strict=True)
+    return next((s for one, two, weak in pairs if (s := _differ(one, two, weak))), None)
+
+
+def _differ(x: str, y: str, weak: frozenset[str]) -> SignDifference | None:
+    """Two signs in one place, of which ``weak`` ones may be left out."""
+    if x == y or (weak is not _OPENING and {x, y} <= _DASHES):
+        return None
+    if x and y:
+        return SignDifference(x, y, "one_sided" if {x, y} <= weak and weak is _JOINED else "conflict")
+    return SignDifference(x, y, "one_sided") if (x or y) not in weak else None
+
+
+def _identifiers(a: str, b: str) -> SignDifference | None:
+    """Identifiers and paths that stand in one text only, in whatever way the other writes its words."""
+    one, two = (set(_CODE.findall(t[:_LONGEST])) for t in (a, b))
+    if one == two:
+        return None
+    whole = [_JOINTS.sub("", fold(t[:_LONGEST])) for t in (a, b)]
+    mine = sorted(c for c in one if _JOINTS.sub("", fold(c)) not in whole[1])
+    theirs = sorted(c for c in two if _JOINTS.sub("", fold(c)) not in whole[0])
+    return SignDifference(mine[0] if mine else "", theirs[0] if theirs else "", "one_sided") if mine or theirs else None
+
+
+_WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
+_SPACE: Final = re.compile(r"[\s\"“”„«»‹›()\[\]{}`´]+")
+_PLAIN: Final = re.compile(r"[.,;:'’‘…·•¿¡_\u2010-\u2015]+")
+_BEFORE: Final = re.compile(r"\.{1,2}|\.{0,2}[/\\]|[^\w\s.,;:'’‘…·•¿¡_\u2010-\u2015]{1,3}[./]?")
+_EMPHASIS: Final = re.compile(
+    r"(?<![\w*_~])(\*{1,3}|_{1,3}|~~)(?=[\w\"'(`])([^*_~\n]{1,200}?)(?<=[\w.!?)\"'`])\1(?![\w*_~])"
+)
+_LIST: Final = re.compile(r"^[ \t]*(?:[-*+>]|#{1,6})[ \t]+", re.MULTILINE)
+_COMPARED: Final = frozenset(("<", ">", "<=", ">=", "=", "==", "!=", "~", "≈", "≠", "≤", "≥"))
+_DASHES: Final = frozenset(("", "-", "--", "---"))
+_JOINED: Final = _DASHES | frozenset("/&|@#°")
+_CLOSING: Final = _DASHES | frozenset(
+    ("!", "?", "!!", "??", "?!", "!?", "%", "$", "€", "£", "°", "*", "/", "&", "~", "™", "®", "©")
+)
+_MIDDLE: Final = _DASHES | frozenset(("%", "/", "//", "&", "|", "~", "*", "**", "***", "#", "##", "@", "•", "!", "?"))
+_OPENING: Final = frozenset(("", "-", "@", "#", "$", "+", "€", "£", "&", "~"))
+"""Signs that may be left out: between letters, behind a word, between words, before a word."""
+
+_SIGN: Final = re.compile(
+    r"[+*/\\<>=~^|&%!?@#$\u2190-\u22ff]|(?<![\w.])\.{1,2}[\w/]|(?:^|\s)--?\w|\s-\s|_|::|[a-z][A-Z]|\w\.\w"
+)
+_CODE: Final = re.compile(
+    r"\b[a-z]+(?:[A-Z][a-z0-9]*)+\b|\b\w+(?:_\w+)+\b|\b\w+(?:::\w+)+|\b\w+(?=\(\))|\b[a-z]\w*(?:\.[a-z]\w+)+\b|(?<![\w/])(?:~|\.{1,2})?/\w[\w./-]*\w"
+    r"|(?<=`)[^`\n]{1,80}(?=`)|(?<!\w)--?[a-z][\w-]+"
+)
+_JOINTS: Final = re.compile(r"[\W_]+")
+
+
+# Marks of code: what tells two commands, options or expressions apart that have the same words.
+#
+# "-v" and "-V", "`make test-unit`" and "`make test_unit`", "f(x) + 1" and "f(x + 1)", "a[0]" and "a(0)", and abbreviations that are
+# everyday words in small letters ("WHO", "the US office"). Operators and paths belong to ``slowwave.text.forms``.
+
+
+class CodeMarks(NamedTuple):
+    """Options, single letters and abbreviations as they are written; code in backticks; words with ``_`` or ``-`` between them, as (what
+    they are without, how they are joined); brackets with what stands in them."""
+
+    cased: frozenset[str]
+    quoted: frozenset[str]
+    joined: frozenset[tuple[str, str]]
+    bracketed: frozenset[str]
+
+
+@lru_cache(_READ)
+def code_marks(text: str) -> CodeMarks:
+    """The marks of a text. Time: linear in its first 4,000 characters, a few µs."""
+    text = text[:_LONGEST]
+    cased = set(_OPTION.findall(text))
+    cased.update(match[0] for match in _LETTER.finditer(text))
+    if not text.isupper():
+        cased.update(_ABBREVIATION.findall(text))
+    joins = ((match[0].casefold(), match[0]) for match in _JOINED_CODE_MARKS.finditer(text))
+    return CodeMarks(
+        frozenset(cased),
+        frozenset(_BACKTICKS.findall(text)) if "`" in text else frozenset(),
+        frozenset(
+            (_JOINTS_CODE_MARKS.sub("", folded), "".join(_JOINTS_CODE_MARKS.findall(word))) for folded, word in joins
+        ),
+        frozenset(_SPACES.sub("", span) for span in _BRACKETS.findall(text)) if _OPEN.search(text) else frozenset(),
+    )
+
+
+def other_code(a: str, b: str) -> tuple[str, str] | None:
+    """What each of two texts writes where the other has other code, or None. Backticks may be left out, and so may joints ("user name")."""
+    if a.isalpha() or a == b:
+        return None
+    one, two = code_marks(a), code_marks(b)
+    if one == two:
+        return None
+    mine, theirs = _recased(one, two, b), _recased(two, one, a)
+    if mine or theirs:
+        return mine, theirs
+    if one.bracketed != two.bracketed:
+        return " ".join(sorted(one.bracketed - two.bracketed)), " ".join(sorted(two.bracketed - one.bracketed))
+    if one.quoted and two.quoted:
+        mine = " ".join(sorted(c for c in one.quoted - two.quoted if c not in b))
+        theirs = " ".join(sorted(c for c in two.quoted - one.quoted if c not in a))
+        if mine or theirs:
+            return mine, theirs
+    x, y = dict(one.joined), dict(two.joined)
+    return next(((x[w], y[w]) for w in sorted(x.keys() & y.keys()) if x[w] != y[w]), None)
+
+
+def _recased(one: CodeMarks, two: CodeMarks, other: str) -> str:
+    """What the other text writes too, in letters of another case."""
+    mine = one.cased - two.cased
+    said = set(_SAID.findall(other.casefold())) if mine else ()
+    return " ".join(sorted(word for word in mine if word.casefold() in said))
+
+
+_OPTION: Final = re.compile(r"(?<![\w-])-[A-Za-z]+\b(?!-)")
+_LETTER: Final = re.compile(r"(?<![\w'’.&-])(?![aAiI]\b)[^\W\d_](?![\w'’&-]|\.\w)")
+_ABBREVIATIONS: Final = words_of("us it who or am in an as at he me my so we is be do go id")
+"""Words of grammar that are another word in capitals; what is shouted for emphasis ("NOT", "ALL") is none of them."""
+
+_ABBREVIATION: Final = re.compile(rf"\b(?:{'|'.join(sorted(w.upper() for w in _ABBREVIATIONS))})\b")
+_SAID: Final = re.compile(r"-?\w+")
+_BACKTICKS: Final = re.compile(r"`([^`\n]{1,200})`")
+_JOINED_CODE_MARKS: Final = re.compile(r"[^\W_]+(?:[_-][^\W_]+)+")
+_JOINTS_CODE_MARKS: Final = re.compile(r"[_-]")
+_OPEN: Final = re.compile(r"\w[(\[{]|[-+*/^=%<>]\s*[(\[{]|[)\]}]\s*[-+*/^=%<>]")
+_BRACKETS: Final = re.compile(
+    r"\w+(?!\(e?s\))(?:\([^()]{1,200}\)|\[[^\[\]]{1,200}\]|\{[^{}]{1,200}\})"
+    r"|(?<=[-+*/^=%<>])\s*\([^()]{1,200}\)|\([^()]{1,200}\)(?=\s*[-+*/^=%<>])"
+)
+_SPACES: Final = re.compile(r"[\s`]+")

@@ -1,0 +1,118 @@
+"""Keys: short texts in the one form in which they count as the same, a column at a time.
+
+Case, spaces, diacritics of the Latin and Greek alphabets and punctuation that carries no meaning are levelled; signs that do carry
+it ("C++" and "C#", "1.5", "-5", "don't") stay. What two texts that differ in their keys mean is not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.text.screening import known_keys
+
+_BEFORE: Final[tuple[tuple[str, str], ...]] = (  # which the decomposition would run into the digits beside them
+    (r"([²³¹⁰⁴-⁹₀-₉]+)", r"^\1"),
+    (r"([¼-¾⅐-⅞])", r" \1"),
+)
+_REWRITES: Final[tuple[tuple[str, str], ...]] = (
+    (r"([\p{Latin}\p{Greek}])[\x{300}-\x{36F}]+", r"\1"),  # in other alphabets a mark makes another letter
+    (r"[’ʼ]", "'"),
+    (r"[‐‑‒–—―−]", "-"),
+    (r"[\s_,;:!?¡¿…\"“”„«»‹›`()\[\]{}|]*[\s_;!?¡¿…\"“”„«»‹›`()\[\]{}|]+[\s_,;:!?¡¿…\"“”„«»‹›`()\[\]{}|]*", " "),
+    (r"(\p{L})[-,:]+(\p{L})", r"\1 \2"),
+    (r"(\p{L})[-,:]+(\p{L})", r"\1 \2"),  # "a-b-c": one pass leaves every other joint
+    (r"[.,:']+( |$)", r"\1"),
+    (r"(^| )[',:]+(\p{L})", r"\1\2"),
+    (r"^ +| +$", ""),
+)
+
+_OF_ASCII: Final[tuple[tuple[str, str], ...]] = (
+    (r"[\s_,;:!?\"`()\[\]{}|]*[\s_;!?\"`()\[\]{}|]+[\s_,;:!?\"`()\[\]{}|]*", " "),
+    (r"([a-z])[-,:]+([a-z])", r"\1 \2"),
+    (r"([a-z])[-,:]+([a-z])", r"\1 \2"),
+    *_REWRITES[6:7],
+    (r"(^| )[',:]+([a-z])", r"\1\2"),
+    *_REWRITES[8:],
+)
+"""What those come to in ASCII, which has nothing to decompose and is in small letters by then: most texts are that, and a pattern that
+knows all alphabets takes milliseconds to compile, at each call."""
+
+_LEVEL: Final = "^[a-z0-9]+(?: [a-z0-9]+)*$"
+"""Texts in which no rewrite finds anything: to see that once costs a tenth of the rewrites."""
+
+_SHORT: Final = 4_096
+_REMEMBERED: Final = 100_000
+
+
+def keys(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """(n,) texts → (n,) keys, null where the text is null.
+
+    A text of nothing but punctuation keeps it, so that different texts never share an empty key. Time: linear in the distinct
+    texts' lengths.
+    """
+    column = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    encoded = column.dictionary_encode()
+    return pc.take(_distinct_keys(encoded.dictionary), encoded.indices)
+
+
+def note_keys(texts: pa.ChunkedArray) -> None:
+    """Remember the keys of a column, within ``each_text_once``: those of many small columns are found at once."""
+    known = known_keys()
+    if known is not None:
+        distinct = pc.unique(texts).drop_null()
+        known |= dict(zip(distinct.to_pylist(), _found(distinct).to_pylist(), strict=True))
+
+
+def _distinct_keys(distinct: pa.Array) -> pa.Array:
+    """Keys of different texts. Short columns are asked for again and again, and the rewrites cost milliseconds however few texts there
+    are: within a night they are looked up."""
+    if len(distinct) > _SHORT:
+        return _found(distinct)
+    known = known_keys()
+    if known is None:
+        return _found(distinct)
+    texts = distinct.to_pylist()
+    if new := [text for text in texts if text not in known]:
+        if len(known) + len(new) > _REMEMBERED:
+            known.clear()
+            new = texts
+        known |= dict(zip(new, _found(pa.array(new, distinct.type)).to_pylist(), strict=True))
+    return pa.array([known[text] for text in texts], distinct.type)
+
+
+def _found(distinct: pa.Array) -> pa.Array:
+    plain = pc.string_is_ascii(distinct).to_numpy(zero_copy_only=False).astype(bool)
+    parts = pa.concat_arrays(
+        [
+            _levelled(distinct.filter(pa.array(plain)), _OF_ASCII),
+            _levelled(_decomposed(distinct.filter(pa.array(~plain))), _REWRITES),
+        ]
+    )
+    places = np.empty(len(distinct), np.int64)
+    places[np.concatenate([np.flatnonzero(plain), np.flatnonzero(~plain)])] = np.arange(len(distinct))
+    found = parts.take(pa.array(places))
+    return pc.if_else(pc.equal(found, ""), distinct, found)
+
+
+def _decomposed(texts: pa.Array) -> pa.Array:
+    if not len(texts):
+        return texts
+    for pattern, replacement in _BEFORE:
+        texts = pc.replace_substring_regex(texts, pattern, replacement)
+    return pc.utf8_normalize(texts, "NFKD")
+
+
+def _levelled(texts: pa.Array, rewrites: Sequence[tuple[str, str]]) -> pa.Array:
+    if not len(texts):  # a pattern is compiled at each call
+        return texts
+    found = pc.utf8_lower(texts)
+    rough = pc.invert(pc.match_substring_regex(found, _LEVEL))
+    rest = found.filter(rough)
+    for pattern, replacement in rewrites:
+        rest = pc.replace_substring_regex(rest, pattern, replacement)
+    return pc.replace_with_mask(found, rough, rest)

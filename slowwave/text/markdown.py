@@ -1,0 +1,453 @@
+"""Markdown: frontmatter, headings, sections, anchors, code, markup, and the paths that a page may have."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
+
+import yaml
+
+# Sections of a Markdown text by their headings; ``#`` within a block of code is no heading.
+
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+def in_line(text: str) -> str:
+    """A text in which headings may stand in one line with what is under them: "# Harbour" is "Harbour:"; other lines stay. Linear."""
+    fence, told = "", list[str]()
+    for line in text.splitlines():
+        fence, marks = _fenced(line, fence)
+        heading = None if fence or marks else _HEADING.match(line)
+        title = heading[2] if heading else ""
+        told.append((title if title[-1:] in ".:!?…" else f"{title}:") if heading else line)
+    return "\n".join(told)
+
+
+def _fenced(line: str, fence: str) -> tuple[str, bool]:
+    """The fence of the block of code that is open behind a line (empty: none), and whether the line is one; ``fence`` is open before."""
+    mark = _FENCE.match(line)
+    if not fence:
+        return (mark[1], True) if mark else ("", False)
+    closes = mark is not None and mark[1].startswith(fence) and not line.strip().strip(fence[0])
+    return ("", True) if closes else (fence, False)
+
+
+def sections(text: str) -> dict[str, str]:
+    """Heading, folded → what stands under it up to the next heading of its level or above; of equal headings, the first. Linear."""
+    lines = text.splitlines()
+    found: list[tuple[int, str, int]] = []
+    fence = ""
+    for n, line in enumerate(lines):
+        fence, marks = _fenced(line, fence)
+        if not fence and not marks and (heading := _HEADING.match(line)):
+            found.append((len(heading[1]), heading[2].casefold(), n))
+    ends: list[int] = []
+    open_: list[
+        tuple[int, int]
+    ] = []  # level and place of the headings of which the end is not seen yet, the outermost first
+    for place, (level, _, line) in enumerate(found):
+        ends.append(len(lines))
+        while open_ and open_[-1][0] >= level:
+            ends[open_.pop()[1]] = line
+        open_.append((level, place))
+    named: dict[str, str] = {}
+    for (_, name, line), end in zip(found, ends, strict=True):
+        if name not in named:
+            named[name] = "\n".join(lines[line + 1 : end]).strip()
+    return named
+
+
+# Anchors: the heading or block of a page that a link names, and whether the page has it.
+
+Missing = Literal["heading", "block"]
+
+
+def anchor_key(anchor: str) -> str:
+    """The form in which an anchor and a heading are compared: GitHub's ``#fee-market`` is Obsidian's ``#Fee market``."""
+    return re.sub(r"[\W_]+", "", anchor.rpartition("#")[2].casefold())
+
+
+def missing(anchor: str, headings: Sequence[str], blocks: Sequence[str]) -> Missing | None:
+    """What an anchor names that a page with these headings and blocks has not; None where it leads somewhere, as an empty one does."""
+    if anchor.startswith("^"):
+        return None if anchor[1:] in blocks else "block"
+    key = anchor_key(anchor)
+    return None if not key or any(anchor_key(heading) == key for heading in headings) else "heading"
+
+
+# Code in Markdown: fenced blocks, and spans between equal runs of backticks (CommonMark 0.31, sections 4.5 and 6.1).
+
+_FENCED: Final = re.compile(
+    r"^[ ]{0,3}(?P<fence>```+|~~~+)[^\n]*(?:\n(?![ ]{0,3}(?P=fence))[^\n]*)*(?:\n[ ]{0,3}(?P=fence)[^\n]*)?",
+    re.MULTILINE,
+)
+_RUN: Final = re.compile("`+")
+_PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
+
+
+class CodeSpans(NamedTuple):
+    """Spans of a text (start, end): of whole fenced blocks, and of what stands between backticks in a line of prose."""
+
+    blocks: tuple[tuple[int, int], ...]
+    inline: tuple[tuple[int, int], ...]
+
+
+def code_spans(text: str) -> CodeSpans:
+    """The code of a text, in order and apart from each other. A run of backticks that none of its length closes in its paragraph is text.
+
+    Linear in the text: a run is closed by the next of its length, and lengths are looked up.
+    """
+    if "`" not in text and "~~~" not in text:
+        return CodeSpans((), ())
+    blocks = tuple(m.span() for m in _FENCED.finditer(text))
+    inline: list[tuple[int, int]] = []
+    start = 0
+    for begin, end in (*blocks, (len(text), len(text))):
+        for paragraph in _paragraphs(text, start, begin):
+            inline += _between(text, *paragraph)
+        start = end
+    return CodeSpans(blocks, tuple(inline))
+
+
+def _paragraphs(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    breaks = [m.span() for m in _PARAGRAPH.finditer(text, start, end)]
+    return list(zip([start, *(b for _, b in breaks)], [*(a for a, _ in breaks), end], strict=True))
+
+
+def _between(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    runs = [m.span() for m in _RUN.finditer(text, start, end)]
+    later: defaultdict[int, list[int]] = defaultdict(list)
+    for place in range(len(runs) - 1, -1, -1):
+        later[runs[place][1] - runs[place][0]].append(place)
+    found: list[tuple[int, int]] = []
+    place = 0
+    while place < len(runs):
+        opened = runs[place]
+        same = later[opened[1] - opened[0]]
+        while same and same[-1] <= place:
+            same.pop()
+        if same:
+            place = same[-1]
+            found.append((opened[1], runs[place][0]))
+        place += 1
+    return found
+
+
+# Which lines of a text look like headings: every word of weight has a capital, so that a capital says nothing of a word.
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_SHORTEST: Final = 4
+"""Letters of a word of weight."""
+_LINKS: Final = frozenset(
+    (
+        "with",
+        "from",
+        "into",
+        "onto",
+        "over",
+        "under",
+        "about",
+        "between",
+        "through",
+        "without",
+        "within",
+        "upon",
+        "your",
+    )
+)
+
+
+class HeadingLines(NamedTuple):
+    """Where lines begin, and whether each is a heading: more than one word, and none of four letters or more in small letters."""
+
+    starts: list[int]
+    headings: list[bool]
+
+    @classmethod
+    def of(cls, text: str) -> HeadingLines:
+        """The lines of a text; linear in it."""
+        starts, headings = [0], []
+        for line in text.split("\n"):
+            words = _WORD.findall(line)
+            told = any(len(word) >= _SHORTEST and word[0].islower() and word not in _LINKS for word in words)
+            headings.append(len(words) > 1 and not told)
+            starts.append(starts[-1] + len(line) + 1)
+        return cls(starts[:-1], headings)
+
+    def is_heading(self, place: int) -> bool:
+        """Whether the line of a place is one."""
+        return self.headings[bisect_right(self.starts, place) - 1]
+
+
+# Markup in prose that is none: tags and comments of HTML, images of Markdown, directives of reStructuredText, a Python prompt; and text
+# without it, for readers of a line.
+#
+# Code between backticks and fences belongs to ``slowwave.text.markdown``.
+
+_MARKUP: Final = (
+    re.compile(r"<!--(?:[^-<]++|-(?!->)|<(?!!--))*+-->"),
+    re.compile(r"</?[A-Za-z][A-Za-z0-9-]*+(?=[\s/>])[^<>]{0,2000}>"),
+    re.compile(r"!\[[^\[\]\n]{0,500}\]"),
+    re.compile(r"^[ \t]*\.\. [^\n]*+(?:\n[ \t]+:[^\n]*+)*+", re.MULTILINE),
+    re.compile(r"^[ \t]*>>> [^\n]*+", re.MULTILINE),
+)
+
+
+_COMMENT: Final = re.compile(r"[ \t]*<!--(?:[^-<]++|-(?!->)|<(?!!--))*+-->[ \t]*")
+_CLAIM: Final = re.compile(r"[ \t]?\[[0-9a-f]{4,36}\]\(claim:[^()\s]*\)")
+"""A reference to a claim on a canonical page: "[9c28caec](claim:9c28caec-…)", not "[the plan](plan.md)"."""
+_EMPTY_HEADING: Final = re.compile(r"^(#{1,6})[ \t][^\n]*\n?(?:[ \t]*\n)*(?=(?!\1#)#{1,6}[ \t]|\Z)", re.MULTILINE)
+"""A heading whose section is empty: "## Timeline" before "## Evidence", not "# Title" before "## Summary"."""
+_IMAGE: Final = re.compile(r"!\[([^\[\]\n]*)\]\([^()\n]*\)|!\[\[([^\[\]\n]*)\]\]")
+_LINK: Final = re.compile(r"\[([^\[\]\n]+)\]\([^()\n]*\)")
+_WIKILINK: Final = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
+_EMPHASIS: Final = re.compile(r"(?<![\w*])(\*\*\*|\*\*|\*|___|__|_)(?=\S)([^*_\n]*?\S)\1(?![\w*])")
+_TAG: Final = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*+(?:\s[^<>]{0,2000})?/?>")
+
+
+def without_marks(text: str) -> str:
+    """Return a text without what only programs read: comments of HTML, references to claims, headings with nothing under them."""
+    bare = _CLAIM.sub("", _COMMENT.sub("", text)) if "<!--" in text or "](claim:" in text else text
+    if "#" in bare and "```" not in bare and "~~~" not in bare and len(bare.lstrip("# \t").splitlines()) > 1:
+        bare = _EMPTY_HEADING.sub("", bare)
+    return text if bare == text else re.sub(r"\n{3,}", "\n\n", bare).strip()
+
+
+def plain_line(text: str) -> str:
+    """Return a line of Markdown as plain text: links by their words, no emphasis, no tags, no images."""
+    text = _IMAGE.sub(lambda found: found[1] or "", _CLAIM.sub("", _COMMENT.sub(" ", text)))
+    text = _TAG.sub("", _LINK.sub(r"\1", _WIKILINK.sub(r"\1", text)))
+    return _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", text))
+
+
+def markup_spans(text: str) -> list[tuple[int, int]]:
+    """Spans (start, end) of markup, which may overlap: tags with their attributes, what stands for a picture, directives."""
+    return [match.span() for pattern in _MARKUP for match in pattern.finditer(text)]
+
+
+# Paths of pages: which ones name a file inside of a folder, and which ones a new page may have.
+#
+# A folder of notes that people keep has capitals, spaces and every script in its names, so a page that exists may have any name that is
+# safe. A new page also has a name that every file system accepts and that no reader takes for another one.
+
+LONGEST_PATH: Final = 300
+LONGEST_PART: Final = 200
+"""Bytes of UTF-8 in one part of a new path. File systems take 255, of which a tombstone and a temporary file need some."""
+
+_JOINERS: Final = "\u200c\u200d"
+"""Format characters that words of Persian or Hindi and many emoji are written with."""
+_ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
+_UNPORTABLE: Final = re.compile(r'[<>:"|?*]')
+_RESERVED: Final = ("logs/sessions/", "archive/")
+
+
+def path_fault(path: str, *, is_new: bool = False) -> str:
+    """Return why a page cannot have a path, as the end of a sentence that begins with "a page's path"; empty if it can.
+
+    Args:
+        path: The path relative to its folder, with slashes.
+        is_new: No page has this path yet, so the stricter rule applies. ``memory.admit_page`` and ``memory.write_page`` repeat both rules.
+    """
+    if not path.endswith(".md") or len(path) > LONGEST_PATH:
+        return f"ends in .md and has at most {LONGEST_PATH} characters"
+    if any(not part or part.startswith(".") for part in path.split("/")):
+        return "has no empty part, and no part of it begins with a dot"
+    if "\\" in path or _ESCAPE.search(path) or not all(_is_plain(c) for c in path):
+        return "has no backslashes, no percent escapes, and no control or invisible characters"
+    if path.casefold().startswith(_RESERVED):
+        return "lies neither under logs/sessions/ (sessions are stored by session-ingest) nor under archive/"
+    if not is_new:
+        return ""
+    if _UNPORTABLE.search(path) or any(c in path for c in _JOINERS):
+        return 'has none of < > : " | ? * and no invisible joiners if the page is new'
+    if any(part != part.strip(" ") or part.endswith(".") for part in path.split("/")):
+        return "has no part that begins or ends with a space or ends with a dot if the page is new"
+    if any(len(part.encode()) > LONGEST_PART for part in path.split("/")):
+        return f"has at most {LONGEST_PART} bytes in each part if the page is new"
+    return ""
+
+
+def fold_path(path: str) -> str:
+    """Return the form in which two paths are equal if a file system that ignores case may take them for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+
+
+def _is_plain(character: str) -> bool:
+    """Whether a character is visible in a name; the space is, other white space and format characters are not."""
+    return character in (" ", *_JOINERS) or unicodedata.category(character)[0] in "LMNPS"
+
+
+# Frontmatter: the YAML between two lines of ``---`` at the head of a Markdown file.
+#
+# It is read event by event, so that nothing is built that was not looked at: no tags, no anchors, no key twice, no great depth. Words are
+# those of YAML 1.2: ``no`` and ``12:30`` are text, and dates stay as they are written. What fields mean belongs to
+# ``slowwave.sources.page_files``.
+
+DEEPEST: Final = 16
+LONGEST: Final = 65_536
+"""Characters; a longer head is refused."""
+
+_FENCE_FRONTMATTER: Final = re.compile(r"\ufeff?---[ \t]*\r?\n")
+_END: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
+_NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUE: Final = frozenset({"true", "True", "TRUE"})
+_FALSE: Final = frozenset({"false", "False", "FALSE"})
+_INTEGER: Final = re.compile(r"[-+]?[0-9]{1,18}")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class UnreadableFile(ValueError):  # noqa: N818 - a finding of this package, always caught in it
+    """A file that cannot be taken; its text is the reason, ``line`` where (from 1, 0 for the whole file)."""
+
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """``fields`` as they are written; ``lines`` of the file that it takes, its fences included (0 where there is none)."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    lines: int = 0
+    end: int = 0
+    """The character at which the body begins."""
+
+
+def body(text: str) -> str:
+    """What stands under the head of a file, which is passed over and not read; the whole text where there is none."""
+    found = _fences(text)
+    return text[found[1] :] if found else text
+
+
+def frontmatter(text: str) -> Frontmatter:
+    """The head of a file. A file that begins with a rule (``---`` without an end) has none. Raises ``UnreadableFile``."""
+    found = _fences(text)
+    if found is None:
+        return Frontmatter()
+    inside, end, lines = found
+    if len(inside) > LONGEST:
+        raise UnreadableFile(f"its frontmatter has {len(inside):,} characters, more than {LONGEST:,}", 1)
+    return Frontmatter(_mapping(inside), lines, end)
+
+
+def yaml_value(text: str) -> Any:
+    """The value of a whole YAML text, by the rules of a head; None for an empty one. Raises ``UnreadableFile`` with the line."""
+    try:
+        return _Builder().read(text)
+    except yaml.YAMLError as problem:
+        reason, line = _said(problem, text)
+    except RecursionError:
+        reason, line = "its frontmatter is nested too deeply", 2
+    except UnreadableFile as problem:
+        reason, line = str(problem), problem.line
+    raise UnreadableFile(reason.replace("its frontmatter", "the file"), max(line - 1, 1)) from None
+
+
+def _fences(text: str) -> tuple[str, int, int] | None:
+    """What stands between the fences, where the body begins, and how many lines that takes."""
+    opened = _FENCE_FRONTMATTER.match(text)
+    closed = _END.search(text, opened.end()) if opened else None
+    if opened is None or closed is None:
+        return None
+    newline = text.find("\n", closed.end() - 1)
+    end = len(text) if newline < 0 else newline + 1
+    return text[opened.end() : closed.start()], end, text.count("\n", 0, closed.start()) + 1
+
+
+def _mapping(inside: str) -> dict[str, Any]:
+    try:
+        value = _Builder().read(inside)
+    except yaml.YAMLError as problem:
+        raise UnreadableFile(*_said(problem, inside)) from None
+    except RecursionError:
+        raise UnreadableFile("its frontmatter is nested too deeply", 2) from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise UnreadableFile("its frontmatter is no list of `name: value`", 2)
+    return value
+
+
+class _Builder:
+    """Values from events; lines are those of the file, whose first is the fence."""
+
+    def __init__(self) -> None:
+        self._events: Any = None
+
+    def read(self, text: str) -> Any:
+        self._events = yaml.parse(text, Loader=_LOADER)
+        value: Any = None
+        documents = 0
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise UnreadableFile("its frontmatter holds a second document", _line(event))
+            elif isinstance(event, yaml.NodeEvent):
+                value = self._value(event, 0)
+        return value
+
+    def _value(self, event: Any, depth: int) -> Any:
+        self._check(event, depth)
+        if isinstance(event, yaml.ScalarEvent):
+            return _scalar(event) if event.implicit[0] else str(event.value)
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[Any] = []
+            while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
+                items.append(self._value(inner, depth + 1))
+            return items
+        found: dict[str, Any] = {}
+        while not isinstance(key := next(self._events), yaml.MappingEndEvent):
+            if not isinstance(key, yaml.ScalarEvent):
+                raise UnreadableFile("a name in its frontmatter is no word", _line(key))
+            self._check(key, depth)
+            name = str(key.value)
+            if name in found:
+                raise UnreadableFile(f"{name[:64]!r} stands twice in its frontmatter", _line(key))
+            found[name] = self._value(next(self._events), depth + 1)
+        return found
+
+    def _check(self, event: Any, depth: int) -> None:
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise UnreadableFile(
+                "its frontmatter uses an anchor or alias (& or *); put the text in quotes", _line(event)
+            )
+        if event.tag is not None and event.tag != "!":
+            raise UnreadableFile(f"its frontmatter names a tag ({str(event.tag)[:40]})", _line(event))
+        if depth > DEEPEST:
+            raise UnreadableFile("its frontmatter is nested too deeply", _line(event))
+
+
+def _scalar(event: Any) -> Any:
+    text = str(event.value)
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    if _INTEGER.fullmatch(text) and (text.lstrip("+-")[:1] != "0" or len(text.lstrip("+-")) == 1):
+        return int(text)
+    if _FLOAT.fullmatch(text) and any(c in text for c in ".eE") and math.isfinite(value := float(text)):
+        return value
+    return text
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 2
+
+
+def _said(problem: yaml.YAMLError, inside: str) -> tuple[str, int]:
+    """What a parser found, in its words, and in which line of the file."""
+    if isinstance(problem, yaml.MarkedYAMLError):
+        mark = problem.problem_mark or problem.context_mark
+        return f"its frontmatter is no YAML ({problem.problem or problem.context})", mark.line + 2 if mark else 2
+    position = getattr(problem, "position", 0)
+    return "its frontmatter holds a character that YAML does not admit", inside.count("\n", 0, position) + 2

@@ -1,0 +1,455 @@
+"""Words that exclude each other: opposites by prefix, antonyms and kinds, apart from slips and other spellings of one word."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import OSA
+
+from slowwave.text.words import is_known, words_of
+
+# Opposites by their prefixes: words of one stem that rule each other out ("hyperkalemia", "hypokalemia"; "ascending", "descending").
+#
+# The prefixes decide, whatever the stem; words that exclude each other for other reasons stand in ``slowwave.text.words``.
+
+_STEM: Final = 3  # letters of a stem, at least
+_WHOLE: Final = 4  # letters of a prefix; what is longer has much of its stem, and needs none behind it
+_BARE: Final = 4  # letters of a stem that stands without a prefix
+
+
+@lru_cache(maxsize=65_536)
+def opposed(a: str, b: str) -> bool:
+    """Whether two folded words may be opposites: one stem behind opposing prefixes, or a prefix on one side only that turns it round.
+
+    Enough to keep such words apart, and too little to say that they contradict each other: "cover" and "discover", "infer" and "defer"
+    look like that as well.
+    """
+    return a != b and (_rivals(a, b, _OPPOSING) or _turned(a, b, _TURNING) or _turned(b, a, _TURNING))
+
+
+@lru_cache(maxsize=65_536)
+def opposites(a: str, b: str) -> bool:
+    """Whether two folded words rule each other out, by prefixes that hardly ever mean anything else."""
+    return a != b and (_rivals(a, b, _CLEAR) or _turned(a, b, _DENYING) or _turned(b, a, _DENYING))
+
+
+def _rivals(a: str, b: str, rivals: Mapping[str, frozenset[str]]) -> bool:
+    """Whether both begin with opposing prefixes, in either order, and end alike."""
+    end = 0
+    while end < min(len(a), len(b)) and a[-1 - end] == b[-1 - end]:
+        end += 1
+    # the stem may begin anywhere in what they share: what rivals are may end alike ("impor", "expor")
+    for stem in range(end + 1):
+        prefix = a[: len(a) - stem]
+        if b[: len(b) - stem] in rivals.get(prefix, ()) and (stem >= _STEM or len(prefix) > _WHOLE):
+            return True
+    return False
+
+
+def _turned(a: str, b: str, by: frozenset[str]) -> bool:
+    """Whether ``a`` is ``b`` behind a prefix that turns it round."""
+    cut = len(a) - len(b)
+    if len(b) < _BARE or cut < 1 or a[:cut] not in by or not a.endswith(b):
+        return False
+    return cut > 1 or b[0] not in _VOWELS  # "aagain" is mistyped
+
+
+def _table(lines: str) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for prefix, others in (line.split() for line in lines.strip().splitlines()):
+        for other in others.split("|"):
+            found.setdefault(prefix, set()).add(other)
+            found.setdefault(other, set()).add(prefix)
+    return {prefix: frozenset(others) for prefix, others in found.items()}
+
+
+_SURE: Final = """
+hyper hypo|normo
+hypo normo
+inter intra
+intro extro
+endo exo
+pre post
+over under
+micro macro
+maxi mini
+mono poly|multi
+homo hetero
+super sub
+supra infra
+tachy brady
+inclu exclu
+inclus exclus
+interior exterior
+internal external
+intrins extrins
+inhal exhal
+implic explic
+impor expor
+immigr emigr
+increas decreas
+incre decre
+inflat deflat
+induc deduc
+ascen descen
+accel decel
+attach detach
+assembl disassembl
+encod decod
+encrypt decrypt
+enabl disabl
+engag disengag
+qualif disqualif
+abduc adduc
+afferen efferen
+euphor dysphor
+upstr downstr
+upgr downgr
+uplo downlo
+upvot downvot
+upsid downsid
+"""
+_DOUBTFUL: Final = """
+in ex|de|out
+im ex|em
+intra extra
+ante post
+up down
+anti pro
+con pro
+min max
+mono bi|di
+uni multi|bi
+bi tri
+ultra infra
+iso aniso
+ecto endo
+a de
+ac de
+at de
+en de|dis|un
+con dis
+ab ad
+af ef
+cis trans
+eu dys
+syn anti|a
+oligo poly
+normo macro|micro
+fore back
+front back
+left right
+black white
+north south
+east west
+"""
+_CLEAR: Final = _table(_SURE)
+_OPPOSING: Final = _table(_SURE + _DOUBTFUL.lstrip())
+_DENYING: Final = words_of("non un non- un-")
+_TURNING: Final = _DENYING | words_of("a ab an anti counter de dis il im in ir mal mis anti- counter- de- dis-")
+_VOWELS: Final = "aeiouh"
+
+
+# Slips: whether two words are one word, of which one is mistyped or spelt as in another country.
+#
+# A slip of the finger turns a word into none. So of two words in a lexicon neither is a slip of the other ("including", "excluding"), and
+# of two that stand in none nobody can tell ("amlodipine", "amrodipine"): that takes a person.
+
+ONE: Final = 5
+"""Letters of a word in which one may be wrong."""
+
+TWO: Final = 9
+"""Letters of a word in which two may."""
+
+
+def slip(a: str, b: str, used: Container[str] = ()) -> bool:
+    """Whether one of two different folded words is the other mistyped: a letter inserted, lost, changed or swapped, or two.
+
+    ``used`` are words that other texts use as well: they count as known, whatever the lexicon says. Codes and words shorter than ``ONE``
+    are never slips. Time: 1 µs for words that are far apart, else up to 100 µs once a word.
+    """
+    if not near(a, b) or not _mistyped(a, b, OSA.distance(a, b)):
+        return False
+    return (a in used or is_known(a)) != (b in used or is_known(b)) and not opposed(a, b) and not _other_ending(a, b)
+
+
+def near(a: str, b: str) -> bool:
+    """Whether two different words are so few letters apart that one could be the other mistyped."""
+    shorter = min(len(a), len(b))
+    if a == b or shorter < ONE or not (a.isalpha() and b.isalpha()):
+        return False
+    return OSA.distance(a, b, score_cutoff=2) <= (2 if shorter >= TWO else 1)
+
+
+@lru_cache(maxsize=65_536)
+def respelt(a: str, b: str) -> bool:
+    """Whether two folded words are one in British and American spelling ("colour", "color"; "analyse", "analyze")."""
+    return min(len(a), len(b)) >= ONE and a != b and _american(a) == _american(b)
+
+
+def _mistyped(a: str, b: str, edits: int) -> bool:
+    """Whether words differ as hands and ears err: letters swapped or doubled anywhere; within the word one lost, added, taken from a key
+    beside or a vowel for a vowel; or two such slips, of which one changes the length.
+
+    At the ends stand prefixes and inflections ("spermatid", "spermatin"). Of 57,000 misspellings that codespell lists seven in ten are
+    of this form, of pairs of medical terms as near to each other one in fifteen.
+    """
+    if len(a) > len(b):
+        a, b = b, a
+    start, end = _shared(a, b), 0
+    while end < len(a) - start and a[-1 - end] == b[-1 - end]:
+        end += 1
+    mine, theirs = a[start : len(a) - end], b[start : len(b) - end]
+    if edits == 1 and (
+        mine == theirs[::-1] or (not mine and theirs in (b[start - 1 : start], b[start + 1 : start + 2]))
+    ):
+        return True
+    if not start or not end:
+        return False
+    if edits == 2:
+        return len(mine) < len(theirs) and bool(mine)
+    return not mine or mine + theirs in _BESIDE or (mine in _VOWELS_SLIPS and theirs in _VOWELS_SLIPS)
+
+
+def _shared(a: str, b: str) -> int:
+    """How many letters two words have in common at the beginning."""
+    return next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _other_ending(a: str, b: str) -> bool:
+    """Whether endings that make another substance of a stem are all that differs ("chlorite", "chlorate")."""
+    one, two = _SUBSTANCE.search(a), _SUBSTANCE.search(b)
+    if not one or not two or one[0] == two[0]:
+        return False
+    stems = a[: one.start()], b[: two.start()]
+    return stems[0].startswith(stems[1]) or stems[1].startswith(stems[0])
+
+
+def _american(word: str) -> str:
+    for pattern, there in _SPELLINGS:
+        word = pattern.sub(there, word)
+    return word
+
+
+_VOWELS_SLIPS: Final = "aeiouy"
+_KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_BESIDE: Final = frozenset(
+    pair
+    for row, keys in enumerate(_KEYS)
+    for place, key in enumerate(keys)
+    for other in (
+        keys[place + 1 : place + 2],
+        *(
+            k
+            for below in _KEYS[row + 1 : row + 2]
+            for k in (below[place : place + 1], below[max(0, place - 1) : place])
+        ),
+    )
+    if other
+    for pair in (key + other, other + key)
+)
+"""Letters side by side on a keyboard, in either order."""
+
+_SUBSTANCE: Final = re.compile(
+    r"(?:ane|ene|yne|ine|one|idine|olone|ol|al|ide|ite|ate|ic|ous|ium|yl|oyl|in|ose|ase|ile|ille|inib|imab|umab|ximab|tinib"
+    r"|pril|sartan|statin|azole|oxacin|mycin|micin|cillin|vir)s?$"
+)
+_SPELLINGS: Final = tuple(
+    (re.compile(pattern), there)
+    for pattern, there in (
+        (r"(?<=[a-z]{3})our(?=$|s$|y$|ed$|ing$|al|at|ite|iti|able|ful|less|ist|er|ly)", "or"),
+        (r"(?<=[a-z]{3})is(?=e$|es$|ed$|er$|ers$|ing$|ation|able)", "iz"),
+        (r"(?<=l)ys(?=e$|es$|ed$|er$|ers$|ing$)", "yz"),
+        (r"(?<=[a-z]{2})(?:ae|oe)(?=[a-z])|^(?:ae|oe)(?=[a-z])|(?<=[^aeiou])(?:ae|oe)(?=[a-z]{3})", "e"),
+        (r"(?<=[a-z]{2}[aeiou]l)l(?=ed$|ing$|er$|ers$|ings$|or$|ors$)", ""),
+        (r"(?<=[a-z]{2})tre(?=$|s$|d$)", "ter"),
+        (r"(?<=focu)ss", "s"),
+        (r"(?<=^m)ould", "old"),
+        (r"ogue(?=$|s$)", "og"),
+        (r"(?<=[a-z]{2})ence(?=$|s$|less)", "ense"),
+        (r"sulph", "sulf"),
+        (r"gement", "gment"),
+        (r"gramme(?=$|s$)", "gram"),
+        (r"(?<=[a-z]{2})fil(?=$|s$|ment)", "fill"),
+        (r"(?<=nro)l(?=$|s$|ment)", "ll"),
+    )
+)
+
+
+# Exclusions: whether two English words cannot both stand in one place of a statement: antonyms, and things of one kind.
+#
+# The table is made of WordNet 3.1 by ``scripts.word_relations``; ``word_relations.LICENSE`` has its notice. A line is a word, then, each
+# behind a bar: its paths in kinds (a letter for the kind, small for verbs, and one for every step down its hypernyms); the sides of
+# antonyms that it is on ("4f+" against "4f-"; "4f>" and "4f<" when it is only near one of them); words that it does not exclude whatever
+# the rest says; the base of an irregular form. Empty cells at the end are left out. Words of one kind exclude each other, but for a
+# hypernym, whose path begins the other's, and for parts and wholes: the first line has pairs of their paths. What a sentence says is not
+# known here.
+
+Exclusion = Literal["antonyms", "kind", "deed"]
+"""Antonyms, nouns of one kind, or verbs of one kind."""
+
+_ASKED: Final = 32_768  # words and pairs that are remembered
+
+
+class Relations(NamedTuple):
+    """What the table says of a word in any of its base forms ``bases``: none when it is in no line."""
+
+    bases: frozenset[str]
+    paths: frozenset[str]
+    sides: frozenset[str]
+    spared: frozenset[str]
+
+
+@lru_cache(maxsize=_ASKED)
+def exclusion(a: str, b: str) -> Exclusion | None:
+    """How two words, or compounds joined by "_", exclude each other, in whatever form they stand; None where they may agree. Words are
+    folded, but for names.
+
+    The first question reads the table: see ``relations``. The answer does not depend on the order. Time: 20 µs for a new pair of words.
+    """
+    one, two = relations(a), relations(b)
+    if not one.bases.isdisjoint(two.bases):
+        return None
+    if not one.spared.isdisjoint(two.bases) or not two.spared.isdisjoint(one.bases) or respelt(a, b):
+        return None
+    if not one.sides.isdisjoint(side.translate(_TURN) for side in two.sides if side[-1] in "+-"):
+        return "antonyms"
+    mine, theirs = ({side.translate(_PLAIN) for side in word.sides} for word in (one, two))
+    if not mine.isdisjoint(side.translate(_TURN) for side in theirs):
+        return "antonyms" if mine.isdisjoint(theirs) else None
+    alike = {x[0] for x in one.paths} & {y[0] for y in two.paths}
+    if not alike or any(x.startswith(y) or y.startswith(x) for x in one.paths for y in two.paths):
+        return None
+    if _is_part(one.paths, two.paths) or _is_part(two.paths, one.paths):
+        return None
+    return "kind" if any(not letter.islower() for letter in alike) else "deed"
+
+
+@lru_cache(maxsize=_ASKED)
+def relations(word: str) -> Relations:
+    """What is known of a word and its base forms. The first question reads the table, some 25 ms and 4 MB; a new word takes 10 to 60 µs."""
+    found = _lines(word) or (_lines(word.capitalize()) if word[:1].islower() else {})
+    return Relations(
+        frozenset(base for base, _, _ in found),
+        frozenset(
+            path
+            for _, cells, parts in found
+            for path in _cell(cells, _PATHS)
+            if parts is None or path[0].islower() in parts
+        ),
+        frozenset(side for _, cells, _ in found for side in _cell(cells, _SIDES)),
+        frozenset(other for _, cells, _ in found for other in _cell(cells, _SPARED)),
+    )
+
+
+def _lines(word: str) -> list[_Found]:
+    """The lines of a word's base forms; of an irregular form also that of its base."""
+    found = [(base, cells, parts) for base, parts in _bases(word) if (cells := _line(base)) is not None]
+    more = [(cells[_FORM], None) for _, cells, _ in found if len(cells) > _FORM]
+    return found + [(base, cells, parts) for base, parts in more if (cells := _line(base)) is not None]
+
+
+@lru_cache(maxsize=_ASKED)
+def is_a(word: str, other: str) -> bool:
+    """Whether a word stands below another or beside it as a synonym in some kind ("jacket", "leather_jacket"); False for unknown ones."""
+    above = relations(other).paths
+    return any(path.startswith(y) for path in relations(word).paths for y in above)
+
+
+def _is_part(a: Iterable[str], b: Iterable[str]) -> bool:
+    """Whether one of some paths, or one above it, is of a part, and one of the others of its whole or of a kind of it next below."""
+    parts = _table_exclusions().parts
+    wholes = {w for path in a for end in range(len(path), 2, -1) for w in parts.get(path[:end], ())}
+    return bool(wholes) and any(path in wholes or path[:-1] in wholes for path in b)
+
+
+def _cell(cells: list[str], number: int) -> list[str]:
+    return cells[number].split() if len(cells) > number else []
+
+
+def bases(word: str) -> list[str]:
+    """A folded word, and what it may be a regular form of: some are no words."""
+    return [base for base, _ in _bases(word)]
+
+
+def _bases(word: str) -> Iterator[tuple[str, frozenset[bool] | None]]:
+    """The bases, and whether the ending makes forms of verbs or of none (True, False, both); None for the word itself."""
+    yield word, None
+    for ending, instead, parts in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) + len(instead) >= _LEAST:
+            base = word[: len(word) - len(ending)] + instead
+            yield base, parts
+            if ending in _DOUBLING and len(base) > _LEAST and base[-1] == base[-2]:
+                yield base[:-1], parts
+
+
+_Found = tuple[str, list[str], frozenset[bool] | None]
+_TURN: Final = str.maketrans("+-", "-+")
+_PLAIN: Final = str.maketrans("><", "+-")
+_PATHS, _SIDES, _SPARED, _FORM = range(4)
+"""The cells behind a word."""
+
+_LEAST: Final = 3
+_NOUN, _VERB, _BOTH, _NEITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True)), frozenset[bool]()
+_ENDINGS: Final = (
+    *(
+        ("s", "", _BOTH),
+        ("es", "", _BOTH),
+        ("ies", "y", _BOTH),
+        ("ves", "f", _NOUN),
+        ("ves", "fe", _NOUN),
+        ("men", "man", _NOUN),
+    ),
+    *(
+        (ending, instead, _VERB)
+        for ending, instead in (("ed", ""), ("ed", "e"), ("ied", "y"), ("ing", ""), ("ing", "e"))
+    ),
+    *(
+        (ending, instead, _NEITHER)
+        for ending, instead in (("er", ""), ("er", "e"), ("ier", "y"), ("est", ""), ("est", "e"), ("iest", "y"))
+    ),
+)
+_DOUBLING: Final = frozenset(("ed", "ing", "er", "est"))
+
+
+class _Table(NamedTuple):
+    """Lines in the order of their words' bytes, and where each begins; the path of a part → those of its wholes."""
+
+    text: bytes
+    starts: NDArray[np.int32]
+    parts: dict[str, tuple[str, ...]]
+
+    def word(self, start: int) -> bytes:
+        """The word of the line that begins there."""
+        end = self.text.index(b"\n", start)
+        bar = self.text.find(b"|", start, end)
+        return self.text[start : bar if bar >= 0 else end]
+
+
+def _line(word: str) -> list[str] | None:
+    """The cells of a word's line; None where there is none."""
+    table, wanted = _table_exclusions(), word.encode()
+    at = bisect_left(table.starts, wanted, key=table.word)
+    if at == len(table.starts) or table.word(table.starts[at]) != wanted:
+        return None
+    start = int(table.starts[at])
+    return table.text[start : table.text.index(b"\n", start)].decode().split("|")[1:]
+
+
+@lru_cache(maxsize=1)
+def _table_exclusions() -> _Table:
+    text = gzip.decompress(files("slowwave.text").joinpath("word_relations.txt.gz").read_bytes())
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+    cells = text[1 : ends[0]].decode().split(" ")
+    parts: dict[str, tuple[str, ...]] = {}
+    for part, whole in zip(cells[::2], cells[1::2], strict=True):
+        parts[part] = (*parts.get(part, ()), whole)
+    return _Table(text, (ends[:-1] + 1).astype(np.int32), parts)

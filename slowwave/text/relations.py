@@ -1,0 +1,477 @@
+"""Relations that plain statements give, such as where somebody lives, and the topic under which a memory is put."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from slowwave.text import prefilter
+from slowwave.text.names import is_given, is_plain, is_written_large
+from slowwave.text.opposites import is_a
+from slowwave.text.sentences import sentences
+from slowwave.text.statements import CONTRACTED, STOPS, WORD, is_own, matter, persons, stem, without_later
+from slowwave.text.tokens import fold, normalise_name
+from slowwave.text.words import words_of
+
+# Plain statements of a relation that takes one object: where somebody lives and works, who leads something, what something is called.
+#
+# Read are present statements and changes ("moved to", "now", "no longer"), not questions, hypotheses, negations, wishes or the past. A
+# pattern begins at a subject and takes its object up to the next clause; what is not plain is left alone. Linear in the text.
+
+SELF: Final = "i"
+"""The subject of who speaks of himself."""
+
+_LONGEST: Final = 500  # characters of a sentence that is read
+_SHORT: Final = 4  # letters of a word that the lexicon would have
+_MOST_WORDS: Final = 6  # of an object
+
+
+class StatedRelation(NamedTuple):
+    """Folded: who or what, which relation, and its one object. ``change``: the statement says that this is new."""
+
+    subject: str
+    relation: str
+    object: str
+    change: bool
+
+
+_WORD: Final = r"(?!(?:is|are|am|was|were|be|been|has|have|had|will|now|just|still|and|to|not|also|never|always)\b)[a-z][\w-]{1,20}"
+_NAME: Final = r"[A-Z][\w'’.-]{0,30}"
+_SUBJECT: Final = (
+    rf"^(?P<subject>I|(?:[Tt]he |[Oo]ur |[Mm]y ){_WORD}(?: {_WORD}){{0,2}}|user|"
+    rf"(?:[Tt]he )?{_NAME}(?: (?:(?:de|da|di|van|von|der|del|la|al) )?{_NAME}| \d[\w-]{{0,12}}){{0,3}})"
+    r"(?: (?:now|currently|still|just|recently|already|has|have|had|is|am|are|been|officially|be)){0,3} "
+)
+_OBJECT: Final = r"(?P<object>[^,.;:!?()\n]{1,80})"
+_THING: Final = rf"(?=the |our |[A-Z]){_OBJECT}"
+_FROM: Final = r"(?: from [^,.;]{1,40}?)?"
+
+_A: Final = r"(?:a|an) "
+_IS_ONE: Final = r"(?=I (?:now |currently )?(?:a|an) |.{1,80}? (?:is|am) (?:now |currently )?(?:a|an) )"
+_PROFESSION: Final = r"(?P<object>(?:[a-z]+ ){0,2}[a-z]+)(?= (?:at|for|in|now|these|and)\b|[,.;!]|$)"
+
+_LIVES: Final = "lives?|living|resides?|residing|based"
+_WORKS: Final = "works?|working|employed"
+_JOINS: Final = (
+    "(?:started|began)(?: working| a(?: new)? job)? at|(?:got |was |been )?hired by|"
+    "(?:signed on|took a(?: new)? job|found a(?: new)? job) (?:at|with)"
+)
+_LEADS: Final = "leads?|manages?|heads?(?: up)?|runs?|chairs?|maintains?|supervises?|coach(?:es)?"
+_POSTS: Final = "lead|leader|manager|head|ceo|cto|cfo|owner|maintainer|chair|director|captain|coach"
+_SCHOOL: Final = (
+    r"(?=[^,.;]*\b(?:[Ss]chool|Primary|Academy|College|[Kk]indergarten|[Nn]ursery|Grammar|University)\b)"
+    rf"(?P<object>{_NAME}[^,.;:!?()\n]{{0,60}})"
+)
+_DUE: Final = "due|scheduled|set|planned"
+_PUT: Final = "postponed|rescheduled|pushed back|brought forward"
+_DUE_DATE: Final = (
+    rf"^(?:The )?(?:[Dd]ue date|[Dd]eadline) (?:of|for) (?P<subject>[^,.;:!?]{{2,40}}?) (?:was|has been|is) "
+    rf"(?:{_PUT}|pushed|moved|extended|changed){_FROM} (?:to|until) {_OBJECT}"
+)
+
+
+class _Pattern(NamedTuple):
+    """``turned``: the object of the sentence is what the relation is of; ``change``: the verb says that it is new.
+    ``accepts`` returns whether an object, as it is written, is one of the relation; None accepts all."""
+
+    relation: str
+    sentence: re.Pattern[str]
+    turned: bool = False
+    change: bool = False
+    accepts: Callable[[str], bool] | None = None
+
+
+def _is_job(said: str) -> bool:
+    return is_profession(_object(said))
+
+
+def _is_named(said: str) -> bool:
+    """Whether an object is a name, as places are: "moved to Bergen", not "moved to marketing"."""
+    return _THE.sub("", said)[:1].isupper()
+
+
+def _is_employer(said: str) -> bool:
+    """Whether who joined something works for it: it has a name, and is neither a person nor what people join without being paid."""
+    words = [fold(w) for w in _WORDS.findall(_kept(said))]
+    return (
+        _is_named(said)
+        and _MEMBERSHIPS.isdisjoint(words)
+        and not is_given(_ARTICLE.sub("", " ".join(words)).split()[0])
+    )
+
+
+_PATTERNS: Final = (
+    _Pattern("lives in", re.compile(rf"{_SUBJECT}(?:{_LIVES}) (?:now |currently )?in {_OBJECT}")),
+    _Pattern(
+        "lives in",
+        re.compile(rf"{_SUBJECT}(?:moved|relocated)(?: back)?{_FROM} to {_OBJECT}"),
+        change=True,
+        accepts=_is_named,
+    ),
+    _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_WORKS}) (?:at|for|by) {_OBJECT}")),
+    _Pattern("works for", re.compile(rf"{_SUBJECT}(?:has|have) a job (?:at|with) {_OBJECT}")),
+    _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_JOINS}) {_OBJECT}"), change=True),
+    _Pattern("works for", re.compile(rf"{_SUBJECT}joined {_OBJECT}"), change=True, accepts=_is_employer),
+    _Pattern("is led by", re.compile(rf"{_SUBJECT}(?:{_LEADS}) {_THING}"), turned=True),
+    _Pattern("is led by", re.compile(rf"{_SUBJECT}(?:the )?(?:new )?(?:{_POSTS}) (?:of|for) {_THING}"), turned=True),
+    _Pattern(
+        "is led by", re.compile(rf"{_SUBJECT}(?:took|takes) over(?: as \w+ of)? {_THING}"), turned=True, change=True
+    ),
+    _Pattern("is due", re.compile(rf"{_SUBJECT}(?:{_DUE})(?: to be \w+)? (?:on|by|for) {_OBJECT}")),
+    _Pattern("is due", re.compile(rf"{_SUBJECT}(?:{_PUT}){_FROM} (?:to|until) {_OBJECT}"), change=True),
+    _Pattern("is due", re.compile(_DUE_DATE), change=True),
+    _Pattern("goes to school at", re.compile(rf"{_SUBJECT}(?:(?:goes|go) to|attends?) {_SCHOOL}")),
+    _Pattern("is married to", re.compile(rf"{_SUBJECT}married to {_OBJECT}")),
+    _Pattern(
+        "is called",
+        re.compile(
+            rf"(?=.{{1,80}}? (?:is|are|am|been) (?:\w+ )?(?:called|named) ){_SUBJECT}(?:called|named) {_OBJECT}"
+        ),
+    ),
+    _Pattern("works as", re.compile(rf"{_SUBJECT}(?:{_WORKS}) as {_A}{_OBJECT}")),
+    _Pattern("works as", re.compile(rf"{_SUBJECT}(?:re)?(?:trained|qualified) as {_A}{_OBJECT}"), change=True),
+    _Pattern("works as", re.compile(rf"{_IS_ONE}{_SUBJECT}{_A}{_OBJECT} by (?:profession|trade)\b")),
+    _Pattern("works as", re.compile(rf"{_IS_ONE}{_SUBJECT}{_A}{_PROFESSION}"), accepts=_is_job),
+)
+
+_NAMED: Final = "employer|wife|husband|spouse|boss|manager|landlord|dentist|doctor|owner|name|nickname|capital|hometown"
+"""Attributes whose value is a name: "my boss is very demanding" gives none."""
+_ATTRIBUTES: Final = (
+    rf"(?:favou?rite|preferred|current|home|work)(?: [a-z]+){{1,2}}|{_NAMED}|birthday|phone number|number|e-?mail(?: address)?|address|job|"
+    "job title|title|role|budget|deadline|due date|price|status|colou?r|age|salary|rent|shoe size|blood type|nationality|username"
+)
+_IS: Final = rf"(?:is|has changed to|changed to) (?:now |currently |still )?{_OBJECT}"
+_ATTRIBUTE: Final = (
+    re.compile(
+        rf"^(?:(?P<mine>[Mm]y)|(?P<owner>[A-Z][\w.-]{{0,30}}(?: [A-Z][\w.-]{{0,30}}){{0,3}}|[Tt]he \w+)['’]s) "
+        rf"(?P<attribute>{_ATTRIBUTES}) {_IS}"
+    ),
+    re.compile(rf"^[Tt]he (?P<attribute>{_ATTRIBUTES}) (?:of|for) (?P<owner>[^,.;:!?]{{2,40}}?) {_IS}"),
+)
+
+_MONTHS: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
+_IN_TIME: Final = (
+    rf"in (?:early |late |mid-)?(?:spring|summer|autumn|fall|winter|{_MONTHS}|(?:19|20)\d\d)(?: (?:19|20)\d\d)?"
+)
+_LEAD_IN: Final = re.compile(
+    r"^(?:(?:from (?:now|today) on|by (?:profession|trade)|today|now|currently|yesterday|recently|these days|nowadays|as of \w+|"
+    rf"{_IN_TIME}|last \w+|this \w+|since \w+|by the way|fyi|"
+    r"update|also|and|so|well|btw|note)\b[,:]? |\[?\d{4}-\d\d-\d\d\]?[:,]? )",
+    re.IGNORECASE,
+)
+_UNSURE: Final = re.compile(
+    r"\?\s*$|n['’]t\b|\b(?:if|would|could|might|(?-i:may)|perhaps|maybe|probably|wants? to|plans? to|hopes? to|used to|formerly|previously|"
+    r"until|not|never|wish(?:es)?|think(?:s)? about|consider(?:s|ing)?|going to|will|whether|either|or|dream(?:s|t|ed)?|"
+    r"pretend(?:s|ed)?|imagine|except)\b",
+    re.IGNORECASE,
+)
+_PROFESSIONS: Final = (
+    "skilled_worker",
+    "professional_person",
+    "scientist",
+    "artist",
+    "performer",
+    "health_professional",
+    "businessperson",
+    "farmer",
+    "engineer",
+    "writer",
+)
+_MORE_PROFESSIONS: Final = words_of("""
+translator interpreter zookeeper cartographer developer consultant waiter waitress driver chauffeur clerk cashier cleaner janitor bartender
+barista receptionist salesperson salesman saleswoman realtor recruiter paramedic firefighter attendant diver inspector operator tutor
+babysitter nanny caretaker gardener tester sysadmin
+""")
+"""What the lexicon files under no kind of work."""
+
+_MEMBERSHIPS: Final = words_of("""
+club clubs choir choirs group groups team teams band bands orchestra ensemble chorus class classes course courses league society societies
+association associations union unions party parties church congregation parish community communities congress meetup meetups gym crew squad
+troupe guild fellowship circle network program programme workshop protest march movement campaign committee board council army navy forces
+scouts rotary lions call meeting conversation discussion chat channel session game tour trip hike cruise convention conference festival
+library museum forum ranks family
+""")
+"""Last or other words of names of what people join without working for it: one person is a member of many of them."""
+
+_WORDS: Final = re.compile(r"[^\W_]+")
+_JOINED: Final = re.compile(r" and (?=now |is |am |works? |lives? |leads? |has )|; |, so |: (?=[A-Z])")
+_LEADING: Final = re.compile(rf"(?:I|{_NAME}(?: {_NAME}){{0,2}})(?= )")
+_SEVERAL: Final = re.compile(rf"{_NAME}(?:, {_NAME}){{0,3}},? and {_NAME}(?= (?:have|are|now|all|both|live|work)\b)")
+_CONTRACTED: Final = re.compile(r"^I['’](?:ve|m|d) ")
+_CHANGED: Final = re.compile(r"\b(?:now|anymore|instead|as of|since|new|changed|switched|from now on)\b", re.IGNORECASE)
+_ENDS: Final = re.compile(
+    rf"\s+(?:{_IN_TIME}|and|but|because|since|with|near|where|which|who|after|before|when|while|as|so|these days|now|currently|anymore|"
+    r"today|at the moment|again|already|too|for (?:the|a|now|\d|several|many|some)\b|last|this|next|from|instead|by|during|together|"
+    r"full)\b.*$",
+    re.IGNORECASE,
+)
+_THE: Final = re.compile(r"^[Tt]he ")
+_ARTICLE: Final = re.compile(r"^(?:the|a|an|our|my|his|her|their)\s+")
+_PRONOUNS: Final = frozenset(
+    ("he", "she", "it", "they", "we", "you", "this", "that", "there", "here", "who", "what", "everyone")
+)
+_RELATIVE: Final = frozenset(
+    (
+        "me",
+        "him",
+        "her",
+        "them",
+        "us",
+        "it",
+        "there",
+        "here",
+        "home",
+        "this",
+        "that",
+        "same",
+        "one",
+        "work",
+        "night",
+        "noon",
+        "weekends",
+    )
+)
+TRIGGER: Final = re.compile(
+    r"\b(?:(?:re)?trained as|qualified as|(?:is|am|['’]m) (?:now |currently )?an? [a-z]+|"
+    rf"{_LIVES}|moved|relocated|{_WORKS}|a job|joined|{_JOINS}|{_LEADS}|{_POSTS}|over|Due|{_DUE}|{_PUT}|[Dd]eadline|goes|go|attends?|"
+    rf"married|called|{_ATTRIBUTES})\b"
+)
+"""A word of it is in every text that states a relation; RE2 reads it as well."""
+
+
+def stated_relations(text: str) -> tuple[StatedRelation, ...]:
+    """The plain statements of a text, in order; one of each subject and relation, the last."""
+    found: dict[tuple[str, str], StatedRelation] = {}
+    if TRIGGER.search(text):
+        for sentence in sentences(without_later(text)):
+            for said in _each(sentence):
+                if len(said) <= _LONGEST and (stated := _of(said)) is not None:
+                    found[stated.subject, stated.relation] = stated
+    return tuple(found.values())
+
+
+def _each(sentence: str) -> Iterator[str]:
+    """A sentence of several as one of each: "Mara, Joss and Edie have moved to Truro"."""
+    if several := _SEVERAL.match(sentence):
+        yield from (name + sentence[several.end() :] for name in re.split(r",? and |, ", several[0]))
+    else:
+        yield sentence
+
+
+def is_unsure(sentence: str) -> bool:
+    """Whether a sentence asks, supposes, denies, wishes, plans or tells of the past, so that it states nothing."""
+    return _UNSURE.search(sentence) is not None
+
+
+def _of(sentence: str) -> StatedRelation | None:
+    """What one sentence states."""
+    if is_unsure(sentence):
+        return None
+    said = _begun(sentence)
+    changed = bool(_CHANGED.search(sentence))
+    for clause in _clauses(said):
+        if (stated := _in_clause(clause, changed)) is not None:
+            return stated
+    return None
+
+
+def _begun(said: str) -> str:
+    """A clause from its subject on."""
+    lead = _LEAD_IN.match(said)
+    return _CONTRACTED.sub("I ", said[lead.end() :] if lead else said)
+
+
+def _clauses(said: str) -> Iterator[str]:
+    """The sentence, and its subject with what "and" says of it besides, or what stands behind a semicolon or a conclusion."""
+    yield said
+    parts = _JOINED.split(said, maxsplit=2)[1:]
+    subject = _LEADING.match(said)
+    for part in parts:
+        yield _begun(part[:1].upper() + part[1:])
+        if subject:
+            yield f"{subject[0]} {part}"
+
+
+def _in_clause(said: str, changed: bool) -> StatedRelation | None:
+    for relation, pattern, turned, change, accepts in _PATTERNS:
+        if match := pattern.match(said):
+            subject, object_ = _subject(match["subject"]), _object(match["object"])
+            if accepts is not None and not accepts(match["object"]):
+                continue
+            if turned:  # who leads is a name
+                named = _THE.sub("", match["subject"])
+                subject, object_ = _subject(_kept(match["object"])), normalise_name(named) if named[0].isupper() else ""
+            if subject and object_ and object_ not in _RELATIVE:
+                return StatedRelation(subject, relation, object_, change or changed)
+    for pattern in _ATTRIBUTE:
+        if match := pattern.match(said):
+            owner = SELF if match.groupdict().get("mine") else _object(match["owner"])
+            attribute, object_ = fold(match["attribute"]).replace("ou", "o"), _object(match["object"])
+            named = re.fullmatch(_NAMED, attribute) is None or match["object"][0].isupper()
+            if owner and object_ and named:
+                return StatedRelation(owner, attribute, object_, changed)
+    return None
+
+
+def is_profession(object_: str) -> bool:
+    """Whether what somebody works as, or is, is what people do for a living."""
+    word = object_.split()[-1] if object_ else ""
+    return word in _MORE_PROFESSIONS or (bool(word) and any(is_a(word, kind) for kind in _PROFESSIONS))
+
+
+def _subject(said: str) -> str:
+    """The key of a subject; empty for a pronoun and for one common noun, of which there may be many ("the meeting")."""
+    folded = normalise_name(said)
+    if folded in (SELF, "user", "the user"):
+        return SELF
+    bare = _ARTICLE.sub("", folded)
+    if folded.startswith(("my ", "our ")):
+        return f"{SELF}: {bare}"
+    common = all(is_plain(part) or len(part) < _SHORT for part in bare.split("-"))
+    alone = said[:1].isupper() and is_written_large(bare)  # without an article "Bastian" is somebody, and of no people
+    name = _THE.sub("", said)[:1].isupper() and (alone or is_given(bare) or not common)
+    return bare if (name or " " in bare) and bare not in _PRONOUNS else ""
+
+
+def _kept(said: str) -> str:
+    return _ENDS.sub("", said.strip())
+
+
+def _object(said: str) -> str:
+    """What is named, without the clause behind it; empty where that is too long to be a name or value."""
+    folded = _ARTICLE.sub("", normalise_name(_kept(said)))
+    return folded if 0 < len(folded.split()) <= _MOST_WORDS and folded not in ("the", "a", "an") else ""
+
+
+# What a memory states, and of whom: the reading by which memories are put under topics.
+#
+# A question, a greeting, thanks, an offer or advice is no statement: a text with any of it is read as none, so that nothing of it is torn
+# apart. Nor is a text that speaks of two persons. What is wished, planned or told by others is a statement of its day. English; the words
+# are in ``topic_statements.toml``. Which statements make a topic belongs to ``slowwave.operations.planners.topic_memories``.
+
+LONGEST: Final = 500
+"""Characters of a text that is read."""
+
+_LEAST: Final = 3  # words of a statement
+_FILE: Final[Mapping[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("topic_statements.toml").read_text(encoding="utf-8")
+)
+_ADDRESSED: Final = re.compile(rf"(?<!\w)(?:{_FILE['addressed']})(?!\w)", re.IGNORECASE)
+_TALK: Final = re.compile(rf"\W*(?:{_FILE['talk'].replace(chr(10), '')})", re.IGNORECASE)
+_ASKS: Final = re.compile(rf"\W*(?:{_FILE['asks'].replace(chr(10), '')})", re.IGNORECASE)
+_WANTS_TO_KNOW: Final = re.compile(rf"\b(?:{_FILE['wants_to_know'].replace(chr(10), '')})", re.IGNORECASE)
+_MAY_BE_TALK: Final = (
+    *(f"(?i:{prefilter.relaxed(p.pattern)})" for p in (_ADDRESSED, _WANTS_TO_KNOW)),
+    *(rf"(?i:(?:^|[.!?])\W*{prefilter.relaxed(p.pattern)})" for p in (_TALK, _ASKS)),
+)
+_MAY_RELATE: Final = prefilter.relaxed(TRIGGER.pattern)
+_PRONOUNS_TOPIC_STATEMENTS: Final = words_of(_FILE["pronouns"])
+_TOKEN: Final = re.compile(WORD)
+RELATIONS: Final[Mapping[str, str]] = _FILE["relations"]
+"""How a relation is called; one that is an attribute is called as it is."""
+
+_LED_BY: Final = words_of("the a an")
+_NO_MATTER: Final = frozenset(stem(w) for w in words_of(_FILE["no_matter"]))
+_DAYS: Final = words_of(_FILE["days"])
+_OWNER: Final = re.compile(r"(?<!^)\b([A-Z][^\W\d_]+)['’]s\b")
+
+
+class TopicStatement(NamedTuple):
+    """``subject``: of whom or what a text speaks, folded: ``SELF`` for who says it, a relative as ``i: sister``, empty for nobody that it
+    names. ``words``: the stems of its words of content without those of the subject. ``relations``: those that it states ("lives in").
+    ``lead``: the name that opens what who says it tells of it in relation to himself ("Barclays blocked my card")."""
+
+    subject: str
+    words: frozenset[str]
+    relations: frozenset[str] = frozenset()
+    lead: str = ""
+
+    def about(self, subject: str) -> TopicStatement:
+        """The same, told of another subject that it names."""
+        return self._replace(subject=subject, words=self.words - {stem(part) for part in subject.split()}, lead="")
+
+
+def topic_statements(texts: prefilter.Texts) -> Iterator[TopicStatement | None]:
+    """What ``topic_statement`` reads in each of n texts; talk and relations are looked for where the column may hold them."""
+    flags = prefilter.found(texts, *_MAY_BE_TALK), prefilter.found(texts, _MAY_RELATE)
+    for text, talk, relates in zip(texts.to_pylist(), *(f.tolist() for f in flags), strict=True):
+        yield topic_statement(text, talk=talk, relates=relates)
+
+
+def topic_statement(text: str, *, talk: bool = True, relates: bool = True) -> TopicStatement | None:
+    """Read a text; None where it is no statement, or more than one of different subjects. Whether it may hold ``talk``, or say how
+    something ``relates``, may be known. Time: some 100 µs.
+    """
+    if not text or len(text) > LONGEST or "\n" in text.strip():
+        return None
+    subject = ""
+    words: set[str] = set()
+    parts = sentences(text)
+    for sentence in parts:
+        if not _states(sentence, talk) or (own := _subject_topic_statements(sentence, subject)) is None:
+            return None
+        if own and subject and own != subject:
+            return None
+        subject = own or subject
+        words |= matter(sentence)
+    bare = subject.partition(": ")[2] or subject
+    words -= {stem(part) for part in bare.split()} | _NO_MATTER
+    words = {w for w in words if w[0].isalnum() and "'" not in w}
+    relations = frozenset(r.relation for r in stated_relations(text)) if relates else frozenset[str]()
+    lead = _leading(parts[0]) if subject == SELF else ""
+    return TopicStatement(subject, frozenset(words), relations, lead) if words else None
+
+
+def is_talk(sentence: str) -> bool:
+    """Whether a sentence greets, thanks, offers, advises or asks, by how it begins, or wants to know something."""
+    return bool(_TALK.match(sentence) or _ASKS.match(sentence) or _WANTS_TO_KNOW.search(sentence))
+
+
+def _states(sentence: str, talk: bool) -> bool:
+    return (
+        not sentence.rstrip("\"'”’) ").endswith("?")
+        and len(_TOKEN.findall(sentence)) >= _LEAST
+        and not (talk and (_ADDRESSED.search(sentence) or is_talk(sentence)))
+    )
+
+
+def _subject_topic_statements(sentence: str, before: str) -> str | None:
+    """Of whom a sentence speaks; None of two, or of whom only a sentence before it could tell."""
+    lead = _leading(sentence)
+    owns = "'s" in sentence or "’s" in sentence
+    owners = {w for w in map(fold, _OWNER.findall(sentence) if owns else ()) if not is_plain(w) and w not in _DAYS}
+    named = {*persons(sentence), *owners}
+    if lead and any(is_given(part) for part in lead.split()):
+        named = {n for n in named if n not in lead.split()} | {lead}
+    if len(named) > 1:
+        return None
+    own = is_own(sentence)
+    if named:
+        (name,) = named
+        return name if name == lead or name in owners or is_given(name) else f"{SELF}: {name}"
+    if own:
+        return SELF
+    if lead:
+        return lead
+    opening = _TOKEN.search(sentence)
+    if opening and fold(opening[0]) in _PRONOUNS_TOPIC_STATEMENTS:
+        return before or None
+    return ""
+
+
+def _leading(sentence: str) -> str:
+    """The name that opens a sentence, folded; behind an article one of several words, or one that is no common word."""
+    run: list[str] = []
+    for n, token in enumerate(_TOKEN.finditer(sentence)):
+        word = token[0].removesuffix("'s").removesuffix("’s")
+        if n == 0 and fold(word) in _LED_BY:
+            continue
+        if not word[0].isupper() or fold(word) in STOPS or CONTRACTED.match(word):
+            break
+        run.append(fold(word))
+    if not run or (len(run) == 1 and is_plain(run[0]) and not is_given(run[0])):
+        return ""
+    return " ".join(run)

@@ -1,0 +1,678 @@
+"""Shorten a text by leaving out whole units, and never one without the units that limit it."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from math import log2
+from typing import Final
+
+from slowwave.text.conditions import limits
+from slowwave.text.sentences import Bond, assists, bond, courteous, lean, people, reacts, sentences, warns
+from slowwave.text.specifics import specifics, unsaid
+from slowwave.text.statements import stem
+from slowwave.text.structure import KEY, MARKER, Passage, indent_of, passages
+from slowwave.text.tokens import BYTES_A_TOKEN, count
+from slowwave.text.words import GRAMMAR, NEGATIONS, OPENERS
+
+# Units: what a text is shortened by, each whole or not at all, and what each does not stand without.
+#
+# A unit is a passage (``slowwave.text.structure``); of a conversation it is a sentence with whoever says it. To what a passage needs come
+# the sentences that its connectives and pronouns point at (``slowwave.text.sentences``): a consequence its cause, an answer its
+# question, an assumption what took it back. Items beside each other make a list, so that it can be said where some are left out.
+
+OMISSION: Final = "…"
+"""What stands for items that are left out, behind the mark of the first of them: "- …", "3. …", "| … | … |"."""
+
+_OMITTED: Final = re.compile(r"\s*(?:(?:[-*+•‣◦▪●–—]|\(?\w{1,5}[.)])\s+|\|[\s|]*)?…[\s|…]*")
+_PRONOUN: Final = re.compile(r"[\s\"'“*_]*(it|they|its|their)\b", re.IGNORECASE)
+_STEP: Final = re.compile(
+    r"\s*\(?\d{1,3}[.)]\s+[*_`]*(?:(?:Then|Next|Now|First|Finally),? )?([A-Za-z][a-z]+)[*_]*(?: \w+ly)? "
+    r"(?:the|an?|it|them|this|these|that|your|all|any|no|each|every|both|to|into|on|in|at|for|from|with|[`\"'“*_<])"
+)
+"""A numbered item that begins with an order: a word that is none of grammar, with its object behind it."""
+
+_COUNTS: Final = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|following|below|zwei|drei|vier|folgende\w?|deux|trois|suivante?s?|dos|tres)\b",
+    re.IGNORECASE,
+)
+_MOST_STEPS: Final = 20
+_ASKS: Final = re.compile(r"[?？][\"'”’)*_]*\s*$")
+_REMEMBERED: Final = 60
+"""Units in which whoever a pronoun means is looked for."""
+
+_LONGEST_LIMITED: Final = 20
+_LIMITED: Final = 6
+"""Sentences of a paragraph that are kept together for one that limits the others, and those before it in a longer paragraph."""
+
+_IN_A_LINE: Final = 20
+"""Items of one line that are kept together; more are a list like any other."""
+
+_LABEL: Final = 4
+"""Words of an item, its mark among them, that is a name and no sentence that leans on another."""
+
+_SPEAKERS: Final = 2
+"""Names that take turns in a conversation, at least; and how often one of them speaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """``needs`` are places of units without which this one does not stand; one that is not ``alone`` comes only with what needs it.
+
+    ``line`` and ``paragraph`` count where it begins. ``list`` is the number of the list or table that it is an item of, -1 for none.
+    ``step``: it is one of some steps, which need each other. ``omission``: it only says that items are left out.
+    """
+
+    text: str
+    kind: str
+    line: int
+    paragraph: int
+    needs: tuple[int, ...] = ()
+    alone: bool = True
+    list: int = -1
+    step: bool = False
+    omission: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a question."""
+        return _ASKS.search(self.text) is not None
+
+
+def units(text: str) -> list[Unit]:
+    """The units of a text in their order. Time: linear in the text."""
+    return _bound(_listed(_spoken(passages(text))))
+
+
+def mark_of(item: Unit) -> str:
+    """The line that says that items from this one on are left out; empty where none can be said."""
+    if item.kind == "row":
+        columns = item.text.strip().strip("|").count("|") + 1
+        return "|" + f" {OMISSION} |" * columns if item.text.lstrip()[:1] == "|" else ""
+    marker = MARKER.match(item.text)
+    return item.text[: marker.end()] + OMISSION if marker else ""
+
+
+def _spoken(found: Sequence[Passage]) -> list[Unit]:
+    """The passages as units, turns of a conversation sentence by sentence behind their speaker."""
+    keys = [_key(p) for p in found]
+    times = Counter(k for k in keys if k)
+    talks = len(times) >= _SPEAKERS and sum(times.values()) > len(times) and max(times.values()) >= _SPEAKERS
+    made: list[Unit] = []
+    talk: list[int] = []  # where turns begin
+    at: list[int] = []  # place of a passage → place of the unit that stands for it
+    for p, key in zip(found, keys, strict=True):
+        needs = tuple(at[n] if n < len(at) else -1 for n in p.needs)
+        late = [n for n in p.needs if n >= len(at)]
+        own = Unit(p.text, p.kind, p.line, p.paragraph, needs, p.alone)
+        said = KEY.match(p.text.split("\n", 1)[0]) if talks and key else None
+        parts = sentences(p.text[said.start("rest") :]) if said and said["rest"] else []
+        if said is None or not parts:
+            at.append(len(made))
+            made.append(
+                replace(own, needs=tuple(-2 - n if n in late else m for n, m in zip(p.needs, needs, strict=True)))
+            )
+            continue
+        speaker = len(made)
+        made.append(
+            replace(
+                own,
+                text=p.text[: said.start("rest")].rstrip(),
+                kind="speaker",
+                alone=False,
+                needs=tuple(n for n in needs if n >= 0),
+            )
+        )
+        made += [Unit(s, "turn", p.line, p.paragraph, (speaker,)) for s in parts]
+        talk.append(speaker)
+        at.append(len(made) - 1)
+    for k in range(talk[-1] if talk else 0):  # a question after which somebody goes on says nothing by itself
+        if made[k].kind == "turn" and made[k].asks:
+            made[k] = replace(made[k], alone=False)
+    return [
+        replace(u, needs=tuple(dict.fromkeys(at[-2 - n] if n < -1 else n for n in u.needs if n != -1))) for u in made
+    ]
+
+
+def _key(p: Passage) -> str:
+    if p.kind != "item":
+        return ""
+    key = KEY.match(p.text.split("\n", 1)[0])
+    return (
+        key["key"].strip().casefold()
+        if key and key["rest"] and not MARKER.match(p.text) and len(key["key"].split()) <= 3
+        else ""
+    )
+
+
+def _bound(made: list[Unit]) -> list[Unit]:
+    """The units with what their connectives and pronouns need."""
+    named: dict[int, tuple[bool, bool]] = {}
+    limiting: list[int] = []
+    before = -1  # the last sentence
+    for k, u in enumerate(made):
+        if u.kind in ("heading", "block"):
+            if u.kind == "block" and before >= 0 and made[before].paragraph >= u.paragraph - 1:
+                made[k] = replace(u, needs=tuple(dict.fromkeys((*u.needs, before))))  # what it shows
+            before = -1
+        elif (
+            u.kind == "item"
+            and before >= 0
+            and made[before].kind == "item"
+            and lean(u.text) in ("previous", "exception")
+            and len(u.text.split()) > _LABEL
+        ):
+            head = _same_subject(made, before, u) or (before,)
+            made[k] = replace(u, needs=tuple(dict.fromkeys((*u.needs, *head))))
+        if u.kind == "item" and (limited := _limited_by(made, k, before)) >= 0:
+            _bind(made, (limited, k))
+        if u.kind not in ("sentence", "turn"):
+            before = k if u.kind == "item" else before
+            continue
+        near = before >= 0 and (u.kind == "turn" or made[before].paragraph >= u.paragraph - 1)
+        opens = u.kind == "turn" and made[k - 1].kind == "speaker"
+        how: Bond = bond(u.text, answering=near and opens and made[before].asks)
+        if near and opens and not how and reacts(u.text):
+            how = "previous"
+        needs = list(u.needs)
+        if how == "next":
+            after = next((n for n in range(k + 1, min(k + 3, len(made))) if made[n].kind == u.kind), -1)
+            needs += [after] if after >= 0 and made[after].paragraph == u.paragraph else []
+        elif how in ("person", "company"):
+            needs += _whoever(made, named, before)
+            needs += [before] if near and how == "company" else []
+        elif how and near:
+            head = _same_subject(made, before, u) if how == "previous" else ()
+            needs = [n for n in needs if n != before or not head] + list(head or (before,))
+        if how == "both" and near and (u.kind == "turn" or made[before].paragraph == u.paragraph):
+            made[before] = replace(made[before], needs=tuple(dict.fromkeys((*made[before].needs, k))))
+        made[k] = replace(u, needs=tuple(dict.fromkeys(n for n in needs if n != k)))
+        reach = limits(u.text, made[before].text) if near else ""
+        if reach == "sentence":
+            _bind(made, (before, k))
+        elif reach == "paragraph":
+            limiting.append(k)
+        before = k
+    for k in limiting:
+        _bind(made, _paragraph(made, k))
+    return made
+
+
+def _limited_by(made: Sequence[Unit], k: int, before: int) -> int:
+    """The item that an item limits: what it stands under, else the one before it; -1 for none."""
+    above = max((n for n in made[k].needs if n < k and made[n].kind == "item"), default=-1)
+    place = above if above >= 0 else before
+    beside = place >= 0 and made[place].kind == "item"
+    return place if beside and limits(made[k].text, made[place].text) else -1
+
+
+def _paragraph(made: Sequence[Unit], k: int) -> tuple[int, ...]:
+    """The sentences of a paragraph or turn that one of them limits; of a long one those before it."""
+    u = made[k]
+    first = last = k
+    while first and _beside(made[first - 1], u):
+        first -= 1
+    while last + 1 < len(made) and _beside(made[last + 1], u):
+        last += 1
+    if last - first >= _LONGEST_LIMITED:
+        first, last = max(first, k - _LIMITED), k
+    if first == k and k:  # a paragraph of its own limits the one before it
+        first = k - 1 if made[k - 1].kind == u.kind else k
+    return tuple(range(first, last + 1))
+
+
+def _beside(other: Unit, u: Unit) -> bool:
+    return other.kind == u.kind and other.paragraph == u.paragraph and (u.kind != "turn" or other.line == u.line)
+
+
+def _bind(made: list[Unit], places: Sequence[int]) -> None:
+    """Have units need each other, so that they are kept or left out together."""
+    for k in places:
+        made[k] = replace(made[k], needs=tuple(dict.fromkeys((*made[k].needs, *(n for n in places if n != k)))))
+
+
+def _same_subject(made: Sequence[Unit], before: int, u: Unit) -> tuple[int, ...]:
+    """What the sentence before needs, where both begin with the same pronoun: "It …. It …." speak of one thing."""
+    one, two = _PRONOUN.match(made[before].text), _PRONOUN.match(u.text)
+    if not one or not two or one[1][:2].lower() != two[1][:2].lower() or made[before].paragraph != u.paragraph:
+        return ()
+    return tuple(n for n in made[before].needs if n < before and made[n].kind in ("sentence", "turn", "item"))
+
+
+def _whoever(made: Sequence[Unit], named: dict[int, tuple[bool, bool]], before: int) -> list[int]:
+    """The units that named somebody last, for certain and perhaps."""
+    perhaps = -1
+    for place in range(before, max(-1, before - _REMEMBERED), -1):
+        if place not in named:
+            named[place] = people(made[place].text[:400]) if made[place].kind != "speaker" else (False, False)
+        sure, may = named[place]
+        if sure:
+            return sorted({place, perhaps} - {-1})
+        if may and perhaps < 0:
+            perhaps = place
+    return [perhaps] if perhaps >= 0 else [before] * (before >= 0)
+
+
+def _listed(made: list[Unit]) -> list[Unit]:
+    """The units with the numbers of their lists; items that stand in one line need each other."""
+    open_: list[tuple[int, int, int]] = []  # indent, what they stand under, number
+    number = -1
+    lines = Counter(u.line for u in made if u.kind == "item")
+    for k, u in enumerate(made):
+        if u.kind not in ("item", "row"):
+            if u.kind != "block":
+                open_ = []
+            continue
+        indent, under = indent_of(u.text), max((n for n in u.needs if n < k), default=-1)
+        if u.kind == "item" and 1 < lines[u.line] <= _IN_A_LINE:
+            beside = [
+                n for n in range(max(0, k - lines[u.line]), min(len(made), k + lines[u.line])) if made[n].line == u.line
+            ]
+            made[k] = replace(u, needs=tuple(dict.fromkeys((*u.needs, *(n for n in beside if n != k)))))
+            continue
+        while open_ and (open_[-1][0] > indent or (open_[-1][0] == indent and open_[-1][1] != under)):
+            open_.pop()
+        if not open_ or open_[-1][0] < indent:
+            number += 1
+            open_.append((indent, under, number))
+        made[k] = replace(u, list=open_[-1][2], omission=bool(_OMITTED.fullmatch(u.text)))
+    return _stepped(_led(made))
+
+
+def _led(made: list[Unit]) -> list[Unit]:
+    """The units, a list with the sentence before it; one that counts or announces items is a part of their list: "There are two ways."."""
+    for k, u in enumerate(made[:-1]):
+        after = made[k + 1]
+        if u.kind != "sentence" or after.list < 0 or after.paragraph > u.paragraph + 1:
+            continue
+        if _COUNTS.search(u.text):
+            made[k] = replace(u, alone=False)
+        for n in range(k + 1, len(made)):
+            if made[n].list == after.list:
+                made[n] = replace(made[n], needs=tuple(dict.fromkeys((*made[n].needs, k))))
+            elif made[n].kind in ("heading", "sentence"):
+                break
+    return made
+
+
+def _stepped(made: list[Unit]) -> list[Unit]:
+    """The units with steps bound together: of a numbered list that tells for the greater part what to do."""
+    lists: dict[int, list[int]] = defaultdict(list)
+    for k, u in enumerate(made):
+        if u.kind == "item" and u.list >= 0:
+            lists[u.list].append(k)
+    for places in lists.values():
+        orders = sum(_orders(made[k].text) for k in places)
+        if len(places) < 2 or len(places) > _MOST_STEPS or 2 * orders < len(places):
+            continue
+        if any(made[k].omission for k in places):
+            continue
+        for k in places:
+            beside = [n for n in places if n != k]
+            made[k] = replace(made[k], step=True, needs=tuple(dict.fromkeys((*made[k].needs, *beside))))
+    # What stands under a step, its code or its items, is part of it.
+    for k, u in enumerate(made):
+        owner = max((n for n in u.needs if n < k and made[n].step), default=-1)
+        if owner >= 0 and not u.step and u.kind in ("block", "item"):
+            made[owner] = replace(made[owner], needs=tuple(dict.fromkeys((*made[owner].needs, k))))
+    return made
+
+
+def _orders(item: str) -> bool:
+    found = _STEP.match(item)
+    return bool(found) and found[1].lower() not in GRAMMAR | OPENERS
+
+
+# Shortening: a text in fewer tokens by whole units of its own, what was asked of it first, and no unit without what it needs.
+#
+# No word is changed, so nothing can be invented; where a list or table loses items, a line says so ("- …"). What a unit is, and what it
+# needs, belongs to ``slowwave.text.shortening``.
+#
+# The choice is budgeted maximum coverage, greedy by worth a byte or the best unit alone (Khuller, Moss and Naor, 1999; of summaries, Lin
+# and Bilmes, 2010), of concepts that count once however often they are said (Gillick and Favre, 2009): figures, names, what is denied, and
+# words, those that recur more. As units bring others along, the bound of the literature does not hold.
+
+_MOST_NEEDED: Final = 24
+"""Units that one may bring along; one that needs more is not taken."""
+
+_SEPARATOR: Final = 2  # bytes between two units at most
+_SPECIFIC: Final = 2.5
+_WORD: Final = 0.2
+_ASKED: Final = 2.0
+_OPENING: Final = 4.0
+_SECTION: Final = 1.0
+_WARNING: Final = 1.5
+_TOLD: Final = 1.0
+"""Worth of a figure, name or denial; of a word said once; of a word that was asked for; of what opens the text, and a section; of what
+forbids, commands or warns; of what somebody tells an assistant."""
+
+_EXPONENT: Final = 0.8
+"""Of the bytes by which a unit's worth is divided: below 1 a long sentence is not passed over for two fragments."""
+
+_NEWS: Final = 0.1
+"""Share of a unit's worth that has to be new, from which it is taken."""
+
+_LEAST: Final = 0.15
+"""Worth below which a unit tells nothing: a greeting, thanks, grammar alone."""
+
+_FEW: Final = 2
+"""Items that stay together, as half of so short a list is none."""
+
+_ROUNDS: Final = 8
+_QUESTIONS: Final = 20
+_ANSWERS: Final = 5
+"""Questions that are looked at, and units that may answer each."""
+
+_ADDRESS: Final = re.compile(r"\]\([^()\s]{1,500}\)|\bhttps?://\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """``text`` is made of ``units`` of the text, at ``places`` among all of its units; ``missing`` are specifics that are no longer said.
+
+    The text is empty where no unit fits, or where most of it is lists of which not half could be kept, steps and blocks: it cannot be said
+    well in so few tokens.
+    """
+
+    text: str
+    units: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shortened:
+    """The text in at most ``max_tokens`` of ``token_count``; itself where it is as short as that.
+
+    ``questions`` that the text has answered, the most important first: what answers them goes first. Then come what opens the text and
+    what is worth most a byte. Of a list at least half of the items stay, or none, except for what was asked for.
+    Time: linear in the text, and u · log u in its units while few gains change.
+    """
+    found = units(text)
+    if count(text) <= max_tokens:
+        return Shortened(text, tuple(u.text for u in found), tuple(range(len(found))))
+    pool = _Pool.of(found, questions)
+    banned: set[int] = set()
+    chosen: set[int] = set()
+    for turn in range(_ROUNDS):
+        choice = _Choice(pool, max_tokens * BYTES_A_TOKEN + _SEPARATOR, banned)
+        chosen = choice.made()
+        halves = _below_half(found, chosen, choice.pinned)
+        if not halves:
+            break
+        banned |= halves if turn < _ROUNDS - 2 else {u.list for u in found if u.list >= 0}
+    if _mostly_gone(pool, chosen, banned):
+        chosen = set()
+    short = _joined(found, chosen)
+    missing = unsaid(specifics(text).terms(), [short])
+    places = tuple(sorted(chosen))
+    return Shortened(short, tuple(found[k].text for k in places), places, tuple(sorted(missing)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """The units with what they are worth: ``says`` are concepts, ``brings`` all that each needs; None where it is not taken by itself."""
+
+    found: Sequence[Unit]
+    says: Sequence[frozenset[str]]
+    worth: Mapping[str, float]
+    bonus: Sequence[float]
+    brings: Sequence[frozenset[int] | None]
+    answers: Sequence[Sequence[int]]  # of each question, the best first
+    asked: frozenset[int]
+    marks: Mapping[int, int]  # list → bytes of the line that says that items are left out
+
+    @classmethod
+    def of(cls, found: Sequence[Unit], questions: Sequence[str]) -> _Pool:
+        """Time: linear in the units."""
+        says = [frozenset[str]() if _empty(u) else _concepts(u.text) for u in found]
+        times = Counter(c for own in says for c in own)
+        asked = [w for q in questions[:_QUESTIONS] if (w := frozenset(c for c in _concepts(q) if c in times))]
+        wanted = frozenset[str]().union(*asked)
+        worth = {
+            c: (_SPECIFIC if c[0] == "=" else _WORD * (1 + log2(n))) + (_ASKED if c in wanted else 0.0)
+            for c, n in times.items()
+        }
+        answers = [_answering(found, says, times, q) for q in asked]
+        brings = [_brought(found, k) if u.alone and not u.omission else None for k, u in enumerate(found)]
+        marks: dict[int, int] = {}
+        for u in found:
+            if u.list >= 0:
+                marks[u.list] = max(marks.get(u.list, 0), len(mark_of(u).encode("utf-8", "replace")) + _SEPARATOR)
+        return cls(
+            found, says, worth, _bonuses(found), brings, answers, frozenset(k for ks in answers for k in ks), marks
+        )
+
+    def size(self, u: Unit) -> int:
+        """Bytes of a unit and what separates it."""
+        return len(u.text.encode("utf-8", "replace")) + _SEPARATOR
+
+    def own(self, k: int) -> float:
+        """What a unit is worth by itself."""
+        return sum(self.worth[c] for c in self.says[k])
+
+
+@lru_cache(maxsize=4096)
+def _concepts(text: str) -> frozenset[str]:
+    """Figures, names and denials of a text, "=" before them, and the stems of its other words of content; addresses say nothing."""
+    s = specifics(_ADDRESS.sub("]", text))
+    known = frozenset(w for name in s.names for w in name.split())
+    terms = s.figures() | s.identifiers | s.names | {f"not {d}" for d in s.denied | s.declined}
+    return frozenset(f"={t}" for t in terms) | {stem(w) for w in s.words - known - GRAMMAR - NEGATIONS}
+
+
+def _empty(u: Unit) -> bool:
+    return u.omission or u.kind == "speaker" or (u.kind in ("sentence", "turn") and courteous(u.text))
+
+
+def _bonuses(found: Sequence[Unit]) -> list[float]:
+    """(u,) What each unit is worth for its place, as the first of the text or of a section, and for what it warns of."""
+    bonus = [_WARNING if u.kind not in ("heading", "block", "speaker") and warns(u.text) else 0.0 for u in found]
+    assisted = any(u.kind == "speaker" and assists(u.text) for u in found)
+    for k, u in enumerate(found):
+        if assisted and u.kind == "turn" and not u.asks and not assists(found[u.needs[0]].text) and not _empty(u):
+            bonus[k] += _TOLD
+    fresh, value = True, _OPENING
+    for k, u in enumerate(found):
+        if u.kind == "heading":
+            fresh = True
+        elif fresh and u.alone and u.kind == "sentence":
+            bonus[k] += value
+            fresh, value = False, _SECTION
+    return bonus
+
+
+def _answering(
+    found: Sequence[Unit], says: Sequence[frozenset[str]], times: Mapping[str, int], asked: frozenset[str]
+) -> list[int]:
+    """The units that have most of what was asked for, rare words before common ones, down to half of the best; of a question what is said
+    behind it, of a heading or label what stands under it."""
+    total = sum(1 / times[c] for c in asked)
+    scores = [sum(1 / times[c] for c in own & asked) for own in says]
+    ranked = sorted((k for k, s in enumerate(scores) if s and not _empty(found[k])), key=lambda k: (-scores[k], k))
+    if not ranked or (scores[ranked[0]] < total / 2 and len(says[ranked[0]] & asked) < 2):
+        return []
+    answers: dict[int, None] = {}
+    for best in ranked[:_ANSWERS]:
+        if 2 * scores[best] < scores[ranked[0]]:
+            break
+        if found[best].asks:
+            behind = (k for k in range(best + 1, len(found)) if found[k].alone and not found[k].asks)
+            answers.update(dict.fromkeys(islice(behind, 1)))
+        elif found[best].alone:
+            answers[best] = None
+        else:
+            under = (k for k, u in enumerate(found) if best in u.needs and u.alone)
+            answers.update(dict.fromkeys(sorted(under, key=lambda k: (-scores[k], k))))
+    answers.update(dict.fromkeys(n for n in found[ranked[0]].needs if found[n].alone))  # what the best leans on
+    return list(answers)
+
+
+def _brought(found: Sequence[Unit], place: int) -> frozenset[int] | None:
+    """The places of all that a unit does not stand without, itself among them; None where they are too many."""
+    brings = {place}
+    left = list(found[place].needs)
+    while left:
+        k = left.pop()
+        if k in brings:
+            continue
+        brings.add(k)
+        if len(brings) > _MOST_NEEDED:
+            return None
+        left += found[k].needs
+    return frozenset(brings)
+
+
+@dataclass(slots=True)
+class _Choice:
+    """The choice of units within ``left`` bytes."""
+
+    pool: _Pool
+    left: int
+    banned: Collection[int]
+    chosen: set[int] = field(default_factory=set[int])
+    said: set[str] = field(default_factory=set[str])
+    paid: set[int] = field(default_factory=set[int])  # lists of which the mark is counted
+    pinned: set[int] = field(default_factory=set[int])  # what answers a question
+
+    def made(self) -> set[int]:
+        """The places of what is chosen: answers, then what is worth most a byte; or one unit alone, where that is worth more."""
+        self._answer()
+        room = self.left
+        first, said, paid = set(self.chosen), set(self.said), set(self.paid)
+        self._greedy()
+        alone = max(
+            (k for k in range(len(self.pool.found)) if self._allowed(k) and self._cost(k, first) <= room),
+            key=lambda k: (self._value([k], first), -k),
+            default=-1,
+        )
+        if alone >= 0 and self._value([alone], first) > self._value(self.chosen, first):
+            self.left, self.chosen, self.said, self.paid = room, first, said, paid
+            self._take(alone)
+            self._greedy()
+        return self.chosen
+
+    def _answer(self) -> None:
+        """Choose what answers each question best, or the next that fits."""
+        for ranked in self.pool.answers:
+            for k in ranked:
+                if k in self.chosen or self._take(k):
+                    self.pinned.add(k)
+                    break
+
+    def _allowed(self, k: int) -> bool:
+        brings = self.pool.brings[k]
+        if brings is None:
+            return False
+        return not any(self.pool.found[b].list in self.banned and b not in self.pool.asked for b in brings)
+
+    def _value(self, places: Iterable[int], without: Collection[int]) -> float:
+        """What units are worth together with all they bring, without those that are there anyway."""
+        new = {b for k in places for b in self.pool.brings[k] or ()} - set(without)
+        there = frozenset[str]().union(*(self.pool.says[k] for k in without))
+        told = frozenset[str]().union(*(self.pool.says[k] for k in new)) - there
+        return sum(self.pool.worth[c] for c in told) + sum(self.pool.bonus[k] for k in new)
+
+    def _cost(self, k: int, there: Collection[int]) -> int:
+        new = [b for b in self.pool.brings[k] or () if b not in there]
+        lists = {self.pool.found[b].list for b in new} - self.paid - {-1}
+        return sum(self.pool.size(self.pool.found[b]) for b in new) + sum(self.pool.marks[n] for n in lists)
+
+    def _gain(self, k: int) -> tuple[float, float]:
+        """What a unit adds to what is chosen, and that by its bytes."""
+        new = [b for b in self.pool.brings[k] or () if b not in self.chosen]
+        told = {c for b in new for c in self.pool.says[b]} - self.said
+        gain = sum(self.pool.worth[c] for c in told) + sum(self.pool.bonus[b] for b in new)
+        return gain, gain / max(1, self._cost(k, self.chosen)) ** _EXPONENT
+
+    def _take(self, k: int) -> Sequence[int]:
+        """Choose a unit with what it brings, where there is room; what is new."""
+        brings = self.pool.brings[k]
+        cost = self._cost(k, self.chosen)
+        if brings is None or k in self.chosen or cost > self.left:
+            return ()
+        new = [b for b in brings if b not in self.chosen]
+        self.left -= cost
+        self.chosen.update(new)
+        for b in new:
+            self.said |= self.pool.says[b]
+            self.paid.add(self.pool.found[b].list)
+        return new
+
+    def _greedy(self) -> None:
+        bringing: dict[int, list[int]] = defaultdict(list)
+        heap: list[tuple[float, int]] = []
+        for k in range(len(self.pool.found)):
+            if k not in self.chosen and self._allowed(k):
+                for b in self.pool.brings[k] or ():
+                    bringing[b].append(k)
+                heap.append((-self._gain(k)[1], k))
+        heapq.heapify(heap)
+        while heap:
+            bound, k = heapq.heappop(heap)
+            if k in self.chosen:
+                continue
+            gain, ratio = self._gain(k)
+            if (
+                gain < max(_LEAST, _NEWS * self.pool.own(k))
+                or self.pool.own(k) < _LEAST
+                or self._cost(k, self.chosen) > self.left
+            ):
+                continue
+            if heap and -ratio > heap[0][0] and -ratio > bound:
+                heapq.heappush(heap, (-ratio, k))
+                continue
+            for b in self._take(k):  # those that need some of it too are cheaper now
+                for other in bringing[b]:
+                    if other not in self.chosen:
+                        heapq.heappush(heap, (-self._gain(other)[1], other))
+
+
+def _mostly_gone(pool: _Pool, chosen: Collection[int], banned: Collection[int]) -> bool:
+    """Whether most of a text is lists, steps and blocks that could not be kept: what is left is only what stood around them."""
+    gone = {u.list for k, u in enumerate(pool.found) if u.step and k not in chosen} | set(banned)
+    whole = lost = 0
+    for k, u in enumerate(pool.found):
+        whole += pool.size(u)
+        if k not in chosen and not u.omission and (u.kind == "block" or u.list in gone):
+            lost += pool.size(u)
+    return 2 * lost > whole
+
+
+def _below_half(found: Sequence[Unit], chosen: Collection[int], asked: Collection[int]) -> set[int]:
+    """The lists of which something stays, and not half; where what was asked for is one of its items, that may stay."""
+    whole = Counter(u.list for u in found if u.list >= 0 and not u.omission)
+    kept = Counter(found[k].list for k in chosen if found[k].list >= 0 and k not in asked)
+    pinned = {found[k].list for k in chosen if k in asked}
+    return {n for n, times in kept.items() if times < max(whole[n] / 2, min(whole[n], _FEW)) and n not in pinned}
+
+
+def _joined(found: Sequence[Unit], chosen: Collection[int]) -> str:
+    """The chosen units as one text: on lines and in paragraphs of their own where they were; the first gap of a list with its mark."""
+    lists = {found[k].list for k in chosen} - {-1}
+    marked: set[int] = set()
+    parts: list[str] = []
+    before: Unit | None = None
+    for k, u in enumerate(found):
+        text = u.text
+        if k not in chosen:
+            mark = mark_of(u) if u.list in lists and u.list not in marked else ""
+            if not mark:
+                continue
+            marked.add(u.list)
+            text = mark
+        if before is not None:
+            parts.append(_separator(before, u))
+        parts.append(text)
+        before = u
+    return "".join(parts).strip()
+
+
+def _separator(before: Unit, u: Unit) -> str:
+    if (before.paragraph, before.line) == (u.paragraph, u.line):
+        return " "
+    return "\n\n" if before.paragraph != u.paragraph else "\n"

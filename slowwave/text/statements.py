@@ -1,0 +1,637 @@
+"""Statements: what a text says about what, whether two are about the same thing, and which are plain and of the present."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from slowwave.text.date_context import IRREGULAR, NO_PAST
+from slowwave.text.figures import Kinds, parse, read
+from slowwave.text.names import is_given, is_plain
+from slowwave.text.opposites import is_a
+from slowwave.text.sentences import sentences
+from slowwave.text.tokens import fold
+from slowwave.text.words import CARDINALS, EXCLUSIVE, GRAMMAR, GROUPS, OPENERS, ORDINALS, VERBS, words_of
+
+# Statements: what a text of several words says about what, so that two that are alike but for one word can be distinguished.
+#
+# Only what needs the order of the words is here: names in the same place ("directed by …"), terms and letters in the same
+# company. Sets of specifics belong to ``slowwave.text.specifics``.
+
+SHORTEST: Final = 6
+LONGEST: Final = 200
+"""Words: what is shorter is a name, what is longer a passage."""
+
+Run = tuple[str, ...]
+"""Capitalised words in a row, folded."""
+
+_LIKE: Final = 3  # letters in front that two spellings of a name share
+_WHERE: Final = frozenset(("in", "at", "on", "from"))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A text of ``SHORTEST`` to ``LONGEST`` words; ``read_statement`` makes it.
+
+    ``sentence``: it is prose, not a long name. ``matter`` holds the stems of its words of content that are no names, ``runs`` its
+    names, ``places`` (stem before, preposition, name) of those behind a verb or noun, ``company`` (group, term, stem beside) of
+    each exclusive term and ("letter", letter, stem before) of each letter.
+    """
+
+    sentence: bool
+    words: frozenset[str]
+    matter: frozenset[str]
+    runs: frozenset[Run]
+    places: frozenset[tuple[str, str, Run]]
+    company: frozenset[tuple[str, str, str]]
+
+    def exchanged(self, other: Statement) -> tuple[Run, Run] | None:
+        """Two names of which each stands in one sentence only: in the same place, or where all else agrees."""
+        mine = {run for run in self.runs if other.words.isdisjoint(run)}
+        theirs = {run for run in other.runs if self.words.isdisjoint(run)}
+        if not mine or not theirs:
+            return None
+        there = {(before, how): run for before, how, run in sorted(other.places) if run in theirs}
+        for before, how, run in sorted(self.places):
+            rival = there.get((before, how))
+            if run in mine and rival and not _alike(run, rival):
+                return run, rival
+        if len(self.matter) < 3 or self.matter != other.matter:
+            return None
+        a, b = min(mine), min(theirs)
+        return None if any(_alike(x, y) for x in mine for y in theirs) else (a, b)
+
+
+@lru_cache(maxsize=1024)
+def read_statement(words: tuple[str, ...], letters: frozenset[str]) -> Statement:
+    """Read words as written, in order, and the single letters among them that tell things apart."""
+    lows = [w.casefold() for w in words]
+    capital = [w[0].isupper() and not (k == 0 and lows[0] in OPENERS) for k, w in enumerate(words)]
+    grammar = [low in GRAMMAR for low in lows]
+    small = sum(w[0].islower() for w in words)
+    verb = any(w in VERBS or (w == "is" and after) for w, after in zip(words, [*grammar[1:], False], strict=True))
+    sentence = small >= len(words) / 3 and verb
+    if not sentence:  # without such a verb it takes a name among small words, or the words that hold prose together
+        sentence = small > len(words) / 2 and (any(capital[1:]) or sum(grammar) >= len(words) / 4)
+    runs = list(_runs(capital)) if sentence else []
+    return Statement(
+        sentence=sentence,
+        words=frozenset(lows),
+        matter=frozenset(
+            stem(low)
+            for low, big, plain in zip(lows, capital, grammar, strict=True)
+            if not (big or plain) and len(low) > 1
+        ),
+        runs=frozenset(tuple(lows[a:b]) for a, b in runs),
+        places=frozenset(_places(lows, capital, grammar, runs)),
+        company=frozenset(_company(lows, letters)),
+    )
+
+
+@lru_cache(maxsize=65_536)  # texts have most words in common
+def stem(word: str) -> str:
+    """A folded word without the commonest endings: enough to see "works" in "working"."""
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+
+
+def _runs(capital: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    """Start and end of every run of capitalised words."""
+    start = None
+    for k, big in enumerate([*capital, False]):
+        if big and start is None:
+            start = k
+        elif not big and start is not None:
+            yield start, k
+            start = None
+
+
+def _places(
+    lows: Sequence[str], capital: Sequence[bool], grammar: Sequence[bool], runs: Sequence[tuple[int, int]]
+) -> Iterator[tuple[str, str, Run]]:
+    for start, end in runs:
+        back = start - 1
+        while back >= 0 and lows[back] in ("the", "a", "an"):
+            back -= 1
+        how = lows[back] if back >= 0 and grammar[back] else ""
+        back -= bool(how)
+        if back >= 0 and not (grammar[back] or (back and capital[back])):
+            yield stem(lows[back]), "in" if how in _WHERE else how, tuple(lows[start:end])
+
+
+def _company(lows: Sequence[str], letters: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """Exclusive terms with the nearest word of content on either side, and letters with the word before."""
+    for k, low in enumerate(lows):
+        if k and low in letters:
+            yield "letter", low, stem(lows[k - 1])
+        if low in EXCLUSIVE:
+            before = next((stem(w) for w in lows[max(0, k - 4) : k][::-1] if w not in GRAMMAR), "")
+            after = next((stem(w) for w in lows[k + 1 : k + 5] if w not in GRAMMAR), "")
+            beside = [f"{before} …"] * bool(before) + [f"… {after}"] * bool(after)
+            yield from ((group, GROUPS[group][low], word) for group in EXCLUSIVE[low] for word in beside)
+
+
+def _alike(a: Run, b: Run) -> bool:
+    """Whether two names may be spellings, a short form or an acronym of one."""
+    if {w[:_LIKE] for w in a} & {w[:_LIKE] for w in b}:
+        return True
+    return "".join(w[0] for w in a) in b or "".join(w[0] for w in b) in a
+
+
+# Plain statements of the present: which texts are one, of whom they speak, and whether two speak of one matter.
+#
+# A question, a wish, a plan, hearsay and the past are none. Two are of one matter when they have a word of content in common, name the same
+# persons, and speak of nothing that is kept apart ("work", "private"; "guest bathroom", "master bathroom"). English; the words are in
+# ``present_statements.toml``. Linear in the texts.
+
+WORD: Final = r"[^\W_]+(?:['’.,:/&+-][^\W_]+)*%?[+#]*"
+"""A word as it is written, with what joins its parts."""
+
+PROGRAMS: Final = frozenset(("assistant", "agent", "model", "system"))
+"""Authors whose "I" is a program's."""
+
+_FILE: Final[Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("present_statements.toml").read_text(encoding="utf-8")
+)
+_GREETING: Final = 2  # words: "Good morning!"
+
+
+def _any_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_FILE[name].replace(chr(10), '')})\b", re.IGNORECASE)
+
+
+STOPS: Final = words_of(_FILE["stops"])
+"""Words that end a phrase."""
+
+ARTICLES: Final = words_of(_FILE["articles"])
+COMMON: Final = words_of(_FILE["common"])
+"""Words of content that say too little to be what two statements are about."""
+
+_OPENERS: Final = words_of(_FILE["openers"]) | STOPS
+_CONTRASTS: Final = tuple(tuple(pair.split("/")) for pair in _FILE["contrasts"].split())
+_NEW: Final = _any_of("change")
+_OPEN: Final = _any_of("open")
+_WISH: Final = re.compile(rf"(?:\b|(?=['’]))(?:{_FILE['wish'].replace(chr(10), '')})\b(?! to\b)", re.IGNORECASE)
+_PAST_PRESENT_STATEMENTS: Final = _any_of("past")
+_SELF: Final = re.compile(r"(?:^|\W)(?:i|i['’]\w+|my|mine|me|myself|we|we['’]\w+|our|us|ours)(?=\W|$)", re.IGNORECASE)
+_KIN: Final = re.compile(  # "my friend Mara" is Mara
+    rf"\b(?:my|our|his|her|their)\s+(?:\w+\s)?({_FILE['kin'].replace(chr(10), '')})\b(?!\s+(?-i:[A-Z]))", re.IGNORECASE
+)
+_IS_KIN: Final = re.compile(_FILE["kin"].replace(chr(10), ""))
+_DID_PRESENT_STATEMENTS: Final = re.compile(
+    rf"\b(?:(?i:i|we|he|she|they|you|who|{_FILE['kin'].replace(chr(10), '')})|(?P<name>[A-Z][\w-]*))\s+"
+    r"(?:(?:just|also|even|once|only|[a-z]+ly)\s+)?"
+    rf"(?P<did>{'|'.join(sorted(IRREGULAR))}|[a-z]{{2,18}}ed)\b"
+)
+CONTRACTED: Final = re.compile(r"(?:i|we|you|he|she|it|they|that|there)['’]\w+$", re.IGNORECASE)
+"""A pronoun with its verb."""
+
+NO_PRESENT: Final = rf"(?i)\?\s*$|\b(?:{_FILE['open']}|{_FILE['past']})\b".replace("\n", "")
+"""A text in which it is found is no plain statement of the present; RE2 reads it as well."""
+
+_MARKED: Final = re.compile(r"\((?:until|(?:told )?before|later, on) \d{4}-\d\d-\d\d\b")
+_MARK: Final = re.compile(r" \((?:(?:told )?before|later, on) \d{4}-\d\d-\d\d(?:: “[^“”]*”)?\)")
+_TOKEN_PRESENT_STATEMENTS: Final = re.compile(WORD)
+
+
+def stating(text: str) -> list[str]:
+    """The sentences of a text that may state something: no questions, and no greetings, which have a few words."""
+    return [s for s in sentences(text) if not s.endswith("?") and len(_TOKEN_PRESENT_STATEMENTS.findall(s)) > _GREETING]
+
+
+def is_open(sentence: str) -> bool:
+    """Whether a sentence asks, wishes, plans, supposes, or tells what others say."""
+    return sentence.rstrip().endswith("?") or _OPEN.search(sentence) is not None
+
+
+def says_later(sentence: str) -> bool:
+    """Whether a sentence says until which day it held, or what was told later ("(until 2026-02-11; then: …)")."""
+    return _MARKED.search(sentence) is not None
+
+
+def without_later(sentence: str) -> str:
+    """A text without what its sentences say was told later ("(later, on 2026-02-11: …)")."""
+    return _MARK.sub("", sentence)
+
+
+def is_wish(sentence: str) -> bool:
+    """Whether a sentence tells what somebody wishes for, and is open in nothing else."""
+    return _WISH.search(sentence) is not None and not is_open(_WISH.sub(" ", sentence))
+
+
+def is_present(sentence: str) -> bool:
+    """Whether a sentence may be a plain statement of the present."""
+    was = (
+        says_later(sentence)
+        or _PAST_PRESENT_STATEMENTS.search(sentence) is not None
+        or _is_past_present_statements(sentence)
+    )
+    return not was and not is_open(sentence)
+
+
+def _is_past_present_statements(sentence: str) -> bool:
+    """Whether a past form stands right behind who did it: "Mara rang from Oslo", "my sister phoned"; not "I prefer salted butter"."""
+    for match in _DID_PRESENT_STATEMENTS.finditer(sentence):
+        name = fold(match["name"] or "")
+        common = bool(name) and not match.start() and (name in _OPENERS or is_plain(name)) and not is_given(name)
+        if match["did"] not in NO_PAST and not common:
+            return True
+    return False
+
+
+def says_new(text: str) -> bool:
+    """Whether a word of change says that something is new."""
+    return _NEW.search(text) is not None
+
+
+def is_own(sentence: str) -> bool:
+    """Whether who speaks is spoken of."""
+    return _SELF.search(sentence) is not None
+
+
+def said(sentence: str) -> list[str]:
+    """The folded words of a sentence in their order."""
+    if sentence.isascii():  # folding moves no boundary of its words
+        return _TOKEN_PRESENT_STATEMENTS.findall(sentence.lower())
+    return [fold(w) for w in _TOKEN_PRESENT_STATEMENTS.findall(sentence)]
+
+
+def is_kin(word: str) -> bool:
+    """Whether a folded word is a relative, a friend or somebody else's."""
+    return _IS_KIN.fullmatch(word) is not None
+
+
+def persons(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
+    """Given names and relatives of somebody, folded; ``without`` some."""
+    named = {fold(_owner(w)) for w in _TOKEN_PRESENT_STATEMENTS.findall(sentence) if w[0].isupper()}
+    kin = {fold(w) for w in _KIN.findall(sentence)}
+    return frozenset(w for w in named if w not in without and is_given(w)) | kin
+
+
+def names(sentence: str) -> frozenset[str]:
+    """Capitalised words but a common one at the beginning, folded."""
+    return frozenset(
+        fold(w)
+        for k, w in enumerate(_bare(sentence))
+        if w[0].isupper() and (k > 0 or not is_plain(fold(w))) and fold(w) not in _OPENERS and not CONTRACTED.match(w)
+    )
+
+
+def matter(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
+    """Stems of the words of content; ``without`` some words."""
+    words = said(sentence)
+    found = {_content(w) for w in (words if not without else [w for w in words if w not in without])}
+    found.discard("")
+    return frozenset(found)
+
+
+@lru_cache(maxsize=65_536)  # texts have most words in common
+def _content(word: str) -> str:
+    """The stem of a word of content; empty for any other."""
+    return stem(word) if _is_content(word) else ""
+
+
+def are_apart(one: str, other: str) -> bool:
+    """Whether two sentences speak of what is kept apart: by contrast, or as a noun of both has another word before it."""
+    a, b = set(said(one)), set(said(other))
+    mine, theirs = a - b, b - a
+    if any((x in mine and y in theirs) or (y in mine and x in theirs) for x, y in _CONTRASTS):
+        return True
+    led, also_led = _modifiers(one), _modifiers(other)
+    return any(led[noun].isdisjoint(also_led[noun]) for noun in led.keys() & also_led.keys())
+
+
+def of_one_matter(one: str, other: str) -> bool:
+    """Whether two sentences speak of the same persons and of one matter; where each has a name that the other has not, they do not."""
+    mine, theirs = names(one), names(other)
+    return (
+        bool(matter(one) & matter(other))
+        and persons(one) == persons(other)
+        and (mine <= theirs or theirs <= mine)
+        and not are_apart(one, other)
+    )
+
+
+def _bare(sentence: str) -> list[str]:
+    return [_owner(w) for w in _TOKEN_PRESENT_STATEMENTS.findall(sentence)]
+
+
+def _owner(word: str) -> str:
+    return word.removesuffix("'s").removesuffix("’s")
+
+
+def _modifiers(sentence: str) -> dict[str, set[str]]:
+    """Words of content → the uncapitalised words of content right before them, which before a name are no verbs ("cancelled Netflix").
+
+    Those without one are left out.
+    """
+    found: dict[str, set[str]] = {}
+    for one, other in pairwise(_TOKEN_PRESENT_STATEMENTS.finditer(sentence)):
+        before, word = fold(one[0]), fold(other[0])
+        verb = other[0][0].isupper() and before.endswith(("ed", "ing"))
+        beside = one[0][0].islower() and other.start() == one.end() + 1 and not verb
+        if beside and _is_content(before) and _is_content(word):
+            found.setdefault(stem(word), set()).add(stem(before))
+    return found
+
+
+def _is_content(word: str) -> bool:
+    return len(word) > 2 and not (word in GRAMMAR or word in STOPS or word in COMMON or word in ARTICLES)
+
+
+# Subjects: whether two statements are about different things, by what stands before their verbs: "bed 3" and "bed 4", "sales in Q3" and
+# "sales in Q4", "the mail worker" and "the PDF worker", "Milo" and "Milo's cousin".
+#
+# What tells two things of a kind apart is part of their name: a number behind it, an ordinal or a date before it, another word. Only what
+# is plain is said to be apart; of a statement without a known verb nothing is known. Linear in the text.
+
+_MOST: Final = 12  # words of a subject
+_SHORT: Final = 3  # letters of what is short for a word
+_TOKEN: Final = re.compile(r"[^\W_]+(?:[.,/:'’_-][^\W_]+)*%?|:(?=\s)")
+_FIGURE: Final = re.compile(r"[$€£¥]?[^\W_]+(?:[.,/:'’_-][^\W_]+)*%?")
+_COPULAS: Final = words_of("is are was were")
+_NEAR: Final = 5  # words next to a figure among which its noun is
+_LED_IN: Final = re.compile(
+    r"^(?:as of|since|from|effective|starting|beginning|until|update|note|reminder|correction)\b[^,:]{0,40}[,:] ",
+    re.IGNORECASE,
+)
+_OWNER: Final = re.compile(r"([A-Z][\w-]*)['’]s? ([a-z]+)")
+_OWNED: Final = re.compile(r"['’]s?$")
+_RELEASE: Final = re.compile(r"v?(\d{1,5}\.\d{1,5})\.\d{1,6}")
+"""A version of three components ("4.2.1", "v550.54.14"), apart from the last; not "4.2", which is an amount, nor an address "10.0.0.1"."""
+
+_NUMBERED: Final = words_of(
+    "section clause chapter article paragraph figure table step task item requirement rule appendix release version build tag"
+)
+"""Nouns whose number is their name: each number is another one."""
+
+_YEAR: Final = re.compile(r"(?:19|20)\d\d(?:-\d\d)*")
+_PAST: Final = re.compile(r"[a-z]{3,}(?<!e)ed")
+_DID: Final = re.compile(
+    rf"(?:{'|'.join(sorted(IRREGULAR - words_of('set put cut let read run hit shut quit cost come')))}|[a-z]{{3,}}(?<!e)ed)\b",
+    re.IGNORECASE,
+)
+_VERBS: Final = (
+    words_of("""
+is are was were be has have had do does did can could will would shall should may might must needs need costs cost takes take means
+wants want prefers prefer likes like eats eat drinks drink uses use runs run starts start ends end begins begin opens open closes close
+lives live works work meets meet stands stand lies sits sleeps gets get gives goes go comes come holds says owns lasts happens
+fails passes needs requires require allows allow supports expires keeps keep stays stay leads reads read plays play speaks speak
+""")
+    | IRREGULAR
+)
+_WHEN: Final = words_of("""
+january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday
+sunday spring summer autumn winter morning evening mondays tuesdays wednesdays thursdays fridays saturdays sundays mornings evenings
+""")
+_HOW: Final = words_of("today always never usually often sometimes now currently still also only not just already")
+_NOUN_BEFORE: Final = words_of("of is are was were")
+"""Words before which "costs" or "plays" is a noun."""
+
+
+class ReadSubject(NamedTuple):
+    """The words of content of a subject in order, without their owners' "'s", and what says which of several it is."""
+
+    words: tuple[str, ...]
+    marks: frozenset[str]
+
+
+def are_of_others(one: str, other: str) -> bool:
+    """Whether two statements are about different things: the marks of their subjects differ, or the words in one place of them, or one is
+    of somebody and the other of what he has."""
+    if _is_of(one, other) or _is_of(other, one):
+        return True
+    a, b = subject(one), subject(other)
+    if a is None or b is None:
+        return False
+    marked = (a.marks and b.marks) or set(a.words).isdisjoint(b.words)
+    if a.marks != b.marks and marked and not _are_releases(a, b):
+        return True
+    return _is_exchanged(a.words, b.words)
+
+
+def _are_releases(one: ReadSubject, other: ReadSubject) -> bool:
+    """Return whether two subjects are the same but for the last component of a version: two releases of one driver, of which a device has
+    one at a time. A numbered section of a text is another section."""
+    mine, theirs = one.marks - other.marks, other.marks - one.marks
+    if one.words != other.words or not _NUMBERED.isdisjoint(one.words) or len(mine) != 1 or len(theirs) != 1:
+        return False
+    first, second = (_RELEASE.fullmatch(min(marks)) for marks in (mine, theirs))
+    return first is not None and second is not None and first[1] == second[1]
+
+
+def _is_exchanged(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two rows of words are the same but for one place, where each has others, of which none is short for one or means the same."""
+    shorter = min(len(one), len(other))
+    start = next((k for k in range(shorter) if one[k] != other[k]), shorter)
+    end = next((k for k in range(shorter - start) if one[-1 - k] != other[-1 - k]), shorter - start)
+    mine, theirs = one[start : len(one) - end], other[start : len(other) - end]
+    if not mine or not theirs or not start + end:
+        return False
+    return not any(_may_be(x, y) or _may_be(y, x) for x in mine for y in theirs)
+
+
+def _may_be(one: str, other: str) -> bool:
+    """Whether a word is another, a form of it or short for it ("db", "database"), or is above it."""
+    if other.startswith(one) or is_a(other, one):
+        return True
+    letters = iter(other)
+    return len(one) <= _SHORT and one[0] == other[0] and all(letter in letters for letter in one)
+
+
+def are_other_cases(one: str, other: str) -> bool:
+    """Whether two statements with other figures tell of two events or measurements: what somebody did, another ordinal of what was, more
+    than one figure with its unit, or an amount of something else."""
+    if _DID.match(one) and _DID.match(other):
+        return True
+    words, others = (_TOKEN.findall(fold(s)) for s in (one, other))
+    first, second = ({w for w in some if w in ORDINALS} for some in (words, others))
+    if first and second and first.isdisjoint(second) and all(map(_is_past, (words, others))):
+        return True
+    mine, theirs = _amounts(words), _amounts(others)
+    if any(unit in theirs and theirs[unit] != what for unit, what in mine.items()):
+        return True
+    apart, against = _measures(words) - _measures(others), _measures(others) - _measures(words)
+    return len({unit for _, unit in apart}) > 1 and len({unit for _, unit in against}) > 1
+
+
+def share_a_measure(one: str, other: str) -> bool:
+    """Return whether some figures in which two statements differ measure the same: both are times, dates, money or lengths, or the same
+    noun stands next to both ("port 6379", "connect to port 6380"). A count of relays and a version of firmware do not.
+    """
+    mine, theirs = _measured(one), _measured(other)
+    return any(
+        figure != other_figure and not nouns.isdisjoint(other_nouns)
+        for figure, nouns in mine.items()
+        for other_figure, other_nouns in theirs.items()
+    )
+
+
+def are_about_others(one: str, other: str, without: Collection[str] = ()) -> bool:
+    """Return whether two statements have known subjects, ``without`` some words, and neither names a word of the other's subject."""
+    first, second = _own_words(one, without), _own_words(other, without)
+    if not first or not second:
+        return False
+    named, also_named = ({stem(fold(w)) for w in _TOKEN.findall(s)} for s in (one, other))
+    return first.isdisjoint(also_named) and second.isdisjoint(named)
+
+
+def _own_words(sentence: str, without: Collection[str]) -> set[str]:
+    """The stems of the words of a subject, without pronouns with their verbs ("I've")."""
+    found = subject(sentence)
+    return {stem(w) for w in found.words if w not in without and not CONTRACTED.match(w)} if found else set()
+
+
+def _measured(sentence: str) -> dict[str, frozenset[str]]:
+    """Figures, each with its kind of measure, or the counted noun, or else the nouns before it (where there are none, behind it)."""
+    found: dict[str, frozenset[str]] = {}
+    words = [fold(m[0]) for m in _FIGURE.finditer(sentence)]
+    for k, word in enumerate(words):
+        if not any(map(str.isdigit, word)):
+            continue
+        behind = words[k + 1] if k + 1 < len(words) else ""
+        before = words[max(0, k - _NEAR) : k]
+        verb = max((n for n, w in enumerate(before) if _is_verb(w) and w not in _COPULAS), default=-1)
+        near = _nouns(before[verb + 1 :]) or _nouns(words[k + 1 : k + 1 + _NEAR])
+        if kind := _kind_of_rate(words[k + 1 : k + 4]) or _kind_of_figure(word, behind):
+            near = frozenset((kind,)) | (near if kind == "version" else frozenset())
+        elif behind.isalpha() and behind not in GRAMMAR and not _is_verb(behind):
+            near = _nouns(words[k + 1 : k + 3])
+        found[word] = found.get(word, frozenset()) | near
+    return found
+
+
+def _nouns(words: Sequence[str]) -> frozenset[str]:
+    """The stems of the words that may name what is measured."""
+    return frozenset(
+        stem(w) for w in words if w[0].isalpha() and not (w in GRAMMAR or w in ARTICLES or w in _HOW or w in COMMON)
+    )
+
+
+def _kind_of_figure(word: str, behind: str) -> str:
+    """The kind of measure that a figure with its unit has: "€", "time" of hours, "length"; empty for a bare number."""
+    kinds: Kinds = defaultdict(set)
+    read(f"{word} {behind}" if behind.isalpha() else word, kinds)
+    for figure in sorted(kinds["dates"]):
+        return parse(figure).sort
+    for figure in sorted(kinds["numbers"]):
+        if parse(figure).measure:
+            return parse(figure).measure
+    return "version" if kinds["versions"] else ""
+
+
+def _kind_of_rate(behind: Sequence[str]) -> str:
+    """Return the kind of measure of a unit for another, such as "length per time" for "m/s" and "metres per second", else nothing."""
+    of, slash, per = behind[0].partition("/") if behind else ("", "", "")
+    if not slash and len(behind) > 2 and behind[1] == "per":
+        of, per = behind[0], behind[2]
+    kinds = [_kind_of_figure("2", unit) for unit in (of, per) if unit.isalpha()]
+    return " per ".join(kinds) if len(kinds) == 2 and all(kinds) else ""
+
+
+def _is_past(words: Sequence[str]) -> bool:
+    return any(w in IRREGULAR or w in ("was", "were") or w.endswith("ed") for w in words)
+
+
+def _amounts(words: Sequence[str]) -> dict[str, str]:
+    """Units → of what there is so much: "200 g of flour"."""
+    return {
+        unit: stem(what)
+        for figure, unit, of, what in zip(words, words[1:], words[2:], words[3:], strict=False)
+        if figure[0].isdigit() and of == "of"
+    }
+
+
+def _measures(words: Sequence[str]) -> set[tuple[str, str]]:
+    """Figures with the word behind them."""
+    return {(w, stem(behind)) for w, behind in pairwise(words) if w[0].isdigit() and behind.isalpha()}
+
+
+def _is_of(one: str, other: str) -> bool:
+    """Whether one speaks of what somebody has, of which the other that speaks of him says nothing: "Milo's cousin", "Milo"."""
+    owned = _OWNER.match(one)
+    return owned is not None and re.match(rf"{re.escape(owned[1])} ", other) is not None and owned[2] not in other
+
+
+@lru_cache(maxsize=4_096)
+def subject(sentence: str) -> ReadSubject | None:
+    """What stands before the first verb, or before a colon; None where neither is known."""
+    found: list[str] = []
+    for written, behind in pairwise([*_TOKEN.findall(_LED_IN.sub("", sentence))[: _MOST + 1], ""]):
+        word = fold(written)
+        if found and (word == ":" or (_is_verb(written) and behind not in _NOUN_BEFORE)):
+            break
+        found.append(word)
+    else:
+        return None
+    own = [w for w in found if not (w in GRAMMAR or w in ARTICLES or w in _HOW)]
+    marks = {w for w in own if w in ORDINALS or w in _WHEN or _YEAR.fullmatch(w)}
+    marks |= {w for w in own if not w[0].isdigit() and any(map(str.isdigit, w))}
+    for before, word in pairwise(found):
+        marks |= {word} if word[0].isdigit() and before.isalpha() and before not in GRAMMAR else set()
+        marks |= {before} if before[0].isdigit() and word in _WHEN else set()
+    plain = (_OWNED.sub("", w) for w in own if not (w in marks or w[0].isdigit() or w in CARDINALS))
+    return ReadSubject(tuple(plain), frozenset(marks))
+
+
+def _is_verb(written: str) -> bool:
+    return written in _VERBS or _PAST.fullmatch(written) is not None
+
+
+# Roles: whether two names have the same words in exchanged places of one relation ("Paris to Rome", "Rome to Paris").
+#
+# Words of a name come in any order ("Reyes Mara"), and what "and" or "vs" joins may change sides. Around a preposition, or a verb among
+# names, the order says who does what to whom.
+
+
+def exchanged(a: str, b: str) -> str:
+    """The word around which two names exchange places: something before it in one stands behind it in the other, and the other way
+    round. Empty where there is none. The answer does not depend on the order. Time: linear in the words for each role word."""
+    one, two = _WORD.findall(a), _WORD.findall(b)
+    low, other = [fold(w) for w in one], [fold(w) for w in two]
+    if low == other or sorted(low) != sorted(other):
+        return ""
+    for word in sorted((_roles(one) | _roles(two)) & _once(low)):
+        here, there = low.index(word), other.index(word)
+        before = set(low[:here]) & set(other[there + 1 :])
+        behind = set(low[here + 1 :]) & set(other[:there])
+        if before - _SMALL and behind - _SMALL:
+            return word
+    return ""
+
+
+def _once(words: Sequence[str]) -> set[str]:
+    return {w for w in words if words.count(w) == 1}
+
+
+def _roles(words: Sequence[str]) -> set[str]:
+    """The words of a name that set what stands around them in relation: prepositions, and small words between capitalised ones."""
+    found = {fold(w) for w in words} & _RELATIONS
+    for before, word, after in zip(words, words[1:], words[2:], strict=False):
+        if word.islower() and len(word) > 2 and before[0].isupper() and after[0].isupper() and word not in _NO_ROLE:
+            found.add(fold(word))
+    return found
+
+
+_WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
+_RELATIONS: Final = words_of("""
+to from of for by over under above below like unlike than into onto in on at as per via through before after behind since without against
+toward towards instead until beats loves likes hates owns leads manages follows replaces blocks calls pays teaches reports causes precedes
+""")
+_NO_ROLE: Final = words_of("""
+and or und oder et ou con och og en vs versus with mit avec plus nor the der die das den des dem los las les del della dello delle dos das
+van von zur zum aan het bin ibn ben bint abu dit sur aka alias née nee
+""")
+"""Small words that stand between names and set nothing in relation: they join equals, or belong to a name."""
+
+_SMALL: Final = words_of("the a an and or of")

@@ -1,0 +1,514 @@
+"""Words of English: those with a part of their own in a sentence, and the lexicon that tells a slip from a word."""
+
+from __future__ import annotations
+
+import gzip
+import unicodedata
+from bisect import bisect_left
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Words with a part of their own in a text: they negate, exclude each other, measure or open a sentence. Tables by hand.
+#
+# Reading texts with them belongs to ``slowwave.text.specifics`` and its neighbours.
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a table written by hand."""
+    return frozenset(text.split())
+
+
+NEGATIONS: Final = words_of("""
+not no never none nor neither cannot without non nobody nothing nowhere isn't aren't wasn't weren't don't doesn't didn't hasn't haven't
+hadn't can't couldn't won't wouldn't shan't shouldn't mustn't mightn't mayn't needn't oughtn't daren't ain't
+""")
+"""English words that turn a sentence round."""
+
+FOREIGN_NEGATIONS: Final = words_of("nicht kein keine keinen ohne nie niemals jamais sans sin nunca não sem niet geen")
+"""The commonest of other languages; they count in lower case only, for capitals make acronyms of some."""
+
+DENIALS: Final = words_of("""
+refuse refuses refused decline declines declined fail fails failed unable incapable lack lacks lacked lacking avoid avoids avoided
+deny denies denied cease ceases ceased stop stops stopped yet except unlike instead
+""")
+"""Words that turn what follows round in a sentence ("refused to sign", "has yet to sign"); in a name they need not."""
+
+GRAMMAR: Final = words_of("""
+a an the this that these those and or but nor so if than as of in on at to from by for with into onto over under about after before
+during between through i you he she it we they me him her us them my your his its our their who which what where when there here
+is are was were be been being am do does did done has have had having will would can could shall should may might must
+also just only very really quite too still already ever then now again more most much many some any all both each every other another
+such own same up out off down s t
+""")
+"""Words that hold a sentence together and say little of its matter."""
+
+VERBS: Final = words_of("are was were has had did does")
+"""Small words that make a sentence; "is" does before another word of grammar ("SD1100 IS" is a camera)."""
+
+VARIANTS: Final = words_of("""
+jr jnr junior sr snr senior remix remixed reprise instrumental acoustic unplugged karaoke demo live mini lite plus pro deluxe premium
+erratum corrigendum addendum appendix supplement
+""")
+"""Words that make another thing of a thing when they stand on one side only: a son, a remix, a larger model."""
+
+TITLES: Final = words_of("baron baronet bt earl viscount duke marquess marquis lord count")
+"""Ranks that a person may bear or not; the number before one ("2nd baron") comes and goes with it."""
+
+OPENERS: Final = words_of("""
+the a an i we he she it they you this that these those in on at to of for from with by and but or so my our his
+her their its your when while if as after before then there here what who where why how not no never yes is are
+was were do does did have has had can could will would should may might must please let yesterday today tomorrow
+also however last next once since now later again still only hi hello dear thanks ok
+""")
+"""Words that open a sentence with a capital and are no names."""
+
+_SETS: Final = """
+inbound|incoming outbound|outgoing
+min|minimum|minimal max|maximum|maximal
+north|northern south|southern
+east|eastern west|western
+northeast northwest southeast southwest
+upper lower
+upstream downstream
+upload download
+import export
+input output
+ingress egress
+left right
+front back
+frontend backend
+top bottom
+inner outer
+internal external
+inside outside
+indoor indoors outdoor outdoors
+start|starts|started|begin|begins|began end|ends|ended|stop|stops|stopped|finish|finishes|finished
+founded|established|formed dissolved|disbanded|abolished
+born died|dies
+arrive|arrives|arrived depart|departs|departed
+hired fired
+friend enemy
+best worst
+better worse
+good bad
+more less|fewer
+most least
+fast slow
+easy difficult
+strong weak
+rich poor
+young old
+cheap expensive
+clean dirty
+thick thin
+wide narrow
+deep shallow
+loud quiet
+light dark
+light heavy
+urban rural
+ancient modern
+innocent guilty
+victory defeat
+peace war
+natural artificial
+native foreign
+domestic foreign
+domestic international
+fictional real
+fiction nonfiction
+open opened closed close
+on off
+true false
+yes no
+high low
+big|large small medium
+long short
+hot cold
+heating cooling
+reverse forward
+warm cool
+wet dry
+full empty
+early late
+first last
+before after
+pre post
+new old
+newest|latest oldest
+previous|prior next
+past future
+yesterday today tomorrow
+morning afternoon evening night
+daily weekly monthly quarterly yearly|annual|annually
+monday tuesday wednesday thursday friday saturday sunday
+january february march april may june july august september october november december
+spring summer autumn|fall winter
+increase|increased|increases|increasing decrease|decreased|decreases|decreasing reduce|reduced|reduces
+raise|raised lower|lowered
+rise|rises|rising|rose fall|falls|falling|fell
+gain|gains loss|losses
+profit deficit
+buy|buys|bought sell|sells|sold
+buyer|purchaser seller|vendor
+borrow lend
+debit credit
+income expense|expenses
+asset liability
+accept|accepts|accepted reject|rejects|rejected
+allow|allows|allowed deny|denies|denied forbid|forbidden block|blocked
+grant|granted revoke|revoked
+approve|approved decline|declined
+pass|passes|passed fail|fails|failed
+success|succeeded|successful failure|failing
+win|wins|won lose|loses|lost
+love|loves|loved|like|likes|liked hate|hates|hated dislike|dislikes|disliked
+agree|agrees|agreed refuse|refuses|refused
+add|added|adds remove|removed|removes
+create|created|creates delete|deleted|deletes destroy|destroyed
+insert|inserted drop|dropped
+attach|attached detach|detached
+join|joined leave|left
+push|pushed pull|pulled
+send|sent receive|received
+sender recipient|receiver
+request response
+client server
+host guest
+primary secondary
+master slave|replica
+leader follower
+parent child
+public private
+local remote
+static dynamic
+sync|synchronous async|asynchronous
+manual automatic|automated
+temporary permanent
+mandatory|required optional
+positive negative
+plus minus
+odd even
+horizontal vertical
+row column
+read write
+encode|encoded decode|decoded
+encrypt|encrypted decrypt|decrypted
+serialize deserialize
+compress|compressed decompress|decompressed
+lock|locked unlock|unlocked
+legal illegal
+alive|living dead|deceased
+male female
+man men woman women
+boy girl
+father mother
+son daughter
+brother sister
+husband wife
+uncle aunt
+nephew niece
+grandfather grandmother
+king queen
+prince princess
+duke duchess
+actor actress
+mr mrs|ms|miss
+senior|sr|snr junior|jr|jnr
+elder younger
+teacher student|pupil
+employer employee
+doctor patient
+landlord tenant
+black white red green blue yellow orange purple pink brown grey|gray silver gold
+gold silver bronze
+staging production|prod development|dev
+alpha beta
+draft final
+hardware software
+vegetarian carnivore
+married single|unmarried divorced widowed
+single double triple
+major minor
+macro micro
+plaintiff defendant
+prosecution defence|defense
+democrat republican
+breakfast lunch dinner
+tea coffee
+cat|cats dog|dogs horse|horses rabbit|rabbits
+piano guitar violin drums flute
+football basketball baseball tennis hockey cricket rugby golf volleyball
+film|movie series novel|book album song poem opera
+christian muslim jewish hindu buddhist
+windows|win mac|macos|macintosh linux android ios
+home professional enterprise
+starter basic standard premium ultimate
+upgrade full
+hardcover|hardback paperback
+european|europe asian|asia african|africa
+"""
+
+_NATIONS: Final = """
+france|french germany|german italy|italian spain|spanish portugal|portuguese netherlands|dutch belgium|belgian
+switzerland|swiss austria|austrian poland|polish czech hungary|hungarian romania|romanian bulgaria|bulgarian greece|greek turkish
+russia|russian ukraine|ukrainian sweden|swedish norway|norwegian denmark|danish finland|finnish iceland|icelandic ireland|irish
+lithuania|lithuanian latvia|latvian estonia|estonian serbia|serbian croatia|croatian armenia|armenian
+america|american|usa|us canada|canadian mexico|mexican brazil|brazilian argentina|argentine|argentinian chile|chilean
+colombia|colombian peru|peruvian venezuela|venezuelan cuba|cuban australia|australian china|chinese japan|japanese korea|korean
+india|indian pakistan|pakistani bangladesh|bangladeshi thailand|thai vietnam|vietnamese indonesia|indonesian malaysia|malaysian
+philippines|filipino singapore|singaporean iran|iranian|persian iraq|iraqi israeli egypt|egyptian nigeria|nigerian kenya|kenyan
+ethiopia|ethiopian ghana|ghanaian morocco|moroccan
+"""
+
+_BASES: Final = """
+active activate activated able abled available aware authorized authorised approved approve appear armed balanced believable
+bound broken certain changed clear common comfortable compatible complete conditional confirmed connect connected conscious
+consistent correct covered dependent direct done easy employed enable enabled encrypted equal even expected explained exposed
+fair finished fit fortunate friendly happy healthy honest identified important infected installed known legal licensed
+like limited linked load loaded locked logical marked married member mobile moral mount mounted mutable named necessary normal
+official opened order ordered paid patient perfect pleasant polite possible predictable prepared profit proper published
+qualified read ready reasonable registered regular relevant reliable resolved responsible safe satisfied scheduled secure secured
+seen signed solved stable subscribe subscribed successful sufficient supported sure tested tie tied trust trusted used usual
+valid validated verified visible wanted willing wise wrapped zip
+"""
+_PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non", "de", "mis")
+
+
+def _table() -> dict[str, dict[str, str]]:
+    groups: dict[str, dict[str, str]] = {}
+    nations = " ".join(_NATIONS.split())
+    # the Scots are British; neither is French
+    lines = [
+        *_SETS.strip().splitlines(),
+        f"{nations} britain|british|uk",
+        f"{nations} england|english scotland|scottish wales|welsh",
+    ]
+    for number, line in enumerate(lines):
+        terms = [term.split("|") for term in line.split()]
+        groups[f"{number:03d}"] = {word: words[0] for words in terms for word in words}
+    for base in _BASES.split():
+        # "enabled" and "disabled" have a base of their own: the stem with either prefix
+        stem = base.removeprefix("en") if base in ("enable", "enabled") else base
+        groups[f"={base}"] = {base: base} | {prefix + stem: f"not {base}" for prefix in _PREFIXES}
+    return groups
+
+
+GROUPS: Final = _table()
+"""Group → word → the term it stands for. Words of different terms of one group rule each other out."""
+
+EXCLUSIVE: Final[dict[str, tuple[str, ...]]] = {
+    word: tuple(sorted(g for g, words in GROUPS.items() if word in words))
+    for word in sorted({w for words in GROUPS.values() for w in words})
+}
+"""Word → its groups."""
+
+
+_NATURES: Final = """
+person: person man woman boy girl actor actress singer songwriter singer-songwriter musician drummer guitarist pianist rapper
+person: composer politician president senator governor minister mayor king queen prince princess writer author poet novelist
+person: journalist screenwriter filmmaker comedian dancer painter sculptor artist photographer footballer quarterback
+person: athlete boxer wrestler swimmer cyclist pilot engineer scientist physicist chemist biologist mathematician doctor
+person: physician nurse surgeon lawyer judge teacher professor student businessman businesswoman entrepreneur accountant
+person: soldier murderer criminal philosopher historian economist personality celebrity
+animal: dog cat horse cow pig sheep goat bird fish rabbit mouse rat bear lion tiger wolf fox snake frog insect
+work: film movie series show sitcom novel book song album poem opera painting sculpture magazine newspaper comic documentary
+city: city town village municipality
+county: county
+country: country nation republic kingdom
+continent: continent
+water: river lake sea ocean
+mountain: mountain volcano
+organisation: company corporation firm band orchestra university school college team charity
+vehicle: car truck bus train ship boat aircraft airplane motorcycle bicycle
+food: food dish cake bread cheese vegetable drink beer wine
+"""
+
+
+def _natures() -> dict[str, str]:
+    lines = (line.partition(": ") for line in _NATURES.strip().splitlines())
+    return {word: nature for nature, _, words in lines for word in words.split()}
+
+
+NATURES: Final = _natures()
+"""Noun → what a thing that it names is. A thing of one nature is of no other; nouns of several natures ("state", "plant") are left out."""
+
+
+def _count(words: str, start: int, step: int = 1) -> dict[str, int]:
+    return {word: start + step * k for k, word in enumerate(words.split())}
+
+
+CARDINALS: Final = _count(
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen""",
+    start=0,
+)
+TENS: Final = _count("twenty thirty forty fifty sixty seventy eighty ninety", start=20, step=10)
+ORDINALS: Final = _count(
+    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth
+    seventeenth eighteenth nineteenth twentieth""",
+    start=1,
+)
+ROMANS: Final = {
+    tens + units: 10 * ten + one
+    for ten, tens in enumerate(("", "x", "xx", "xxx"))
+    for one, units in enumerate(("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"))
+    if len(tens + units) > 1
+}
+"""II to XXXIX; a single letter is a numeral only at the end of a name."""
+
+
+class Measure(NamedTuple):
+    """What a unit measures, how many of the base unit it is, and its other spellings; a plural "s" is understood."""
+
+    dimension: str
+    factor: str
+    spellings: tuple[str, ...]
+
+
+_MEASURES: Final = """
+length: km=1000|kilometer|kilometre m=1|meter|metre cm=.01|centimeter|centimetre mm=.001|millimeter|millimetre mi=1609.344|mile
+length: ft=.3048|foot|feet inch=.0254|inche yd=.9144|yard
+mass: kg=1000|kilogram|kilo g=1|gram mg=.001|milligram t=1000000|ton|tonne lb=453.59237|pound oz=28.349523125|ounce
+volume: l=1|liter|litre ml=.001|milliliter|millilitre
+time: s=1|sec|second ms=.001|millisecond min=60|minute h=3600|hr|hour day=86400 week=604800
+calendar: month=1 y=12|yr|year
+data: kb=1|kilobyte|kib mb=1024|megabyte|mib gb=1048576|gigabyte|gib tb=1073741824|terabyte pb=1099511627776|petabyte
+rate: kbps=1 mbps=1000 gbps=1000000
+frequency: hz=1 khz=1000 mhz=1000000 ghz=1000000000
+power: w=1|watt kw=1000|kilowatt mw=1000000|megawatt
+energy: kwh=1 mwh=1000
+speed: kph=1|kmh mph=1.609344
+scale: k=1000|thousand million=1000000|mn billion=1000000000|bn trillion=1000000000000
+"""
+_ALONE: Final = """
+v|volt mah %|percent|pct ° c|°c|celsius f|°f|fahrenheit €|eur|euro $|usd|dollar £|gbp ¥|yen|jpy px|pixel mp|megapixel dpi pt p rpm fps bit
+btu x|times people|person user core
+"""
+
+
+def _measures() -> dict[str, Measure]:
+    found: dict[str, Measure] = {}
+    for line in _MEASURES.strip().splitlines():
+        dimension, _, units = line.partition(": ")
+        for entry in units.split():
+            (name, factor), *_ = [entry.split("|")[0].split("=")]
+            found[name] = Measure(dimension, factor, tuple(entry.split("|")[1:]))
+    for entry in _ALONE.split():
+        name, *spellings = entry.split("|")
+        found[name] = Measure(name, "1", tuple(spellings))
+    return found
+
+
+MEASURES: Final = _measures()
+"""Unit → its measure; a currency or a pixel is a measure of its own."""
+
+
+# A lexicon of English: whether a word is one, so that no two that are count as slips of each other.
+#
+# The list is SCOWL 2020.12.07 to level 80, American and British spellings together: lower case, without accents and possessives, words of
+# four letters and more. ``english_words.LICENSE`` has its copyright notices. A few hundred terms of computing stand beside it.
+
+SHORTEST: Final = 4
+"""Letters of the shortest word in the list."""
+
+_LEAST: Final = 5  # letters of each part of a word that is made of two: of shorter parts many a mistyped word is made
+_ASKED: Final = 65_536  # words that are remembered
+
+
+@lru_cache(maxsize=_ASKED)
+def is_word(word: str) -> bool:
+    """Whether a folded word is in the list, with or without its accents.
+
+    The first question reads the list: some 20 ms and 4 MB. Every new word takes a binary search, 10 µs.
+    """
+    if word in TERMS:
+        return True
+    wanted = word.encode() if word.isascii() else _plain(word)
+    if len(wanted) < SHORTEST:
+        return False
+    words = _words()
+    at = bisect_left(words.starts, wanted, key=words.at)
+    return at < len(words.starts) and words.at(words.starts[at]) == wanted
+
+
+@lru_cache(maxsize=_ASKED)
+def is_known(word: str) -> bool:
+    """Whether it is a word, or made of words: one behind a prefix ("reindexing") or before an ending ("sharding"), two as one
+    ("stacktrace")."""
+    if is_word(word):
+        return True
+    if any(_ends(word, e) for e in ENDINGS):
+        return True
+    if any(word.startswith(p) and is_word(word[len(p) :]) for p in PREFIXES if len(word) - len(p) >= _LEAST):
+        return True
+    return any(is_word(word[:cut]) and is_word(word[cut:]) for cut in range(_LEAST, len(word) - _LEAST + 1))
+
+
+def _ends(word: str, ending: str) -> bool:
+    """Whether it is a word before an ending, and none that doubles its last letter there ("begining")."""
+    stem = word.removesuffix(ending)
+    return len(stem) < len(word) and len(stem) >= _LEAST and is_word(stem) and not is_word(stem + stem[-1] + ending)
+
+
+class _Words(NamedTuple):
+    """Words in order, a line each, and where each begins."""
+
+    text: bytes
+    starts: NDArray[np.int32]
+
+    def at(self, start: int) -> bytes:
+        """The word that begins there."""
+        return self.text[start : self.text.index(b"\n", start)]
+
+
+@lru_cache(maxsize=1)
+def _words() -> _Words:
+    text = gzip.decompress(files("slowwave.text").joinpath("english_words.txt.gz").read_bytes())
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+    return _Words(text, np.concatenate([[0], ends[:-1] + 1]).astype(np.int32))
+
+
+def _plain(word: str) -> bytes:
+    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).encode()
+
+
+TERMS: Final = words_of("""
+adblock airflow ansible apache api args async auth autoscale avro aws axios azure backend backoff base64 bash bigquery bitbucket bool
+boolean bugfix cassandra celery changelog checksum chmod chown chromium cicd cli clickhouse cloudflare codebase config configs consul
+cors cpu cron crontab css csv dagster databricks datadog dataframe dataset datetime dbt debian debug deduplicate deduplication dev
+devops dict django dns docker dockerfile duckdb dynamodb ebpf elasticsearch emacs embeddings enum env eslint etcd fastapi fedora figma
+filename filesystem firefox flask flink frontend fsync git github gitlab golang grafana graphql grpc gunicorn gzip hadoop hashmap hdfs
+heroku hostname html http https hyperparameter ide idempotent iframe influxdb init inode ints iterable java javascript jenkins jinja
+jira json jsonb jupyter kafka kanban keras keycloak keymap kibana kotlin kubectl kubernetes lambda linux localhost login logout macos
+makefile mariadb markdown matplotlib memcached metadata microservice middleware minio mixin mongodb monorepo mutex mysql namespace nats
+neovim netlify nginx nodejs npm nullable numpy oauth oncall openai openapi opensearch oracle orm pandas param params parquet parser
+payload pgbouncer pgvector pinecone plugin podman polars popup postgres postgresql postmortem pprof prometheus protobuf proxy pubsub
+pydantic pylint pypi pyright pytest python pytorch qdrant quickstart rabbitmq react readme redis redshift redux regex repo reranker
+rollback rollout runbook runtime rust sandbox scala schema sdk selenium semver sharding sidecar signup slack snowflake spark sqlalchemy
+sqlite ssh ssl stacktrace startup stderr stdin stdout struct subdomain subnet subprocess sudo supabase superuser svelte symlink synapse
+sysadmin systemd tailwind teardown tensorflow terraform timeout timestamp tls tmux todo tokenizer toml tooltip traceback tuple
+typescript ubuntu udp uptime url urls username utf uuid valkey varchar venv vercel vite vpn vue wasm webhook webpack websocket wheel
+whitelist wildcard windows workflow xml yaml yarn zookeeper zsh
+""")
+"""Terms of computing that the list has not, most of them names of software."""
+
+ENDINGS: Final = tuple(sorted(words_of("s ed ing er ers ness less ship like wise")))
+"""What stands behind a word and makes another form of it."""
+
+PREFIXES: Final = tuple(
+    sorted(
+        words_of("""
+        ante anti arch auto back bi bio centi circum co contra counter cross cyber de deci deca demi di dis down eco electro em en endo
+        epi eu ex exo extra fore geo giga gyro hecto hemi hetero homo hydro hyper hypo il im immuno in infra inter intra intro ir iso
+        kilo macro mal mega meta micro mid milli mini mis mono multi nano neo neuro non off omni on ortho out over para per peri photo
+        physio pico poly post pre pro proto pseudo psycho quadri quasi radio re retro self semi socio step sub super supra sur tele
+        tetra thermo trans tri turbo ultra un under uni up vice
+        """)
+    )
+)
+"""What stands before a word and makes another one of it."""

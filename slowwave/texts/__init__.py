@@ -1,1 +1,0 @@
-"""Text, as data: tokens, names and what is specific in it. No models and no storage."""

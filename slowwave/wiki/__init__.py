@@ -1,0 +1,1 @@
+"""The wiki: pages, claims, what agents recall by day, HTTP and MCP, adapters for agents, and migration. The night works without it."""

@@ -1,0 +1,289 @@
+"""Claims as rows with their evidence, what is near a statement, and which of several held when."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple
+
+from slowwave.search.words import asked
+from slowwave.store.logins import Connection
+from slowwave.wiki.claims.request import Relation, RememberRequest, slug_of
+from slowwave.wiki.corpus.sessions import session_page
+
+# Succession: of statements that hold one at a time, which one held when. Pure.
+#
+# Each begins at its instant and ends where the next one begins, whenever it was said. So a statement that arrives late takes its place in
+# history and never ends a newer one, and what is told in the end does not depend on the order of arrival.
+
+
+class Period(NamedTuple):
+    """A statement that holds from ``since`` until just before ``until``."""
+
+    id: str
+    since: datetime
+    until: datetime | None
+
+
+class Succession(NamedTuple):
+    """``closes`` end where the new statement begins. It ends at ``until``, where ``ended_by`` begins, if anything came after it."""
+
+    closes: tuple[str, ...]
+    until: datetime | None = None
+    ended_by: str | None = None
+
+
+def succession(since: datetime, periods: Iterable[Period]) -> Succession:
+    """The place of a statement that holds from ``since`` among others. Of those that begin at the same instant the one said last holds."""
+    closes: list[str] = []
+    later: Period | None = None
+    for period in periods:
+        if period.since > since:
+            later = period if later is None or (period.since, period.id) < (later.since, later.id) else later
+        elif period.until is None or period.until > since:
+            closes.append(period.id)
+    closed = tuple(sorted(closes))
+    return Succession(closed) if later is None else Succession(closed, later.since, later.id)
+
+
+# Claims as rows: what is said of a subject, since when and until when it was so, and whether it still stands.
+
+Status = Literal["active", "replaced", "retired", "invalidated", "quarantined", "merged", "archived"]
+
+COMPARED: Final = 8
+"""Claims of a subject that a statement is compared with: those that share most words with it."""
+
+_OF_SUBJECT: Final = """
+m.namespace_id = %(namespace)s AND m.kind = 'claim' AND m.attributes->>'entity_id' = ANY (%(subjects)s::text[])"""
+
+_STANDS: Final = "m.invalidated_at IS NULL AND m.state = 'active'"
+
+_COLUMNS: Final = """
+m.id::text, coalesce(m.attributes->>'claim_kind', ''), v.content, m.valid_from, m.valid_to, m.recorded_at, m.author, m.session_id,
+m.confidence"""
+
+_STATES: Final = "coalesce(jsonb_exists_any(m.attributes->'relations', %(relations)s), false)"
+
+_NEAREST: Final = f"""
+SELECT {_COLUMNS} FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+  JOIN memory.search_texts t ON t.id = m.id
+ WHERE {_OF_SUBJECT} AND {_STANDS} AND (t.words @@ %(query)s::tsquery OR {_STATES}
+   OR %(states)s AND m.attributes->>'claim_kind' = 'state')
+ ORDER BY {_STATES} DESC, ts_rank(t.words, %(query)s::tsquery, 0) DESC, m.recorded_at DESC, m.id LIMIT %(limit)s"""  # noqa: S608
+
+_PERIODS: Final = f"""
+SELECT m.id::text, m.valid_from, m.valid_to FROM memory.memories m
+ WHERE {_OF_SUBJECT} AND {_STANDS} AND m.attributes->>'claim_kind' = %(kind)s AND m.valid_from IS NOT NULL"""  # noqa: S608
+
+_NAMED: Final = f"""
+SELECT m.id::text, m.valid_from, m.valid_to FROM memory.memories m
+ WHERE {_OF_SUBJECT} AND {_STANDS} AND m.id = ANY (%(ids)s::uuid[]) AND m.valid_from IS NOT NULL"""  # noqa: S608
+
+_TO_FORGET: Final = f"""
+SELECT {_COLUMNS} FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+ WHERE {_OF_SUBJECT} AND m.invalidated_at IS NULL AND (%(kind)s = 'note' OR m.attributes->>'claim_kind' = %(kind)s)
+ ORDER BY m.valid_from, m.id"""  # noqa: S608
+
+
+class Claim(NamedTuple):
+    """A claim that stands, or has ended."""
+
+    id: str
+    kind: str
+    statement: str
+    since: datetime
+    until: datetime | None
+    recorded_at: datetime
+    agent: str
+    session_id: str | None
+    confidence: float
+
+    @property
+    def period(self) -> Period:
+        """When it held."""
+        return Period(self.id, self.since, self.until)
+
+    def holds(self, at: datetime) -> bool:
+        """Whether it held, or holds, at an instant."""
+        return self.since <= at and (self.until is None or self.until > at)
+
+
+def nearest(
+    connection: Connection,
+    namespace_id: str,
+    subject_ids: Sequence[str],
+    statement: str,
+    heading: str,
+    relations: Sequence[str] = (),
+    *,
+    states: bool = False,
+) -> list[Claim]:
+    """The claims of a subject (by its ids), those that have ended among them, that are nearest to a statement: those that state one of its
+    ``relations``, then those that share most words with it, and last, with ``states``, the newest states, which need share none.
+    ``heading`` is the subject's name, whose words all of them share.
+    """
+    named = set(asked(heading))
+    said = dict.fromkeys(asked(statement))
+    told = [word for word in said if word not in named] or list(said)
+    if not told:
+        return []
+    tag = namespace_id[:8]
+    query = " | ".join(f"'{tag}:{word}'" for word in told)
+    values = {"namespace": namespace_id, "subjects": list(subject_ids), "query": query, "limit": COMPARED}
+    return _claims(
+        connection.execute(_NEAREST.encode(), values | {"relations": list(relations), "states": states}).fetchall()
+    )
+
+
+def periods(connection: Connection, namespace_id: str, subject_ids: Sequence[str], kind: str) -> list[Period]:
+    """When the claims of a subject and kind held, or hold."""
+    values = {"namespace": namespace_id, "subjects": list(subject_ids), "kind": kind}
+    rows: list[Any] = list(connection.execute(_PERIODS.encode(), values))
+    return [Period(str(id_), since, until) for id_, since, until in rows]
+
+
+def named_periods(
+    connection: Connection, namespace_id: str, subject_ids: Sequence[str], ids: Sequence[str]
+) -> list[Period]:
+    """When those of the named claims that stand, and are of the subject, held."""
+    values = {"namespace": namespace_id, "subjects": list(subject_ids), "ids": list(ids)}
+    rows: list[Any] = list(connection.execute(_NAMED.encode(), values))
+    return [Period(str(id_), since, until) for id_, since, until in rows]
+
+
+def to_forget(connection: Connection, namespace_id: str, subject_ids: Sequence[str], kind: str) -> list[Claim]:
+    """The claims of a subject that were not forgotten, those that have ended or are quarantined among them; ``note``: of any kind."""
+    values = {"namespace": namespace_id, "subjects": list(subject_ids), "kind": kind}
+    return _claims(connection.execute(_TO_FORGET.encode(), values).fetchall())
+
+
+def _claims(rows: Sequence[Sequence[Any]]) -> list[Claim]:
+    return [Claim(str(id_), str(kind), str(text), since or recorded, until, recorded, str(agent), session, float(sure))
+            for id_, kind, text, since, until, recorded, agent, session, sure in rows]  # fmt: skip
+
+
+# Evidence: the page that keeps what was said as it was said, by whom, in which session and over which surface. It is never changed.
+
+_SLUG: Final = 48
+
+
+class EvidencePage(NamedTuple):
+    """A page: its path and title, its text, its fields, and the lines in which the statement stands (from 1)."""
+
+    path: str
+    title: str
+    page: str
+    fields: Mapping[str, object]
+    first_line: int
+    last_line: int
+
+
+def evidence(request: RememberRequest, title: str, said: str, now: datetime) -> EvidencePage:
+    """The page of a statement about a subject, by its day."""
+    stamp = f"{now:%Y%m%dt%H%M%S%f}"
+    path = (
+        f"sources/semantic/{now:%Y/%m/%d}/{_slug(request.subject)}-{stamp}-{secrets.token_hex(6)}-{request.action}.md"
+    )
+    return _page(path, request, title, said, now)
+
+
+def capture(request: RememberRequest, said: str, now: datetime, *, quarantined: bool) -> EvidencePage:
+    """The page of a statement that is about no subject: in the inbox, or set aside in quarantine."""
+    slug = _slug(request.subject or said[:_SLUG])
+    if quarantined:
+        path = f"inbox/quarantine/{slug}-{secrets.token_hex(6)}.md"
+        return _page(path, request, path, said, now)
+    return _page(f"inbox/semantic/{now:%Y%m%dt%H%M%S%f}-{slug}.md", request, said.splitlines()[0][:80], said, now)
+
+
+def said_on(page: str) -> str:
+    """What was said, of the text of a page."""
+    return page.partition("\n---\n\n")[2].removesuffix("\n")
+
+
+def _page(path: str, request: RememberRequest, title: str, said: str, now: datetime) -> EvidencePage:
+    told = {
+        "title": title,
+        "action": request.action,
+        "kind": request.kind,
+        "created": now.date().isoformat(),
+        "said_at": now.isoformat(),
+        "occurred_at": None if request.occurred_at is None else request.occurred_at.isoformat(),
+        "agent": request.agent or None,
+        "session_id": request.session_id or None,
+        "origin_surface": request.origin_surface or None,
+        "source": request.source or None,
+        "reason": request.reason or None,
+    }
+    written = {name: value for name, value in told.items() if value is not None}
+    page = session_page(written, said)
+    first = page[: page.index(f"\n\n{said}") + 2].count("\n") + 1 if said else 1
+    fields: dict[str, object] = {k: v for k, v in written.items() if k in ("agent", "session_id", "created")}
+    return EvidencePage(path, title, page, fields | {"frontmatter": written}, first, first + said.count("\n"))
+
+
+def _slug(text: str) -> str:
+    return slug_of(text.rpartition(":")[2])[:_SLUG].strip("-") or "statement"
+
+
+# Nearness: what a statement is to others about the same subject. It says one again, contradicts one, or is near to one.
+#
+# Sameness, contradiction, relations of one object and what is over are those of ``slowwave.text``, as the nights use them. Pure.
+
+LONGEST: Final = 500
+"""Characters of a statement that states one matter; longer ones are compared for being the same alone."""
+
+_ONE_AT_A_TIME: Final = "state"
+
+
+class Nearness(NamedTuple):
+    """``relation``: None for what is about something else. ``ends``: of the two only one can hold at a time, so the later one ends the
+    earlier one; a contradiction that is not that may be an error of either."""
+
+    relation: Relation | None
+    ends: bool = False
+
+
+def nearness(new: str, new_kind: str, known: str, known_kind: str, names: Collection[str] = ()) -> Nearness:
+    """What ``new`` is to ``known``; ``names`` are the subject's, folded. Some 100 µs."""
+    from slowwave.operations.conflicts.memories import one_matter
+    from slowwave.text.claims import slot_of
+    from slowwave.text.sameness import read, sameness
+    from slowwave.text.states import ended_values, ends
+
+    found = sameness(new, known)
+    if found.decision == "same":
+        return Nearness("same")
+    if max(len(new), len(known)) > LONGEST:
+        return Nearness("near" if found.decision == "doubtful" else None)
+    if new_kind == known_kind == _ONE_AT_A_TIME and (slot := slot_of(new)) and slot == slot_of(known):
+        return Nearness("contradicts", ends=True)
+    if _other_object(new, known, names):
+        return Nearness("contradicts", ends=True)
+    if any(ends(known, value) for value in ended_values(new)):
+        return Nearness("contradicts", ends=True)
+    if found.decision == "contradiction" and one_matter(read(new), read(known), about=True):
+        return Nearness("contradicts", ends=new_kind == known_kind == _ONE_AT_A_TIME)
+    return Nearness("near" if found.decision in ("doubtful", "contradiction") else None)
+
+
+def _other_object(new: str, known: str, names: Collection[str]) -> bool:
+    """Whether both state one relation that takes one object, and another object of it."""
+    from slowwave.operations.conflicts.rows import alike
+    from slowwave.operations.conflicts.stated import is_comparable
+    from slowwave.text.relations import stated_relations
+
+    told = {(_who(s.subject, names), s.relation): s.object for s in stated_relations(known)}
+    pairs = [
+        (s.relation, s.object, told[key])
+        for s in stated_relations(new)
+        if (key := (_who(s.subject, names), s.relation)) in told
+    ]
+    pairs = [(one, other) for relation, one, other in pairs if is_comparable(relation, one, other)]
+    return bool(pairs) and not any(alike([one for one, _ in pairs], [other for _, other in pairs]).tolist())
+
+
+def _who(subject: str, names: Collection[str]) -> str:
+    """One key for all names of the subject."""
+    return "" if subject in names else subject

@@ -1,0 +1,347 @@
+"""The request and answer of ``remember``, references of subjects, and what screening leaves of a request."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from slowwave.errors import Refused
+from slowwave.sources.rows import BadRow, Screening
+from slowwave.store.settings import Settings
+from slowwave.text.screening import counting, redact, screen
+from slowwave.text.tokens import counted
+from slowwave.wiki.corpus.transcripts import cleaned
+
+# References of subjects (``project:rowan``): a family, a slug, and the page that a subject of the family has. Pure.
+
+Family = Literal["person", "project", "concept", "decision", "core"]
+FAMILIES: Final[tuple[Family, ...]] = get_args(Family)
+
+CORE: Final = ("user", "identity", "soul", "env", "active", "defaults")
+"""The subjects of the family ``core``: its pages."""
+
+_PAGES: Final = {
+    "person": "people/{}.md",
+    "project": "projects/{}/state.md",
+    "concept": "concepts/{}.md",
+    "decision": "decisions/{}.md",
+    "core": "core/{}.md",
+}
+_FORM: Final = re.compile(rf"({'|'.join(FAMILIES)}):([a-z0-9][a-z0-9-]{{0,119}})", re.IGNORECASE)
+_LONGEST: Final = 80
+_LEADING_DAY: Final = re.compile(r"^\d{4}-\d\d(?:-\d\d)?[-_ ]+")
+
+
+class SubjectRef(NamedTuple):
+    """A reference in its parts."""
+
+    family: Family
+    slug: str
+
+    def __str__(self) -> str:
+        return f"{self.family}:{self.slug}"
+
+    @property
+    def path(self) -> str:
+        """The canonical page of the subject, whether there is one or not."""
+        return _PAGES[self.family].format(self.slug)
+
+    @classmethod
+    def read(cls, text: str) -> SubjectRef | None:
+        """A reference as somebody wrote it; None for what is none."""
+        form = _FORM.fullmatch(text.strip())
+        return None if form is None else cls(_family(form[1].lower()), form[2].lower())
+
+
+def family_of(entity_type: str) -> Family:
+    """The family of an entity of any type; what is none of them is a concept."""
+    return _family(entity_type.casefold())
+
+
+def slug_of(name: str) -> str:
+    """A name as a part of a path: Latin letters and digits. A name that has none gets a slug of its own all the same."""
+    from slowwave.matching.names import latin  # its room brings NumPy, which whoever only reads does without
+
+    bare = re.sub(r"[^a-z0-9]+", "-", latin(name)).strip("-")[:_LONGEST].strip("-")
+    return bare or f"n-{hashlib.sha256(name.strip().casefold().encode()).hexdigest()[:10]}"
+
+
+def undated(stem: str) -> str:
+    """A file's name without the day or month that it begins with."""
+    return _LEADING_DAY.sub("", stem)
+
+
+def _family(text: str) -> Family:
+    known: dict[str, Family] = {family: family for family in FAMILIES}
+    return known.get(text, "concept")
+
+
+# The request and the answer of ``remember`` (Dory's memory-write), one model for every surface. What becomes of it belongs to
+# ``slowwave.wiki.claims.remember`` and ``slowwave.wiki.claims.forgetting``.
+
+LONGEST: Final = 10_000
+"""Characters of a statement."""
+
+Action = Literal["write", "replace", "forget"]
+ClaimKind = Literal["fact", "preference", "state", "decision", "note"]
+ClaimId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+Relation = Literal["same", "near", "contradicts"]
+Matched = Literal["", "id", "name", "alias", "slug", "page", "matching", "model", "scope"]
+Sureness = Literal["high", "medium", "low"]
+
+_ALIASES: Final = {"add": "write", "create": "write", "remove": "forget", "delete": "forget"}
+
+
+def _action(value: object) -> object:
+    return _ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+class RememberRequest(BaseModel):
+    """Something to keep, or to forget, about one subject."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    subject: str = Field(
+        default="",
+        max_length=200,
+        description="Whom or what it is about: a name, an alias, or a reference (project:rowan).",
+    )
+    content: str = Field(
+        default="",
+        max_length=LONGEST,
+        description="One plain statement. With action=forget: which one; all of them where it is empty.",
+    )
+    action: Annotated[Action, BeforeValidator(_action)] = Field(
+        default="write", description="write (add, create), replace what was so until now, or forget (remove, delete)."
+    )
+    kind: ClaimKind = Field(
+        default="fact",
+        description="What sort of statement. With action=forget: of which sort; note, or none said, means all.",
+    )
+    scope: Family | None = Field(
+        default=None, description="The family of the subject; a subject that is not known yet needs it."
+    )
+    confidence: float = Field(default=1.0, ge=0, le=1, description="How sure it is, from 0 to 1.")
+    occurred_at: datetime | None = Field(
+        default=None, description="Since when it is true, where that is not now: a day or a time; UTC unless it says."
+    )
+    reason: str = Field(default="", max_length=1_000, description="Why it is said, or forgotten.")
+    source: str = Field(default="", max_length=500, description="Where it comes from: a page, a call, a person.")
+    claim_ids: tuple[ClaimId, ...] = Field(
+        default=(),
+        max_length=50,
+        description="With action=replace or forget: these claims alone; where none is named, all of the subject and kind.",
+    )
+    soft: bool = Field(
+        default=False,
+        description="Put it aside for a person, rather than refuse it, where its subject is unknown or it speaks to a model.",
+    )
+    dry_run: bool = Field(default=False, description="Only say what would be done.")
+    force_inbox: bool = Field(default=False, description="Keep it as it came, in the inbox, about no subject.")
+    allow_canonical: bool = Field(
+        default=False, description="Accepted; a canonical page is changed by a plan, never by day."
+    )
+    agent: str = Field(default="", max_length=200, description="Who says it.")
+    session_id: str = Field(default="", max_length=200, description="The session in which it is said.")
+    origin_surface: str = Field(default="", max_length=100, description="By which surface it comes.")
+
+    def over(self, surface: str) -> RememberRequest:
+        """The request with the surface by which it came, where whoever asks named none."""
+        return self if self.origin_surface else self.model_copy(update={"origin_surface": surface})
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> RememberRequest:
+        if self.action != "forget" and not self.content.strip():
+            raise ValueError("content is what to remember: a statement")
+        if self.action == "forget" and self.force_inbox:
+            raise ValueError("force_inbox keeps something: it cannot be forgotten at the same time")
+        if self.action == "forget" and "kind" not in self.model_fields_set:
+            self.kind = "note"
+        if self.claim_ids and self.action == "write":
+            raise ValueError("claim_ids are the claims to replace or to forget; write adds to what is there")
+        if not self.subject.strip() and not self.force_inbox:
+            raise ValueError("subject is whom or what it is about: a name, an alias or a reference")
+        return self
+
+
+class SubjectCandidate(BaseModel):
+    """A subject that may be meant."""
+
+    subject_ref: str
+    subject_id: str
+    name: str
+    family: Family
+
+
+class KnownStatement(BaseModel):
+    """What is known already and near to what was said. ``relation``: what the two are to each other."""
+
+    id: str
+    kind: str
+    statement: str
+    relation: Relation
+    since: str
+    until: str | None = None
+
+
+class RememberPreview(BaseModel):
+    """What a dry run would have done. ``resolved_mode``: whether the subject is known, would be made, or is in doubt."""
+
+    action: Action
+    subject: str
+    subject_ref: str
+    target_subject_ref: str
+    target_path: str
+    family: Family | None
+    kind: ClaimKind
+    resolved_mode: str
+    matched_by: Matched
+    match_confidence: Sureness
+    evidence_path: str
+    canonical_target: bool
+
+
+class StillHeld(BaseModel):
+    """What holds forgotten words after all, as counts: versions and evidence on record, retired; snapshots until their retention is
+    over, sealed plans that wrote them, live memories and passages that say the same."""
+
+    versions: int
+    evidence: int
+    snapshots: int
+    memories: int
+    passages: int
+    plans: int = 0
+
+    def sentence(self) -> str:
+        """In words."""
+        kept = f"{counted(self.versions, 'version')} and {counted(self.evidence, 'page')} of evidence are kept, retired"
+        if self.snapshots:
+            hold = "holds them until its" if self.snapshots == 1 else "hold them until their"
+            kept += f"; {counted(self.snapshots, 'snapshot')} {hold} retention is over"
+        if self.plans:
+            kept += f"; {counted(self.plans, 'sealed plan')} {'holds' if self.plans == 1 else 'hold'} them"
+        if not self.memories + self.passages:
+            return f"{kept}."
+        says = "says" if self.memories + self.passages == 1 else "say"
+        others = [counted(n, one) for n, one in ((self.memories, "memory"), (self.passages, "passage")) if n]
+        return f"{kept}. {' and '.join(others)} still {says} the same words."
+
+
+class RememberResponse(BaseModel):
+    """``resolved``: whether the subject was found, made, in doubt (``candidates``) or unknown; ``confidence`` how sure that is. ``known``:
+    what is near to what was said. ``conflicts_with`` contradict it and stand beside it; ``replaced`` ended where it begins.
+    """
+
+    resolved: Literal["known", "created", "ambiguous", "unresolved"]
+    action: Action
+    kind: ClaimKind
+    subject_ref: str
+    target_path: str
+    result: Literal["preview", "written", "replaced", "forgotten", "quarantined", "rejected"]
+    confidence: Sureness
+    indexed: bool
+    quarantined: bool
+    message: str
+    evidence_path: str = ""
+    matched_by: Matched = ""
+    claim_id: str | None = None
+    known: tuple[KnownStatement, ...] = ()
+    conflicts_with: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    still_held: StillHeld | None = None
+    candidates: tuple[SubjectCandidate, ...] = ()
+    warnings: tuple[str, ...] = ()
+    preview: RememberPreview | None = None
+
+    @classmethod
+    def of_fields(cls, **fields: Any) -> RememberResponse:
+        """An answer with all of its plain fields said, and of the others those that say something."""
+        bare = {"evidence_path": "", "matched_by": ""}
+        return cls.model_validate(bare | {name: value for name, value in fields.items() if value not in (None, ())})
+
+
+# What is taken of a request: its texts without secrets, what screening says of them, and the instant since when it is true.
+
+_TEXTS: Final = ("subject", "reason", "source", "agent", "session_id", "origin_surface")
+_TAKEN_OUT: Final = "Something was taken out of it, as screening asks: a secret, hidden characters or a call of a tool."
+_CLOCKS: Final = timedelta(minutes=1)
+"""How far clocks may be apart."""
+
+
+class ScreenedRequest(NamedTuple):
+    """``request`` as it may be stored, ``said`` its statement, ``since`` when it begins. ``hidden``: it is kept from recall."""
+
+    request: RememberRequest
+    said: str
+    since: datetime
+    hidden: bool
+    warnings: tuple[str, ...] = ()
+
+
+def screened_request(namespace: str, request: RememberRequest, settings: Settings, now: datetime) -> ScreenedRequest:
+    """Screen a request: what of it would be kept. Raises ``Refused`` for what the policy blocks, and for what is not true yet."""
+    plain = request.content.replace("\r\n", "\n").replace("\0", "").strip()
+    told = {name: str(getattr(request, name)).replace("\0", "") for name in _TEXTS}
+    kept_texts = told.values() if request.action == "forget" else (plain, *told.values())
+    hidden, order = _judged(namespace, "\n".join(kept_texts), request, settings)
+    said = cleaned(plain).strip()
+    if not said and request.action != "forget":
+        raise Refused("Nothing is left of the statement once calls of tools are taken out. Nothing was stored.")
+    kept: Mapping[str, str] = {name: _one_line(redact(text)) for name, text in told.items()}
+    taken_out = said != plain or any(redact(text) != text for text in told.values())
+    since = _since(request.occurred_at, now)
+    warnings = (*((_TAKEN_OUT,) if taken_out else ()), *((order,) if order else ()))
+    return ScreenedRequest(request.model_copy(update={**kept, "content": said}), said, since, hidden, warnings)
+
+
+def _judged(namespace: str, text: str, request: RememberRequest, settings: Settings) -> tuple[bool, str]:
+    """Whether what would be kept is hidden from recall, and what is to be said of an order to a model in it. Raises ``Refused``.
+
+    What imports block or hide is blocked or hidden here as well. Where they only warn, an order is dealt with as on a page that an agent
+    writes: words cannot be taken out of it as a secret can.
+    """
+    try:
+        if Screening(settings.screening_on_import).state(namespace, text) == "quarantined":
+            return True, ""
+    except BadRow as problem:
+        raise Refused(f"It cannot be remembered: {problem}. Nothing was stored.") from None
+    orders = [finding.rule for finding in counting(screen(text)) if finding.kind == "injection"]
+    if not orders:
+        return False, ""
+    if settings.screening_on_write == "warn":
+        return False, f"Screening found an order to a model in it ({orders[0]})."
+    if request.action != "forget" and (request.soft or settings.screening_on_write == "quarantine"):
+        return (
+            True,
+            f"Screening refuses it as an order to a model ({orders[0]}), so it is in quarantine, where no search finds it.",
+        )
+    aside = (
+        "Say it in other words."
+        if request.action == "forget"
+        else "Say it in other words, or with soft to put it aside."
+    )
+    raise Refused(
+        f"It cannot be remembered: screening refuses it as an order to a model ({orders[0]}). {aside} Nothing was stored."
+    )
+
+
+def _since(occurred_at: datetime | None, now: datetime) -> datetime:
+    if occurred_at is None:
+        return now
+    since = (occurred_at if occurred_at.tzinfo else occurred_at.replace(tzinfo=UTC)).astimezone(UTC)
+    if since > now + _CLOCKS:
+        raise Refused(
+            f"{since:%Y-%m-%d %H:%M} UTC is still to come, and a claim is true since its instant. Leave occurred_at out and say in the "
+            "statement when it will be. Nothing was stored."
+        )
+    return min(since, now)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

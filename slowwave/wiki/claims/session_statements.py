@@ -1,0 +1,434 @@
+"""Sentences of sessions that are worth keeping, things that they name, and turns as a model is shown them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import repeat
+from typing import Any, Final, Protocol, TypeVar
+
+import pyarrow.compute as pc
+
+from slowwave.matching.review import visible
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.text.claims import HeardSentence, PlainClaim, corrected_claims, introduced, plain_claim
+from slowwave.text.dates import Write, absolutize
+from slowwave.text.informative import NAME, SentenceKind, informative
+from slowwave.text.names import is_given, known_names
+from slowwave.text.screening import counting, privacy_class, redact, screen, unsafe
+from slowwave.text.tokens import fold
+from slowwave.text.turns import ASSISTANT, USER, SessionTurn, session_turns, spoken
+
+# Named things: what conversations call by name beside persons, how often, and which of it is plainly a project.
+#
+# A name is a word with a capital that is no opener of a sentence by place alone: somewhere it stands within one. A project is what has a
+# state, a date, a lead or a budget, or is called one; a given name is one when nobody of that name speaks or is spoken of.
+# Whether a name is known already belongs to ``extract_claims``. Pure and linear.
+
+TWICE: Final = 2
+"""Sentences that name a new thing until it is one."""
+
+_RUN: Final = re.compile(rf"(?<![\w'’-])(?:{NAME})(?: (?:{NAME}))*")
+_CALLED: Final = re.compile(
+    rf"\b(?:[Pp]roject (?P<after>(?:{NAME})))|\b(?P<before>(?:{NAME})) (?:project|launch|rollout|roll-out|release|"
+    rf"migration|deadline|roadmap|beta|"
+    r"sprint|milestone|relaunch|rewrite)\b"
+)
+_MADE: Final = re.compile(
+    r"\b(?:runs on|is (?:written|built|hosted|deployed) (?:in|on|with)|depends on|is (?:live|paused|archived|in (?:beta|"
+    r"production|staging)))\b"
+)
+_OF_PROJECTS: Final = (
+    "status of ",
+    "date of ",
+    "lead of ",
+    "deadline of ",
+    "due date of ",
+    "budget of ",
+    "launch date of ",
+    "release date of ",
+)
+
+
+@dataclass(slots=True)
+class NamedThings:
+    """``counts``: name as it is written → sentences that name it; ``inside``: names that stand within a sentence somewhere."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    inside: set[str] = field(default_factory=set[str])
+    projects: set[str] = field(default_factory=set[str])
+    people: set[str] = field(default_factory=set[str])
+    made: Counter[str] = field(default_factory=Counter[str])
+
+    def read(self, sentence: str, claim: PlainClaim | None = None) -> None:
+        """Take up what a sentence names, and what it claims."""
+        found: set[str] = set()
+        for match in _RUN.finditer(sentence):
+            name = _bare(match[0])
+            if name:
+                found.add(name)
+                if match.start():
+                    self.inside.add(name)
+        self.counts.update(found)
+        for match in _CALLED.finditer(sentence):
+            self._project(match["after"] or match["before"])
+        if claim is None or not claim.about:
+            return
+        of_project = claim.slot.startswith(_OF_PROJECTS)
+        for name in _names(claim.about):
+            if is_given_name(name):
+                self.made[name] += bool(_MADE.search(sentence))
+                if claim.kind in ("preference", "fact") and not _MADE.search(sentence):
+                    self.people.add(name)
+            elif of_project:
+                self._project(name)
+
+    def speaks(self, name: str) -> None:
+        """Somebody of this name takes part."""
+        if name[:1].isupper():
+            self.people.add(name)
+
+    def is_person(self, name: str) -> bool:
+        """Whether a name is a person's: a given name of which nothing says that it is something else."""
+        return name in self.people or (is_given_name(name) and self.made[name] < TWICE)
+
+    def names_in(self, text: str) -> list[str]:
+        """The names of a text that are of no person, as they are written, each once."""
+        return [name for name in _names(text) if not self.is_person(name)]
+
+    def persons_in(self, text: str) -> list[str]:
+        """The names of persons in a text, each once."""
+        return [name for name in _names(text) if self.is_person(name)]
+
+    def is_project(self, name: str) -> bool:
+        """Whether a name is plainly one of a project."""
+        return name in self.projects or (is_given_name(name) and not self.is_person(name))
+
+    def _project(self, name: str) -> None:
+        bare = _bare(name)
+        if bare and not is_given_name(bare) and fold(bare) not in known_names().places and not bare.isupper():
+            self.projects.add(bare)
+
+    def certain_names(self, sentence: str) -> list[str]:
+        """The names of a sentence that are names for sure."""
+        return [name for name in self.names_in(sentence) if name in self.inside or self.is_project(name)]
+
+    def new_project(self, name: str) -> bool:
+        """Whether a project that nobody knows is plainly called so, in two sentences."""
+        return self.is_project(name) and self.counts[name] >= TWICE
+
+    def new_concept(self, name: str) -> bool:
+        """Whether something else is."""
+        return name in self.inside and not self.is_project(name) and self.counts[name] >= TWICE
+
+
+def is_given_name(name: str) -> bool:
+    """Whether a name begins with a given name."""
+    return is_given(fold(name.split()[0]))
+
+
+def _names(text: str) -> list[str]:
+    found = (_bare(match[0]) for match in _RUN.finditer(text))
+    return list(dict.fromkeys(name for name in found if name))
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"['’]s?$", "", name).strip("-")
+
+
+# What the sessions of a snapshot tell: their sentences worth telling, each with who said it, when, and on which line of which page.
+#
+# A session that goes on, or in which something was said within half an hour, waits. One that is quarantined or was marked as private is
+# not read; sentences with words of a privacy class, secrets and instructions to a reader are left out. What a digest or a claim makes of
+# them belongs to ``digest_sessions`` and ``extract_claims``. Time: linear in the texts, some 50 µs a sentence.
+
+IDLE: Final = timedelta(minutes=30)
+"""For how long nothing has to be said until a session is over."""
+
+PRIVATE: Final = ("private",)
+"""Visibilities of pages that are not read without leave."""
+
+_OF_ASSISTANTS: Final = frozenset(("decision", "outcome", "state"))
+_TAIL: Final = 20_000  # characters at the end of a session, of which the last turns are
+_REDACTED: Final = "[redacted"
+_COLUMNS: Final = ("id", "path", "content", "content_hash", "metadata", "plane", "recorded_at")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """A session as it is stored; ``day`` is the one that its page is of."""
+
+    id: str
+    path: str
+    hash: str
+    agent: str
+    session_id: str
+    day: date
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSessions:
+    """Sessions that are over, by path, and how many wait or are not to be read."""
+
+    pages: tuple[SessionPage, ...]
+    waiting: int = 0
+    private: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatement:
+    """A sentence that tells something. ``said`` is as it was said, ``text`` without its lead-in; ``speaker`` is a name, ``user`` or
+    ``assistant``, or empty; ``at`` is None where only the day is known; ``claim`` is what it claims, told of "Somebody"; ``corrected``: a
+    later sentence of the session corrects it, so it claims nothing."""
+
+    telling: SentenceKind
+    text: str
+    said: str
+    speaker: str
+    day: date
+    at: datetime | None
+    line: int
+    page: SessionPage
+    claim: PlainClaim | None = None
+    corrected: bool = False
+
+    @property
+    def source(self) -> str:
+        """The line that it stands on."""
+        return f"{self.page.path}#L{self.line}"
+
+    @property
+    def since(self) -> datetime:
+        """When it was said."""
+        return self.at or datetime(self.day.year, self.day.month, self.day.day, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSession:
+    """What a session tells. ``days`` are those on which something was said in it, ``name`` is how its user calls himself; how many
+    sentences were left out as unsafe or private."""
+
+    page: SessionPage
+    told: tuple[SessionStatement, ...]
+    days: frozenset[date]
+    speakers: frozenset[str]
+    turns: tuple[SessionTurn, ...] = ()
+    name: str = ""
+    unsafe: int = 0
+    private: int = 0
+
+
+def finished_sessions(snapshot: Snapshot, leave: Collection[str] = ()) -> FoundSessions:
+    """The sessions of a snapshot that are over; of those with a sensitivity only such as ``leave`` names."""
+    table = snapshot.live("documents", _COLUMNS)
+    rows = table.filter(pc.equal(table["plane"], "sessions")).to_pylist()
+    pages: list[SessionPage] = []
+    waiting = private = 0
+    for row in rows:
+        fields = fields_in(row["metadata"])
+        if "quarantined" in fields or "forgotten" in fields or not row["path"]:
+            continue
+        if is_private(fields, leave):
+            private += 1
+            continue
+        page = _page(row, fields)
+        if fields.get("status") == "active" or _lately(page, snapshot.taken_at):
+            waiting += 1
+            continue
+        pages.append(page)
+    return FoundSessions(tuple(sorted(pages, key=lambda page: page.path)), waiting, private)
+
+
+def things_named(sessions: Sequence[ReadSession]) -> NamedThings:
+    """What sessions call by name."""
+    things = NamedThings()
+    for session in sessions:
+        for speaker in (*session.speakers, session.name):
+            things.speaks(speaker)
+    for session in sessions:
+        for one in session.told:
+            things.read(one.text, one.claim)
+    return things
+
+
+def fields_in(metadata: str | None) -> Mapping[str, Any]:
+    """What is kept of a document beside its text."""
+    value = json.loads(metadata or "{}")
+    return value if isinstance(value, dict) else {}
+
+
+def is_private(fields: Mapping[str, Any], leave: Collection[str]) -> bool:
+    """Whether a page is not to be read without leave, which names the classes that are."""
+    sensitivity = str(fields.get("sensitivity") or "none")
+    return (fields.get("visibility") in PRIVATE and "private" not in leave) or (
+        sensitivity != "none" and sensitivity not in leave
+    )
+
+
+def read_session(page: SessionPage, leave: Collection[str] = ()) -> ReadSession:
+    """What a session tells, in the order in which it was said."""
+    found: list[SessionStatement] = []
+    days: set[date] = set()
+    speakers: set[str] = set()
+    name = ""
+    bad = private = 0
+    turns = session_turns(page.text)
+    claims = _claims(turns)
+    for place, turn in enumerate(turns):
+        day = turn.at.date() if turn.at else page.day
+        days.add(day)
+        speakers.add(turn.speaker)
+        if turn.speaker == "system":
+            continue
+        telling, own = _statements(turn, page, day, claims.get(place, ()))
+        name = name or own
+        if not telling:
+            continue
+        if any(f.kind == "injection" for f in counting(screen(turn.text))):
+            bad += len(telling)
+            continue
+        for one in telling:
+            if _REDACTED in one.said or unsafe(one.said):
+                bad += 1
+            elif (kind := privacy_class(one.said)) and kind not in leave:
+                private += 1
+            else:
+                found.append(one)
+    if name:
+        found = [replace(one, speaker=name) if one.speaker == USER else one for one in found]
+    return ReadSession(page, tuple(found), frozenset(days), frozenset(speakers), tuple(turns), name, bad, private)
+
+
+def _claims(turns: Sequence[SessionTurn]) -> Mapping[int, Sequence[tuple[PlainClaim | None, bool]]]:
+    """Turn → what each of its sentences claims, and whether a later sentence of the session corrects it. Assistants claim and correct
+    nothing: what they repeat may be wrong.
+    """
+    heard = [
+        (turn, HeardSentence(sentence.text, one.speaker, plain_claim(sentence.text, "Somebody")))
+        for turn, one in enumerate(turns)
+        if one.speaker not in (ASSISTANT, "system")
+        for sentence in spoken(one)
+    ]
+    corrected = corrected_claims([one for _, one in heard])
+    found: defaultdict[int, list[tuple[PlainClaim | None, bool]]] = defaultdict(list)
+    for place, (turn, one) in enumerate(heard):
+        found[turn].append((None if place in corrected else one.claim, place in corrected))
+    return found
+
+
+def _statements(
+    turn: SessionTurn, page: SessionPage, day: date, claims: Sequence[tuple[PlainClaim | None, bool]]
+) -> tuple[list[SessionStatement], str]:
+    """What a turn tells before it is screened, and the name by which its speaker introduces himself."""
+    found: list[SessionStatement] = []
+    name = ""
+    for sentence, (claim, corrected) in zip(spoken(turn), claims or repeat((None, False)), strict=False):
+        if turn.speaker == USER and not name:
+            name = introduced(sentence.text)
+        informed = informative(sentence.text)
+        telling, text = (informed.kind, informed.text) if informed else (None, sentence.text)
+        telling = telling or (claim.kind if claim else None)
+        if telling is None or (turn.speaker == ASSISTANT and telling not in _OF_ASSISTANTS):
+            continue
+        found.append(
+            SessionStatement(
+                telling,
+                text,
+                sentence.text,
+                turn.speaker,
+                day,
+                turn.at,
+                sentence.line,
+                page,
+                claim,
+                corrected,
+            )
+        )
+    return found, name
+
+
+def _page(row: Mapping[str, Any], fields: Mapping[str, Any]) -> SessionPage:
+    told_day = str(fields.get("date") or fields.get("created") or fields.get("updated") or "")
+    try:
+        day = date.fromisoformat(told_day[:10])
+    except ValueError:
+        day = row["recorded_at"].date()
+    return SessionPage(
+        id=str(row["id"]),
+        path=str(row["path"]),
+        hash=str(row["content_hash"] or ""),
+        agent=str(fields.get("agent") or ""),
+        session_id=str(fields.get("session_id") or ""),
+        day=day,
+        text=str(row["content"]),
+    )
+
+
+def _lately(page: SessionPage, now: datetime) -> bool:
+    """Whether something was said in a session a short while ago."""
+    last = max((turn.at for turn in session_turns(page.text[-_TAIL:]) if turn.at), default=None)
+    return last is not None and now - last < IDLE
+
+
+# Turns of a session as a model is shown them, and as many at once as it reads; what it says of them belongs to whoever asks.
+#
+# What the system says, turns that speak to a reader and those with words of a privacy class that may not be told are left out; secrets are
+# marked, relative dates have their day. Pure; linear in the text.
+
+LONGEST_BATCH: Final = 180_000
+"""Characters of the turns that a model reads at once (Dory 4.8)."""
+
+_DATES: Final = 400  # characters that written-out dates may add to a turn
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """What somebody said, as it is shown: ``line`` is where it begins on the session's page, ``at`` when it was said."""
+
+    speaker: str
+    text: str
+    line: int
+    at: datetime
+
+
+class _Worded(Protocol):
+    @property
+    def text(self) -> str: ...
+
+
+_Part = TypeVar("_Part", bound=_Worded)
+
+
+def shown_turns(session: ReadSession, leave: Collection[str], longest: int, write: Write = "beside") -> list[ShownTurn]:
+    """The turns of a session, each cut at ``longest`` characters. ``leave`` are the privacy classes that may be told; ``write`` says where
+    the day of a relative date stands."""
+    found: list[ShownTurn] = []
+    for turn in session.turns:
+        text = turn.text[:longest]
+        if turn.speaker == "system" or any(f.kind == "injection" for f in counting(screen(text))):
+            continue
+        if (kind := privacy_class(text)) and kind not in leave:
+            continue
+        at = turn.at or datetime.combine(session.page.day, time(), UTC)
+        said = visible(absolutize(redact(text), at, write=write, nearest=False).text, longest + _DATES)
+        if said:
+            found.append(ShownTurn(turn.speaker, said, turn.lines[0][0], at))
+    return found
+
+
+def batches(parts: Sequence[_Part]) -> list[list[_Part]]:
+    """Parts in their order, as many at once as a model reads; one that is longer stands alone."""
+    found: list[list[_Part]] = []
+    size = LONGEST_BATCH
+    for part in parts:
+        if not found or size + len(part.text) > LONGEST_BATCH:
+            found.append([])
+            size = 0
+        found[-1].append(part)
+        size += len(part.text)
+    return found

@@ -1,0 +1,437 @@
+"""Subjects: the entity that a name means, one of several, or none; and what a new one is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NamedTuple
+
+from slowwave.search.model_help import helper
+from slowwave.search.request import KnownNamespace
+from slowwave.search.words import asked, words
+from slowwave.store.logins import Connection
+from slowwave.store.settings import Settings
+from slowwave.wiki.claims.request import (
+    CORE,
+    FAMILIES,
+    Family,
+    Matched,
+    RememberRequest,
+    SubjectCandidate,
+    SubjectRef,
+    Sureness,
+    family_of,
+    slug_of,
+    undated,
+)
+
+# Subjects: the entity that a name means, or that it may mean one of several, or none.
+#
+# Looked up by reference, then by name, by alias and by slug, each through an index, then among the pages about a person, a project, a
+# concept or a decision by title, alias and file name; what remains is compared with the names that begin alike (``slowwave.matching``). Of
+# several that are equally good none is chosen. An entity that was merged is the one it was merged into.
+
+NEAR: Final = 50
+"""Names that a name which nobody has is compared with, at most."""
+
+SHOWN: Final = 5
+"""Candidates that are told."""
+
+_NO_NAMES: Final = frozenset(("state", "index", "readme", "overview", "notes"))
+"""File names that say nothing about what a page is about."""
+_BEGINNING: Final = 3  # letters that names have to begin with to be compared
+_SLUG: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+_LIVE: Final = "e.invalidated_at IS NULL AND e.state = 'active' AND e.merged_into IS NULL"
+_REF: Final = "CASE WHEN e.source = 'semantic' THEN e.external_id END"
+_COLUMNS: Final = f"e.id::text, e.name, e.entity_type, {_REF}, memory.merged_with(e.id)::text[]"
+
+_SURVIVORS: Final = f"""
+WITH RECURSIVE found AS (
+  SELECT e.id, e.merged_into FROM memory.entities e WHERE e.namespace_id = %(namespace)s AND {{which}}
+  UNION SELECT e.id, e.merged_into FROM memory.entities e JOIN found f ON e.id = f.merged_into)
+SELECT DISTINCT {_COLUMNS} FROM found JOIN memory.entities e USING (id) WHERE {_LIVE} AND e.namespace_id = %(namespace)s"""  # noqa: S608
+
+_BY_ID: Final = _SURVIVORS.format(which="e.id = %(key)s::uuid")
+_BY_IDS: Final = _SURVIVORS.format(which="e.id = ANY (%(key)s::uuid[])")
+_BY_REF: Final = _SURVIVORS.format(which="e.source = 'semantic' AND e.external_id = %(key)s")
+_BY_SLUG: Final = _SURVIVORS.format(
+    which="e.source = 'semantic' AND e.external_id = ANY (string_to_array(%(key)s, ' '))"
+)
+_BY_NAME: Final = _SURVIVORS.format(which='memory.name_key(e.name) COLLATE "C" = %(key)s')
+_BY_ALIAS: Final = _SURVIVORS.format(
+    which="e.id IN (SELECT a.entity_id FROM memory.entity_aliases a WHERE a.namespace_id = %(namespace)s "
+    'AND memory.name_key(a.alias) COLLATE "C" = %(key)s)'
+)
+
+_BEGIN_ALIKE: Final = f"""
+SELECT {_COLUMNS} FROM unnest(%(beginnings)s::text[]) AS b (key) CROSS JOIN LATERAL (
+  SELECT * FROM memory.entities e WHERE e.namespace_id = %(namespace)s AND memory.name_key(e.name) COLLATE "C" >= b.key
+     AND memory.name_key(e.name) COLLATE "C" < b.key || chr(1114109) AND {_LIVE} LIMIT %(limit)s) e
+UNION SELECT {_COLUMNS} FROM unnest(%(beginnings)s::text[]) AS b (key) CROSS JOIN LATERAL (
+  SELECT a.entity_id FROM memory.entity_aliases a WHERE a.namespace_id = %(namespace)s AND memory.name_key(a.alias) COLLATE "C" >= b.key
+     AND memory.name_key(a.alias) COLLATE "C" < b.key || chr(1114109) LIMIT %(limit)s) a JOIN memory.entities e ON e.id = a.entity_id
+   WHERE {_LIVE}"""  # noqa: S608
+
+_NAMES: Final = """
+SELECT e.name FROM memory.entities e WHERE e.id = ANY (%(ids)s::uuid[])
+UNION SELECT a.alias FROM memory.entity_aliases a WHERE a.entity_id = ANY (%(ids)s::uuid[])"""
+
+
+_PAGES: Final = """
+SELECT DISTINCT d.title, d.metadata->>'type' FROM memory.documents d JOIN memory.corpora c ON c.id = d.corpus_id
+WHERE d.namespace_id = %(namespace)s AND d.invalidated_at IS NULL AND d.version_of IS NULL AND d.plane = 'durable'
+  AND c.invalidated_at IS NULL AND c.root NOT IN ('sessions:', 'evidence:')
+  AND d.metadata->>'type' = ANY ('{person,project,concept,decision}') AND NOT jsonb_exists_any(d.metadata, '{quarantined,forgotten}')
+  AND coalesce(d.metadata->>'status', '') NOT IN ('superseded', 'retired')
+  AND (d.path = %(said)s OR memory.name_key(d.title) = %(key)s
+    OR memory.name_key(regexp_replace(d.path, '^(?:.*/)?(?:\\d{4}-\\d\\d(?:-\\d\\d)?[-_ ]+)?|\\.(?:md|markdown)$', '', 'g')) = %(key)s
+    OR EXISTS (SELECT 1 FROM jsonb_array_elements_text(
+      CASE jsonb_typeof(d.metadata->'aliases') WHEN 'array' THEN d.metadata->'aliases' ELSE '[]' END) AS a (name)
+      WHERE memory.name_key(a.name) = %(key)s))
+LIMIT 6"""
+
+
+class Subject(NamedTuple):
+    """An entity that statements may be about; ``ids`` are its own and those of what was merged into it."""
+
+    id: str
+    name: str
+    ref: SubjectRef
+    ids: tuple[str, ...]
+
+    @property
+    def family(self) -> Family:
+        """Its family."""
+        return self.ref.family
+
+    def candidate(self) -> SubjectCandidate:
+        """As an answer tells it."""
+        return SubjectCandidate(subject_ref=str(self.ref), subject_id=self.id, name=self.name, family=self.ref.family)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """``subject`` is who or what is meant where that is sure enough; ``new`` is what would be made where nobody is. ``learnt`` is a way to
+    write the name that was not known. Where neither is, ``candidates`` may be meant. ``name`` is what a page calls a new subject.
+    """
+
+    outcome: Literal["known", "created", "ambiguous", "unresolved"]
+    subject: Subject | None = None
+    new: SubjectRef | None = None
+    matched_by: Matched = ""
+    sureness: Sureness = "low"
+    candidates: tuple[SubjectCandidate, ...] = ()
+    learnt: str = ""
+    name: str = ""
+
+
+def name_key(name: str) -> str:
+    """A name as ``memory.name_key`` has it."""
+    return " ".join(words(name[:1000]))[:200]
+
+
+def resolve(connection: Connection, namespace_id: str, said: str, scope: Family | None) -> Resolution:
+    """Who or what ``said`` means, among the subjects of a family where ``scope`` names one. Two to six look-ups by index."""
+    said = said.strip()
+    ref = SubjectRef.read(said)
+    family = ref.family if ref is not None else scope
+    for by, query, key in _ways(said, ref):
+        found = _of_family(
+            _subjects(connection, query, namespace_id, key), None if by == "id" and ref is None else family
+        )
+        if len(found) == 1:
+            return Resolution("known", found[0], matched_by=by, sureness="high")
+        if found:
+            return Resolution("ambiguous", candidates=_as_candidates(found))
+    if (by_page := _by_page(connection, namespace_id, said, ref, family)) is not None:
+        return by_page
+    if ref is None and not _ID.fullmatch(said.lower()):
+        near, learnt = near_names(said, _of_family(_begin_alike(connection, namespace_id, said), family))
+        if len(near) == 1 and near[0][1] != "low":
+            return Resolution(
+                "known", near[0][0], matched_by="matching", sureness=near[0][1], learnt=said if learnt else ""
+            )
+        if near:
+            return Resolution("ambiguous", candidates=_as_candidates([subject for subject, _ in near]))
+    elif ref is None:
+        return Resolution("unresolved")
+    new = ref or (SubjectRef(scope, slug_of(said)) if scope is not None else None)
+    if new is None or (new.family == "core" and new.slug not in CORE):
+        return Resolution("unresolved")
+    return Resolution("created", new=new, matched_by="scope", sureness="high")
+
+
+def _by_page(
+    connection: Connection, namespace_id: str, said: str, ref: SubjectRef | None, family: Family | None
+) -> Resolution | None:
+    """Return the subject of the page whose title, alias, file name or path is ``said``; None if there is no such page or several."""
+    if _ID.fullmatch(said.lower()):
+        return None
+    key = name_key(ref.slug.replace("-", " ") if ref is not None else said)
+    values = {"namespace": namespace_id, "said": said, "key": key}
+    rows: list[Any] = list(connection.execute(_PAGES.encode(), values)) if key and key not in _NO_NAMES else []
+    pages: list[tuple[str, Family]] = [(str(title), family_of(str(type_))) for title, type_ in rows]
+    pages = [page for page in pages if family in (None, page[1]) and name_key(page[0])]
+    if len(pages) != 1:
+        return None
+    title, own = pages[0]
+    for by, query, own_key in (
+        ("name", _BY_NAME, name_key(title)),
+        ("id", _BY_REF, str(SubjectRef(own, slug_of(title)))),
+    ):
+        known = _of_family(_subjects(connection, query, namespace_id, own_key), own)
+        if len(known) == 1:
+            learnt = "" if ref is not None or said.endswith(".md") or by == "id" else said
+            return Resolution("known", known[0], matched_by="page", sureness="high", learnt=learnt)
+    return Resolution("created", new=SubjectRef(own, slug_of(title)), matched_by="page", sureness="high", name=title)
+
+
+def subjects_of(connection: Connection, namespace_id: str, ids: Sequence[str]) -> list[Subject]:
+    """The live subjects of entities, in the order of these; of one that was merged, what it was merged into."""
+    rows: list[Any] = list(connection.execute(_BY_IDS.encode(), {"namespace": namespace_id, "key": list(ids)}))
+    order = {id_: place for place, id_ in reversed(list(enumerate(ids)))}
+    return sorted(map(_subject, rows), key=lambda s: min(order.get(id_, len(order)) for id_ in s.ids))
+
+
+def names_of(connection: Connection, subject: Subject) -> frozenset[str]:
+    """All names of a subject, folded."""
+    from slowwave.text.tokens import normalise_name
+
+    rows = connection.execute(_NAMES, {"ids": list(subject.ids)}).fetchall()
+    return frozenset(normalise_name(str(name)) for (name,) in rows)
+
+
+def _ways(said: str, ref: SubjectRef | None) -> Iterable[tuple[Matched, str, str]]:
+    if _ID.fullmatch(said.lower()):
+        yield "id", _BY_ID, said.lower()
+        return
+    if ref is not None:
+        yield "id", _BY_REF, str(ref)
+    key = name_key(ref.slug.replace("-", " ") if ref is not None else said)
+    if key:
+        yield "name", _BY_NAME, key
+        yield "alias", _BY_ALIAS, key
+    if ref is None and _SLUG.fullmatch(said):  # one word is a name that others may have as well
+        yield "slug", _BY_SLUG, " ".join(f"{family}:{undated(said)}" for family in FAMILIES)
+
+
+def _subjects(connection: Connection, query: str, namespace_id: str, key: str) -> list[Subject]:
+    rows: list[Any] = list(connection.execute(query.encode(), {"namespace": namespace_id, "key": key}))
+    return [_subject(row) for row in rows]
+
+
+def _subject(row: Sequence[Any]) -> Subject:
+    id_, name, entity_type, external, ids = row
+    ref = SubjectRef.read(external or "") or SubjectRef(family_of(entity_type), slug_of(name))
+    return Subject(id_, name, ref, tuple(ids))
+
+
+def _begin_alike(connection: Connection, namespace_id: str, said: str) -> list[Subject]:
+    """Subjects with a name or alias that begins as ``said`` does, or as what its first word is short for."""
+    from slowwave.matching.names import FORMAL
+
+    first, *_ = name_key(said).split(" ")
+    turned = name_key(said.partition(",")[2])
+    starts = {first, *FORMAL.get(first, ()), turned.split(" ")[0]}
+    beginnings = sorted({start[:_BEGINNING] for start in starts if len(start) >= _BEGINNING})
+    if not beginnings:
+        return []
+    values = {"namespace": namespace_id, "beginnings": beginnings, "limit": NEAR}
+    rows: list[Any] = list(connection.execute(_BEGIN_ALIKE.encode(), values))
+    return [_subject(row) for row in rows[:NEAR]]
+
+
+def near_names(said: str, subjects: Sequence[Subject]) -> tuple[list[tuple[Subject, Sureness]], bool]:
+    """The best of the subjects whose name is nearly ``said``, each with how sure that is; and whether it is only written otherwise.
+
+    ``medium``: the same words otherwise written or in another order, a nickname, or a person's given or family name alone. ``low``: a slip
+    of the finger, or a part of the name.
+    """
+    if not subjects:
+        return [], False
+    from slowwave.matching.names import prepare
+
+    names = prepare([said, *(subject.name for subject in subjects)])
+    form, formal, partly = list[Subject](), list[Subject](), list[Subject]()
+    mine = str(names.folded[0]).split()
+    for k, subject in enumerate(subjects, 1):
+        theirs = str(names.folded[k]).split()
+        if any(getattr(names, of)[0] == getattr(names, of)[k] >= 0 for of in ("compact", "ordered")):
+            form.append(subject)
+        elif set(names.nickname[0]) & set(names.nickname[k]) - {-1}:
+            formal.append(subject)
+        elif len(mine) == 1 < len(theirs) and mine[0] in (theirs[0], theirs[-1]):
+            (formal if subject.family == "person" else partly).append(subject)
+        elif _one_word_mistyped(mine, theirs):
+            partly.append(subject)
+    best: tuple[tuple[list[Subject], Sureness], ...] = ((form, "medium"), (formal, "medium"), (partly, "low"))
+    for found, sureness in best:
+        if found:
+            return [(subject, sureness) for subject in found], found is form
+    return [], False
+
+
+def _one_word_mistyped(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether two names have the same words but for one that is a slip away; figures never are."""
+    from slowwave.text.opposites import near
+
+    if len(mine) != len(theirs):
+        return False
+    apart = [(a, b) for a, b in zip(mine, theirs, strict=True) if a != b]
+    return len(apart) == 1 and near(*apart[0])
+
+
+def _of_family(subjects: Sequence[Subject], family: Family | None) -> list[Subject]:
+    return [subject for subject in subjects if family is None or subject.family == family]
+
+
+def _as_candidates(subjects: Sequence[Subject]) -> tuple[SubjectCandidate, ...]:
+    return tuple(subject.candidate() for subject in sorted(subjects, key=lambda s: (s.name, s.id))[:SHOWN])
+
+
+# The last way to find whom or what a statement is about: a model chooses among subjects that are known, where the settings ask it to.
+#
+# It is asked when reference, name, alias and matching have found nobody or several, and about statements that are added alone: who replaces
+# or forgets says whom. A choice that is unsure, ambiguous or no candidate is none, and whatever fails leaves the plain answer with a
+# warning.
+
+STEP: Final = "subject"
+SURE: Final = 0.7
+"""How sure a model must be of its choice."""
+
+MOST: Final = 12
+"""Candidates that it chooses from."""
+
+_WORDS: Final = 16
+_READ: Final = 2_000
+"""Rows that hold one of the words, at most."""
+
+_TASK: Final = (
+    "A statement is about one subject. Choose which of the candidates it is about, by its reference. Where none is certainly meant, "
+    "chosen_subject_ref is null; where two may be, ambiguous is true. confidence is from 0 to 1."
+)
+
+_SAYING: Final = """
+WITH hit AS (
+  SELECT t.id, t.kind, ts_rank(t.words, %(query)s::tsquery, 1) AS rank FROM memory.search_texts t
+   WHERE t.namespace_id = %(namespace)s AND t.live AND t.kind IN ('entities', 'memories') AND t.words @@ %(query)s::tsquery LIMIT %(read)s),
+about AS (
+  SELECT h.id AS entity, h.rank FROM hit h WHERE h.kind = 'entities'
+  UNION ALL SELECT (m.attributes->>'entity_id')::uuid, h.rank FROM hit h JOIN memory.memories m ON m.id = h.id AND m.kind = 'claim'
+   WHERE h.kind = 'memories' AND m.attributes->>'entity_id' IS NOT NULL)
+SELECT a.entity::text FROM about a GROUP BY a.entity ORDER BY max(a.rank) DESC, a.entity LIMIT %(limit)s"""
+
+
+def chosen(
+    connection: Connection, namespace_id: str, request: RememberRequest, found: Resolution, settings: Settings
+) -> tuple[Resolution, str]:
+    """The subject that a model chooses where ``found`` is in doubt, else ``found``; and a warning where it was asked in vain.
+
+    ``request`` is screened. Without the step in ``search_steps`` nothing is looked up and nobody is asked.
+    """
+    plain = found.outcome == "known" or request.action != "write" or SubjectRef.read(request.subject) is not None
+    if plain or STEP not in settings.search_steps:
+        return found, ""
+    searcher, problem = helper(connection, KnownNamespace(namespace_id, settings))
+    if searcher is None:
+        return found, problem
+    candidates = _candidates(connection, namespace_id, request, found)
+    if not candidates:
+        return found, ""
+    refs = {str(subject.ref): subject for subject in candidates}
+    helped = searcher.ask(
+        STEP,
+        _TASK,
+        {
+            "subject": request.subject,
+            "statement": request.content,
+            "candidates": [{"ref": ref, "name": subject.name} for ref, subject in refs.items()],
+        },
+        {
+            "chosen_subject_ref": {"type": ["string", "null"], "enum": [*refs, None]},
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+            "ambiguous": {"type": "boolean"},
+            "reason": {"type": "string"},
+        },
+        most=300,
+    )
+    if helped.answer is None:
+        return found, helped.warning
+    return _judged(helped.answer, refs, found)
+
+
+def _judged(answer: Mapping[str, Any], refs: Mapping[str, Subject], found: Resolution) -> tuple[Resolution, str]:
+    ref, sure = answer["chosen_subject_ref"], answer["confidence"]
+    if ref is None or answer["ambiguous"] is not False:
+        return found, ""
+    if not isinstance(ref, str) or ref not in refs:
+        return found, "The model named a subject that was none of the candidates, so its choice was not followed."
+    if isinstance(sure, bool) or not isinstance(sure, int | float) or not SURE <= sure <= 1:
+        return found, ""
+    return replace(
+        found,
+        outcome="known",
+        subject=refs[ref],
+        new=None,
+        matched_by="model",
+        sureness="medium",
+        candidates=(),
+        learnt="",
+    ), ""
+
+
+def _candidates(
+    connection: Connection, namespace_id: str, request: RememberRequest, found: Resolution
+) -> Sequence[Subject]:
+    """Those whom a name may mean, else the subjects that share most words with what is said; two of one reference are neither."""
+    family: Family | None = request.scope
+    if found.candidates:
+        ids = [candidate.subject_id for candidate in found.candidates]
+    else:
+        told = list(dict.fromkeys([*asked(request.subject), *asked(request.content)]))[:_WORDS]
+        if not told:
+            return ()
+        query = " | ".join(f"'{namespace_id[:8]}:{word}'" for word in told)
+        values = {"namespace": namespace_id, "query": query, "read": _READ, "limit": MOST}
+        ids = [str(id_) for (id_,) in connection.execute(_SAYING.encode(), values)]
+    subjects = [s for s in subjects_of(connection, namespace_id, ids) if family is None or s.family == family]
+    refs = [str(subject.ref) for subject in subjects]
+    return [subject for subject in subjects if refs.count(str(subject.ref)) == 1][:MOST]
+
+
+# What a new subject is called, whose page a statement belongs on, and which relations it states.
+
+
+def target_of(request: RememberRequest, found: Resolution) -> SubjectRef:
+    """The subject whose page the statement belongs on: a decision about something else has a page of its own."""
+    ref = found.subject.ref if found.subject is not None else found.new
+    if ref is None:
+        raise AssertionError
+    return (
+        SubjectRef("decision", ref.slug)
+        if request.kind == "decision" and ref.family not in ("decision", "core")
+        else ref
+    )
+
+
+def name_of(request: RememberRequest, found: Resolution) -> str | None:
+    """What a new subject is called: as it was said, or as its reference reads."""
+    if found.new is None:
+        return None
+    if found.name:
+        return found.name
+    read = SubjectRef.read(request.subject)
+    if read is None:
+        return request.subject
+    return read.slug if read.family == "core" else read.slug.replace("-", " ").title()
+
+
+def relations_of(said: str) -> list[str]:
+    """The relations that a statement states, of those that take one object."""
+    from slowwave.text.relations import stated_relations
+    from slowwave.wiki.claims.claim import LONGEST
+
+    return sorted({s.relation for s in stated_relations(said)}) if len(said) <= LONGEST else []

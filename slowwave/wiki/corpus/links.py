@@ -1,0 +1,603 @@
+"""Links of pages: which page each means, mentions of known names, and the graph of them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from slowwave.errors import Refused
+from slowwave.sources.loading import insert
+from slowwave.sources.page_files import LinkKind, MarkdownPage, PageFile, markdown_page
+from slowwave.sources.profile import profile
+from slowwave.store import tables
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.text.markdown import frontmatter, missing
+from slowwave.text.tokens import fold
+from slowwave.wiki.corpus.corpora import Corpus, chosen_corpus, page_id
+from slowwave.wiki.corpus.writing import PageTally
+
+# Which page a link means: by its path, then by what a vault calls it. Pure; rows belong to ``slowwave.wiki.corpus.links``.
+
+_SUFFIXES: Final = (".md", ".markdown")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTarget:
+    """A page that links may mean."""
+
+    id: str
+    path: str
+    title: str
+    aliases: Sequence[str] = ()
+
+
+class LinkTargets:
+    """The pages of one corpus, looked up by what is written in a link.
+
+    A path that is right comes first: from the page's own folder, then from the root. Then, as in vaults, the end of a path, a file's name,
+    a title, an alias; of several that fit, the one in the page's own folder, else the shortest path, else the first.
+    """
+
+    def __init__(self, pages: Iterable[LinkTarget]) -> None:
+        self._paths: dict[str, LinkTarget] = {}
+        self._folded: dict[str, LinkTarget] = {}
+        self._stems: defaultdict[str, list[LinkTarget]] = defaultdict(list)
+        self._names: defaultdict[str, list[LinkTarget]] = defaultdict(list)
+        for page in sorted(pages, key=lambda page: (len(page.path), page.path)):
+            self._paths[page.path] = page
+            self._folded.setdefault(_fold(page.path), page)
+            self._stems[_fold(posixpath.basename(_without_suffix(page.path)))].append(page)
+            for name in dict.fromkeys(_fold(name) for name in (page.title, *page.aliases) if name):
+                self._names[name].append(page)
+
+    def resolve(self, path: str, kind: LinkKind, target: str) -> str | None:
+        """The id of the page that a link of the page at ``path`` means; None where there is none. An empty target is the page itself."""
+        if not target:
+            return self._paths[path].id if path in self._paths else None
+        folder = posixpath.dirname(path)
+        near = _joined(folder, target)
+        far = _joined("", target.lstrip("/"))
+        absolute = target.startswith("/")
+        order = (far,) if absolute else (near, far) if kind == "markdown" or target.startswith(".") else (far, near)
+        for wanted in order:
+            if wanted is not None and (found := self._at(wanted)) is not None:
+                return found.id
+        if kind == "markdown" and "/" in target:
+            return None
+        ending = _fold(_without_suffix(target))
+        stems = [
+            page
+            for page in self._stems.get(posixpath.basename(ending), ())
+            if f"/{_fold(_without_suffix(page.path))}".endswith(f"/{ending}")
+        ]
+        found = _nearest(stems, folder) or _nearest(self._names.get(_fold(target), ()), folder)
+        return found.id if found else None
+
+    def _at(self, wanted: str) -> LinkTarget | None:
+        for spelled in (
+            wanted,
+            *(wanted + suffix for suffix in _SUFFIXES),
+            posixpath.join(wanted, "index.md"),
+            posixpath.join(wanted, "README.md"),
+        ):
+            if (found := self._paths.get(spelled) or self._folded.get(_fold(spelled))) is not None:
+                return found
+        return None
+
+
+def _joined(folder: str, target: str) -> str | None:
+    """A path within the folder of the corpus; None for one that leads out of it."""
+    path = posixpath.normpath(posixpath.join(folder, target))
+    return None if path == ".." or path.startswith("../") else path
+
+
+def _nearest(pages: Sequence[LinkTarget], folder: str) -> LinkTarget | None:
+    return next((page for page in pages if posixpath.dirname(page.path) == folder), pages[0] if pages else None)
+
+
+def _without_suffix(path: str) -> str:
+    return next((path.removesuffix(suffix) for suffix in _SUFFIXES if path.endswith(suffix)), path)
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+# Mentions: where a page says the name of a page or entity that is known, without linking to it. Pure.
+
+LEAST: Final = 3
+"""Characters of a name that is looked for."""
+_LONGEST: Final = 12  # words
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """A row that is known by its names: a document, or an entity."""
+
+    id: str
+    names: tuple[str, ...]
+    document: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NameMention:
+    """A name in a page, as it is written, the first time that it stands there."""
+
+    row: NamedRow
+    said: str
+    line: int
+
+
+class KnownNames:
+    """Names by their words. One that several documents (or, where there is none, several entities) have says nothing and is passed over."""
+
+    def __init__(self, rows: Iterable[NamedRow], generic: Iterable[str] = ()) -> None:
+        passed = {_key(name) for name in generic}
+        holders: defaultdict[tuple[str, ...], dict[str, NamedRow]] = defaultdict(dict)
+        for row in rows:
+            for key in {_key(name) for name in row.names if len(name.strip()) >= LEAST}:
+                if key and key not in passed and len(key) <= _LONGEST:
+                    holders[key][row.id] = row
+        self._of: dict[tuple[str, ...], NamedRow] = {}
+        for key, found in holders.items():
+            named = [row for row in found.values() if row.document] or list(found.values())
+            if len(named) == 1:
+                self._of[key] = named[0]
+        lengths: defaultdict[str, set[int]] = defaultdict(set)
+        for key in self._of:
+            lengths[key[0]].add(len(key))
+        self._lengths = {word: sorted(found, reverse=True) for word, found in lengths.items()}
+
+    def keys(self) -> dict[str, str]:
+        """Name → the row that it means: equal mappings find equal mentions."""
+        return {" ".join(key): row.id for key, row in self._of.items()}
+
+    def of(self, key: str) -> NamedRow | None:
+        """The row that a name of ``keys`` means."""
+        return self._of.get(tuple(key.split(" ")))
+
+    def found_in(self, page: MarkdownPage) -> list[NameMention]:
+        """The mentions of a page, one for each row, in its order; of names that overlap, the longer one. Linear in the page's words."""
+        found: dict[str, NameMention] = {}
+        for line, text in page.prose if self._of else ():
+            folded = fold(text)
+            spans = [(m.start(), m.end()) for m in _WORD.finditer(folded)]
+            words = [folded[start:end] for start, end in spans]
+            at = 0
+            while at < len(words):
+                step = 1
+                for length in self._lengths.get(words[at], ()):
+                    key = tuple(words[at : at + length])
+                    if len(key) == length and (row := self._of.get(key)):  # the end of a line may cut it short
+                        said = folded[spans[at][0] : spans[at + length - 1][1]]
+                        found.setdefault(row.id, NameMention(row, said, line))
+                        step = length
+                        break
+                at += step
+        return list(found.values())
+
+
+def changed_names(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+    """Names that mean something else than they meant."""
+    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+
+
+def _key(name: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(fold(name)))
+
+
+# Links once all pages stand: which page each means, and which pages say a known name. Writes only what is otherwise than before.
+
+_READ: Final = 200  # documents read at a time
+_MANY: Final = 64  # names beyond which reading every document costs less than looking for each name in it
+
+_PAGES: Final = """
+SELECT id::text, path, title, metadata ->> 'type', coalesce(metadata -> 'aliases', '[]'), metadata ->> 'slug',
+  jsonb_exists(metadata, 'forgotten') FROM memory.documents
+WHERE corpus_id = %s AND invalidated_at IS NULL AND NOT jsonb_exists(metadata, 'quarantined') ORDER BY path
+"""
+_ENTITIES: Final = """
+SELECT e.id::text, array_agg(DISTINCT n.name) FROM memory.entities e
+CROSS JOIN LATERAL (SELECT e.name UNION SELECT a.alias FROM memory.entity_aliases a WHERE a.entity_id = e.id) n (name)
+WHERE e.namespace_id = %s AND e.invalidated_at IS NULL AND e.state = 'active' AND (e.valid_to IS NULL OR e.valid_to > now()) GROUP BY e.id
+"""
+_WRITTEN_LINKS: Final = """
+SELECT l.id::text, d.path, l.kind, l.target, l.target_document_id::text FROM memory.links l
+JOIN memory.documents d ON d.id = l.document_id WHERE d.corpus_id = %s AND l.invalidated_at IS NULL AND l.kind <> 'mention'
+"""
+_POINT_LINKS: Final = """
+UPDATE memory.links l SET target_document_id = n.target FROM unnest(%s::uuid[], %s::uuid[]) AS n (id, target) WHERE l.id = n.id
+"""
+_LIVE_DOCUMENTS: Final = "SELECT id::text FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL"
+_SAYING: Final = """
+SELECT id::text FROM memory.documents d WHERE corpus_id = %s AND invalidated_at IS NULL
+  AND EXISTS (SELECT 1 FROM unnest(%s::text[]) AS w (word) WHERE strpos(lower(d.content), w.word) > 0)
+"""
+_TEXTS: Final = """
+SELECT id::text, CASE WHEN jsonb_exists_any(metadata, '{quarantined,forgotten}') THEN '' ELSE content END FROM memory.documents
+WHERE id = ANY(%s::uuid[]) AND invalidated_at IS NULL
+"""
+_LIVE_LINKS: Final = """
+SELECT id::text, document_id::text, kind, target_document_id::text, entity_id::text, line FROM memory.links
+WHERE document_id = ANY(%s::uuid[]) AND invalidated_at IS NULL
+"""
+_END_LINKS: Final = "UPDATE memory.links SET invalidated_at = now() WHERE id = ANY(%s::uuid[])"
+
+
+def resolve_links(connection: Connection, corpus: Corpus) -> int:
+    """Let every live link of a corpus point at the page that it means; returns how many mean something else than before."""
+    targets = LinkTargets(
+        LinkTarget(str(id_), str(path), str(title), _listed(aliases))
+        for id_, path, title, _, aliases, *_ in connection.execute(_PAGES.encode(), (corpus.id,))
+    )
+    changed: list[tuple[str, str | None]] = []
+    rows: Any = connection.execute(_WRITTEN_LINKS, (corpus.id,))
+    for id_, path, kind, target, before in rows:
+        if (found := targets.resolve(path, kind, target)) != before:
+            changed.append((id_, found))
+    connection.execute(_POINT_LINKS, ([id_ for id_, _ in changed], [target for _, target in changed]))
+    return len(changed)
+
+
+def known_names(connection: Connection, corpus: Corpus) -> KnownNames:
+    """The names of the corpus's named pages and of the namespace's entities."""
+    layout = profile(corpus.profile)
+    rows = [
+        NamedRow(str(id_), (str(title), *_listed(aliases), str(slug or "")), document=True)
+        for id_, path, title, type_, aliases, slug, forgotten in connection.execute(_PAGES.encode(), (corpus.id,))
+        if not forgotten and layout.named(str(path), str(type_))
+    ]
+    entities: Any = connection.execute(_ENTITIES.encode(), (corpus.namespace_id,))
+    rows += [NamedRow(id_, tuple(names), document=False) for id_, names in entities]
+    return KnownNames(rows, layout.generic)
+
+
+def write_mentions(
+    connection: Connection,
+    corpus: Corpus,
+    names: KnownNames,
+    before: dict[str, str],
+    written: Sequence[str],
+    tally: PageTally,
+) -> None:
+    """Renew the mentions of the documents that were ``written``, and of those that say a name that means something else than ``before``."""
+    changed = changed_names(before, names.keys())
+    ids = list(dict.fromkeys([*written, *_saying(connection, corpus, changed)]))
+    for start in range(0, len(ids), _READ):
+        _renew(connection, corpus, names, ids[start : start + _READ], tally)
+
+
+def _saying(connection: Connection, corpus: Corpus, names: set[str]) -> list[str]:
+    """Documents whose text holds the longest word of one of the names, a superset of those that mention it; all where names are many."""
+    if not names:
+        return []
+    if len(names) > _MANY:
+        every = connection.execute(_LIVE_DOCUMENTS, (corpus.id,))
+        return [str(id_) for (id_,) in every]
+    rows = connection.execute(_SAYING, (corpus.id, sorted({max(name.split(), key=len) for name in names})))
+    return [str(id_) for (id_,) in rows]
+
+
+def _renew(connection: Connection, corpus: Corpus, names: KnownNames, ids: Sequence[str], tally: PageTally) -> None:
+    documents: Any = connection.execute(_TEXTS, (ids,)).fetchall()
+    linked: dict[str, set[str]] = {id_: {id_} for id_, _ in documents}
+    held: dict[tuple[str, str, int], str] = {}
+    for id_, document, kind, document_target, entity, line in connection.execute(_LIVE_LINKS, (ids,)):
+        if kind == "mention":
+            held[str(document), str(document_target or entity), int(str(line))] = str(id_)
+        elif document_target:
+            linked.setdefault(str(document), set()).add(str(document_target))
+    rows: list[dict[str, object]] = []
+    for id_, content in documents:
+        for mention in names.found_in(_page(content)):
+            if mention.row.id in linked[id_] or held.pop((id_, mention.row.id, mention.line), None):
+                continue
+            rows.append(
+                {
+                    "id": str(uuid.uuid4()),
+                    "namespace_id": corpus.namespace_id,
+                    "document_id": id_,
+                    "kind": "mention",
+                    "target": mention.said,
+                    "target_document_id": mention.row.id if mention.row.document else None,
+                    "entity_id": None if mention.row.document else mention.row.id,
+                    "line": mention.line,
+                }
+            )
+    connection.execute(_END_LINKS, (list(held.values()),))
+    insert(connection, tables.links, rows, len(rows), tally.added)
+
+
+def _page(content: str) -> MarkdownPage:
+    head = frontmatter(content)
+    return markdown_page(content[head.end :], head.lines + 1)
+
+
+def _listed(value: object) -> list[str]:
+    return [str(part) for part in value] if isinstance(value, list) else []
+
+
+# The graph of links: what a page links to, what links to it, and what is broken. Each is one query; depth and edges are bounded.
+
+Direction = Literal["out", "in", "both"]
+LinkReason = Literal["no such page", "no such heading", "no such block"]
+
+MOST_EDGES: Final = 500
+DEEPEST: Final = 6
+_MOST_BROKEN: Final = 10_000
+
+
+class LinkRequest(BaseModel):
+    """A question about links. ``path`` is asked for by neighbors and backlinks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    op: Literal["neighbors", "backlinks", "lint"]
+    path: str | None = Field(default=None, max_length=1_000, description="Path of a page, relative to its corpus.")
+    direction: Direction = Field(default="out", description="Links of the page, links to it, or both (neighbors).")
+    depth: int = Field(default=1, ge=1, le=DEEPEST, description="Steps from the page (neighbors).")
+    max_edges: int = Field(default=40, ge=1, le=MOST_EDGES, description="Edges that are returned.")
+    exclude_prefixes: list[str] = Field(
+        default_factory=list, max_length=50, description="Folders that are passed over."
+    )
+    corpus: str | None = Field(default=None, description="Name of a corpus's folder, where several hold the path.")
+
+
+class LinkEdge(BaseModel):
+    """A page that links to another, or names an entity (``to`` is then its name)."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    from_path: str = Field(alias="from")
+    to: str
+    anchor: str
+    kind: str
+    line: int
+    created: datetime
+
+
+class BrokenLink(BaseModel):
+    """A link to nothing."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    from_path: str = Field(alias="from")
+    to: str
+    line: int
+    reason: LinkReason
+
+
+class LinkResponse(BaseModel):
+    """Edges, the nearest first; of pages that link several times, the first link. ``total_count`` counts those that were cut off, too."""
+
+    op: Literal["neighbors", "backlinks"]
+    path: str
+    edges: list[LinkEdge]
+    count: int
+    total_count: int
+    truncated: bool
+
+
+class LintResponse(BaseModel):
+    """Links that lead nowhere, and pages that link to themselves."""
+
+    op: Literal["lint"] = "lint"
+    broken: list[BrokenLink]
+    self_links: list[str]
+    count: int
+
+
+_EDGES: Final = """
+WITH RECURSIVE pages AS NOT MATERIALIZED (
+  SELECT d.id, d.path FROM memory.documents d
+  WHERE d.namespace_id = %(namespace)s AND d.corpus_id IS NOT NULL AND d.invalidated_at IS NULL
+    AND NOT jsonb_exists(d.metadata, 'quarantined')
+    AND NOT EXISTS (SELECT 1 FROM unnest(%(excluded)s::text[]) x WHERE starts_with(d.path, x))
+), walk (id, depth) AS (
+  SELECT %(start)s::uuid, 0
+  UNION
+  SELECT p.id, w.depth + 1 FROM walk w
+  CROSS JOIN LATERAL (
+    SELECT l.target_document_id AS id FROM memory.links l WHERE %(out)s AND l.document_id = w.id AND l.invalidated_at IS NULL
+    UNION
+    SELECT l.document_id FROM memory.links l WHERE %(in)s AND l.target_document_id = w.id AND l.invalidated_at IS NULL
+  ) e JOIN pages p ON p.id = e.id
+  WHERE w.depth + 1 < %(depth)s
+), near AS (
+  SELECT id, min(depth) AS depth FROM walk GROUP BY id
+), edges AS (
+  SELECT DISTINCT ON (l.document_id, coalesce(l.target_document_id, l.entity_id)) l.*,
+    min(n.depth) OVER (PARTITION BY l.document_id, coalesce(l.target_document_id, l.entity_id)) AS depth
+  FROM near n CROSS JOIN LATERAL (
+    SELECT * FROM memory.links o WHERE %(out)s AND o.document_id = n.id AND o.invalidated_at IS NULL
+    UNION ALL
+    SELECT * FROM memory.links i WHERE %(in)s AND i.target_document_id = n.id AND i.invalidated_at IS NULL
+  ) l
+  WHERE l.document_id IS DISTINCT FROM l.target_document_id AND coalesce(l.target_document_id, l.entity_id) IS NOT NULL
+  ORDER BY l.document_id, coalesce(l.target_document_id, l.entity_id), l.kind = 'mention', l.line
+)
+SELECT f.path, coalesce(t.path, n.name), e.anchor, e.kind, e.line, e.recorded_at, count(*) OVER ()
+FROM edges e JOIN pages f ON f.id = e.document_id
+LEFT JOIN pages t ON t.id = e.target_document_id
+LEFT JOIN LATERAL (
+  SELECT s.name FROM memory.entities s WHERE s.id = e.entity_id AND s.invalidated_at IS NULL
+  UNION ALL SELECT s.name FROM memory.entities m JOIN memory.entities s ON s.id = ANY (memory.merged_with(m.id)) AND s.merged_into IS NULL
+    AND s.invalidated_at IS NULL WHERE m.id = e.entity_id AND m.merged_into IS NOT NULL
+) n ON true
+WHERE coalesce(t.path, n.name) IS NOT NULL
+ORDER BY e.depth, e.kind = 'mention', f.path, e.line, coalesce(t.path, n.name) LIMIT %(most)s
+"""
+"""Only rows that a page on the way touches are read, by the indexes of both ends. Of an entity that was merged the survivor is named."""
+
+_LINT: Final = """
+SELECT d.path, l.target, l.anchor, l.line, l.target_document_id = l.document_id, t.id IS NOT NULL,
+  coalesce(t.metadata -> 'headings', '[]'), coalesce(t.metadata -> 'blocks', '[]'), l.kind
+FROM memory.links l JOIN memory.documents d ON d.id = l.document_id AND d.invalidated_at IS NULL
+LEFT JOIN memory.documents t ON t.id = l.target_document_id AND t.invalidated_at IS NULL
+WHERE l.namespace_id = %(namespace)s AND d.corpus_id = ANY(%(corpora)s::uuid[]) AND l.invalidated_at IS NULL AND l.kind <> 'mention'
+  AND (t.id IS NULL OR l.anchor <> '' OR l.target_document_id = l.document_id)
+  AND NOT EXISTS (SELECT 1 FROM unnest(%(excluded)s::text[]) x WHERE starts_with(d.path, x))
+ORDER BY d.path, l.line, l.target
+"""
+
+
+def links(connection: Connection, namespace: str, request: LinkRequest) -> LinkResponse | LintResponse:
+    """Answer a question about links. Raises ``NotInCorpus`` for a page that there is not."""
+    within = namespace_id(connection, namespace)
+    if request.op == "lint":
+        return _lint(connection, within, request)
+    if request.path is None:
+        raise Refused(f"{request.op} asks for a page. Name its path, relative to the corpus.")
+    start = page_id(connection, within, request.path, request.corpus)
+    back = request.op == "backlinks"
+    direction = "in" if back else request.direction
+    rows: Any = connection.execute(
+        _EDGES.encode(),
+        {
+            "namespace": within,
+            "start": start,
+            "out": direction in ("out", "both"),
+            "in": direction in ("in", "both"),
+            "depth": 1 if back else request.depth,
+            "most": request.max_edges,
+            "excluded": request.exclude_prefixes,
+        },
+    ).fetchall()
+    edges = [
+        LinkEdge.model_validate(dict(zip(("from", "to", "anchor", "kind", "line", "created"), row, strict=False)))
+        for row in rows
+    ]
+    total = int(rows[0][6]) if rows else 0
+    return LinkResponse(
+        op="backlinks" if back else "neighbors",
+        path=request.path,
+        edges=edges,
+        count=len(edges),
+        total_count=total,
+        truncated=total > len(edges),
+    )
+
+
+def _lint(connection: Connection, within: str, request: LinkRequest) -> LintResponse:
+    corpora = [corpus.id for corpus in chosen_corpus(connection, within, request.corpus)]
+    rows: Any = connection.execute(
+        _LINT.encode(), {"namespace": within, "corpora": corpora, "excluded": request.exclude_prefixes}
+    ).fetchall()
+    broken: list[BrokenLink] = []
+    selves: dict[str, None] = {}
+    for path, target, anchor, line, itself, there, headings, blocks, kind in rows:
+        lacks = missing(anchor, headings, blocks) if there else "page"
+        if lacks is not None:
+            to = f"{target}#{anchor}" if anchor else target
+            broken.append(
+                BrokenLink.model_validate({"from": path, "to": to, "line": line, "reason": f"no such {lacks}"})
+            )
+        if itself and not anchor and kind != "embed":
+            selves[path] = None
+    return LintResponse(broken=broken[:_MOST_BROKEN], self_links=list(selves), count=len(broken) + len(selves))
+
+
+# The links of one page that is written by day: what its links and names mean, and which links of other pages mean it now.
+#
+# What a sync finds out for a whole folder belongs to ``slowwave.wiki.corpus.links``; this is the same for one page, without reading the
+# others.
+
+_MOST: Final = 2_000
+"""Links of one page that are kept, and mentions."""
+
+_TARGETS: Final = """
+SELECT id::text, path, title, coalesce(metadata -> 'aliases', '[]') FROM memory.documents
+WHERE corpus_id = %(corpus)s AND invalidated_at IS NULL AND id <> %(id)s AND NOT jsonb_exists_any(metadata, '{quarantined,forgotten}')
+"""
+_NAMED: Final = """
+SELECT d.id::text, d.path, d.title, d.metadata ->> 'type', d.metadata -> 'aliases', d.metadata ->> 'slug' FROM memory.documents d
+WHERE d.corpus_id = %(corpus)s AND d.invalidated_at IS NULL AND d.id <> %(id)s
+  AND NOT jsonb_exists_any(d.metadata, '{quarantined,forgotten}') AND EXISTS (
+    SELECT 1 FROM jsonb_array_elements_text(jsonb_build_array(d.title, d.metadata ->> 'slug')
+      || CASE jsonb_typeof(d.metadata -> 'aliases') WHEN 'array' THEN d.metadata -> 'aliases' ELSE '[]' END) AS n (name)
+    WHERE length(n.name) > 2 AND strpos(lower(%(text)s), lower(n.name)) > 0)
+"""
+_ENTITIES_PAGE_LINKS: Final = """
+SELECT e.id::text, array_agg(DISTINCT n.name) FROM memory.entities e
+CROSS JOIN LATERAL (SELECT e.name UNION SELECT a.alias FROM memory.entity_aliases a WHERE a.entity_id = e.id) n (name)
+WHERE e.namespace_id = %(namespace)s AND e.invalidated_at IS NULL AND e.state = 'active' AND (e.valid_to IS NULL OR e.valid_to > now())
+  AND length(n.name) > 2 AND strpos(lower(%(text)s), lower(n.name)) > 0 GROUP BY e.id
+"""
+_POINTING: Final = """
+SELECT l.id::text, d.path, l.kind, l.target FROM memory.links l JOIN memory.documents d ON d.id = l.document_id AND d.corpus_id = %(corpus)s
+WHERE l.namespace_id = %(namespace)s AND l.invalidated_at IS NULL AND l.kind <> 'mention' AND l.document_id <> %(id)s
+  AND l.target_document_id IS DISTINCT FROM %(id)s
+  AND lower(regexp_replace(l.target, '^.*/|[.](md|markdown)$', '', 'gi')) = ANY (%(names)s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """``links`` as ``memory.store_links`` takes them; ``pointing``: ids of links of other pages."""
+
+    links: Sequence[Mapping[str, object]] = ()
+    pointing: Sequence[str] = ()
+
+
+def page_links(connection: Connection, namespace_id: str, corpus: Corpus | None, id_: str, file: PageFile) -> PageLinks:
+    """The links of the page that is to have an id. ``corpus`` None: it is the first of its corpus."""
+    own = LinkTarget(id_, file.path, file.fields.title, tuple(file.fields.values.get("aliases", ())))
+    asked = {"corpus": corpus.id if corpus else None, "id": id_, "namespace": namespace_id, "text": file.text}
+    names = _called(own, str(file.fields.values.get("slug") or ""))
+    links = file.page.links[:_MOST]
+    others: Any = connection.execute(_POINTING.encode(), asked | {"names": names}).fetchall() if corpus else []
+    pages: Any = connection.execute(_TARGETS.encode(), asked).fetchall() if corpus and (links or others) else []
+    targets = LinkTargets([own, *(LinkTarget(i, path, title, _words(aliases)) for i, path, title, aliases in pages)])
+    rows: list[dict[str, object]] = []
+    linked = {id_}
+    for link in dict.fromkeys(links):
+        meant = targets.resolve(file.path, link.kind, link.target)
+        linked.add(meant or id_)
+        said: dict[str, object] = {"kind": link.kind, "target": link.target, "anchor": link.anchor, "line": link.line}
+        rows.append(said | {"page": meant, "entity": None})
+    rows += _mentions(connection, corpus, asked, file, linked)
+    pointing = [i for i, path, kind, target in others if targets.resolve(path, kind, target) == id_]
+    return PageLinks(rows, pointing)
+
+
+def _mentions(
+    connection: Connection, corpus: Corpus | None, asked: Mapping[str, object], file: PageFile, linked: set[str]
+) -> Iterable[dict[str, object]]:
+    """Names that the page says and does not link to."""
+    rows: list[NamedRow] = []
+    generic: Sequence[str] = ()
+    if corpus is not None:
+        layout = profile(corpus.profile)
+        generic = layout.generic
+        for id_, path, title, type_, aliases, slug in connection.execute(_NAMED.encode(), asked):
+            if layout.named(str(path), str(type_)):
+                rows.append(NamedRow(str(id_), (str(title), *_words(aliases), str(slug or "")), document=True))
+    entities: Any = connection.execute(_ENTITIES_PAGE_LINKS.encode(), asked)
+    rows += [NamedRow(id_, tuple(names), document=False) for id_, names in entities]
+    for mention in KnownNames(rows, generic).found_in(file.page)[:_MOST]:
+        if mention.row.id not in linked:
+            meant = {"page": mention.row.id} if mention.row.document else {"entity": mention.row.id}
+            yield {"kind": "mention", "target": mention.said, "anchor": "", "line": mention.line, **meant}
+
+
+def _called(page: LinkTarget, slug: str) -> list[str]:
+    """What a link that means the page may end with."""
+    path = PurePosixPath(page.path)
+    names = (path.stem, path.parent.name, slug, page.title, *page.aliases)
+    return sorted({name.rsplit("/", 1)[-1].lower() for name in names if name})
+
+
+def _words(value: object) -> list[str]:
+    return [str(part) for part in value] if isinstance(value, list) else []

@@ -1,0 +1,466 @@
+"""The requests for pages that agents write, and the text that a page has after one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from slowwave.sources.page_files import MarkdownPage, fields_of
+from slowwave.sources.profile import Profile
+from slowwave.text.markdown import LONGEST_PATH, Frontmatter, UnreadableFile, frontmatter, path_fault
+
+# The text of a page that is written by day: its frontmatter, what is appended where, and the texts of a forgotten page and its tombstone.
+#
+# Pure. A head that stands is changed field by field, so that what a person wrote in it stays as it is written.
+
+_TIMELINE: Final = re.compile(r"^[ \t]*<!--[ \t]*timeline\b[^\n]*-->[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_TIMELINE_HEADING: Final = re.compile(r"\s*^#+[ \t]*timeline\b[^\n]*$", re.IGNORECASE | re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]", re.MULTILINE)
+_RULE: Final = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\n\s*\Z")
+_DATED: Final = re.compile(r"[-*][ \t]+\**\d{4}-\d\d-\d\d\b")
+_BULLET: Final = re.compile(r"[-*+][ \t]|\d+[.)][ \t]")
+_NAME: Final = re.compile(r"""(?:([A-Za-z_][\w-]*)|"([^"\\]+)"|'([^']+)')[ \t]*:(?=[ \t]|$)""")
+_COMPARED: Final = 4_000_000
+"""Pairs of changed lines up to which two texts are compared; it keeps a merge below a second."""
+_ESCAPED: Final = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
+_NORMALISED: Final = ("type", "status", "source_kind", "temperature", "created")
+"""Fields that a new page says in its profile's words. Whether it is canonical it says only where that was said."""
+
+
+def new_page(given: Mapping[str, Any], path: str, content: str, profile: Profile, today: str) -> str:
+    """A page that is not there yet: what the content's own head says, ``given`` on top, and the fields that its profile gives."""
+    own = frontmatter(content)
+    body = content[own.end :] if own.lines else content
+    return fresh_page({**own.fields, **given}, path, body, profile, today)
+
+
+def fresh_page(given: Mapping[str, Any], path: str, body: str, profile: Profile, today: str) -> str:
+    """A page that is not there yet, of a body without a head: ``given``, and the fields that its profile gives."""
+    written = {"created": today, **given, "updated": today}
+    known = fields_of(written, path, MarkdownPage(), profile).values
+    normal = {name: known[name] for name in _NORMALISED if known.get(name) is not None}
+    first = {name: written[name] for name in ("title",) if name in written}
+    return _page({**first, **normal, **{k: v for k, v in written.items() if k not in normal}}, body.lstrip("\n"))
+
+
+def verbatim_page(fields: Mapping[str, Any], body: str) -> str:
+    """A page of fields and a body that is kept to the byte, whatever it begins or ends with."""
+    return _head(fields) + body
+
+
+def verbatim_body(text: str) -> str:
+    """The body of such a page."""
+    return text[frontmatter(text).end :]
+
+
+def replaced_page(text: str, given: Mapping[str, Any], content: str, today: str) -> str:
+    """A page with another body. Fields that stand stay, unless the content's own head or ``given`` says otherwise."""
+    own = frontmatter(content)
+    body = content[own.end :] if own.lines else content
+    return changed_head(text, {**own.fields, **given, "updated": today}) + "\n" + _ended(body.lstrip("\n"))
+
+
+def appended_page(text: str, given: Mapping[str, Any], content: str, today: str) -> str:
+    """A page with more in it. Of a page with a timeline marker, dated bullets go below it and other text above; tags are merged; the day of
+    the change is noted unless only the timeline grew.
+    """
+    dated, other = _sorted_out(content)
+    body = text[frontmatter(text).end :]
+    marker = _TIMELINE.search(body)
+    if marker is None:
+        other, dated = content.strip("\n"), ""
+    changes = {**given, "tags": _merged(frontmatter(text), given)} if given.get("tags") else dict(given)
+    if other or changes:
+        changes["updated"] = today
+    head = changed_head(text, changes) if changes else text[: len(text) - len(body)]
+    if other:
+        at = _above(body, marker.start()) if marker else len(body)
+        body = _joined(body[:at], other, body[at:])
+        marker = _TIMELINE.search(body)
+    if dated and marker:
+        at = _timeline_end(body, marker.end())
+        before = body[:at].rstrip("\n")
+        gap = "\n" if _BULLET.match(before.rsplit("\n", 1)[-1].lstrip()) else "\n\n"
+        rest = body[at:].lstrip("\n")
+        body = before + gap + dated + "\n" + (f"\n{rest}" if rest else "")
+    return head + body
+
+
+def merged_page(before: str, after: str, edited: str) -> str | None:
+    """Add to a page that a person edited what an append added to it.
+
+    Args:
+        before: The page that both started from.
+        after: That page with the appended text.
+        edited: That page as the person left it.
+
+    Returns:
+        The edited page with the lines that ``after`` adds, each behind the line that it follows in ``before`` or behind the person's edit
+        of that line. A field of the head that both changed keeps the person's value; tags are joined. None if ``after`` removes or
+        rewords a line of the body, or a head cannot be parsed.
+    """
+    try:
+        heads = [frontmatter(text) for text in (before, after, edited)]
+    except UnreadableFile:
+        return None
+    old, new, own = (
+        text[head.end :].rstrip("\n").split("\n") for text, head in zip((before, after, edited), heads, strict=True)
+    )
+    theirs, ours = _changes(old, own), _changes(old, new)
+    if theirs is None or ours is None:
+        return None
+    added: dict[int, list[str]] = {}
+    for start, end, first, last in ours:
+        if any(line.strip() for line in old[start:end]):
+            return None
+        added[start] = new[first:last]
+    lines: list[str] = []
+    place = 0
+    for start, end, first, last in [*theirs, (len(old), len(old), len(own), len(own))]:
+        while place < start:
+            lines += [*added.pop(place, ()), old[place]]
+            place += 1
+        lines += own[first:last]
+        while place < end:
+            lines += added.pop(place, [])
+            place += 1
+    lines += added.pop(place, [])
+    return _merged_head(heads[0].fields, heads[1].fields, edited) + _ended("\n".join(lines))
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]] | None:
+    """Return the changed spans of two texts by line (start and end in ``old``, start and end in ``new``), None if they differ too much to
+    compare.
+    """
+    shorter = min(len(old), len(new))
+    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
+    foot = next((n for n in range(shorter - head) if old[-1 - n] != new[-1 - n]), shorter - head)
+    left, right = old[head : len(old) - foot], new[head : len(new) - foot]
+    if len(left) * len(right) > _COMPARED:
+        return None
+    codes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    return [(head + i, head + j, head + m, head + n) for tag, i, j, m, n in codes if tag != "equal"]
+
+
+def _merged_head(before: Mapping[str, Any], after: Mapping[str, Any], edited: str) -> str:
+    """The head of an edited page with the fields that an append changed and the person did not."""
+    own = frontmatter(edited)
+    changes = {
+        name: value
+        for name, value in after.items()
+        if before.get(name, _ABSENT) != value and (name == "updated" or own.fields.get(name) == before.get(name))
+    }
+    if after.get("tags") != before.get("tags"):
+        changes["tags"] = _merged(own, after)
+    return changed_head(edited, changes) if changes else edited[: own.end]
+
+
+def forgotten_page(text: str, tombstone: str, today: str) -> str:
+    """A page that is superseded by its tombstone. Its words stay."""
+    return (
+        changed_head(
+            text,
+            {
+                "status": "superseded",
+                "canonical": False,
+                "temperature": "cold",
+                "superseded_by": tombstone,
+                "updated": today,
+            },
+        )
+        + text[frontmatter(text).end :]
+    )
+
+
+def tombstone_page(path: str, reason: str, agent: str, today: str) -> str:
+    """What stands beside a forgotten page: why it went, and nothing of what it said."""
+    fields = {
+        "title": f"Forgotten: {path}",
+        "type": "tombstone",
+        "status": "superseded",
+        "canonical": False,
+        "temperature": "cold",
+        "forgotten": path,
+        "agent": agent or None,
+        "created": today,
+    }
+    return _page(
+        {k: v for k, v in fields.items() if v is not None}, f"Forgotten on {today}.\n\nReason: {_line(reason)}\n"
+    )
+
+
+def quarantined_page(target: str, kind: str, reason: str, fields: Mapping[str, Any], content: str, today: str) -> str:
+    """What screening kept out: where it was to go, why it did not, and the text as it came."""
+    told = {
+        "title": f"Quarantined: {target}",
+        "type": "capture",
+        "status": "raw",
+        "canonical": False,
+        "quarantine_reason": reason,
+        "original_target": target,
+        "original_kind": kind,
+        "original_frontmatter": dict(fields) or None,
+        "created": today,
+    }
+    return _page({k: v for k, v in told.items() if v is not None}, content)
+
+
+def changed_head(text: str, changes: Mapping[str, Any]) -> str:
+    """The head of a page with some fields otherwise, those that are None gone; lines of others, comments included, stay as they are. It
+    ends before the body.
+    """
+    head = frontmatter(text)
+    wanted = {k: v for k, v in {**head.fields, **changes}.items() if v is not None or k not in changes}
+    if head.lines:
+        kept = _with_lines(text[: head.end], {k: v for k, v in changes.items() if head.fields.get(k, _ABSENT) != v})
+        if frontmatter(kept).fields == wanted and frontmatter(kept).end == len(kept):
+            return kept
+    return _head(wanted)
+
+
+_ABSENT: Final = object()
+
+
+def _with_lines(head: str, changes: Mapping[str, Any]) -> str:
+    """A head of which the lines of some fields are others."""
+    newline = "\r\n" if "\r\n" in head else "\n"
+    opened, *inside, closed = head.splitlines(keepends=True)
+    left, lines, skipped = dict(changes), [opened], False
+    for line in inside:
+        found = _NAME.match(line)
+        if found is None and (skipped and (line[:1] in " \t" or line.startswith("- "))):
+            continue
+        name = next((part for part in found.groups() if part), "") if found else ""
+        skipped = name in left or (skipped and not line.strip())
+        if name in left:
+            value = left.pop(name)
+            lines += [f"{name}: {_scalar(value)}{newline}"] if value is not None else []
+        else:
+            skipped = False
+            lines.append(line)
+    lines += [f"{_key(name)}: {_scalar(value)}{newline}" for name, value in left.items() if value is not None]
+    return "".join([*lines, closed if closed.endswith("\n") else f"{closed}{newline}"])
+
+
+def _page(fields: Mapping[str, Any], body: str) -> str:
+    return f"{_head(fields)}\n{_ended(body)}"
+
+
+def _head(fields: Mapping[str, Any]) -> str:
+    return "---\n" + "".join(f"{_key(name)}: {_scalar(value)}\n" for name, value in fields.items()) + "---\n"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", name) else _scalar(name)
+
+
+def _scalar(value: object) -> str:
+    """A value as JSON, which YAML reads as well once the characters that it does not admit, or takes for line ends, are escaped."""
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def _ended(body: str) -> str:
+    return body if body.endswith("\n") else f"{body}\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _sorted_out(content: str) -> tuple[str, str]:
+    """The dated bullets of a text, with the lines that belong to each, and the rest."""
+    dated: list[str] = []
+    other: list[str] = []
+    inside = False
+    for line in content.strip("\n").split("\n"):
+        inside = bool(_DATED.match(line)) or (inside and line[:1] in (" ", "\t") and bool(line.strip()))
+        (dated if inside else other).append(line)
+    return "\n".join(dated), "\n".join(other).strip("\n")
+
+
+def _above(body: str, marker: int) -> int:
+    """Where text above a timeline ends: before the rule that leads it in."""
+    rule = _RULE.search(body, 0, marker)
+    return rule.start() + 1 if rule else marker
+
+
+def _joined(before: str, text: str, after: str) -> str:
+    head = before.rstrip("\n") + "\n\n" if before.strip("\n") else before
+    rest = after.lstrip("\n")
+    return head + text + "\n" + (f"\n{rest}" if rest.strip() else "")
+
+
+def _timeline_end(body: str, at: int) -> int:
+    """Where the timeline behind a marker ends: at the next heading but its own."""
+    own = _TIMELINE_HEADING.match(body, at)
+    following = _HEADING.search(body, own.end() if own else at)
+    return following.start() if following else len(body)
+
+
+def _merged(head: Frontmatter, given: Mapping[str, Any]) -> list[str]:
+    tags: dict[str, None] = {}
+    for value in (head.fields.get("tags"), given.get("tags")):
+        parts = re.split(r"[,\s]+", value) if isinstance(value, str) else value if isinstance(value, list) else ()
+        tags.update(dict.fromkeys(str(part).lstrip("#") for part in parts if str(part).strip()))
+    return list(tags)
+
+
+# The requests and answers of pages that agents write and purge. What becomes of them belongs to ``slowwave.wiki.corpus.page_write``.
+
+PATH: Final = r"^[^./\\\x00-\x1f\x7f][^\\\x00-\x1f\x7f]*\.md$"
+"""Paths of pages, as a schema shows them; ``path_fault`` decides. Matches ``People/Li Na.md``, not ``../x.md``."""
+LONGEST: Final = 256_000
+"""Characters of a request; the setting ``max_write_bytes`` is asked besides."""
+
+Kind = Literal["create", "append", "replace", "forget"]
+Written = Literal[
+    "created", "appended", "replaced", "forgotten", "moved", "quarantined", "proposed",
+    "would_create", "would_append", "would_replace", "would_forget", "would_move", "would_quarantine",
+]  # fmt: skip
+FileState = Literal["none", "written", "pending", "superseded"]
+
+_HOLDERS: Final = {
+    "versions": "its versions",
+    "other_pages": "other pages that say a passage of it",
+    "memories": "memories that cite it",
+    "snapshots": "snapshots",
+    "reports": "runs with reports",
+    "git": "histories in git",
+}
+
+
+def path_of_page(path: str) -> str:
+    """Return the path if a page can have it. Raises ``ValueError``."""
+    if fault := path_fault(path):
+        raise ValueError(f"a page's path {fault}")
+    return path
+
+
+PagePath = Annotated[str, AfterValidator(path_of_page)]
+
+
+class WriteRequest(BaseModel):
+    """A page by its path. ``expected_hash`` is what ``get`` gave."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Kind = Field(description="create, append, replace or forget.")
+    target: PagePath = Field(
+        max_length=LONGEST_PATH,
+        json_schema_extra={"pattern": PATH},
+        description="Path of the page, like notes/tides.md.",
+    )
+    content: str = Field(
+        default="", max_length=LONGEST, description="The text, in Markdown; what is added, for append."
+    )
+    frontmatter: dict[str, Any] = Field(
+        default_factory=dict, description="Fields of the page: title and type for a new one, others as they change."
+    )
+    expected_hash: str = Field(default="", max_length=64, description="Hash of the page as get gave it (replace).")
+    reason: str = Field(default="", max_length=1_000, description="Why it is forgotten.")
+    soft: bool = Field(
+        default=False, description="Store what screening refuses in quarantine, where no search finds it."
+    )
+    dry_run: bool = Field(default=False, description="Say what would be done; write nothing.")
+    agent: str = Field(default="", max_length=200, description="Who writes.")
+    session_id: str = Field(default="", max_length=200, description="The session in which it is written.")
+    corpus: str | None = Field(
+        default=None, max_length=1_000, description="Name of a corpus's folder, where several are followed."
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> WriteRequest:
+        if self.kind == "forget" and not self.reason.strip():
+            raise ValueError("what is forgotten is forgotten for a reason")
+        if self.kind == "replace" and not re.fullmatch("[0-9a-f]{64}", self.expected_hash):
+            raise ValueError("a page is replaced by the expected_hash that get gave")
+        if self.kind in ("create", "append", "replace") and not self.content.strip():
+            raise ValueError("a page needs a content")
+        return self
+
+
+class HeldElsewhere(BaseModel):
+    """What else holds the words of a page, as counts: its own versions, live pages that say a passage of it, live memories that cite it,
+    snapshots and runs with reports since it came, and histories in git around its folder (None: nobody who answers can see the folder).
+    """
+
+    versions: int
+    other_pages: int
+    memories: int
+    snapshots: int
+    reports: int
+    git: int | None = None
+
+    def sentence(self) -> str:
+        """In words."""
+        found = [f"{name} ({n:,})" for field, name in _HOLDERS.items() if (n := getattr(self, field))]
+        told = f"Its words stand elsewhere: {', '.join(found)}."
+        return told if found else "Nothing else that is known here holds its words."
+
+
+class WriteResponse(BaseModel):
+    """``hash`` is that of the page now, ``indexed`` whether the search index knows of it at once. ``file``: whether its file has
+    followed, where it has one; ``superseded``: a person edited the file, and the next sync takes that text over this one. ``proposal`` is
+    the id of what was kept for a person to decide, and nothing was written.
+    """
+
+    path: str
+    action: Written
+    bytes_written: int
+    hash: str
+    indexed: bool
+    edges_added: int
+    file: FileState = "none"
+    quarantined: bool | None = None
+    tombstone: str | None = None
+    held: HeldElsewhere | None = None
+    proposal: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class PurgeRequest(BaseModel):
+    """A page that is deleted for good: a dry run unless ``dry_run`` is false."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    target: PagePath = Field(
+        max_length=LONGEST_PATH, json_schema_extra={"pattern": PATH}, description="Path of the page."
+    )
+    expected_hash: str = Field(
+        default="", max_length=64, description="Hash of the page as get gave it; a live purge needs it."
+    )
+    reason: str = Field(default="", max_length=1_000, description="Why; a live purge needs it.")
+    dry_run: bool = Field(default=True, description="Say what would be deleted; delete nothing.")
+    allow_canonical: bool = Field(
+        default=False, description="Also a protected page; takes a token with the scope approve."
+    )
+    include_related_tombstone: bool = Field(default=False, description="The tombstone beside the page as well.")
+    agent: str = Field(default="", max_length=200, description="Who purges.")
+    corpus: str | None = Field(
+        default=None, max_length=1_000, description="Name of a corpus's folder, where several are followed."
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> PurgeRequest:
+        if not self.dry_run and not (self.reason.strip() and re.fullmatch("[0-9a-f]{64}", self.expected_hash)):
+            raise ValueError("a live purge names a reason and the expected_hash that get gave")
+        return self
+
+
+class PurgeResponse(BaseModel):
+    """``paths`` of the pages that went, or would; ``bytes_deleted`` with all their versions; ``held``: what else holds the words."""
+
+    path: str
+    action: Literal["would_purge", "purged"]
+    paths: tuple[str, ...]
+    bytes_deleted: int
+    hash: str
+    indexed: bool
+    dry_run: bool
+    file: FileState = "none"
+    held: HeldElsewhere | None = None

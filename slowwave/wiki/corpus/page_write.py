@@ -1,0 +1,407 @@
+"""Write a page by day, each text screened and in one transaction; purge one for good."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any, Final, cast
+
+from slowwave.changes.mutation import tombstone_path
+from slowwave.errors import AlreadyThere, NotInCorpus, Refused
+from slowwave.models.embedder import Embedder
+from slowwave.sources.page_files import PageFile, content_hash, page_file
+from slowwave.sources.profile import Profile
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.store.settings import Settings
+from slowwave.text.findings import Detection
+from slowwave.text.markdown import UnreadableFile, frontmatter
+from slowwave.wiki.corpus.page_text import (
+    HeldElsewhere,
+    PurgeRequest,
+    PurgeResponse,
+    WriteRequest,
+    WriteResponse,
+    Written,
+    appended_page,
+    forgotten_page,
+    new_page,
+    quarantined_page,
+    replaced_page,
+    tombstone_page,
+)
+from slowwave.wiki.corpus.pages import (
+    PageChanged,
+    PagePlace,
+    Stored,
+    Writer,
+    forget_page,
+    page_place,
+    purge_page,
+    store_page,
+)
+from slowwave.wiki.corpus.pending_files import SUPERSEDED, follow_files, histories_of
+from slowwave.wiki.recall.research import ResearchArtifact, ResearchResponse
+
+# Writing a page by day: create, append, replace and forget, each screened, and each in one transaction or not at all.
+#
+# The rows come first; the file of a followed folder follows them (``slowwave.wiki.corpus.pending_files``). Whether whoever writes may is
+# decided by the store's own functions (``slowwave.wiki.corpus.pages``), whose answer a dry run asks for as well.
+
+_DONE: Final = {
+    "create": "created",
+    "append": "appended",
+    "replace": "replaced",
+    "forget": "forgotten",
+    "move": "moved",
+}
+_ATTEMPTS: Final = 5
+"""How often an append is tried again when somebody else wrote the page meanwhile: what it adds rests on nothing that stands."""
+_UNSAFE: Final = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """What screening says of a text that is to be written: the text, why it must not be stored as it is, warnings where it may."""
+
+    text: str
+    refused: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def write(
+    connection: Connection,
+    namespace: str,
+    request: WriteRequest,
+    settings: Settings,
+    *,
+    token: str = "",
+    follow: bool = False,
+    embedder: Callable[[Settings], Embedder] = embedder_for,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> WriteResponse:
+    """Write a page of a namespace (its name). ``token`` is what a login that does not own memory shows; ``follow``: this process has the
+    rights of a followed folder and writes the file as well.
+
+    Raises ``Refused`` for what cannot be taken, ``AlreadyThere`` for a path that is taken or a page that changed since it was read,
+    ``NotInCorpus`` for one that is not there, ``Forbidden`` without a token that may.
+    """
+    writer = Writer(connection, namespace, namespace_id(connection, namespace), settings, token, embedder)
+    check_size(request.content, settings)
+    attempts = _ATTEMPTS if request.kind == "append" else 1
+    while True:
+        attempts -= 1
+        place = page_place(connection, writer.namespace_id, request.target, request.corpus)
+        try:
+            told = (
+                _forgotten(writer, request, place, now)
+                if request.kind == "forget"
+                else _stored(writer, request, place, now)
+            )
+            break
+        except PageChanged:
+            if not attempts:
+                raise
+    return followed(writer, told, place) if follow and told.file == "pending" else told
+
+
+def check_size(text: str, settings: Settings) -> None:
+    """Raises ``Refused`` for more than may be written in one call."""
+    size = len(text.encode("utf-8", "replace"))
+    if size > settings.max_write_bytes:
+        raise Refused(
+            f"The content has {size:,} bytes and may have {settings.max_write_bytes:,} (SLOWWAVE_MAX_WRITE_BYTES). Write less, or in "
+            "parts by append. Nothing was stored."
+        )
+
+
+def screened(text: str, before: str, settings: Settings) -> Screened:
+    """A text that is to be written, by the setting ``screening_on_write``. ``before`` is what stands: what it holds is no news."""
+    found = _found(text)
+    known = {(f.kind, f.rule) for f in _found(before)} if found and before else set[tuple[str, str]]()
+    found = [f for f in found if (f.kind, f.rule) not in known]
+    if found and settings.screening_on_write == "redact":
+        from slowwave.text.screening import redact
+
+        text = redact(text)
+        found = _found(text)
+    if not found:
+        return Screened(text)
+    worst = found[0]
+    if settings.screening_on_write == "warn":
+        return Screened(text, warnings=(f"Screening found in the text: {worst.kind} ({worst.rule}).",))
+    return Screened(text, f"{worst.kind}: {worst.rule}")
+
+
+def parsed(path: str, text: str, layout: Profile) -> PageFile:
+    """A page from its text. Raises ``Refused`` where nobody could read it again."""
+    try:
+        return page_file(path, text.encode("utf-8", "surrogatepass"), layout)
+    except (UnreadableFile, UnicodeEncodeError) as problem:
+        raise Refused(f"The page cannot be taken: {problem}. Nothing was stored.") from None
+
+
+def answer(action: str, file: PageFile, stored: Stored, *, dry: bool, indexed: bool, size: int) -> WriteResponse:
+    """The answer of a write that was done, or would be."""
+    word = f"would_{action}" if dry else _DONE.get(action, action)
+    return WriteResponse(
+        path=file.path,
+        action=cast("Written", word),
+        bytes_written=0 if dry else size,
+        hash=stored.hash,
+        indexed=indexed and not dry,
+        edges_added=stored.edges,
+        file="pending" if stored.followed and not dry else "none",
+        tombstone=stored.tombstone or None,
+        held=HeldElsewhere(**stored.held) if stored.held else None,
+        warnings=stored.warnings,
+    )
+
+
+def followed(writer: Writer, told: WriteResponse, place: PagePlace) -> WriteResponse:
+    """The answer once the folder's files have followed, where this process can write them."""
+    corpus = place.corpus
+    assert corpus is not None  # noqa: S101 - a folder's
+    done = follow_files(writer.connection, corpus, (told.path, told.tombstone or told.path, place.path))
+    held = told.held and told.held.model_copy(update={"git": histories_of(corpus)})
+    state = "pending" if done.left else "superseded" if done.edited else "written"
+    warnings = (
+        *told.warnings,
+        *(f"{path}: {why}" for path, why in done.left.items()),
+        *(f"{path}: {SUPERSEDED}" for path in done.edited),
+        *(
+            f"{path}: somebody edited the file since the last sync. The addition was merged into it."
+            for path in done.merged
+        ),
+    )
+    update: dict[str, Any] = {"file": state, "held": held, "warnings": warnings}
+    return told.model_copy(update=update)
+
+
+def _stored(writer: Writer, request: WriteRequest, place: PagePlace, now: Callable[[], datetime]) -> WriteResponse:
+    today = now().astimezone(UTC).date().isoformat()
+    _refuse_unmet(request, place)
+    given = _given(request)
+    content = request.content.replace("\r\n", "\n").replace("\0", "")
+    before = place.text if place.there else ""
+    said = screened(content, "", writer.settings)
+    fields = screened(json.dumps(given, ensure_ascii=False), "", writer.settings)
+    refused = said.refused or fields.refused
+    if not refused:
+        given = json.loads(fields.text) if fields.text != json.dumps(given, ensure_ascii=False) else given
+        file = parsed(place.path, _text(request, place, given, said.text, today), place.layout)
+        refused = screened(file.text, before, writer.settings).refused  # parts that say nothing wrong may, together
+    else:
+        file = None
+    if refused or file is None:
+        return _quarantined(writer, request, place, refused, today)
+    kind = "change" if place.there else "create"
+    stored = store_page(writer, kind, place, file, note=_note(request), dry=request.dry_run)
+    size = len(file.text.encode())
+    told = answer(request.kind, file, stored, dry=request.dry_run, indexed=True, size=size)
+    return told.model_copy(update={"warnings": (*told.warnings, *said.warnings, *fields.warnings)})
+
+
+def text_of(request: WriteRequest, place: PagePlace, now: datetime) -> str:
+    """The page as a request would leave it, unscreened: for a plan. Raises as ``write`` does."""
+    _refuse_unmet(request, place)
+    content = request.content.replace("\r\n", "\n").replace("\0", "")
+    return _text(request, place, _given(request), content, now.astimezone(UTC).date().isoformat())
+
+
+def _refuse_unmet(request: WriteRequest, place: PagePlace) -> None:
+    """What a kind of write rests on has to hold."""
+    if "quarantined" in place.metadata:
+        raise Refused(f"{place.path} is quarantined, and stays as it is. Nothing was stored.")
+    if request.kind == "create" and place.there:
+        raise AlreadyThere(
+            f"{place.path} is there already. Append to it, or replace it by its hash. Nothing was stored."
+        )
+    if request.kind == "replace" and not place.there:
+        raise NotInCorpus(f"There is no page {place.path} to replace. Create it. Nothing was stored.")
+    if request.kind == "replace" and request.expected_hash != place.hash:
+        raise PageChanged(f"{place.path} has changed: get gives its text and hash. Nothing was stored.")
+
+
+def _given(request: WriteRequest) -> dict[str, Any]:
+    """The fields that a request names. Raises ``Refused`` for those that no head can hold."""
+    for name in request.frontmatter:
+        if not name.strip() or len(name) > 64 or any(not c.isprintable() for c in name):
+            raise Refused("A field's name is a word of at most 64 characters. Nothing was stored.")
+    return {name: value for name, value in request.frontmatter.items() if value is not None}
+
+
+def _text(request: WriteRequest, place: PagePlace, given: Mapping[str, Any], content: str, today: str) -> str:
+    """The page as it will be."""
+    try:
+        if place.there and request.kind == "append":
+            return appended_page(place.text, given, content, today)
+        if place.there:
+            return replaced_page(place.text, given, content, today)
+        named = {**frontmatter(content).fields, **given}
+        if missing := [name for name in ("title", "type") if not str(named.get(name) or "").strip()]:
+            raise Refused(f"A new page needs {' and '.join(missing)} in its frontmatter. Nothing was stored.")
+        return new_page(given, place.path, content, place.layout, today)
+    except UnreadableFile as problem:
+        raise Refused(f"The page cannot be taken: {problem}. Nothing was stored.") from None
+
+
+def _quarantined(writer: Writer, request: WriteRequest, place: PagePlace, refused: str, today: str) -> WriteResponse:
+    """What screening refuses, under inbox/quarantine/ where that is wanted; raises ``Refused`` else."""
+    if not request.soft and writer.settings.screening_on_write != "quarantine":
+        raise Refused(
+            f"The text holds what screening refuses ({refused}). Take it out, or say soft to keep it in quarantine. Nothing was stored."
+        )
+    fields = {name: value for name, value in request.frontmatter.items() if isinstance(value, str | int | float | bool)}
+    text = quarantined_page(request.target, request.kind, refused, fields, request.content.replace("\0", ""), today)
+    slug = _UNSAFE.sub("-", PurePosixPath(request.target).stem).strip("-")[:80] or "page"
+    digest = content_hash(f"{request.target}\0{request.content}".encode("utf-8", "replace"))[:12]
+    corpus = place.corpus.root if place.corpus else None
+    at = page_place(writer.connection, writer.namespace_id, f"inbox/quarantine/{slug}-{digest}.md", corpus)
+    if at.hash:
+        file, stored = parsed(at.path, at.text, at.layout), Stored(at.hash)
+    else:
+        file = parsed(at.path, text, at.layout)
+        stored = store_page(writer, "create", at, file, note=_note(request), hidden=True, dry=request.dry_run)
+    size = 0 if at.hash else len(file.text.encode())
+    action = "quarantine" if request.dry_run else "quarantined"
+    told = answer(action, file, stored, dry=request.dry_run, indexed=False, size=size)
+    warning = f"Screening refuses the text ({refused}), so it is in quarantine, where no search finds it."
+    return told.model_copy(update={"quarantined": True, "warnings": (warning,)})
+
+
+def _forgotten(writer: Writer, request: WriteRequest, place: PagePlace, now: Callable[[], datetime]) -> WriteResponse:
+    refuse_unforgettable(request, place)
+    return forgotten(writer, place, request.reason, request.agent, now, dry=request.dry_run)
+
+
+def refuse_unforgettable(request: WriteRequest, place: PagePlace) -> None:
+    """Raises ``NotInCorpus`` where no page is to forget, ``PageChanged`` for one that is no longer what the request names."""
+    if not place.there or place.path.endswith(".tombstone.md"):
+        raise NotInCorpus(f"There is no page {place.path} to forget. Nothing was stored.")
+    if request.expected_hash and request.expected_hash != place.hash:
+        raise PageChanged(f"{place.path} has changed: get gives its text and hash. Nothing was stored.")
+
+
+def forgotten(
+    writer: Writer, place: PagePlace, reason: str, agent: str, now: Callable[[], datetime], *, dry: bool = False
+) -> WriteResponse:
+    """Forget the page at a place, for a reason that is screened as a text is."""
+    file, stone = forgotten_files(place, reason, agent, writer.settings, now())
+    stored = forget_page(writer, place, file, stone, dry=dry)
+    return answer("forget", file, stored, dry=dry, indexed=True, size=len(file.text.encode()))
+
+
+def forgotten_files(
+    place: PagePlace, reason: str, agent: str, settings: Settings, now: datetime
+) -> tuple[PageFile, PageFile]:
+    """The page at a place as it is once it is forgotten, and the tombstone beside it. Raises ``Refused`` for a reason that screening
+    refuses.
+    """
+    said = screened(reason, "", settings)
+    if said.refused:
+        raise Refused(f"The reason holds what screening refuses ({said.refused}). Nothing was stored.")
+    today, beside = now.astimezone(UTC).date().isoformat(), tombstone_path(place.path)
+    file = parsed(place.path, forgotten_page(place.text, beside, today), place.layout)
+    return file, parsed(beside, tombstone_page(place.path, said.text, agent, today), place.layout)
+
+
+def _note(request: WriteRequest) -> dict[str, object]:
+    """Who wrote this version, and how."""
+    said = {"kind": request.kind, "agent": request.agent, "session_id": request.session_id}
+    return {name: value for name, value in said.items() if value}
+
+
+def _found(text: str) -> list[Detection]:
+    """The findings for which a text is acted on, the worst first."""
+    from slowwave.text.findings import KINDS
+    from slowwave.text.screening import counting, screen  # its rules take a while to load
+
+    return sorted(counting(screen(text)), key=lambda f: (KINDS.index(f.kind), f.start))
+
+
+# Purging a page: it is deleted for good with its versions, passages and links, in one transaction. A dry run unless it is said to be live.
+#
+# Everything else that is done with pages keeps them; this is for what should never have been stored. What may be purged, and that nothing
+# goes that an undo would need, is decided by the store's own function.
+
+
+def purge(
+    connection: Connection,
+    namespace: str,
+    request: PurgeRequest,
+    settings: Settings,
+    *,
+    token: str = "",
+    follow: bool = False,
+) -> PurgeResponse:
+    """Delete a page of a namespace for good, or say what that would delete. ``token`` and ``follow`` as for
+    ``slowwave.wiki.corpus.page_write``.
+
+    Raises ``NotInCorpus``, ``PageChanged``, ``Forbidden`` for a protected page, ``Refused`` for one that an undo could still need.
+    """
+    writer = Writer(connection, namespace, namespace_id(connection, namespace), settings, token, embedder_for)
+    place = page_place(connection, writer.namespace_id, request.target, request.corpus)
+    if not place.hash:
+        raise NotInCorpus(f"There is no page {place.path}. Nothing was deleted.")
+    if request.expected_hash and request.expected_hash != place.hash:
+        raise PageChanged(f"{place.path} has changed: get gives its text and hash. Nothing was deleted.")
+    done = purge_page(
+        writer,
+        place,
+        place.hash,
+        request.reason,
+        request.agent,
+        canonical=request.allow_canonical,
+        tombstone=request.include_related_tombstone,
+        dry=request.dry_run,
+    )
+    held = HeldElsewhere(**{**done.held, "versions": 0})  # they go with it
+    told = PurgeResponse(
+        path=place.path,
+        action="would_purge" if request.dry_run else "purged",
+        paths=done.paths,
+        bytes_deleted=done.bytes,
+        hash=done.hash,
+        indexed=not request.dry_run,
+        dry_run=request.dry_run,
+        file="pending" if done.followed and not request.dry_run else "none",
+        held=held,
+    )
+    if not follow or told.file != "pending" or place.corpus is None:
+        return told
+    followed = follow_files(connection, place.corpus, done.paths)
+    state = "pending" if followed.left else "superseded" if followed.edited else "written"
+    held = told.held and told.held.model_copy(update={"git": histories_of(place.corpus)})
+    return told.model_copy(update={"file": state, "held": held})
+
+
+# The page of research, kept where it belongs: by the rules of any page that agents write (``slowwave.wiki.corpus.page_write``).
+
+
+def keep_research(
+    connection: Connection,
+    namespace: str,
+    told: ResearchResponse,
+    settings: Settings,
+    *,
+    token: str = "",
+    follow: bool = False,
+) -> ResearchResponse:
+    """An answer with the ``artifact`` that its page became, in a namespace (its name); ``token`` and ``follow`` as in ``page_write.write``.
+
+    A page that cannot be kept is no reason to lose the answer: why not stands in ``warnings``.
+    """
+    page = told.research
+    request = WriteRequest(kind="create", target=page.target, content=page.page)
+    try:
+        done = write(connection, namespace, request, settings, token=token, follow=follow)
+    except Refused as problem:
+        return told.model_copy(update={"warnings": (*told.warnings, f"The page was not kept. {problem}")})
+    artifact = ResearchArtifact(path=done.path, kind=page.kind, bytes_written=done.bytes_written)
+    return told.model_copy(update={"artifact": artifact, "warnings": (*told.warnings, *done.warnings)})

@@ -1,0 +1,330 @@
+"""A public site: which pages may be published, and their HTML files with backlinks."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from pydantic import BaseModel, ConfigDict, Field
+
+from slowwave.errors import Refused
+from slowwave.sources.page_files import link_of, wikilink
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.text.markdown import anchor_key, body
+from slowwave.wiki.corpus.corpora import chosen_corpus
+from slowwave.wiki.corpus.export import write_new
+
+# Public artifacts: which pages may be published. How they are shown belongs to ``slowwave.wiki.corpus.public_site``.
+
+_MARKED: Final = """
+SELECT id::text, path, title, plane, metadata, content FROM memory.documents
+WHERE corpus_id = ANY(%s::uuid[]) AND invalidated_at IS NULL AND metadata ->> 'visibility' = 'public' ORDER BY path, id
+"""
+
+
+class PublicArtifactsRequest(BaseModel):
+    """Which pages may be published."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    corpus: str | None = Field(default=None, description="Name of one corpus's folder; all where none is said.")
+
+
+class PublicArtifact(BaseModel):
+    """A page that may be published. ``kind`` is its type; ``agent_ids`` are the agents that its frontmatter names."""
+
+    kind: str
+    relative_path: str
+    content_type: str = "text/markdown"
+    title: str
+    agent_ids: list[str]
+
+
+class PublicArtifacts(BaseModel):
+    """The pages that may be published, by path."""
+
+    count: int
+    artifacts: list[PublicArtifact]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPage:
+    """A page that somebody marked as public. ``held_back`` says why it is not published all the same; empty for one that is."""
+
+    id: str
+    path: str
+    title: str
+    metadata: Mapping[str, Any]
+    content: str
+    held_back: str
+
+
+def public_artifacts(connection: Connection, namespace: str, request: PublicArtifactsRequest) -> PublicArtifacts:
+    """What may be published of a namespace. Linear in the text of the pages that are marked: each is screened as it is now."""
+    found = [
+        PublicArtifact(
+            kind=str(page.metadata.get("type") or "note"),
+            relative_path=page.path,
+            title=page.title,
+            agent_ids=[str(page.metadata["agent"])] if page.metadata.get("agent") else [],
+        )
+        for page in marked_pages(connection, namespace, request.corpus)
+        if not page.held_back
+    ]
+    return PublicArtifacts(count=len(found), artifacts=found)
+
+
+def marked_pages(connection: Connection, namespace: str, corpus: str | None = None) -> Sequence[MarkedPage]:
+    """The pages of a namespace that are marked as public, by path, each judged."""
+    within = namespace_id(connection, namespace)
+    corpora = [one.id for one in chosen_corpus(connection, within, corpus)]
+    rows: Any = connection.execute(_MARKED.encode(), (corpora,)).fetchall()
+    return [
+        MarkedPage(id_, path, title, metadata, content, held_back(metadata, plane, content))
+        for id_, path, title, plane, metadata, content in rows
+    ]
+
+
+def held_back(metadata: Mapping[str, Any], plane: str, content: str) -> str:
+    """Why a page must not be published, in words without its text; empty when it may. Nothing is published that is not marked."""
+    from slowwave.text.screening import screen, unsafe  # their rules take a while to load
+
+    if metadata.get("quarantined"):
+        return "it is quarantined"
+    if metadata.get("visibility") != "public":
+        return "it is not marked as public"
+    if plane != "durable":
+        return "it is a session"
+    if (kind := metadata.get("sensitivity")) not in (None, "none"):
+        return f"its sensitivity is {kind}"
+    if metadata.get("status") == "superseded" or metadata.get("superseded_by"):
+        return "it is superseded"
+    if any(found.kind == "secret" for found in screen(content)):  # what nobody else would act on is enough here
+        return "it holds a secret"
+    return unsafe(content)
+
+
+# A public site: pages that may be published as HTML files that need nothing beside them, with backlinks and a search in the browser.
+#
+# Every page is memory text: raw HTML in it is shown as text, links lead to published pages or to the web, nothing is loaded from anywhere,
+# and a content security policy admits no script but the site's own. The same pages give the same bytes.
+
+MANIFEST: Final = ".slowwave-published.json"
+"""The files that the last publication wrote: they are its own to take away, and no others."""
+_OWN: Final = re.compile(r"index\.html|pages/[a-z0-9-]{1,80}\.html")
+_UNSEEN: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Controls, and marks that turn the direction of what follows."""
+_SEARCHED: Final = 20_000  # characters of a page
+
+_LINKS: Final = """
+SELECT document_id::text, kind, target, target_document_id::text FROM memory.links
+WHERE invalidated_at IS NULL AND document_id = ANY(%(pages)s::uuid[]) AND target_document_id = ANY(%(pages)s::uuid[])
+"""
+
+_STYLE: Final = """
+body{max-width:44rem;margin:2rem auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif;color:#1b1f24;background:#fff}
+a{color:#0550ae}pre,code{background:#f3f4f6;overflow-x:auto}pre{padding:.8rem}
+blockquote{margin-left:0;padding-left:1rem;border-left:3px solid #ccc}
+table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2rem .6rem}input{width:100%;font:inherit;padding:.4rem}
+aside{margin-top:3rem;border-top:1px solid #ccc}
+@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}a{color:#8ab4f8}pre,code{background:#24272d}}
+"""
+_SCRIPT: Final = """
+const pages = JSON.parse(document.getElementById("pages").textContent);
+const list = document.getElementById("found"), asked = document.getElementById("asked");
+const show = () => {
+  const words = asked.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  const hits = pages.map(([file, title, text]) => [file, title, words.reduce((n, w) =>
+    n < 0 ? n : title.toLowerCase().includes(w) ? n + 2 : text.includes(w) ? n + 1 : -1, 0)]);
+  list.replaceChildren(...hits.filter(h => h[2] >= 0).sort((a, b) => b[2] - a[2]).map(([file, title]) => {
+    const item = document.createElement("li"), link = document.createElement("a");
+    link.href = file; link.textContent = title; link.dir = "auto"; item.append(link);
+    return item;
+  }));
+};
+asked.addEventListener("input", show);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicSite:
+    """What was written: pages and bytes of all files, and (path, reason) of pages that are marked as public and were held back."""
+
+    folder: str
+    pages: int
+    bytes: int
+    held_back: tuple[tuple[str, str], ...]
+
+
+def publish_site(connection: Connection, namespace: str, folder: Path, corpus: str | None = None) -> PublicSite:
+    """Write the site to a folder that is empty, not there yet, or was published to before, which is replaced. Raises ``Refused``."""
+    before = _published(folder)
+    marked = marked_pages(connection, namespace, corpus)
+    pages = [page for page in marked if not page.held_back]
+    links: Any = connection.execute(_LINKS.encode(), {"pages": [page.id for page in pages]}).fetchall()
+    files = site_files(namespace, pages, links)
+    for name in before:
+        (folder / name).unlink(missing_ok=True)
+    (folder / "pages").mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    for name, content in {**files, MANIFEST: json.dumps(sorted(files), indent=1).encode()}.items():
+        write_new(folder / name, content)
+    held = tuple((page.path, page.held_back) for page in marked if page.held_back)
+    return PublicSite(str(folder), len(pages), sum(map(len, files.values())), held)
+
+
+def site_files(
+    namespace: str, pages: Sequence[MarkedPage], links: Sequence[tuple[str, str, str, str]]
+) -> dict[str, bytes]:
+    """Name → content of every file of a site. ``links``: (page, kind, target as written, page that it means), ids of ``pages``. Pure."""
+    names = {page.id: _file_name(page) for page in pages}
+    titles = {page.id: _seen(page.title) or page.path for page in pages}
+    meant: defaultdict[str, dict[tuple[str, str], str]] = defaultdict(dict)
+    back: defaultdict[str, set[str]] = defaultdict(set)
+    for source, kind, target, page in links:
+        meant[source][kind, target] = names[page]
+        if page != source:
+            back[page].add(source)
+    files: dict[str, bytes] = {}
+    found: list[tuple[str, str, str]] = []
+    for page in pages:
+        text = _seen(body(page.content.removeprefix("\ufeff")))
+        rendered, words = _rendered(text, meant[page.id])
+        sources = sorted((titles[id_], names[id_]) for id_ in back[page.id])
+        linked = "".join(f'<li><a href="{name}" dir="auto">{escape(title)}</a></li>' for title, name in sources)
+        aside = f"<aside><h2>Linked from</h2><ul>{linked}</ul></aside>" if linked else ""
+        main = f'<nav><a href="../index.html">{escape(namespace)}</a></nav><main dir="auto">{rendered}</main>{aside}'
+        files[f"pages/{names[page.id]}"] = _document(titles[page.id], main)
+        found.append((f"pages/{names[page.id]}", titles[page.id], words[:_SEARCHED].lower()))
+    found.sort(key=lambda one: (one[1].casefold(), one[0]))
+    every = "".join(f'<li><a href="{name}" dir="auto">{escape(title)}</a></li>' for name, title, _ in found)
+    data = (
+        json.dumps(found, ensure_ascii=False)
+        .replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )
+    main = (
+        f'<h1 dir="auto">{escape(namespace)}</h1><input id="asked" type="search" aria-label="Search" placeholder="Search">'
+        f'<ul id="found">{every}</ul><script type="application/json" id="pages">{data}</script><script>{_SCRIPT}</script>'
+    )
+    files["index.html"] = _document(namespace, main, _SCRIPT)
+    return files
+
+
+def _rendered(text: str, meant: Mapping[tuple[str, str], str]) -> tuple[str, str]:
+    """HTML of a page, and its words."""
+    parser = _parser()
+    tokens = parser.parse(text)
+    words: list[str] = []
+    for n, token in enumerate(tokens):
+        if token.type == "heading_open":
+            token.attrSet("id", anchor_key(tokens[n + 1].content))
+        if token.type == "inline":
+            token.children = _linked(token.children or [], meant)
+            words += [child.content for child in token.children if child.type in ("text", "code_inline")]
+        elif token.type in ("fence", "code_block"):
+            words.append(token.content)
+    return parser.renderer.render(tokens, parser.options, {}), " ".join(words)
+
+
+def _linked(children: Sequence[Token], meant: Mapping[tuple[str, str], str]) -> list[Token]:
+    """The parts of a paragraph with links that lead somewhere, and the words alone of those that do not. A picture is its description."""
+    found: list[Token] = []
+    kept: list[bool] = []
+    for child in children:
+        if child.type == "wikilink":
+            href = _href(child, meant)
+            if href:
+                found.append(Token("link_open", "a", 1, attrs={"href": href}))
+            found.append(Token("text", "", 0, content=str(child.meta["shown"])))
+            if href:
+                found.append(Token("link_close", "a", -1))
+        elif child.type == "link_open":
+            href = _href(child, meant)
+            kept.append(bool(href))
+            if href:
+                web = {"rel": "noopener noreferrer nofollow"} if urlsplit(href).scheme else {}
+                found.append(Token("link_open", "a", 1, attrs={"href": href, **web}))
+        elif child.type == "link_close":
+            if kept.pop():
+                found.append(child)
+        elif child.type == "image":
+            found.append(Token("text", "", 0, content=child.content))
+        else:
+            found.append(child)
+    return found
+
+
+def _href(token: Token, meant: Mapping[tuple[str, str], str]) -> str:
+    """Where a link leads: the file of a published page, or an address on the web; empty for anything else."""
+    link = link_of(token, 1)
+    if link is not None:
+        name = meant.get((link.kind, link.target), "") if link.target else ""
+        here = not link.target
+        key = "" if link.anchor.startswith("^") else anchor_key(link.anchor)
+        return f"{name}#{key}" if key and (name or here) else name
+    written = str(token.attrGet("href") or "")
+    try:
+        return written if urlsplit(written).scheme in ("http", "https", "mailto") else ""
+    except ValueError:
+        return ""
+
+
+def _document(title: str, main: str, script: str = "") -> bytes:
+    scripts = f"'sha256-{_sha256(script)}'" if script else "'none'"
+    policy = f"default-src 'none'; style-src 'sha256-{_sha256(_STYLE)}'; script-src {scripts}; base-uri 'none'; form-action 'none'"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer"><title>{escape(title)}</title>'
+        f"<style>{_STYLE}</style></head><body>{main}</body></html>\n"
+    ).encode()
+
+
+def _file_name(page: MarkedPage) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", page.title.lower()).strip("-")[:48].strip("-")
+    return f"{slug or 'page'}-{page.id[:8]}.html"
+
+
+def _published(folder: Path) -> list[str]:
+    """The files of an earlier publication in a folder."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return []
+    try:
+        names = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if isinstance(names, list) and all(isinstance(name, str) and _OWN.fullmatch(name) for name in names):
+            return names
+    except (OSError, ValueError):
+        pass
+    raise Refused(
+        f"{folder} is not empty and holds no site of ours, so nothing was written. Name a folder that is empty, not there yet, or was "
+        "published to before."
+    )
+
+
+def _seen(text: str) -> str:
+    return _UNSEEN.sub("", text)
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _parser() -> MarkdownIt:
+    """CommonMark with tables; raw HTML is text."""
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=RendererHTML).enable(["table", "strikethrough"])
+    parser.inline.ruler.before("link", "wikilink", wikilink)
+    return parser

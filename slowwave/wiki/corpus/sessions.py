@@ -1,0 +1,374 @@
+"""Sessions as pages: transcripts that are followed, and those that agents hand in."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import psycopg
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from slowwave.errors import AlreadyThere, Forbidden, Refused
+from slowwave.models.embedder import Embedder
+from slowwave.sources.loading import BATCH_CHARACTERS, LoadedVectors, Progress, batches, refuse_read_only, row_id
+from slowwave.sources.page_files import PageFile, content_hash, page_file
+from slowwave.sources.profile import profile
+from slowwave.sources.rows import BadRow, OnError, RowCheck, Screening, SkippedRow
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.store.settings import Settings
+from slowwave.text.markdown import Frontmatter, UnreadableFile, frontmatter
+from slowwave.wiki.corpus.corpora import (
+    FORGOTTEN_SESSION,
+    SESSIONS_PROFILE,
+    SESSIONS_ROOT,
+    load_tombstones,
+    sessions_corpus,
+)
+from slowwave.wiki.corpus.pages import passage_vectors
+from slowwave.wiki.corpus.sync import Clock, one_sync
+from slowwave.wiki.corpus.transcripts import Transcript, cleaned, read_transcripts
+from slowwave.wiki.corpus.writing import PageTally, PageWrite, PageWriter
+
+# The page of a session as Markdown: its fields as frontmatter, and what was said.
+
+_UNPRINTABLE: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+"""What YAML reads as it stands in an escape alone."""
+
+
+def session_page(fields: Mapping[str, object], said: str) -> str:
+    """A page of fields, those that are None left out, and what was said. The same gives the same, byte for byte."""
+    lines = (f"{name}: {_written(value)}\n" for name, value in fields.items() if value is not None)
+    return f"---\n{''.join(lines)}---\n\n{said}\n".replace("\0", "")
+
+
+def _written(value: object) -> str:
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+# Sessions: transcripts as pages of a corpus of their own, which stands lower and is of the plane ``sessions``.
+
+IDLE: Final = 30 * 60
+"""Seconds after its last turn for which a session counts as active."""
+
+_UNSAFE: Final = re.compile(r"[^a-z0-9._-]+")
+
+_LIVE_SESSIONS: Final = """
+SELECT id::text, path, content_hash FROM memory.documents WHERE corpus_id = %s AND invalidated_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionImport:
+    """What an import of sessions did: sessions by what became of them, lines read and left out."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    seen: int = 0
+    turns: int = 0
+    skipped: tuple[SkippedRow, ...] = ()
+    screened: Mapping[str, int] = field(default_factory=dict)
+    quarantined: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """As ``--json`` shows it."""
+        skipped = [{"file": out.file, "line": out.line, "reason": out.reason} for out in self.skipped]
+        counts = {name: getattr(self, name) for name in ("new", "changed", "unchanged", "seen", "turns", "quarantined")}
+        return {**counts, "skipped": skipped, "screened": dict(self.screened)}
+
+
+def import_sessions(
+    connection: Connection,
+    paths: Sequence[Path],
+    slug: str,
+    *,
+    embedder: Embedder,
+    on_error: OnError = "stop",
+    progress: Progress | None = None,
+    clock: Clock = time.time,
+) -> SessionImport:
+    """Import the sessions of JSONL files. A session that has grown since becomes a new version of its page. Raises ``ImportRefused``.
+
+    All files are read before anything is written. Sessions that were imported with another model get vectors of this one as well.
+    """
+    refuse_read_only(connection, [slug])
+    checks = [RowCheck.of(connection, path, on_error) for path in paths]
+    transcripts = [found for path, check in zip(paths, checks, strict=True) for found in read_transcripts(path, check)]
+    pages = {session_path(found): found for found in transcripts}
+    corpus = sessions_corpus(connection, slug)
+    layout, screening = profile(corpus.profile), Screening.of(connection)
+    skipped = [out for check in checks for out in check.skipped]
+    counts: Counter[str] = Counter()
+    tally = PageTally()
+    tombstones = load_tombstones(connection, corpus.namespace_id)
+    with one_sync(connection, corpus.namespace_id, slug):
+        held = {
+            str(path): (str(id_), str(hash_)) for id_, path, hash_ in connection.execute(_LIVE_SESSIONS, (corpus.id,))
+        }
+        work: list[PageWrite] = []
+        for path, transcript in pages.items():
+            content = session_markdown(transcript, clock()).encode()
+            id_, before = held.get(path, (row_id(corpus.id, "documents", path), ""))
+            if before == content_hash(content):
+                counts["unchanged"] += 1
+                continue
+            if tombstones.refuse(path, content_hash(content), is_new=not before):
+                skipped.append(SkippedRow(path, 0, FORGOTTEN_SESSION))
+                continue
+            try:
+                file = page_file(path, content, layout)
+                state = screening.state(slug, file.text)
+            except BadRow as problem:
+                skipped.append(SkippedRow(path, 0, str(problem)))
+                continue
+            work.append(PageWrite(file, id_, "changed" if before else "", state))
+        writer = PageWriter(connection, slug, corpus, LoadedVectors(embedder), tally)
+        done = 0
+        for batch in batches(work, lambda page: len(page.file.text), BATCH_CHARACTERS):
+            writer.write(batch)
+            for page in batch:
+                counts[page.formerly or "new"] += 1
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(work))
+        writer.embed_bare()
+    return SessionImport(
+        counts["new"],
+        counts["changed"],
+        counts["unchanged"],
+        sum(check.seen for check in checks),
+        sum(len(found.turns) for found in pages.values()),
+        tuple(skipped),
+        dict(screening.found),
+        screening.quarantined,
+    )
+
+
+def session_path(found: Transcript) -> str:
+    """Where a session's page lies: the same session always at the same place."""
+    day = found.begun.date().isoformat() if found.begun else "undated"
+    return f"logs/sessions/{_safe(found.agent)}/{day}-{_safe(found.session_id)}.md"
+
+
+def session_place(agent: str, name: str) -> str:
+    """Where a page of an agent's sessions lies that says no more of its place."""
+    return f"logs/sessions/{_safe(agent)}/{_safe(name)}.md"
+
+
+def session_markdown(found: Transcript, now: float) -> str:
+    """A session as a page. ``now`` (seconds since 1970) decides whether it is still going on."""
+    active = found.ended is not None and now - found.ended.timestamp() < IDLE
+    title = (
+        next((turn.text for turn in found.turns if turn.role == "user"), found.turns[0].text)
+        .strip()
+        .splitlines()[0][:80]
+    )
+    fields: dict[str, str | None] = {
+        "title": title,
+        "type": "session",
+        "status": "active" if active else "done",
+        "source_kind": "extracted",
+        "temperature": "warm",
+        "agent": found.agent,
+        "session_id": found.session_id,
+        "folder": found.folder or None,
+        "created": found.begun.date().isoformat() if found.begun else None,
+        "updated": found.ended.date().isoformat() if found.ended else None,
+    }
+    turns = "\n\n".join(
+        f"**{turn.role}**{f' {turn.at:%Y-%m-%d %H:%M}' if turn.at else ''}\n\n{turn.text}" for turn in found.turns
+    )
+    return session_page(fields, turns)
+
+
+def _safe(name: str) -> str:
+    return _UNSAFE.sub("-", name.lower()).strip("-.")[:80] or "session"
+
+
+# The request and the answer of a session that an agent hands in. What becomes of it belongs to ``slowwave.wiki.corpus.sessions``.
+
+PATH: Final = r"^logs/sessions/([A-Za-z0-9][A-Za-z0-9._-]*/)*[A-Za-z0-9][A-Za-z0-9._-]*\.md$"
+LONGEST: Final = 250_000
+"""Characters of a session; a request over HTTP has fewer bytes than that."""
+
+
+def _of_sessions(path: str) -> str:
+    if not re.fullmatch(PATH, path):
+        raise ValueError(
+            "a session's page lies under logs/sessions/ and ends in .md; names have letters, digits, dots, hyphens and _"
+        )
+    return path
+
+
+class SessionIngestRequest(BaseModel):
+    """A session as Markdown."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: Annotated[str, AfterValidator(_of_sessions)] = Field(
+        max_length=300, json_schema_extra={"pattern": PATH}, description="Where its page lies: logs/sessions/….md."
+    )
+    content: str = Field(
+        min_length=1, max_length=LONGEST, description="What was said, in Markdown; all of it, each time."
+    )
+    agent: str = Field(min_length=1, max_length=200, description="Who took part.")
+    session_id: str = Field(min_length=1, max_length=200, description="The session's id at its agent.")
+    device: str = Field(default="", max_length=200, description="Where it took place.")
+    status: Literal["active", "interrupted", "done"] = Field(default="done", description="Whether it goes on.")
+    captured_from: str = Field(default="", max_length=500, description="What it was taken from.")
+    updated: datetime | None = Field(
+        default=None, description="When something was last said; else the day it is stored."
+    )
+
+
+class SessionIngestResponse(BaseModel):
+    """``result`` says what was done. ``reindexed``: whether other pages were indexed anew, which never takes place; what was stored is
+    found at once, unless it is ``quarantined``.
+    """
+
+    stored: bool
+    path: str
+    reindexed: bool
+    result: Literal["new", "changed", "unchanged"]
+    quarantined: bool | None = None
+    warnings: tuple[str, ...] = ()
+
+
+# Taking a session that an agent hands in: a page of the plane ``sessions``, or the next version of one.
+#
+# The same session handed in again changes nothing; one that has grown becomes a new version. Lines that call tools and secrets are taken
+# out as imports take them out, and the setting ``screening_on_import`` decides what else is refused or kept from recall. What a server's
+# login may write is the function ``memory.ingest_session``, which every way in uses.
+
+_OWN: Final = ("title", "created", "tags", "sensitivity")
+"""What of the content's own frontmatter is kept."""
+
+_LONGEST_TITLE: Final = 80
+_SPEAKER: Final = re.compile(
+    r"^[#*\s]*(?:user|human|assistant|agent|system)\b[*:\s]*(?:\d{4}-\d\d-\d\d[ T][\d:Z]+)?[*:\s]*", re.I
+)
+
+_STORED: Final = """
+SELECT d.content_hash, d.metadata->>'updated' FROM memory.documents d JOIN memory.corpora c ON c.id = d.corpus_id AND c.root = %s
+ WHERE d.namespace_id = %s AND d.path = %s AND d.invalidated_at IS NULL"""
+
+_INGEST: Final = """
+SELECT memory.ingest_session(%s::text, %s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::timestamptz, %s::boolean, %s::text[],
+  %s::integer[], %s::integer[], %s::text, %s::text[], %s::real[])"""
+
+
+def session_ingest(
+    connection: Connection,
+    namespace: str,
+    request: SessionIngestRequest,
+    settings: Settings,
+    *,
+    token: str = "",
+    embedder: Callable[[Settings], Embedder] = embedder_for,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> SessionIngestResponse:
+    """Store a session of a namespace (its name). ``token`` is what a login that does not own memory shows.
+
+    Raises ``Refused`` for what cannot be taken, ``AlreadyThere`` where the path is another's, ``Forbidden`` without a token that may write.
+    """
+    scope = namespace_id(connection, namespace)
+    stored = connection.execute(_STORED, (SESSIONS_ROOT, scope, request.path)).fetchone()
+    hash_, day = (str(stored[0]), str(stored[1] or "")) if stored else ("", "")
+    file = _file(request, day if day and request.updated is None else _day(request, now))
+    if file.content_hash == hash_:
+        return SessionIngestResponse(stored=True, path=file.path, reindexed=False, result="unchanged")
+    file = _file(request, _day(request, now))
+    if load_tombstones(connection, scope).refuse(file.path, file.content_hash, is_new=not stored):
+        raise Refused(f"{file.path}: {FORGOTTEN_SESSION} Nothing was stored.")
+    screening = Screening(settings.screening_on_import)
+    try:
+        hidden = screening.state(namespace, file.text) == "quarantined"
+    except BadRow as problem:
+        raise Refused(f"The session cannot be taken: {problem}. Nothing was stored.") from None
+    chunks = () if hidden else file.chunks
+    texts = {chunk.content_hash: chunk.content for chunk in chunks}
+    vectors = passage_vectors(connection, scope, texts, settings, embedder, "session")
+    values = {**file.fields.values, "frontmatter": dict(file.written)}
+    try:
+        row = connection.execute(
+            _INGEST,
+            (
+                *(namespace, token, file.path, file.path if hidden else file.fields.title, file.text),
+                *(json.dumps(values, ensure_ascii=False), file.fields.day, hidden),
+                [chunk.content for chunk in chunks],
+                [chunk.start_line for chunk in chunks],
+                [chunk.end_line for chunk in chunks],
+                *(settings.embedding_model, list(vectors.hashes), vectors.matrix.tolist() if vectors.hashes else None),
+            ),
+        ).fetchone()
+    except (
+        psycopg.errors.InsufficientPrivilege,
+        psycopg.errors.UniqueViolation,
+        psycopg.errors.RaiseException,
+    ) as problem:
+        raise _refusal(problem) from None
+    assert row is not None  # noqa: S101 - a function's value
+    told = SessionIngestResponse(stored=True, path=file.path, reindexed=False, result=str(row[0]))  # pyright: ignore[reportArgumentType]
+    more: dict[str, Any] = {"quarantined": True} if hidden else {}
+    return told.model_copy(update=more | ({"warnings": (vectors.warning,)} if vectors.warning else {}))
+
+
+def _file(request: SessionIngestRequest, updated: str) -> PageFile:
+    """The page that a session is. Raises ``Refused`` where nothing is left of it, or its head cannot be read."""
+    content = request.content.replace("\r\n", "\n").replace("\0", "")
+    try:
+        own = frontmatter(content)
+        said = cleaned(content[own.end :] if own.lines else content)
+        if not said:
+            raise Refused("Nothing is left of the session once calls of tools are taken out. Nothing was stored.")
+        text = session_page({**_own(own, said), **_session_fields(request, updated)}, said)
+        return page_file(request.path, text.encode("utf-8", "replace"), profile(SESSIONS_PROFILE))
+    except UnreadableFile as problem:
+        raise Refused(f"The session cannot be taken: {problem}. Nothing was stored.") from None
+
+
+def _own(own: Frontmatter, said: str) -> Mapping[str, Any]:
+    """What a page says of itself, and a title whatever it says."""
+    lines = (_SPEAKER.sub("", line).strip("#* \t") for line in said.splitlines())
+    first = next((line for line in lines if line), "Session")
+    kept = {name: own.fields[name] for name in _OWN if own.fields.get(name)}
+    return {"title": first[:_LONGEST_TITLE], **kept}
+
+
+def _session_fields(request: SessionIngestRequest, updated: str) -> Mapping[str, str | None]:
+    """What the request says of a session; whatever the content's frontmatter says of these does not count."""
+    return {
+        "type": "session",
+        "status": request.status,
+        "source_kind": "extracted",
+        "temperature": "warm",
+        "agent": request.agent,
+        "device": request.device or None,
+        "session_id": request.session_id,
+        "captured_from": request.captured_from or None,
+        "updated": updated,
+    }
+
+
+def _day(request: SessionIngestRequest, now: Callable[[], datetime]) -> str:
+    moment = request.updated or now()
+    return (moment if moment.tzinfo is None else moment.astimezone(UTC)).date().isoformat()
+
+
+def _refusal(problem: psycopg.Error) -> Refused:
+    """What the store's own rules said, as it said it."""
+    said = problem.diag.message_primary or "The session was refused."
+    if isinstance(problem, psycopg.errors.InsufficientPrivilege):
+        return Forbidden(
+            f"{said} A server takes it from each request; one that a client starts, from the variable SLOWWAVE_TOKEN."
+        )
+    return AlreadyThere(said) if isinstance(problem, psycopg.errors.UniqueViolation) else Refused(said)

@@ -1,0 +1,78 @@
+"""Files of pages after an apply or an undo: they follow the rows, and what hinders them never undoes what was committed.
+
+They are those of the workspace, into which pages are rendered, and those of followed folders, of which a plan wrote pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from slowwave.errors import UndoBlocked
+from slowwave.night.followers import warn
+from slowwave.plans.commands import argument
+from slowwave.store.claims import NamespaceClaim
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.settings import Settings
+from slowwave.wiki.corpus.corpora import FORGOTTEN_FILE, corpora_of, load_tombstones
+from slowwave.wiki.corpus.pending_files import SUPERSEDED, follow_files, has_pending
+from slowwave.wiki.pages.workspace import PageSync, sync_pages
+
+
+class PageFollower:
+    """Files of rendered pages and of followed folders, which follow what a run wrote."""
+
+    def before_night(self, store: Store, namespace: str) -> None:
+        """Do nothing: what people write into these files is synced by day."""
+
+    def before_write(self, store: Store, connection: Connection, namespace: str) -> None:
+        """Do nothing: an edited file stays, and is the page's next version."""
+
+    def after_write(
+        self, store: Store, claim: NamespaceClaim, settings: Settings, wrote: Collection[str], *, undo: bool = False
+    ) -> None:
+        """Render pages into the workspace if any was written, and write files of followed folders if a document was."""
+        if "pages" in wrote:
+            follow_pages(store, claim, settings, undo=undo)
+        if "documents" in wrote:
+            follow_folders(store, claim)
+
+    def explain(self, store: Store, problem: UndoBlocked) -> UndoBlocked:
+        """Return the refusal as it is: its rows have their names."""
+        return problem
+
+
+def follow_folders(store: Store, claim: NamespaceClaim) -> None:
+    """Bring the files of followed folders to where their pages are. A person's edit stays, and is the page's next version; what could not
+    be written stays noted, is a warning on the run, and follows with the next sync.
+    """
+    problems: list[str] = []
+    try:
+        with store.connect("applier") as connection:
+            folders = {c.id: c for c in corpora_of(connection, claim.namespace_id) if c.folder is not None}
+            for id_ in has_pending(connection, list(folders)):
+                done = follow_files(connection, folders[id_])
+                problems += [f"{path}: {why}" for path, why in done.left.items()]
+                tombstones = load_tombstones(connection, claim.namespace_id) if done.edited else None
+                for path in done.edited:
+                    is_forgotten = tombstones is not None and tombstones.refuse(path, "", is_new=True)
+                    problems.append(f"{path}: {FORGOTTEN_FILE if is_forgotten else SUPERSEDED}")
+    except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
+        problems.append(f"Files of folders could not follow ({type(problem).__name__}).")
+    if problems:
+        told = f"{problems[0]} `slowwave corpus sync {argument(claim.namespace)}` tries again."
+        more = f" So it is with {len(problems) - 1:,} more." if problems[1:] else ""
+        warn(store, claim, "corpus", (f"{told}{more}",))
+
+
+def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, undo: bool = False) -> PageSync:
+    """Bring the workspace to where the rows are. What could not be written is a warning on the run; ``slowwave pages sync`` repairs it."""
+    try:
+        outcome = sync_pages(store, claim.namespace, settings, run_id=claim.run_id, undo=undo)
+    except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
+        again = f"`slowwave pages sync {argument(claim.namespace)}` tries again."
+        message = f"Files of pages could not follow ({type(problem).__name__}). {again}"
+        outcome = PageSync(problems=(message,))
+    if outcome.problems:
+        warn(store, claim, "compile_pages", outcome.problems)
+    return outcome

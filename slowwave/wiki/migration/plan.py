@@ -1,0 +1,649 @@
+"""A migration as a sealed plan that waits for an approval, with its items and its report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from slowwave.errors import Refused
+from slowwave.models import Embed
+from slowwave.night.proposal import seal_proposal
+from slowwave.night.runs import Night
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.items import Item
+from slowwave.plans.report import Report
+from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
+from slowwave.sources.loading import claim, namespace_id, refuse_read_only
+from slowwave.sources.page_files import LeftOut
+from slowwave.sources.rows import chosen_slug
+from slowwave.store.configured_models import consolidator_for
+from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespaces, refuse_connected
+from slowwave.store.settings import Settings
+from slowwave.store.tables import VECTORS
+from slowwave.text.screening import each_text_once
+from slowwave.text.tokens import counted
+from slowwave.wiki.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
+from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
+from slowwave.wiki.migration.claim_policy import (
+    CONFIDENCE,
+    AuditedPlan,
+    AuditFinding,
+    MigratedClaim,
+    SubjectPages,
+    SubjectPlan,
+    audited_plan,
+    escaped,
+    known_claims,
+    known_pages,
+    subject_plan,
+)
+from slowwave.wiki.migration.files import StagedPage, slug, source_folder
+from slowwave.wiki.migration.pages import OPERATION, ClassifiedPage, PageReader, classified_page
+from slowwave.wiki.migration.staging import Staging, stage
+from slowwave.wiki.migration.subjects import MigratedSubjects, migrated_subjects
+
+# A migration as a whole: from staged pages to what would be proposed. Pure: the same pages and the same namespace give the same.
+
+RULES: Final = "1"
+"""Of what the stages do: another number gives other run ids."""
+
+Tell = Callable[[str, int, int], None]
+"""Called with the stage that goes on, what of it is done, and all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What a migration came to. ``fresh`` are pages that are not there yet, ``changed`` those that say something else there."""
+
+    run_id: str
+    namespace: str
+    staging: Staging
+    pages: tuple[ClassifiedPage, ...]
+    plans: tuple[SubjectPlan, ...]
+    audited: AuditedPlan
+    fresh: tuple[StagedPage, ...]
+    changed: tuple[StagedPage, ...]
+    reader: PageReader | None = None
+
+    @property
+    def resolutions(self) -> Counter[str]:
+        """Pages by what became of them."""
+        return Counter(page.resolution for page in self.pages)
+
+    @property
+    def claims(self) -> int:
+        """Claims that are proposed, and evidence for claims that stand."""
+        return sum(len(subject.plan.claims) for subject in self.audited.subjects)
+
+    @property
+    def canonical(self) -> int:
+        """Canonical pages that are proposed."""
+        return sum(subject.canonical is not None for subject in self.audited.subjects)
+
+    @property
+    def contradictions(self) -> int:
+        """Pairs of statements that cannot both hold."""
+        return sum(len(plan.contradictions) for plan in self.plans)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to propose."""
+        return not (self.fresh or self.changed or self.audited.subjects)
+
+
+def migration(
+    namespace: str,
+    staging: Staging,
+    snapshot: Snapshot | None,
+    now: datetime,
+    reader: PageReader | None = None,
+    tell: Tell | None = None,
+) -> Migration:
+    """Classify, bring together, decide and audit. ``snapshot`` is what the namespace holds, or None; ``reader`` a model."""
+    pages: list[ClassifiedPage] = []
+    for done, page in enumerate(staging.pages, 1):
+        classified = classified_page(page)
+        pages.append(classified if reader is None else reader.read(classified))
+        if tell is not None and (reader is not None or done % 200 == 0):
+            tell("classify", done, len(staging.pages))
+    known = known_claims(snapshot)
+    standing = known_pages(snapshot)
+    subjects = migrated_subjects(pages, MigratedSubjects.of(snapshot))
+    plans = [subject_plan(subject, known.get(subject.entity, ())) for subject in subjects]
+    hashes = {page.place: _hash(page.text) for page in staging.pages}
+    audited = audited_plan(plans, staging.label, {**standing, **hashes}, now)
+    fresh = [page for page in staging.pages if page.place not in standing]
+    changed = [page for page in staging.pages if standing.get(page.place, hashes[page.place]) != hashes[page.place]]
+    return Migration(
+        run_id_of(namespace, staging.label, staging.files, reader.model.model if reader else ""),
+        *(namespace, staging, tuple(pages), tuple(plans), audited, tuple(fresh), tuple(changed), reader),
+    )
+
+
+def run_id_of(namespace: str, label: str, files: Sequence[tuple[str, str]], model: str) -> str:
+    """The id of a run: what it reads, for which namespace, by which rules and model. The same folder again is the same run."""
+    said = json.dumps([RULES, namespace, label, sorted(files), model], ensure_ascii=False)
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# What a migration proposes, as items of a plan: one for each page, and one for each subject with its claims, evidence and page.
+
+_CITED: Final = 5
+"""Sources of one claim that an item's evidence names."""
+
+
+def migration_items(found: Migration, snapshot: Snapshot, settings: Settings, embed: Embed | None) -> list[Item]:
+    """The items of a migration. A page that says something else than what stands there is of more risk; a subject of which the audit
+    had something to say is for a person to look at.
+
+    Raises ``Refused``, naming path or subject, for what may not be planned.
+    """
+    return [*_page_items(found, snapshot, settings, embed), *_subject_items(found, snapshot, settings, embed)]
+
+
+def _page_items(found: Migration, snapshot: Snapshot, settings: Settings, embed: Embed | None) -> list[Item]:
+    of_place = {page.page.place: page for page in found.pages}
+    changed = {page.place for page in found.changed}
+    staged = [*found.fresh, *found.changed]
+    of_subjects = [page for subject in found.audited.subjects for page in _group(subject).pages]
+    pages = [PlannedPage(page.place, page.text) for page in staged]
+    mutations = planned_pages(snapshot, settings, embed, pages, of_subjects)
+    items: list[Item] = []
+    for page, mutation in zip(staged, mutations, strict=True):
+        read = of_place[page.place]
+        evidence: Mapping[str, object] = {
+            "path": page.place,
+            "source": page.source,
+            "source_sha256": page.sha256,
+            "source_line": page.line,
+            "reader": page.reader,
+            "resolution": read.resolution,
+            "reason": read.reason,
+            "migration": found.run_id,
+        }
+        is_new = page.place not in changed
+        items.append(
+            Item(OPERATION, "write" if is_new else "rewrite", mutation, evidence, "low" if is_new else "medium")
+        )
+    return items
+
+
+def _subject_items(found: Migration, snapshot: Snapshot, settings: Settings, embed: Embed | None) -> list[Item]:
+    doubts: dict[str, list[str]] = {}
+    for finding in found.audited.findings:
+        doubts.setdefault(finding.subject, []).append(finding.reason)
+    subjects = found.audited.subjects
+    mutations = planned_claims(snapshot, settings, embed, [_group(subject) for subject in subjects])
+    items: list[Item] = []
+    for subject, mutation in zip(subjects, mutations, strict=True):
+        plan = subject.plan
+        ref = str(plan.subject.ref)
+        evidence: Mapping[str, object] = {
+            "subject_ref": ref,
+            "subject": plan.subject.name,
+            "known": bool(plan.subject.entity),
+            "claims": [_claim_evidence(claim) for claim in plan.claims],
+            "contradictions": [one._asdict() for one in plan.contradictions],
+            "doubts": sorted(set(doubts.get(ref, ()))),
+            "evidence": subject.evidence.place,
+            "canonical": subject.canonical.place if subject.canonical else "",
+            "migration": found.run_id,
+        }
+        sure = not doubts.get(ref)
+        least = min((CONFIDENCE[claim.level] for claim in plan.claims), default=CONFIDENCE["high"])
+        items.append(
+            Item(
+                OPERATION,
+                "claim" if sure else "review",
+                mutation,
+                evidence,
+                "low" if sure else "medium",
+                probability=least,
+            )
+        )
+    return items
+
+
+def _group(subject: SubjectPages) -> SubjectClaims:
+    plan = subject.plan
+    about = plan.subject.entity or NewSubject(
+        str(plan.subject.ref), plan.subject.name, tuple(alias for alias in plan.subject.aliases if alias.strip())
+    )
+    pages = [subject.evidence, *([subject.canonical] if subject.canonical else [])]
+    return SubjectClaims(
+        about,
+        tuple(_planned(claim) for claim in plan.claims),
+        tuple(PlannedPage(page.place, page.text) for page in pages),
+    )
+
+
+def _planned(claim: MigratedClaim) -> PlannedClaim:
+    first = claim.sources[0]
+    source = first.page.page.source
+    return PlannedClaim(
+        claim.kind,
+        claim.statement,
+        claim.since,
+        claim.until,
+        CONFIDENCE[claim.level],
+        quote=escaped(claim.statement),
+        closes=claim.closes,
+        contradicts=claim.contradicts,
+        supports=claim.supports,
+        reason=f"Migrated from {source[:500]}, line {first.atom.line}",
+        ended_by=claim.ended_by,
+    )
+
+
+def _claim_evidence(claim: MigratedClaim) -> dict[str, object]:
+    sources = [
+        {"source": said.page.page.source, "line": said.atom.line, "sha256": said.page.page.sha256, "by": said.atom.by}
+        for said in claim.sources[:_CITED]
+    ]
+    told: dict[str, object] = {
+        "kind": claim.kind,
+        "sort": claim.sort,
+        "statement": claim.statement,
+        "since": claim.since.isoformat(),
+        "confidence": claim.level,
+        "sources": sources,
+    }
+    if claim.until is not None:
+        told["until"] = claim.until.isoformat()
+    if claim.supports:
+        told["supports"] = claim.supports
+    return told
+
+
+# What models answered while a namespace was migrated, by a hash of what they were asked. Retention removes it.
+
+_KEPT: Final = "SELECT key, answer FROM night.model_answers WHERE namespace_id = %s AND model = %s"
+_KEEP = """
+INSERT INTO night.model_answers (namespace_id, key, model, answer) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"""
+
+
+def kept_answers(store: Store, namespace_id: str, model: str) -> dict[str, str]:
+    """The answers of a model, by their key."""
+    with store.connect("reader") as connection:
+        rows = connection.execute(_KEPT, (namespace_id, model)).fetchall()
+    return {str(key): str(answer) for key, answer in rows}
+
+
+def keep_answer(store: Store, namespace_id: str, model: str, key: str, answer: str) -> None:
+    """Keep an answer at once, so that a run that is ended has not asked in vain. What no database holds is not kept."""
+    if "\0" in answer:
+        return
+    with store.connect("planner") as connection:
+        connection.execute(_KEEP, (namespace_id, key, model, answer.encode("utf-8", "replace").decode()))
+
+
+# The report of a migration: for a person as Markdown, for a program as JSON. Names in it are memory, and are shown as text.
+
+SHOWN: Final = 50
+"""Lines of one list that the Markdown shows; the JSON has all."""
+
+_MARKS: Final = re.compile(r"([\\`*_\[\]<>#|])")
+_UNMARKED: Final = re.compile(r"\\(.)")
+_ROW: Final = re.compile(r"\| ([a-z ]+) \| ([\d,]+) \|")
+
+
+def counters(found: Migration) -> dict[str, int]:
+    """The counters of a run."""
+    return {
+        "staged": len(found.staging.pages),
+        "written": len(found.fresh) + len(found.changed),
+        "canonical_created": found.canonical,
+        "quarantined": len(found.staging.quarantined) + found.resolutions["quarantine"],
+    }
+
+
+def report_json(found: Migration, duration_ms: int = 0) -> dict[str, Any]:
+    """All that a run came to."""
+    by = Counter(page.by for page in found.pages)
+    problems = [page for page in found.pages if page.problem]
+    return {
+        "run_id": found.run_id,
+        "namespace": found.namespace,
+        "folder": found.staging.label,
+        "read_as": list(found.staging.read_as),
+        "readers": dict(sorted(found.staging.readers.items())),
+        **counters(found),
+        "resolved": found.resolutions["resolved"],
+        "evidence_only": found.resolutions["evidence_only"],
+        "pages_changed": [page.place for page in found.changed],
+        "claims": found.claims,
+        "known_statements": sum(plan.known for plan in found.plans),
+        "subjects": [
+            {
+                "subject_ref": str(subject.plan.subject.ref),
+                "name": subject.plan.subject.name,
+                "aliases": list(subject.plan.subject.aliases),
+                "entity": subject.plan.subject.entity or None,
+                "confidence": subject.plan.level,
+                "claims": len(subject.plan.claims),
+                "evidence": subject.evidence.place,
+                "canonical": subject.canonical.place if subject.canonical else None,
+            }
+            for subject in found.audited.subjects
+        ],
+        "contradictions": [
+            {"subject_ref": str(plan.subject.ref), "winner": one.winner, "loser": one.loser, "outcome": one.outcome}
+            for plan in found.plans
+            for one in plan.contradictions
+        ],
+        "audit": {
+            "before_repair": found.audited.before,
+            "verdict": found.audited.verdict,
+            "findings": [_finding(one) for one in found.audited.findings],
+            "repaired": [_finding(one) for one in found.audited.repaired],
+            "dropped": list(found.audited.dropped),
+        },
+        "files": [
+            {"source": p.page.source, "line": p.page.line, "sha256": p.page.sha256, "place": p.page.place, "reader": p.page.reader,
+             "resolution": p.resolution, "confidence": p.level, "reason": p.reason, **({"problem": p.problem} if p.problem else {})}
+            for p in found.pages
+        ],
+        "bad": [out.to_json() for out in found.staging.bad],
+        "quarantined_files": [out.to_json() for out in found.staging.quarantined],
+        "private": dict(sorted(found.staging.private.items())),
+        "not_read": [out.to_json() for out in found.staging.noted],
+        "stats": {
+            "llm_classified": by["model"],
+            "llm_asked": found.reader.asked if found.reader else 0,
+            "llm_reused": found.reader.reused if found.reader else 0,
+            "fallback_classified": by["rules"],
+            "llm_extracted": sum(bool(page.told) for page in found.pages if page.by == "model"),
+            "fallback_extracted": sum(bool(page.told) for page in found.pages if page.by == "rules"),
+            "llm_failed": len(problems),
+            "atom_count": sum(len(told.atoms) for page in found.pages for told in page.told),
+            "contradiction_count": found.contradictions,
+            "duration_ms": duration_ms,
+        },
+    }  # fmt: skip
+
+
+def report_markdown(found: Migration) -> str:
+    """The report as a page. The same run gives the same, to the byte."""
+    numbers = counters(found)
+    resolved = found.resolutions
+    parts = [
+        f"# Migration of {_shown(found.staging.label)} to {_shown(found.namespace)}\n",
+        f"Run {found.run_id}. Read as:\n\n" + _list(found.staging.read_as),
+        "| | |\n| --- | ---: |\n"
+        + "".join(
+            f"| {name} | {n:,} |\n"
+            for name, n in (
+                ("pages staged", numbers["staged"]),
+                ("pages to write", len(found.fresh)),
+                ("pages to change", len(found.changed)),
+                ("pages about a subject", resolved["resolved"]),
+                ("pages kept as evidence", resolved["evidence_only"]),
+                ("set aside", numbers["quarantined"]),
+                ("claims", found.claims),
+                ("canonical pages", numbers["canonical_created"]),
+                ("statements known already", sum(plan.known for plan in found.plans)),
+                ("contradictions", found.contradictions),
+                ("files that cannot be taken", len(found.staging.bad)),
+            )
+        ),
+    ]
+    parts.append(_section("Readers", (f"{name}: {n:,}" for name, n in sorted(found.staging.readers.items()))))
+    parts.append(_section("Files that cannot be taken", _left_out(found.staging.bad)))
+    parts.append(_section("Kept out by screening", _left_out(found.staging.quarantined)))
+    private = sorted(found.staging.private.items())
+    parts.append(_section("Private by their words", (f"{source}: {name}" for source, name in private)))
+    parts.append(
+        _section("Set aside", (f"{p.page.source}: {p.reason}" for p in found.pages if p.resolution == "quarantine"))
+    )
+    parts.append(_section("Not read", _left_out(found.staging.noted)))
+    subjects = [
+        f"{s.plan.subject.ref} ({s.plan.subject.name}): {counted(n, 'claim')}, confidence {s.plan.level}"
+        f"{f', page {s.canonical.place}' if s.canonical else ''}"
+        for s in found.audited.subjects
+        for n in (len(s.plan.claims),)
+    ]
+    parts.append(_section("Subjects", subjects))
+    conflicts = [
+        f"{plan.subject.ref}: “{one.winner}” is believed; “{one.loser}” is kept as {one.outcome}"
+        for plan in found.plans
+        for one in plan.contradictions
+    ]
+    parts.append(_section("Contradictions", conflicts))
+    told = [f"{one.subject}: {one.verdict}, {one.reason}" for one in found.audited.findings]
+    repaired = [f"{one.subject}: taken out, {one.reason}" for one in found.audited.repaired]
+    verdict = f"Verdict {found.audited.verdict}"
+    if found.audited.repaired:
+        verdict = f"Verdict {found.audited.before}, after one repair {found.audited.verdict}"
+    parts.append(f"## Audit\n\n{verdict}.\n" + (f"\n{_list([*repaired, *told])}" if repaired or told else ""))
+    parts.append(
+        _section("Where a model was of no help", (f"{p.page.source}: {p.problem}" for p in found.pages if p.problem))
+    )
+    return "\n".join(part for part in parts if part)
+
+
+def report_lines(found: Migration) -> list[tuple[int, str]]:
+    """The report for a terminal: (indentation, line), an empty line before each of its parts."""
+    lines: list[tuple[int, str]] = []
+    for line in report_markdown(found).splitlines():
+        row, heading = _ROW.fullmatch(line), line.removeprefix("#").lstrip("# ") if line.startswith("#") else ""
+        if row is not None:
+            lines.append((2, f"{row[1]}: {row[2]}"))
+        elif heading:
+            lines += [(0, "")] * bool(lines) + [(0, _UNMARKED.sub(r"\1", heading))]
+        elif line.strip("| -:"):
+            lines.append((2 if line.startswith("- ") else 0, _UNMARKED.sub(r"\1", line)))
+    return lines
+
+
+def _finding(one: AuditFinding) -> dict[str, str]:
+    return {"subject_ref": one.subject, "verdict": one.verdict, "reason": one.reason}
+
+
+def _left_out(found: Sequence[LeftOut]) -> list[str]:
+    return [f"{out.path}{f', line {out.line}' if out.line else ''}: {out.reason}" for out in found]
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    told = list(lines)
+    return f"## {title}\n\n{_list(told)}" if told else ""
+
+
+def _list(lines: Sequence[str]) -> str:
+    more = f"- … and {len(lines) - SHOWN:,} more\n" if len(lines) > SHOWN else ""
+    return "".join(f"- {_shown(line)}\n" for line in lines[:SHOWN]) + more
+
+
+def _shown(text: str) -> str:
+    """A text as one line that Markdown and a terminal show and nothing else."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[:1_000]).split())
+    return _MARKS.sub(r"\\\1", line)
+
+
+# A folder becomes a plan: read and staged, held against what the namespace holds, and sealed as a proposal that waits for an approval.
+#
+# Nothing is written before all of it is known to be good: not the namespace, where there is none yet, and no row. A dry run writes nothing
+# at all and asks no model. A run that is ended anywhere is taken up by the same call: what was read is read again, and what a model
+# answered is kept.
+
+_MIGRATED: Final = """
+SELECT r.parameters #>> '{proposal,of}' FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
+WHERE n.slug = %s AND r.parameters #>> '{proposal,operation}' = %s ORDER BY r.started_at DESC
+"""
+_NAMESPACE_SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
+_NAMED: Final = 10
+"""Bad files that a refusal names."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMigration:
+    """What a migration came to; ``night`` is its plan, None for a dry run. ``made`` says that the namespace was made for it."""
+
+    found: Migration
+    night: Night | None = None
+    made: bool = False
+    duration_ms: int = 0
+    items: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``--json`` shows it."""
+        return {
+            **report_json(self.found, self.duration_ms),
+            "dry_run": self.night is None,
+            "items": dict(self.items),
+            "plan_hash": self.night.plan.plan_hash if self.night and self.night.plan else None,
+            "plan_state": self.night.state if self.night else None,
+            "plan_run_id": self.night.run_id if self.night else None,
+        }
+
+
+@each_text_once()
+def planned_migration(
+    store: Store,
+    folder: Path,
+    namespace: str,
+    *,
+    model: bool = False,
+    skip_bad: bool = False,
+    dry_run: bool = False,
+    tell: Tell | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> PlannedMigration:
+    """Migrate a folder, an archive or a file to a namespace: the result is a plan to approve, and with ``dry_run`` what it would be.
+
+    A folder goes by its name, and a second one of that name by its name and a part of a hash of where it lies: their plans stand beside
+    each other, and so do their pages. ``model`` lets the model of ``consolidation_model`` read what the rules leave as evidence, within
+    the budget of tokens. Raises ``Refused`` for a folder without anything to read, for files that cannot be taken unless ``skip_bad``
+    leaves them out, for a namespace that is read-only, and as ``seal_proposal`` does; nothing is written then.
+    """
+    began = clock()
+    chosen_slug(namespace)
+    source = source_folder(folder)
+    there = namespace in namespaces(store)
+    key = hashlib.sha256(str(source.root.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    if there:
+        source.label = _label(store, namespace, source.label, key)
+    staging = stage(source, None if tell is None else lambda done, total: tell("read", done, total))
+    if not dry_run:
+        _refuse_bad(staging, skip_bad=skip_bad)
+        if there:
+            with store.connect("reader") as connection:
+                refuse_read_only(connection, [namespace])
+                refuse_connected(connection, [namespace])
+    if model and not dry_run:
+        _refuse_without_model(store, namespace, there=there)
+    found: list[Migration] = []
+    counts: Counter[str] = Counter()
+    if dry_run or not there:  # what may not be planned is refused before the namespace is made
+        snapshot = export_snapshot(store, namespace) if there else _empty(namespace)
+        found.append(migration(namespace, staging, snapshot, snapshot.taken_at, None, tell))
+        items = migration_items(found[0], snapshot, Settings.for_namespace(snapshot.settings), None)
+        counts.update(item.decision for item in items)
+        if dry_run:
+            return PlannedMigration(found[0], None, False, _since(began, clock), counts)
+    if not there:
+        if not counts and not model:
+            raise Refused(
+                f"Nothing of {staging.label} can be migrated, so {namespace} was not made. See what --dry-run says."
+            )
+        _make(store, namespace)
+
+    def propose(inputs: Inputs) -> Proposal:
+        found[:] = [_migration(store, namespace, staging, inputs, tell, model=model)]
+        items = migration_items(found[0], inputs.snapshot, inputs.settings, inputs.embed)
+        counts.clear()
+        counts.update(item.decision for item in items)
+        numbers: dict[str, int | float] = {**counters(found[0]), "claims": found[0].claims, "items": len(items)}
+        headline = f"{len(items):,} items of {len(staging.files):,} files of {staging.label} would be migrated."
+        return Proposal(tuple(items), Report(OPERATION, headline, numbers=numbers))
+
+    night = seal_proposal(store, namespace, OPERATION, propose, of=f"{key} {staging.label}")
+    return PlannedMigration(found[0], night, not there, _since(began, clock), counts)
+
+
+def _label(store: Store, namespace: str, name: str, key: str) -> str:
+    """What a folder of this name is called among the places of its namespace: the name that it was migrated under before, its own where no
+    other folder has that, else its own with the ``key`` of where it lies.
+    """
+    with store.connect("reader") as connection:
+        rows = connection.execute(_MIGRATED, (namespace, OPERATION)).fetchall()
+    called = [(other, label) for other, _, label in (str(of).partition(" ") for (of,) in rows)]
+    mine = [label for other, label in called if other == key and label in (name, f"{name}-{key}")]
+    taken = any(slug(label) == slug(name) for _, label in called)
+    return mine[0] if mine else f"{name}-{key}" if taken else name
+
+
+def _migration(
+    store: Store, namespace: str, staging: Staging, inputs: Inputs, tell: Tell | None, *, model: bool
+) -> Migration:
+    reader = None
+    if model and inputs.consolidator is not None:
+        chat = inputs.consolidator
+        of_namespace = inputs.snapshot.namespace_id
+        reader = PageReader(
+            chat,
+            inputs.budget,
+            kept_answers(store, of_namespace, chat.model),
+            lambda key, answer: keep_answer(store, of_namespace, chat.model, key, answer),
+        )
+    return migration(namespace, staging, inputs.snapshot, inputs.snapshot.taken_at, reader, tell)
+
+
+def _refuse_bad(staging: Staging, *, skip_bad: bool) -> None:
+    if not staging.bad or skip_bad:
+        return
+    named = "; ".join(_named(out) for out in staging.bad[:_NAMED])
+    more = f"; and {len(staging.bad) - _NAMED:,} more" if len(staging.bad) > _NAMED else ""
+    raise Refused(
+        f"{len(staging.bad):,} of the files cannot be taken: {named}{more}. Nothing was planned. Correct them, or leave them out with "
+        "--skip-bad."
+    )
+
+
+def _named(out: LeftOut) -> str:
+    return f"{out.path}{f', line {out.line}' if out.line else ''}: {out.reason}"
+
+
+def _refuse_without_model(store: Store, namespace: str, *, there: bool) -> None:
+    settings = Settings.for_namespace(_own_settings(store, namespace) if there else {})
+    if consolidator_for(settings) is None:
+        raise Refused(
+            "There is no model that could read the pages. Nothing was planned. Set SLOWWAVE_CONSOLIDATION_MODEL and "
+            "SLOWWAVE_WRITER_ENDPOINT, or migrate without --model."
+        )
+
+
+def _own_settings(store: Store, namespace: str) -> Mapping[str, object]:
+    with store.connect("reader") as connection:
+        row = connection.execute(_NAMESPACE_SETTINGS, (namespace,)).fetchone()
+    found: Any = row[0] if row else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _make(store: Store, namespace: str) -> None:
+    with store.connect("owner") as connection, connection.transaction():
+        claim(connection, namespace, Counter(), Settings.for_namespace({}).embedding_model)
+
+
+def _empty(namespace: str) -> Snapshot:
+    """What a namespace holds that is not there yet."""
+    tables = {name: arrow_schema(table).empty_table() for name, table in SNAPSHOT_TABLES.items()}
+    vectors = {name: Vectors.empty() for name in VECTORS}
+    return Snapshot(namespace_id(namespace), namespace, "none", datetime.now(UTC), 0, tables=tables, vectors=vectors)
+
+
+def _since(began: float, clock: Callable[[], float]) -> int:
+    return round((clock() - began) * 1000)

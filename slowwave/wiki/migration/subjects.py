@@ -1,0 +1,198 @@
+"""Subjects of a migration, brought together over the folder and the namespace, and which evidence is believed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
+
+import pyarrow.compute as pc
+
+from slowwave.matching.names import prepare
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.text.tokens import normalise_name
+from slowwave.wiki.claims.request import Family, SubjectRef, family_of, slug_of
+from slowwave.wiki.migration.pages import Atom, ClassifiedPage, NamedSubject
+
+# Precedence of evidence: which of two pages that contradict each other is believed, by where they lie (Dory 4.8). Pure.
+
+_RANKS: Final = (
+    frozenset(("decisions", "decision", "adr")),
+    frozenset(("people", "projects", "concepts", "core", "person", "project", "concept")),
+    frozenset(("weekly",)),
+    frozenset(("daily", "digests", "journal")),
+    frozenset(("sessions", "conversations")),
+    frozenset(("imported",)),
+    frozenset(("web", "research", "wiki", "references")),
+)
+OTHERWISE: Final = 5
+"""The rank of a page that lies nowhere in particular: that of imported ones."""
+
+_SOULS: Final = 1
+
+
+def precedence(path: str) -> int:
+    """The rank of a page by its path, 0 the most believed; the last folder that has one decides."""
+    parts = [part.lower() for part in PurePosixPath(path).parts]
+    if len(parts) == 1 and parts[0] in ("user.md", "soul.md", "identity.md"):
+        return _SOULS
+    for part in reversed(parts[:-1]):
+        for rank, names in enumerate(_RANKS):
+            if part in names:
+                return rank
+    return OTHERWISE
+
+
+# Stage three: who or what the pages speak of, brought together over the whole folder and with what the namespace knows.
+#
+# Two candidates of a family are one where they have one name, written in whatever way, or one slug; or where an alias of the one is a name
+# or alias of exactly one other. A name that several known entities have decides nothing: what is said of it is set aside.
+
+
+class Said(NamedTuple):
+    """A statement and the page that makes it."""
+
+    page: ClassifiedPage
+    atom: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedSubject:
+    """A subject, what is said of it in the order of the pages, the entity that it is (empty: a new one), or those that it may be."""
+
+    ref: SubjectRef
+    name: str
+    aliases: tuple[str, ...]
+    said: tuple[Said, ...]
+    entity: str = ""
+    may_be: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class MigratedSubjects:
+    """Entities of a namespace that are live: by reference, and by family and name or alias."""
+
+    by_ref: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    by_name: dict[tuple[Family, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    by_alias: dict[tuple[Family, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    @classmethod
+    def of(cls, snapshot: Snapshot | None) -> MigratedSubjects:
+        """Those of a snapshot; none without one."""
+        known = cls()
+        if snapshot is None:
+            return known
+        rows = snapshot.live(
+            "entities",
+            (
+                "id",
+                "name",
+                "entity_type",
+                "external_id",
+                "source",
+                "state",
+                "merged_into",
+                "invalidated_at",
+                "valid_to",
+            ),
+        )
+        rows = rows.filter(pc.and_(pc.equal(rows["state"], "active"), pc.is_null(rows["merged_into"])))
+        families: dict[str, Family] = {}
+        columns = ("id", "name", "entity_type", "external_id", "source")
+        for id_, name, type_, external, source in zip(*(rows[c].to_pylist() for c in columns), strict=True):
+            ref = SubjectRef.read(external or "") if source == "semantic" else None
+            families[id_] = ref.family if ref else family_of(type_)
+            known.by_ref[str(ref or SubjectRef(families[id_], slug_of(name)))].add(id_)
+            known.by_name[families[id_], normalise_name(name)].add(id_)
+        aliases = snapshot.table("entity_aliases")
+        for id_, alias in zip(aliases["entity_id"].to_pylist(), aliases["alias"].to_pylist(), strict=True):
+            if id_ in families:
+                known.by_alias[families[id_], normalise_name(alias)].add(id_)
+        return known
+
+    def find(self, ref: SubjectRef, names: Iterable[str]) -> tuple[str, ...]:
+        """The entities that are meant: by the reference, else by a name, else by an alias."""
+        keys: list[tuple[Family, str]] = [(ref.family, normalise_name(name)) for name in names]
+        ways: tuple[set[str], ...] = (
+            self.by_ref.get(str(ref), set()),
+            {id_ for key in keys for id_ in self.by_name.get(key, ())},
+            {id_ for key in keys for id_ in self.by_alias.get(key, ())},
+        )
+        return tuple(sorted(next((found for found in ways if found), set())))
+
+
+def migrated_subjects(pages: Sequence[ClassifiedPage], known: MigratedSubjects) -> list[MigratedSubject]:
+    """The subjects of all pages, by reference. The same pages give the same, in whatever order they come. Cost: linear but for sorting."""
+    told = [
+        (told.about, page, told.atoms)
+        for page in sorted(pages, key=lambda page: (page.page.source, page.page.line))
+        if page.resolution == "resolved"
+        for told in page.told
+    ]
+    groups: dict[int, list[int]] = defaultdict(list)
+    for place, group in enumerate(_clusters([about for about, _, _ in told])):
+        groups[group].append(place)
+    found: list[MigratedSubject] = []
+    for members in groups.values():
+        ranked = sorted(
+            members, key=lambda n: (precedence(told[n][1].page.source), "," in told[n][0].name, told[n][0].name, n)
+        )
+        first = told[ranked[0]][0]
+        names = [name for n in ranked for name in (told[n][0].name, *told[n][0].aliases)]
+        said = tuple(Said(told[n][1], atom) for n in members for atom in told[n][2])
+        ref = SubjectRef(first.family, first.slug)
+        others = {
+            normalise_name(name): name for name in reversed(names) if normalise_name(name) != normalise_name(first.name)
+        }
+        entities = known.find(ref, names)
+        one = entities[0] if len(entities) == 1 else ""
+        found.append(
+            MigratedSubject(ref, first.name, tuple(sorted(others.values()))[:20], said, one, () if one else entities)
+        )
+    return sorted(found, key=lambda subject: str(subject.ref))
+
+
+def _clusters(candidates: Sequence[NamedSubject]) -> list[int]:
+    """For each candidate the smallest place of those that are the same."""
+    parent = list(range(len(candidates)))
+
+    def top(n: int) -> int:
+        while parent[n] != n:
+            parent[n] = parent[parent[n]]
+            n = parent[n]
+        return n
+
+    def join(places: Sequence[int]) -> None:
+        for n in places[1:]:
+            a, b = sorted((top(places[0]), top(n)))
+            parent[b] = a
+
+    for key in _keys(candidates).values():
+        join(key)
+    alias_of: dict[tuple[Family, str], set[int]] = defaultdict(set)
+    named: dict[tuple[Family, str], set[int]] = defaultdict(set)
+    for place, about in enumerate(candidates):
+        named[about.family, normalise_name(about.name)].add(top(place))
+        for alias in about.aliases if about.family != "core" else ():
+            alias_of[about.family, normalise_name(alias)].add(top(place))
+    for key in sorted(alias_of):
+        groups = {top(n) for n in alias_of[key] | named.get(key, set())}
+        if len(groups) == 2:  # of several that share a short name, none is meant for sure
+            join(sorted(groups))
+    return [top(n) for n in range(len(candidates))]
+
+
+def _keys(candidates: Sequence[NamedSubject]) -> Mapping[tuple[object, ...], list[int]]:
+    """Places of the candidates that share a slug, or a name in whatever form it is written."""
+    found: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    names = prepare([about.name for about in candidates]) if candidates else None
+    for place, about in enumerate(candidates):
+        found[about.family, "slug", about.slug].append(place)
+        if names is not None and about.family != "core":
+            for form in ("compact", "ordered"):
+                code = int(getattr(names, form)[place])
+                if code >= 0:
+                    found[about.family, form, code].append(place)
+    return found

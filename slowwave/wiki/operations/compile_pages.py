@@ -1,0 +1,107 @@
+"""``compile_pages``: MEMORY.md and DREAMS.md are rendered again when what they tell has changed (nexo 3.3).
+
+One item a page whose inputs hash to something new; none for a page that never was and has nothing to tell.
+
+A row that was not written by a render, or was edited since, is left alone and reported. Unsafe words are left out of a page and never
+hold it up. What tonight's other items change is rendered the night after: MEMORY.md in any case, DREAMS.md in the
+first that does something else, as it would make a plan of its own after each. Cost: two passes over memories, versions, promotions.
+"""
+
+from __future__ import annotations
+
+from slowwave.changes.pages import Page, render_pages
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.plans.items import FOLLOWS, Item, ask_unless_measured
+from slowwave.plans.permitted import Permit
+from slowwave.plans.report import Finding, Report
+from slowwave.sources.blocks import is_page
+from slowwave.wiki.pages.index import DREAMS, Rendered, dream_diary, memory_index
+
+
+@operation(
+    kind="planner",
+    reads=("memories", "memory_versions", "promotions", "pages", "rejections"),
+    after=("purge_expired",),
+    permits=(Permit("render_page", {"pages"}),),
+)
+def compile_pages(inputs: Inputs) -> Proposal:
+    """MEMORY.md and DREAMS.md are rendered from the ledger: what is promoted, and what the nights did.
+
+    A page whose inputs are unchanged is left as it is. Files follow the rows when the plan is applied; what a person wrote around a
+    page stays.
+    """
+    snapshot = inputs.snapshot
+    live = snapshot.live("pages").select(["path", "body", "input_hash"]).to_pylist()
+    rows = {row["path"]: row for row in live}
+    findings: list[Finding] = []
+    items: list[Item] = []
+    rendered = (memory_index(snapshot, inputs.settings), dream_diary(snapshot, inputs.settings))
+    for page in rendered:
+        row = rows.get(page.path)
+        body, seen = (str(row["body"]), str(row["input_hash"])) if row else ("", "")
+        if page.unsafe:
+            findings.append(_left_out(page))
+        if not is_page(body):
+            findings.append(_edited(page))
+        elif page.input_hash != seen and (page.body or body):
+            (mutation,) = render_pages(snapshot, [Page(page.path, page.title, page.body, page.input_hash)])
+            decision = FOLLOWS if page.path == DREAMS else "render"
+            item = Item("compile_pages", decision, mutation, _evidence(page, body), sources=page.sources)
+            items.append(ask_unless_measured(item, "generated page"))
+    index, diary = rendered
+    return Proposal(
+        tuple(items),
+        Report(
+            "compile_pages",
+            f"{len(items)} of {len(rendered)} pages would be rendered."
+            if items
+            else "No page has anything new to tell.",
+            numbers={
+                "promotions on record": snapshot.table("promotions").num_rows,
+                "live promotions": snapshot.live("promotions").num_rows,
+                "live pages": len(live),
+                "index entries": index.entries,
+                "index bytes": len(index.body.encode()),
+                "diary days": diary.entries,
+                "diary bytes": len(diary.body.encode()),
+                "beyond the limits": sum(page.omitted for page in rendered),
+                "left out as unsafe": sum(len(page.unsafe) for page in rendered),
+                "items": len(items),
+            },
+            findings=tuple(findings),
+        ),
+    )
+
+
+def _evidence(page: Rendered, before: str) -> dict[str, object]:
+    known = frozenset(before.split("\n"))
+    lines = page.body.split("\n") if page.body else []
+    return {
+        "path": page.path,
+        "entries": page.entries,
+        "lines": len(lines),
+        "bytes": len(page.body.encode()),
+        "new_lines": sum(line.startswith("- ") and line not in known for line in lines),
+        "beyond_the_limits": page.omitted,
+        "left_out_as_unsafe": len(page.unsafe),
+        "input_hash": page.input_hash,
+    }
+
+
+def _left_out(page: Rendered) -> Finding:
+    n = len(page.unsafe)
+    what = "1 memory is" if n == 1 else f"{n:,} memories are"
+    return Finding(
+        f"{what} left out of {page.path}: what they say holds a secret, an instruction to the reader or hidden characters.",
+        page.unsafe,
+        "warning",
+    )
+
+
+def _edited(page: Rendered) -> Finding:
+    return Finding(
+        f"{page.path} was edited in the store, or was not written by a render, so it is left alone. "
+        "Retire that row to have the page rendered again.",
+        (),
+        "error",
+    )

@@ -1,0 +1,37 @@
+"""``import_corpus``: what a migration may plan (Dory 4.8). A folder is no part of a namespace, so a night has nothing to migrate.
+
+``slowwave migrate FOLDER NAMESPACE`` reads the folder and makes the items (``slowwave.wiki.migration``). Here stands what they may carry:
+pages of a corpus, and claims of a subject with their evidence.
+
+A person asks for each of these changes by name, so they need no measurement (``slowwave.plans.items``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.plans.permitted import OF_CLAIMS, OF_PAGES, PAGE_PARTS, Permit
+from slowwave.plans.report import Report
+
+OPERATION: Final = "import_corpus"
+
+
+@operation(
+    kind="planner",
+    reads=("corpora",),
+    switch=False,
+    permits=(
+        Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),
+        Permit("write_claims", {"memories"}, beside=OF_CLAIMS, ends=PAGE_PARTS, retires=None),
+    ),
+)
+def import_corpus(inputs: Inputs) -> Proposal:
+    """Pages and claims of a folder or an export that is migrated by `slowwave migrate`; a night by itself proposes none.
+
+    A folder is read when somebody names it, and what it says is proposed then, as a plan of its own.
+    """
+    headline = (
+        "A migration is planned by `slowwave migrate FOLDER NAMESPACE`, which names its folder; a night has none."
+    )
+    return Proposal((), Report(OPERATION, headline, numbers={"items": 0}))

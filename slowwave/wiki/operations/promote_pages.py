@@ -1,0 +1,169 @@
+"""``promote_pages``: pages that recall keeps finding get a distilled note, for a person or a later night to learn from (Dory 4.8).
+
+The gates are those of ``promote_memories``: recalls, distinct questions and distinct days within the recall window, and the score. Whoever
+has a note, was rejected, or may not be told of, is left out before the best are taken, so that ten leaders starve nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel, Field
+
+from slowwave.errors import Refused
+from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.rejections import rejected_subjects
+from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
+from slowwave.plans.report import Finding, Report
+from slowwave.text.screening import unsafe
+from slowwave.wiki.claims.canonical_pages import PageShelf, ShelvedPage
+from slowwave.wiki.claims.request import slug_of
+from slowwave.wiki.corpus.page_text import fresh_page
+from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
+from slowwave.wiki.pages.index import escape, flat, hook
+
+OPERATION: Final = "promote_pages"
+FOLDER: Final = "inbox/distilled/"
+"""Where the notes are."""
+
+_CLOSED: Final = ("inbox/", "wiki/", "digests/", "archive/", "sources/semantic/", "sources/imported/")
+_QUOTED: Final = 600  # characters of a passage
+_SLUG: Final = 40
+
+
+class PromotePagesOptions(BaseModel):
+    """What may be set of it."""
+
+    min_recalls: int = Field(default=3, ge=1, description="Recalls that a page needs for a note.")
+    min_queries: int = Field(default=2, ge=1, description="Distinct questions that it needs.")
+    min_days: int = Field(default=2, ge=1, description="Distinct days that it needs.")
+    min_score: float = Field(default=0.35, ge=0, le=1, description="Score that it needs.")
+    max_per_night: int = Field(default=10, ge=0, description="Notes of one night, the best first.")
+
+
+@operation(
+    kind="planner",
+    reads=("documents", "corpora", "chunks", "chunk_vectors", "links", "entities", "entity_aliases", "rejections"),
+    models=("page_recalls",),
+    after=("promote_memories",),
+    permits=(Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),),
+    options=PromotePagesOptions,
+)
+def promote_pages(inputs: Inputs) -> Proposal:
+    """Pages that recall has found on several days and for several questions get a note in `inbox/distilled/`, the best first.
+
+    The note says what was asked and quotes what was found. Canonical, private and sensitive pages, notes and what is generated get none.
+    """
+    options = inputs.settings.options(OPERATION, PromotePagesOptions)
+    recalls = inputs.models["page_recalls"]
+    if not len(recalls):
+        return Proposal((), Report(OPERATION, "No page was recalled.", {"recalled pages": 0, "items": 0}))
+    gates = (
+        ("too few recalls", pc.greater_equal(recalls["recalls"], options.min_recalls)),
+        ("too few questions", pc.greater_equal(recalls["queries"], options.min_queries)),
+        ("too few days", pc.greater_equal(recalls["days"], options.min_days)),
+        ("too low a score", pc.greater_equal(recalls["score"], options.min_score)),
+    )
+    passed, numbers = None, {"recalled pages": len(recalls)}
+    for name, gate in gates:
+        passed = gate if passed is None else pc.and_(passed, gate)
+        numbers[name] = len(recalls) - int(pc.sum(passed).as_py() or 0) - sum(list(numbers.values())[1:])
+    ranked = recalls.filter(passed).sort_by([("score", "descending"), ("document_id", "ascending")]).to_pylist()
+    items, findings = _notes(inputs, ranked, options.max_per_night, numbers)
+    numbers["items"] = len(items)
+    headline = f"{len(items):,} of {len(recalls):,} recalled pages would get a note."
+    return Proposal(tuple(items), Report(OPERATION, headline, numbers, tuple(findings)))
+
+
+def _notes(
+    inputs: Inputs, ranked: list[dict[str, Any]], most: int, numbers: dict[str, int]
+) -> tuple[list[Item], list[Finding]]:
+    """Notes of the best that may have one, looked at in their order until there are enough."""
+    shelf = PageShelf.of_snapshot(inputs.snapshot)
+    pages = {page.id: page for page in [*shelf.pages, *shelf.sessions()]}
+    there = _paths(inputs)
+    refused = rejected_subjects(inputs.snapshot, OPERATION)
+    texts = _passages(inputs, [id_ for row in ranked for id_ in row["passages"] or ()])
+    items: list[Item] = []
+    findings: list[Finding] = []
+    counts = {"have a note": 0, "are not to be told of": 0, "rejected before": 0, "blocked by screening": 0}
+    looked = 0
+    for row in ranked:
+        if len(items) == most:
+            break
+        looked += 1
+        page = pages.get(row["document_id"])
+        if page is None or not _may_be_promoted(page):
+            counts["are not to be told of"] += 1
+            continue
+        path = f"{FOLDER}recall-{slug_of(page.title)[:_SLUG].strip('-')}-{page.id[:8]}.md"
+        if path in there:
+            counts["have a note"] += 1
+            continue
+        text = _note(path, page, row, texts, shelf)
+        try:
+            if why := unsafe(text):
+                raise Refused(f"{why}.")
+            (mutation,) = planned_pages(
+                inputs.snapshot, inputs.settings, inputs.embed, [PlannedPage(path, text, shelf.home, page.id)]
+            )
+        except Refused as problem:
+            counts["blocked by screening"] += 1
+            findings.append(Finding(f"A page that is recalled often gets no note: {problem}", (page.id,), "warning"))
+            continue
+        figures = {name: row[name] for name in ("recalls", "queries", "days", "selections")}
+        evidence = {"path": path, "page": page.path, **figures, "score": round(row["score"], 4)}
+        item = Item(OPERATION, "promote", mutation, evidence, sources=(page.id,))
+        item = ask_unless_measured(item, "generated page")
+        if item.subject() in refused:
+            counts["rejected before"] += 1
+        else:
+            items.append(item)
+    numbers |= {**counts, "waiting for a later night": len(ranked) - looked}
+    return items, findings
+
+
+def _may_be_promoted(page: ShelvedPage) -> bool:
+    generated = page.fields.get("source_kind") in ("generated", "recall-promotion", "semantic")
+    told = page.fields.get("canonical") is True and bool(page.subject)
+    return not (page.closed or page.guarded or generated or told or page.path.startswith(_CLOSED))
+
+
+def _paths(inputs: Inputs) -> Collection[str]:
+    """Paths of all notes that there are or were: one that a person took away does not come back."""
+    paths = inputs.snapshot.table("documents")["path"]
+    return set(paths.filter(pc.fill_null(pc.starts_with(paths, FOLDER), False)).to_pylist())
+
+
+def _passages(inputs: Inputs, ids: Collection[str]) -> dict[str, str]:
+    chunks = inputs.snapshot.table("chunks").select(["id", "content"])
+    rows = chunks.filter(pc.is_in(chunks["id"], value_set=pa.array(sorted(set(ids)), pa.string())))
+    return dict(zip(rows["id"].to_pylist(), rows["content"].to_pylist(), strict=True))
+
+
+def _note(path: str, page: ShelvedPage, row: Mapping[str, Any], texts: Mapping[str, str], shelf: PageShelf) -> str:
+    """The text of a note: what was recalled, how often, for what, and its words."""
+    day = row["last_recalled_at"].date().isoformat()
+    asked = [question for question in row["questions"] or () if not unsafe(question)]
+    quoted = [texts[id_] for id_ in row["passages"] or () if id_ in texts and not unsafe(texts[id_])]
+    lines = [
+        f"# Recalled often: {escape(flat(page.title))}",
+        "",
+        f"`{flat(page.path).replace('`', chr(39))}` was recalled {row['recalls']:,} times, for {row['queries']:,} questions on "
+        f"{row['days']:,} days, the last time on {day}.",
+    ]
+    lines += ["", "## Asked", "", *(f"- {hook(question, 200)}" for question in asked)] if asked else []
+    lines += ["", "## What was found", "", "\n\n".join(f"> {hook(text, _QUOTED)}" for text in quoted)] if quoted else []
+    given: dict[str, Any] = {
+        "title": f"Recalled often: {flat(page.title)}",
+        "type": "capture",
+        "status": "review",
+        "canonical": False,
+        "source_kind": "recall-promotion",
+        "sources": [page.path],
+    }
+    return fresh_page(given, path, "\n".join(lines), shelf.layout(shelf.home), day)

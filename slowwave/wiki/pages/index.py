@@ -1,0 +1,529 @@
+"""MEMORY.md and DREAMS.md: what is promoted and what the nights did, in lines that are safe as Markdown."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.snapshots.rows import version_texts
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.sources.blocks import MEMORY, block
+from slowwave.store.settings import Settings
+
+# What is promoted, best first: live promotions of memories that recall can find, each with the memory's words.
+
+_HOPS: Final = 16  # merges of a promoted memory that are followed
+_HITS: Final = ("hits", "recalls", "recall_count")
+_DAYS: Final = ("days", "unique_days", "distinct_days")
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """One promoted memory; of its scores those that are on record."""
+
+    memory: str
+    text: str
+    subject: str
+    kind: str
+    score: float | None
+    hits: int | None
+    days: int | None
+
+
+def promoted(snapshot: Snapshot) -> list[Promoted]:
+    """Promotions live at the snapshot's instant, the best score first, then the newest, then by id; one a memory, the newest.
+
+    A promoted memory that was merged stands for its survivor. Left out is what recall cannot find and what has another ring by now.
+    Cost: a pass over memories and versions, and the number of promotions.
+    """
+    rows = snapshot.live("promotions").select(["memory_id", "to_ring", "scores", "recorded_at"])
+    rows = rows.filter(pc.less_equal(rows["recorded_at"], pa.scalar(snapshot.taken_at, pa.timestamp("us", "UTC"))))
+    rows = rows.sort_by([("recorded_at", "descending"), ("memory_id", "ascending")])
+    if not len(rows):
+        return []
+    survivors = _survivors(snapshot, rows["memory_id"].unique().to_pylist())
+    live = snapshot.live("memories")
+    live = live.filter(
+        pc.and_(pc.equal(live["state"], "active"), pc.is_in(live["id"], pa.array(survivors.values(), pa.string())))
+    )
+    texts = version_texts(snapshot, live["current_version_id"]).to_pylist()
+    columns = (live[name].to_pylist() for name in ("id", "ring", "subject", "kind"))
+    known = {id_: (ring, subject, kind, text) for id_, ring, subject, kind, text in zip(*columns, texts, strict=True)}
+    found: dict[str, Promoted] = {}
+    for row in rows.to_pylist():
+        memory = survivors.get(row["memory_id"], "")
+        if memory in found or memory not in known:
+            continue
+        ring, subject, kind, text = known[memory]
+        if text.strip() and (ring == row["to_ring"] or memory != row["memory_id"]):
+            found[memory] = Promoted(memory, text, subject, kind, *figures(row["scores"]))
+    return sorted(found.values(), key=lambda p: -(p.score or 0.0))  # stable: the newest first among equals
+
+
+def figures(scores: object) -> tuple[float | None, int | None, int | None]:
+    """Score, hits and distinct days of a promotion's ``scores``, JSON; None for what they do not tell."""
+    try:
+        parts: object = json.loads(str(scores))
+    except (ValueError, RecursionError):  # an agent may have written them, in any depth
+        parts = None
+    known: Mapping[str, object] = parts if isinstance(parts, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    score, hits, days = _number(known, ("score",)), _number(known, _HITS), _number(known, _DAYS)
+    return score, None if hits is None else int(hits), None if days is None else int(days)
+
+
+def in_brackets(score: float | None, hits: int | None, days: int | None) -> str:
+    """Figures as a line shows them (nexo 3.3), empty where there are none."""
+    parts = [f"score={score:.2f}"] if score is not None else []
+    parts += [f"hits={hits}"] if hits is not None else []
+    parts += [f"days={days}"] if days is not None else []
+    return f" _({', '.join(parts)})_" if parts else ""
+
+
+def _number(parts: Mapping[str, object], names: tuple[str, ...]) -> float | None:
+    for name in names:
+        value = parts.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9:
+            return float(value)
+    return None
+
+
+def _survivors(snapshot: Snapshot, ids: list[str]) -> dict[str, str]:
+    """Promoted memory → the one that stands for it, itself where nothing absorbed it."""
+    memories = snapshot.table("memories").select(["id", "merged_into"])
+    merged = memories.filter(pc.is_valid(memories["merged_into"]))
+    into = dict(zip(merged["id"].to_pylist(), merged["merged_into"].to_pylist(), strict=True))
+
+    def last(memory: str) -> str:
+        for _ in range(_HOPS):
+            if memory not in into:
+                break
+            memory = into[memory]
+        return memory
+
+    return {id_: last(id_) for id_ in ids}
+
+
+# What rendering gives: one page, and what went into it.
+
+DREAMS: Final = "DREAMS.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A page from a snapshot. ``body`` is its block, empty where there is nothing to tell.
+
+    ``sources`` are the memories that it links, ``unsafe`` those whose words were left out, ``omitted`` counts entries beyond the limits.
+    """
+
+    path: str
+    title: str
+    body: str
+    input_hash: str
+    entries: int
+    sources: tuple[str, ...]
+    unsafe: tuple[str, ...] = ()
+    omitted: int = 0
+
+
+def body_of(lines: Sequence[str]) -> str:
+    """Lines as the block that a row holds; no lines, no block."""
+    return block("\n".join(lines)) if lines else ""
+
+
+def fits(body: str, max_lines: int, max_bytes: int) -> bool:
+    """Whether a body, marks included, is within both limits."""
+    return body.count("\n") + 1 <= max_lines and len(body.encode()) <= max_bytes
+
+
+def input_hash(template: int, namespace_id: str, *inputs: object) -> str:
+    """SHA-256 of what was rendered, where, and of the version of the words around it.
+
+    With the namespace in it no two namespaces make a page by the same item: an inserted row has the id of its item.
+    """
+    text = json.dumps([template, namespace_id, *inputs], ensure_ascii=True, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# One line of a page out of untrusted text: flat, harmless as Markdown, without hidden characters, and not too long.
+
+LINE: Final = 149
+"""Characters of an entry's line at most, source and all."""
+
+_READ: Final = 2_000  # characters of a memory that a line may come from
+_BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")  # letters and marks that show nothing
+_HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
+_MARKUP: Final = re.compile(
+    r"[\\`*\[\]<>~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=mailto):|(?<=xmpp):|(?<=www)\.|(?<=ftp)\.",
+    re.IGNORECASE,
+)
+_CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
+_OPENING_LINES: Final = re.compile(r"^[-+=#|]")
+_NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])")
+
+
+def flat(text: str) -> str:
+    """Text as one line: composed, white space single, and nothing that cannot be seen."""
+    if text.isascii():
+        return " ".join(text[:_READ].translate(_CONTROLS).split())
+    shown: list[str] = []
+    for c in unicodedata.normalize("NFC", text[:_READ]):
+        kind = unicodedata.category(c)
+        if c.isspace() or kind in ("Zl", "Zp", "Cc"):
+            shown.append(" ")
+        elif kind not in _HIDDEN and c not in _BLANK and not _is_selector(c):
+            shown.append(c)
+    return " ".join("".join(shown).split())
+
+
+def escape(line: str) -> str:
+    """A flat line as Markdown that says just that: no markup, HTML, link, mention, heading or list inside it."""
+    escaped = _MARKUP.sub(r"\\\g<0>", line)
+    escaped = _NUMBERED.sub(r"\1\\\2", escaped)
+    return _OPENING_LINES.sub(r"\\\g<0>", escaped)
+
+
+def hook(text: str, room: int) -> str:
+    """Text as an escaped line of at most ``room`` characters, cut at a word where it is too long."""
+    line = flat(text)
+    if len(escape(line)) <= room:
+        return escape(line)
+    cut = min(len(line), room - 1)
+    while cut > 0 and (over := len(escape(line[:cut].rstrip())) + 1 - room) > 0:
+        cut -= over
+    kept = line[: max(0, cut)].rstrip()
+    at_word = kept.rpartition(" ")[0]
+    if line[len(kept) : len(kept) + 1] not in ("", " ") and len(at_word) > len(kept) - 20 and at_word:
+        kept = at_word.rstrip()
+    return escape(kept) + "…"
+
+
+def source(memory: str) -> str:
+    """The link of a line to the memory that it comes from; ``slowwave pages source`` follows it."""
+    return f"[{memory[:8]}](mem:{memory})"
+
+
+def _is_selector(c: str) -> bool:
+    """Variation selectors, which change a letter's look or carry what nobody sees."""
+    return "\ufe00" <= c <= "\ufe0f" or "\u180b" <= c <= "\u180f" or "\U000e0100" <= c <= "\U000e01ef"
+
+
+# Words of a memory for a page, or none: what screening calls unsafe is left out of the page and counted.
+
+
+@dataclass(slots=True)
+class PageScreen:
+    """Screens one page. ``refused`` are the memories whose words were left out; what was asked once is not screened again."""
+
+    refused: set[str] = field(default_factory=set)
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def passes(self, memory: str, text: str) -> bool:
+        """Whether words of a memory may be shown; a heading's are no memory's."""
+        from slowwave.text.screening import unsafe  # not before it is needed: its rules take a moment
+
+        if text not in self._known:
+            self._known[text] = not unsafe(text)
+        if not self._known[text] and memory:
+            self.refused.add(memory)
+        return self._known[text]
+
+
+# MEMORY.md: the index of what is promoted, one line a memory, each with the link to its source (nexo 3.3).
+
+TEMPLATE: Final = 1
+"""Version of the words around the entries: another one renders every page again."""
+
+_TITLE: Final = "Memory"
+_OPENING: Final = (
+    f"# {_TITLE}",
+    "",
+    "What recall has proved useful. Slowwave writes what stands between the two marks; the rest of the file is yours.",
+)
+_HEADING: Final = 80
+
+
+def memory_index(snapshot: Snapshot, settings: Settings) -> Rendered:
+    """The index of a namespace: the best promoted memories within ``compile_pages.max_lines`` and ``compile_pages.max_bytes``.
+
+    They are grouped by subject where one has several, else by kind. The same promotions of the same words give the same page,
+    whenever it is rendered. Cost: that of ``promoted``, and a screening of every memory that is shown or left out.
+    """
+    screen = PageScreen()
+    limits = settings.operations.compile_pages.max_lines, settings.operations.compile_pages.max_bytes
+    every = promoted(snapshot)
+    safe: list[Promoted] = []
+    for n, memory in enumerate(every):
+        if len(safe) == limits[0]:
+            omitted = len(every) - n
+            break
+        if screen.passes(memory.memory, memory.text):
+            safe.append(memory)
+    else:
+        omitted = 0
+    shown = safe
+    body = body_of(_lines(shown, screen, omitted))
+    while shown and not fits(body, *limits):
+        shown = shown[: len(shown) - max(1, (body.count("\n") + 1 - limits[0]) // 2)]
+        body = body_of(_lines(shown, screen, omitted + len(safe) - len(shown)))
+    omitted += len(safe) - len(shown)
+    inputs = [[m.memory, _words(m, screen), m.score, m.hits, m.days] for m in shown]
+    return Rendered(
+        path=MEMORY,
+        title=_TITLE,
+        body=body,
+        input_hash=input_hash(TEMPLATE, snapshot.namespace_id, inputs, omitted, limits if omitted else None),
+        entries=len(shown),
+        sources=tuple(m.memory for m in shown),
+        unsafe=tuple(sorted(screen.refused)),
+        omitted=omitted,
+    )
+
+
+def _words(memory: Promoted, screen: PageScreen) -> list[str]:
+    return [_line(memory), _subject(memory, screen), memory.kind]
+
+
+def _lines(shown: Sequence[Promoted], screen: PageScreen, omitted: int) -> list[str]:
+    if not shown:
+        return []
+    subjects = Counter(_subject(m, screen) for m in shown)
+    groups: dict[str, list[str]] = {}
+    for memory in shown:
+        subject = _subject(memory, screen)
+        named = bool(subject) and subjects[subject] > 1
+        heading = hook(subject, _HEADING) if named else _kind(memory, screen)
+        groups.setdefault(heading, []).append(_line(memory))
+    lines = list(_OPENING)
+    for heading, entries in groups.items():
+        lines += ["", f"## {heading}", *entries]
+    if omitted:
+        lines += ["", f"_{omitted:,} more are promoted and not shown: the index has reached its limit._"]
+    return lines
+
+
+def _line(memory: Promoted) -> str:
+    end = f"{in_brackets(memory.score, memory.hits, memory.days)} {source(memory.memory)}"
+    return f"- {hook(memory.text, LINE - 2 - len(end))}{end}"
+
+
+def _subject(memory: Promoted, screen: PageScreen) -> str:
+    subject = flat(memory.subject)
+    return subject if subject and screen.passes("", subject) else ""
+
+
+def _kind(memory: Promoted, screen: PageScreen) -> str:
+    kind = flat(memory.kind)
+    return hook(kind.capitalize(), _HEADING) if kind and screen.passes("", kind) else "Memories"
+
+
+# DREAMS.md: what the nights did to memory, day by day, read from the rows that they left (nexo 3.3).
+#
+# Only what a row dates is listed: promotions and their ends, merges, summaries, new versions, retired memories, as far as the snapshot's
+# instant. A state has no date, so what is archived or quarantined at present stands above the days.
+
+_TITLE_DIARY: Final = "Dream diary"
+_OPENING_DIARY: Final = (
+    f"# {_TITLE_DIARY}",
+    "",
+    "What nights did to this memory. Slowwave writes what stands between the two marks; the rest of the file is yours.",
+)
+_LINKED: Final = 3  # sources of a line that counts
+_PROMOTED: Final = 20  # promotions of a day that are listed
+_REASON: Final = 60
+_STATES: Final = ("archived", "quarantined")
+_HAPPENED: Final[Mapping[str, tuple[str, str]]] = {
+    "promoted": ("1 memory promoted", "{n} memories promoted"),
+    "revoked": ("1 promotion revoked", "{n} promotions revoked"),
+    "merged": ("1 memory merged into another", "{n} memories merged into others"),
+    "folded": ("1 memory folded into a summary", "{n} memories folded into summaries"),
+    "written": ("1 summary written", "{n} summaries written"),
+    "rewritten": ("1 memory rewritten by {by}", "{n} memories rewritten by {by}"),
+    "retired": ("1 memory retired", "{n} memories retired"),
+}
+"""What may happen on a day, in the order in which a day tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What happened on one day: how often, and to which memories first."""
+
+    what: str
+    by: str
+    count: int
+    memories: tuple[str, ...]
+
+
+def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
+    """The diary of a namespace, newest day first, as many whole days as ``compile_pages.max_lines`` and ``compile_pages.max_bytes`` hold.
+
+    Cost: passes over promotions, memories and versions, and what the days that are shown list.
+    """
+    days = _days(snapshot)
+    screen = PageScreen()
+    limits = settings.operations.compile_pages.max_lines, settings.operations.compile_pages.max_bytes
+    opening = [*_OPENING_DIARY, *_at_present(snapshot)]
+    shown: list[list[str]] = []
+    sources: list[str] = []
+    body = ""
+    listed = _promotions(snapshot)
+    for n, (day, events) in enumerate(days):
+        lines, linked = _day(day, events, listed.get(day, []), screen)
+        longer = _body(opening, [*shown, lines], len(days) - n - 1)
+        if not shown and not fits(longer, *limits):
+            lines, linked = _day(
+                day, events, (), screen
+            )  # a day of its own is listed without its entries rather than not at all
+            longer = _body(opening, [lines], len(days) - 1)
+        if not fits(longer, *limits):
+            break
+        shown.append(lines)
+        sources += linked
+        body = longer
+    omitted = len(days) - len(shown)
+    return Rendered(
+        path=DREAMS,
+        title=_TITLE_DIARY,
+        body=body,
+        input_hash=input_hash(TEMPLATE, snapshot.namespace_id, opening if days else None, shown, omitted),
+        entries=len(shown),
+        sources=tuple(dict.fromkeys(sources)),
+        unsafe=tuple(sorted(screen.refused)),
+        omitted=omitted,
+    )
+
+
+def _body(opening: Sequence[str], days: Sequence[Sequence[str]], omitted: int) -> str:
+    more = ["", f"_{omitted:,} earlier {'day is' if omitted == 1 else 'days are'} not shown._"] if omitted else []
+    return body_of([*opening, *(line for day in days for line in day), *more])
+
+
+def _day(
+    day: str, events: Sequence[_Event], listed: Sequence[_Listed], screen: PageScreen
+) -> tuple[list[str], list[str]]:
+    """Lines of one day, and the memories that they link."""
+    lines, linked = ["", f"## {day}"], list[str]()
+    for event in events:
+        one, many = _HAPPENED[event.what]
+        by = hook(event.by, _REASON) if screen.passes("", event.by) else "an operation"
+        parts = (one if event.count == 1 else many).format(n=f"{event.count:,}", by=by)
+        more = f" and {event.count - len(event.memories):,} more" if event.count > len(event.memories) else ""
+        lines.append(f"- {parts}: {', '.join(map(source, event.memories))}{more}")
+        linked += event.memories
+    entries = [p for p in listed if p.text.strip() and screen.passes(p.memory, p.text)][:_PROMOTED]
+    if entries:
+        lines += ["", "### Promoted", *map(_entry, entries)]
+        linked += [p.memory for p in entries]
+    return lines, linked
+
+
+def _entry(entry: _Listed) -> str:
+    score, hits, _ = figures(entry.scores)
+    parts = [f"score {score:.2f}"] if score is not None else []
+    parts += [f"hits {hits}"] if hits is not None else []
+    end = f"{' — ' if parts else ''}{', '.join(parts)} {source(entry.memory)}"
+    return f"- {hook(entry.text, LINE - 2 - len(end))}{end}"
+
+
+def _at_present(snapshot: Snapshot) -> list[str]:
+    live = snapshot.live("memories")
+    counts = {state: pc.sum(pc.equal(live["state"], state)).as_py() or 0 for state in _STATES}
+    parts = [f"{n:,} {state}" for state, n in counts.items() if n]
+    return ["", f"Out of recall at present: {', '.join(parts)}."] if parts else []
+
+
+def _days(snapshot: Snapshot) -> list[tuple[str, list[_Event]]]:
+    """Days on which anything happened, the newest first, each with its events in the order of ``_HAPPENED``."""
+    events = _events(snapshot)
+    parts = pc.less_equal(events["at"], pa.scalar(snapshot.taken_at, pa.timestamp("us", "UTC")))
+    table = events.filter(parts).append_column("day", pc.strftime(events["at"].filter(parts), "%Y-%m-%d"))
+    grouped = table.sort_by([("id", "ascending")]).group_by(["day", "what", "by"], use_threads=False)
+    rows = grouped.aggregate([("id", "count"), ("id", "list")])
+    days: dict[str, list[_Event]] = defaultdict(list)
+    names = ("day", "what", "by", "id_count")
+    first = pc.list_slice(rows["id_list"], 0, _LINKED).to_pylist()
+    for day, what, by, count, ids in zip(*(rows[c].to_pylist() for c in names), first, strict=True):
+        days[day].append(_Event(what, by, count, tuple(ids)))
+    order = list(_HAPPENED)
+    return [
+        (day, sorted(events, key=lambda e: (order.index(e.what), e.by)))
+        for day, events in sorted(days.items(), reverse=True)
+    ]
+
+
+def _events(snapshot: Snapshot) -> pa.Table:
+    """(at, what, by, id) of all that is dated; ids are those of memories."""
+    memories = snapshot.table("memories")
+    promotions = snapshot.table("promotions")
+    versions = snapshot.table("memory_versions").select(
+        ["memory_id", "ordinal", "reason", "recorded_at", "recorded_by"]
+    )
+    versions = versions.filter(pc.is_valid(versions["recorded_by"]))
+    gone = memories.filter(pc.is_valid(memories["invalidated_at"]))
+    absorbed = gone.filter(pc.is_valid(gone["merged_into"]))
+    retired = gone.filter(pc.and_(pc.is_null(gone["merged_into"]), pc.is_valid(gone["invalidated_by"])))
+    summaries = memories["id"].filter(pc.equal(memories["kind"], "summary"))
+    folded = pc.is_in(absorbed["merged_into"], value_set=_array(summaries))
+    first = versions.filter(pc.equal(versions["ordinal"], 1))
+    revoked = promotions.filter(pc.is_valid(promotions["invalidated_at"]))
+    later = versions.filter(pc.greater(versions["ordinal"], 1))
+    written = first.filter(pc.is_in(first["memory_id"], value_set=_array(summaries)))
+    return pa.concat_tables(
+        [
+            _dated("promoted", promotions, "memory_id", "recorded_at"),
+            _dated("revoked", revoked, "memory_id", "invalidated_at"),
+            _dated("merged", absorbed.filter(pc.invert(folded)), "id", "invalidated_at"),
+            _dated("folded", absorbed.filter(folded), "id", "invalidated_at"),
+            _dated("written", written, "memory_id", "recorded_at"),
+            _dated("rewritten", later, "memory_id", "recorded_at", later["reason"]),
+            _dated("retired", retired, "id", "invalidated_at"),
+        ]
+    )
+
+
+def _dated(what: str, rows: pa.Table, memory: str, instant: str, by: pa.ChunkedArray | None = None) -> pa.Table:
+    none = pa.array([""] * len(rows), pa.string())
+    return pa.table(
+        {
+            "at": rows[instant],
+            "what": pa.array([what] * len(rows), pa.string()),
+            "by": none if by is None else by,
+            "id": rows[memory],
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A promotion of a memory that recall can find, with the memory's words as they are now."""
+
+    memory: str
+    text: str
+    scores: str
+
+
+def _promotions(snapshot: Snapshot) -> dict[str, list[_Listed]]:
+    """Day → its promotions, the best score first."""
+    rows = snapshot.table("promotions").select(["memory_id", "scores", "recorded_at"])
+    live = snapshot.live("memories").select(["id", "state", "current_version_id"])
+    live = live.filter(pc.and_(pc.equal(live["state"], "active"), pc.is_in(live["id"], _array(rows["memory_id"]))))
+    texts = version_texts(snapshot, live["current_version_id"]).to_pylist()
+    known = dict(zip(live["id"].to_pylist(), texts, strict=True))
+    days: dict[str, list[_Listed]] = defaultdict(list)
+    columns = (rows["memory_id"], pc.strftime(rows["recorded_at"], "%Y-%m-%d"), rows["scores"])
+    for memory, day, scores in zip(*(c.to_pylist() for c in columns), strict=True):
+        if memory in known:
+            days[day].append(_Listed(memory, known[memory], scores))
+    return {day: sorted(found, key=lambda p: (-(figures(p.scores)[0] or 0.0), p.memory)) for day, found in days.items()}
+
+
+def _array(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column  # pyright: ignore[reportUnnecessaryIsInstance]

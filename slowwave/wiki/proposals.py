@@ -1,0 +1,653 @@
+"""Proposals of agents: kept by day, sealed as plans of their own, decided by people or tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+import psycopg
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from slowwave.errors import Forbidden, NotInCorpus, Refused, SnapshotError
+from slowwave.night.proposal import seal_proposal
+from slowwave.operations import Inputs, Proposal, operations
+from slowwave.plans.gate import approve, reject
+from slowwave.plans.items import OPERATION, Item
+from slowwave.plans.report import Report
+from slowwave.search.request import settings_of
+from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+from slowwave.store.settings import Settings
+from slowwave.wiki.claims.claim import nearness
+from slowwave.wiki.claims.forgetting import claims_meant, forgotten_claims
+from slowwave.wiki.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
+from slowwave.wiki.claims.remember import Considered, considered
+from slowwave.wiki.claims.request import RememberRequest, RememberResponse
+from slowwave.wiki.claims.subjects import name_of, names_of
+from slowwave.wiki.corpus.corpora import EVIDENCE_ROOT, PAGES_ROOT
+from slowwave.wiki.corpus.page_text import WriteRequest
+from slowwave.wiki.corpus.page_write import check_size, screened, text_of
+from slowwave.wiki.corpus.pages import PagePlace, page_place
+from slowwave.wiki.corpus.planned_pages import PlannedPage, page_held, planned_forgetting, planned_pages
+
+# The requests and answers of proposals. What becomes of them belongs to ``slowwave.wiki.proposals`` and ``slowwave.wiki.proposals``.
+
+MOST_ACTIONS: Final = 20
+MOST_SOURCES: Final = 50
+
+Status = Literal[
+    "kept", "pending", "approved", "applied", "partly_applied", "rejected", "stale", "refused", "undone", "expired"
+]
+Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{4,36}$")]
+SourcePath = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+
+_OWN: Final = frozenset({"actions", "source_paths", "reason", "agent", "session_id"})
+
+
+class ProposedChange(BaseModel):
+    """One change: a statement as memory-write takes it, or a page as write does; either may be to forget."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    statement: RememberRequest | None = Field(
+        default=None, description="What to remember, replace or forget, as for memory-write."
+    )
+    page: WriteRequest | None = Field(
+        default=None, description="A page to create, append to, replace or forget, as for write."
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> ProposedChange:
+        if (self.statement is None) == (self.page is None):
+            raise ValueError("a change is a statement or a page")
+        if self.statement is not None and self.statement.force_inbox:
+            raise ValueError("a statement for the inbox needs nobody's approval: memory-write keeps it")
+        return self
+
+    def over(self, surface: str) -> ProposedChange:
+        """The change with the surface by which it came, where it is a statement and names none."""
+        said = self.statement
+        return self if said is None else self.model_copy(update={"statement": said.over(surface)})
+
+    def forgets(self) -> bool:
+        """Whether it is to forget something."""
+        statement = self.statement
+        return (self.page is not None and self.page.kind == "forget") or (
+            statement is not None and statement.action == "forget"
+        )
+
+    def about(self) -> str:
+        """What it is about, in a line."""
+        if self.page is not None:
+            return f"{self.page.kind} {self.page.target}"
+        statement = self.statement
+        return f"{statement.action} {statement.subject}" if statement is not None else ""
+
+
+class ProposalRequest(BaseModel):
+    """Changes that a person is to decide on. One statement may be given by its own fields, as memory-write takes them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    actions: tuple[ProposedChange, ...] = Field(
+        min_length=1, max_length=MOST_ACTIONS, description="The changes; each may be approved by itself."
+    )
+    source_paths: tuple[SourcePath, ...] = Field(
+        default=(),
+        max_length=MOST_SOURCES,
+        description="Pages on which they rest: rejected, they are proposed again when one of these has changed.",
+    )
+    reason: str = Field(default="", max_length=1_000, description="Why.")
+    agent: str = Field(default="", max_length=200, description="Who proposes.")
+    session_id: str = Field(default="", max_length=200, description="The session in which it is proposed.")
+
+    def over(self, surface: str) -> ProposalRequest:
+        """The proposal with the surface by which it came, in each of its statements where it names none."""
+        return self.model_copy(update={"actions": tuple(action.over(surface) for action in self.actions)})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, given: Any) -> Any:
+        """The fields of one statement, as they are given to memory-write."""
+        if not isinstance(given, dict) or "actions" in given:
+            return given
+        own = {name: value for name, value in given.items() if name in _OWN}
+        said = {name: value for name, value in given.items() if name not in ("actions", "source_paths")}
+        return own | {"actions": [{"statement": said}]}
+
+
+class ProposalsRequest(BaseModel):
+    """Which proposals."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Status | None = Field(default=None, description="Only those of this status.")
+    limit: int = Field(default=50, ge=1, le=200, description="How many at most, the newest first.")
+
+
+class ProposalByIdRequest(BaseModel):
+    """A proposal by its id."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Id = Field(description="Id of a proposal, or its first characters.")
+
+
+class ProposalApplyRequest(BaseModel):
+    """Approve a proposal: the plan that it has, as it was read."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Id = Field(description="Id of a proposal, or its first characters.")
+    plan_hash: str = Field(
+        pattern="^[0-9a-f]{64}$", description="The plan that is approved, as memory-proposal gave it."
+    )
+    reason: str = Field(default="", max_length=1_000, description="Why.")
+
+
+class ProposalRejectRequest(BaseModel):
+    """Reject a proposal, for a reason."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Id = Field(description="Id of a proposal, or its first characters.")
+    reason: str = Field(min_length=1, max_length=1_000, description="Why.")
+
+
+class ProposalResponse(BaseModel):
+    """A proposal. ``status``: kept (no plan yet), pending (its plan waits), and what became of it. ``plan_hash``: what is approved.
+
+    ``actions``: the ``changes`` that it asks for; a list of proposals leaves them out, and one that is read by its id has them.
+    ``known``: it was proposed before, and what it rests on stands. ``still_held``: of each change that would forget something, what holds
+    the words after all.
+    """
+
+    id: str
+    status: Status
+    about: str
+    actions: tuple[ProposedChange, ...] = ()
+    changes: int = 0
+    reason: str = ""
+    source_paths: tuple[str, ...] = ()
+    agent: str = ""
+    session_id: str = ""
+    recorded_at: datetime
+    plan_hash: str | None = None
+    decided_by: str | None = None
+    message: str = ""
+    known: bool | None = None
+    still_held: tuple[str, ...] = ()
+
+
+class ProposalsResponse(BaseModel):
+    """Proposals, the newest first."""
+
+    proposals: tuple[ProposalResponse, ...]
+
+
+# Proposals become plans: each that was kept is sealed as a plan of its own, and what tokens decided is signed or rejected by the gate.
+#
+# Whoever does this has the logins of planner and approver; a server has neither.
+
+CHANNEL: Final = "http"
+"""The channel of an approval that a token gave."""
+
+_KEPT: Final = """
+SELECT p.id::text, p.fingerprint, p.actions, p.reason, p.agent, p.session_id FROM memory.proposals p
+ WHERE p.namespace_id = %s AND p.state = 'kept' AND (%s = '' OR p.id::text LIKE %s || '%%') ORDER BY p.recorded_at, p.id"""
+_DECIDED: Final = """
+SELECT p.id::text, p.verdict_plan, p.verdict, p.verdict_by, p.verdict_reason,
+  memory.may_approve_still(p.namespace_id, p.verdict_by) FROM memory.proposals p
+ WHERE p.namespace_id = %s AND p.state = 'planned' AND p.verdict IN ('approve', 'reject') ORDER BY p.verdict_at, p.id"""
+_ALONE: Final = "SELECT memory.lock_name(%s || 'settle', 4)"
+"""Held until the transaction ends: who comes second finds sealed what the first has sealed."""
+_PLANNED: Final = "UPDATE memory.proposals SET state = 'planned', plan_hash = %s WHERE id = %s AND state = 'kept'"
+_REFUSED: Final = "UPDATE memory.proposals SET state = 'refused', said = %s WHERE id = %s AND state = 'kept'"
+_DONE: Final = "UPDATE memory.proposals SET verdict = 'done', said = %s WHERE id = %s"
+_PLAN_HOLDS: Final = "The plan holds them too, so that it can be undone."
+_UNDECIDED: Final = "UPDATE memory.proposals SET verdict = NULL, said = %s WHERE id = %s"
+_WITHDRAWN: Final = "It was approved by a token that may approve no longer, so nothing was signed: let another decide."
+_STRANGE: Final = "It asks for a change of a form that is not known here: propose it anew."
+_QUOTED: Final = 120  # characters of a statement in a sentence
+_MEANWHILE: Final = "The proposal was rejected while it was planned."
+_BEFORE: Final = "It was rejected or undone before, and what it rests on has not changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of proposals, by id: the plans that were ``sealed``, why others could not be (``refused``), those that were ``signed`` or
+    ``rejected`` as tokens had decided.
+    """
+
+    sealed: Mapping[str, str]
+    refused: Mapping[str, str]
+    signed: Sequence[str] = ()
+    rejected: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A proposal that is to be planned."""
+
+    id: str
+    fingerprint: str
+    changes: tuple[ProposedChange, ...]
+    reason: str
+    agent: str
+    session_id: str
+
+
+def settle(store: Store, namespace: str, *, id_: str = "", wait: float = 0.0) -> Settled:
+    """Seal what is kept (or the one proposal whose id begins with ``id_``), then sign and reject what tokens decided.
+
+    Each proposal is a plan with an item a change. One that cannot be planned is refused for good, with the sentence why: whoever proposed
+    it may propose it anew. Raises as ``seal_proposal`` where the namespace cannot be planned at all; ``wait`` as there.
+    """
+    with store.connect("reader") as connection:
+        scope = namespace_id(connection, namespace)
+    with store.connect("planner") as alone, alone.transaction():
+        alone.execute(_ALONE, (scope,))
+        return _settled(store, namespace, scope, id_, wait)
+
+
+def _settled(store: Store, namespace: str, scope: str, id_: str, wait: float) -> Settled:
+    with store.connect("reader") as connection:
+        rows: Any = connection.execute(_KEPT, (scope, id_, id_)).fetchall()
+    sealed: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    for id_, fingerprint, actions, reason, agent, session in rows:
+        try:
+            changes = tuple(ProposedChange.model_validate(a) for a in actions)
+        except ValidationError:
+            refused[id_] = _STRANGE
+            _mark(store, _REFUSED, _STRANGE, id_)
+            continue
+        kept = _Kept(id_, fingerprint, changes, reason, agent, session)
+        asked = _Asked(store, namespace, kept)
+        try:
+            night = seal_proposal(store, namespace, OPERATION, asked.proposed, of=id_, trigger="proposal", wait=wait)
+        except SnapshotError:
+            continue  # it names what was said after the snapshot: the next settling sees it
+        if night.plan is None or not night.plan.items or night.state == "empty":
+            refused[id_] = asked.problem or _BEFORE
+            _mark(store, _REFUSED, refused[id_][:1_000], id_)
+        elif _mark(store, _PLANNED, night.plan.plan_hash, id_):
+            sealed[id_] = night.plan.plan_hash
+        else:
+            reject(store, namespace, night.plan.plan_hash, rejected_by=OPERATION, reason=_MEANWHILE)
+    signed, rejected = _sign(store, namespace, scope)
+    return Settled(sealed, refused, signed, rejected)
+
+
+def _mark(store: Store, query: str, value: str, id_: str) -> bool:
+    """Note what became of a proposal; False where somebody decided it meanwhile."""
+    with store.connect("planner") as connection:
+        return connection.execute(query.encode(), (value, id_)).rowcount == 1
+
+
+def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str]]:
+    """Do what tokens decided. What the gate refuses is said on the proposal, and stays with a person."""
+    signed: list[str] = []
+    rejected: list[str] = []
+    with store.connect("approver") as connection:
+        decided: Any = connection.execute(_DECIDED, (scope,)).fetchall()
+    for id_, plan_hash, verdict, by, why, still in decided:
+        if verdict == "approve" and not still:
+            with store.connect("approver") as connection:
+                connection.execute(_UNDECIDED, (_WITHDRAWN, id_))
+            continue
+        said = why
+        try:
+            if verdict == "approve":
+                approve(store, namespace, plan_hash, approver=by, channel=CHANNEL, note=why)
+                signed.append(id_)
+            else:
+                reject(store, namespace, plan_hash, rejected_by=by, reason=why)
+                rejected.append(id_)
+        except Refused as problem:
+            said = str(problem)
+        with store.connect("approver") as connection:
+            connection.execute(_DONE, (said[:1_000], id_))
+    return signed, rejected
+
+
+class _Statement(NamedTuple):
+    """What a proposal says of a subject: its id, or the reference of one to be made."""
+
+    subject: str
+    request: RememberRequest
+    said: str
+
+    def excludes(self, other: _Statement, names: frozenset[str]) -> bool:
+        """Whether one of the two repeats, ends or contradicts the other, which is weighed against what is known and not against a plan."""
+        if self.subject != other.subject:
+            return False
+        if self.request.kind == other.request.kind and "replace" in (self.request.action, other.request.action):
+            return True
+        found = nearness(self.said, self.request.kind, other.said, other.request.kind, names).relation
+        notes = "note" in (self.request.kind, other.request.kind)
+        return found == "same" or (found == "contradicts" and not notes)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A proposal on its way to a plan. ``problem`` says why there is nothing to plan."""
+
+    store: Store
+    namespace: str
+    kept: _Kept
+    problem: str = ""
+    statements: list[_Statement] = field(default_factory=list)
+
+    def proposed(self, inputs: Inputs) -> Proposal:
+        """The items of the proposal, one a change; none, and ``problem``, where one of them cannot be."""
+        items: list[Item] = []
+        try:
+            items = [self._item(inputs, change) for change in self.kept.changes]
+        except Refused as problem:
+            self.problem = str(problem)
+        done = f"{len(items):,} of {len(self.kept.changes):,} changes of proposal {self.kept.id[:8]} would be made."
+        return Proposal(tuple(items), Report(OPERATION, self.problem or done, numbers={"items": len(items)}))
+
+    def _item(self, inputs: Inputs, change: ProposedChange) -> Item:
+        now = inputs.snapshot.taken_at
+        if change.page is not None:
+            return self._page(inputs, change.page, now)
+        if change.statement is None:
+            raise AssertionError
+        return self._statement(inputs, change.statement, now)
+
+    def _page(self, inputs: Inputs, request: WriteRequest, now: datetime) -> Item:
+        snapshot = inputs.snapshot
+        with self.store.connect("reader") as connection:
+            place = page_place(connection, snapshot.namespace_id, request.target, request.corpus)
+            if request.kind == "forget":
+                return self._forgotten_page(inputs, connection, request, place)
+        root = place.corpus.root if place.corpus else PAGES_ROOT
+        page = PlannedPage(place.path, text_of(request, place, now), root, self.kept.fingerprint)
+        (mutation,) = planned_pages(snapshot, inputs.settings, inputs.embed, [page])
+        return Item(
+            OPERATION,
+            request.kind,
+            mutation,
+            self._evidence({"path": place.path, "names": [place.path]}),
+            risk="medium",
+        )
+
+    def _forgotten_page(self, inputs: Inputs, connection: Connection, request: WriteRequest, place: PagePlace) -> Item:
+        if not request.agent:
+            request = request.model_copy(update={"agent": self.kept.agent})
+        mutation = planned_forgetting(inputs.snapshot, inputs.settings, place, request, self.kept.fingerprint)
+        held = page_held(connection, place.id)
+        shown = {"path": place.path, "names": [place.path], "still_held": f"{held.sentence()} {_PLAN_HOLDS}"}
+        return Item(OPERATION, "forget", mutation, self._evidence(shown), risk="high")
+
+    def _forgotten_claims(self, inputs: Inputs, connection: Connection, request: RememberRequest) -> Item:
+        kept = self.kept
+        mutation, held = forgotten_claims(
+            connection,
+            inputs.snapshot,
+            inputs.settings,
+            request.model_copy(update={"reason": request.reason or kept.reason}),
+            agent=kept.agent,
+            session_id=kept.session_id,
+            made_from=kept.fingerprint,
+        )
+        shown = {"names": [request.subject], "still_held": f"{held.sentence()} {_PLAN_HOLDS}"}
+        return Item(OPERATION, "forget", mutation, self._evidence(shown), risk="high")
+
+    def _statement(self, inputs: Inputs, request: RememberRequest, now: datetime) -> Item:
+        with self.store.connect("reader") as connection:
+            if request.action == "forget":
+                return self._forgotten_claims(inputs, connection, request)
+            found = considered(connection, self.namespace, request, inputs.settings, now)
+            if isinstance(found, RememberResponse):
+                raise Refused(found.message)
+            self._refuse_excluded(connection, found)
+        about, said = found.found, found.screened
+        subject = (
+            about.subject.id
+            if about.subject is not None
+            else NewSubject(str(about.new), str(name_of(said.request, about)))
+        )
+        claim = PlannedClaim(
+            request.kind,
+            said.said,
+            min(said.since, now),
+            found.place.until,
+            request.confidence,
+            quote=said.said,
+            closes=found.place.closes,
+            contradicts=found.opposed,
+            supports=found.repeated,
+            session_id=said.request.session_id or self.kept.session_id,
+            agent=said.request.agent or self.kept.agent,
+            reason=said.request.reason or self.kept.reason,
+            ended_by=found.place.ended_by or "",
+        )
+        if found.repeated:
+            claim = replace(claim, contradicts=(), closes=(), ended_by="")
+        page = PlannedPage(found.page.path, found.page.page, EVIDENCE_ROOT, self.kept.fingerprint)
+        group = SubjectClaims(subject, (claim,), (page,))
+        (mutation,) = planned_claims(inputs.snapshot, inputs.settings, inputs.embed, [group])
+        shown = {"names": [request.subject], "statement": said.said, "kind": request.kind}
+        return Item(OPERATION, request.action, mutation, self._evidence(shown), risk="medium")
+
+    def _refuse_excluded(self, connection: Connection, found: Considered) -> None:
+        """Items of one plan do not make each other stale, so of what they say of one subject nothing may end the other."""
+        about, screened = found.found, found.screened
+        subject = str(about.new) if about.subject is None else about.subject.id
+        names = frozenset[str]() if about.subject is None else names_of(connection, about.subject)
+        statement = _Statement(subject, screened.request, screened.said)
+        for other in self.statements:
+            if statement.excludes(other, names):
+                raise Refused(
+                    f"Of {screened.request.subject} it says {other.said[:_QUOTED]!r} and {statement.said[:_QUOTED]!r}, one of which "
+                    "repeats or ends the other: propose the first, and the second once the first is applied."
+                )
+        self.statements.append(statement)
+
+    def _evidence(self, shown: Mapping[str, object]) -> dict[str, object]:
+        return {**shown, "proposal": self.kept.id, "agent": self.kept.agent, "why": self.kept.reason}
+
+
+# Proposals as the store keeps them: made, listed and decided with a server's login, which changes no memory and signs no plan by it.
+
+_PROPOSE: Final = """
+SELECT memory.propose(%s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::text, %s::text[], %s::text, %s::text)"""
+_DECIDE: Final = "SELECT memory.decide_proposal(%s::text, %s::text, %s::uuid, %s::text, %s::text, %s::text)"
+_SOURCES: Final = """
+SELECT d.path, d.content_hash FROM memory.documents d
+ WHERE d.namespace_id = %s AND d.path = ANY(%s) AND d.invalidated_at IS NULL ORDER BY d.path, d.content_hash"""
+_STATUS: Final = """CASE WHEN p.state <> 'planned' THEN p.state
+  WHEN p.verdict = 'approve' OR EXISTS (
+    SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'approved') THEN 'approved'
+  WHEN EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'pending')
+    AND n.state IN ('awaiting_approval', 'approved') THEN CASE WHEN n.expires_at <= now() THEN 'expired'
+      WHEN p.verdict = 'reject' THEN 'rejected' ELSE 'pending' END
+  WHEN n.state IN ('expired', 'superseded') THEN 'expired'
+  ELSE coalesce((SELECT CASE WHEN bool_and(i.status IN ('applied', 'noop')) THEN 'applied'
+      WHEN bool_or(i.status = 'applied') THEN 'partly_applied' WHEN bool_or(i.status = 'undone') THEN 'undone'
+      WHEN bool_or(i.status = 'skipped_stale') THEN 'stale' WHEN bool_or(i.status = 'rejected') THEN 'rejected' ELSE 'refused' END
+    FROM night.plan_items i WHERE i.plan_hash = p.plan_hash), 'rejected') END"""
+_FORGOTTEN: Final = """
+SELECT d.path, d.content_hash, (SELECT count(*) FROM memory.documents v WHERE v.version_of = d.id) FROM memory.documents d
+ WHERE d.namespace_id = %s AND d.path = ANY(%s) AND d.invalidated_at IS NULL ORDER BY d.path, d.content_hash"""
+_LIST: Final = f"""
+SELECT * FROM (SELECT p.id::text, {_STATUS} AS status, p.about,
+  CASE WHEN %(whole)s THEN p.actions ELSE '[]' END AS actions, jsonb_array_length(p.actions) AS changes,
+  p.reason, p.sources, p.agent, p.session_id, p.recorded_at, p.plan_hash, p.verdict_by,
+  CASE WHEN p.said = '' THEN p.verdict_reason ELSE p.said END AS message,
+  ARRAY(SELECT i.evidence #>> '{{evidence,still_held}}' FROM night.plan_items i WHERE i.plan_hash = p.plan_hash
+    AND i.evidence #> '{{evidence,still_held}}' IS NOT NULL ORDER BY i.item_id) AS still_held
+  FROM memory.proposals p LEFT JOIN night.plans n ON n.plan_hash = p.plan_hash
+  WHERE p.namespace_id = %(namespace)s AND p.id::text LIKE %(beginning)s ORDER BY p.recorded_at DESC, p.id) found
+WHERE %(status)s::text IS NULL OR status = %(status)s LIMIT %(limit)s"""  # noqa: S608 - no value stands in it
+
+
+def propose(
+    connection: Connection, namespace: str, request: ProposalRequest, settings: Settings, *, token: str = ""
+) -> ProposalResponse:
+    """Keep a proposal; the same, on what it rests on still, is the one that is there, whatever became of it.
+
+    Raises ``Refused`` for what screening refuses or what is out of bounds, ``Forbidden`` without a token that may propose.
+    """
+    scope = namespace_id(connection, namespace)
+    for action in request.actions:
+        _screen(action, settings)
+    _refuse_found(f"{request.reason}\n{request.agent}\n{request.session_id}", settings)
+    actions = [_asked(action) for action in request.actions]
+    about = "; ".join(action.about() for action in request.actions)
+    values = (
+        *(namespace, token, _fingerprint(connection, scope, request, actions), about[:300] or "a change"),
+        *(json.dumps(actions, ensure_ascii=False), request.reason, list(request.source_paths)),
+        *(request.agent, request.session_id),
+    )
+    row: Any = _call(connection, _PROPOSE, values)
+    found = proposal(connection, namespace, ProposalByIdRequest(id=row["id"]))
+    return found.model_copy(update={"known": bool(row["known"])})
+
+
+def proposals(connection: Connection, namespace: str, request: ProposalsRequest) -> ProposalsResponse:
+    """Proposals of a namespace, the newest first, each without the changes that it asks for: 200 of them may be 400 MB."""
+    return ProposalsResponse(proposals=tuple(_read(connection, namespace, "", request.status, request.limit)))
+
+
+def proposal(connection: Connection, namespace: str, request: ProposalByIdRequest) -> ProposalResponse:
+    """A proposal by its id or first characters. Raises ``NotInCorpus`` where there is none."""
+    found = _read(connection, namespace, request.id, None, 2)
+    if not found:
+        raise NotInCorpus(f"{request.id!r} is no proposal of {namespace}.")
+    if len(found) > 1:
+        raise Refused(f"{request.id!r} begins the ids of several proposals. Give more of the id.")
+    return found[0]
+
+
+def decide(
+    connection: Connection, namespace: str, request: ProposalApplyRequest | ProposalRejectRequest, *, token: str = ""
+) -> ProposalResponse:
+    """Say what becomes of a proposal, by a token that may approve. Its plan is signed, or rejected, by whoever plans next."""
+    found = proposal(connection, namespace, ProposalByIdRequest(id=request.id))
+    approves = isinstance(request, ProposalApplyRequest)
+    seen = request.plan_hash if isinstance(request, ProposalApplyRequest) else found.plan_hash
+    what = "approve" if approves else "reject"
+    _call(connection, _DECIDE, (namespace, token, found.id, what, seen, request.reason))
+    return proposal(connection, namespace, ProposalByIdRequest(id=found.id))
+
+
+def _read(
+    connection: Connection, namespace: str, beginning: str, status: Status | None, limit: int
+) -> list[ProposalResponse]:
+    values = {
+        "namespace": namespace_id(connection, namespace),
+        "beginning": f"{beginning}%",
+        "whole": bool(beginning),
+        "status": status,
+        "limit": limit,
+    }
+    rows: Any = connection.execute(_LIST.encode(), values).fetchall()
+    names = (
+        "id",
+        "status",
+        "about",
+        "actions",
+        "changes",
+        "reason",
+        "source_paths",
+        "agent",
+        "session_id",
+        "recorded_at",
+        "plan_hash",
+    )
+    return [
+        ProposalResponse(**dict(zip((*names, "decided_by", "message", "still_held"), row, strict=True))) for row in rows
+    ]
+
+
+def _asked(action: ProposedChange) -> dict[str, object]:
+    """A change as it is kept: what a dry run or a flag would change of its meaning is left out."""
+    left_out = {"statement": {"dry_run", "allow_canonical", "soft", "force_inbox"}, "page": {"dry_run", "soft"}}
+    return action.model_dump(mode="json", exclude=left_out, exclude_none=True)  # pyright: ignore[reportArgumentType]
+
+
+def _fingerprint(connection: Connection, scope: str, request: ProposalRequest, actions: Sequence[object]) -> str:
+    """What is asked for and what it rests on: the pages that it names as sources and those that it would write, as they stand, and the
+    claims that it would forget. What came anew under an old name may be forgotten anew.
+    """
+    pages = [action.page.target for action in request.actions if action.page is not None]
+    rows = connection.execute(_SOURCES, (scope, [*request.source_paths, *pages])).fetchall()
+    rests_on: list[list[object]] = [list(row) for row in rows]
+    if gone := [
+        page.target for action in request.actions if (page := action.page) is not None and page.kind == "forget"
+    ]:
+        rests_on += [list(row) for row in connection.execute(_FORGOTTEN, (scope, gone))]
+    for said in (action.statement for action in request.actions):
+        if said is not None and said.action == "forget":
+            rests_on.append([*sorted(claim.id for claim in claims_meant(connection, scope, said)[1])])
+    told = json.dumps([_bare(actions), rests_on], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+
+
+def _bare(actions: Sequence[object]) -> list[object]:
+    """The changes without who asks for them, and why."""
+    who = {"agent", "session_id", "reason", "origin_surface"}
+    return [
+        {
+            of: {k: v for k, v in asked.items() if k not in who}
+            for of, asked in action.items()
+            if isinstance(asked, dict)
+        }
+        for action in actions
+        if isinstance(action, dict)
+    ]
+
+
+def _screen(action: ProposedChange, settings: Settings) -> None:
+    if action.page is not None:
+        check_size(action.page.content, settings)
+        fields = json.dumps(action.page.frontmatter, ensure_ascii=False, default=str)
+        page = action.page
+        _refuse_found("\n".join((page.content, fields, page.reason, page.agent, page.session_id)), settings)
+    if action.statement is not None:
+        said = action.statement
+        _refuse_found(
+            "\n".join((said.content, said.subject, said.reason, said.source, said.agent, said.session_id)), settings
+        )
+
+
+def _refuse_found(text: str, settings: Settings) -> None:
+    """A proposal is read by people and kept: nothing of it may be what screening finds, whatever is done with what is written."""
+    if found := screened(text, "", settings.model_copy(update={"screening_on_write": "block"})).refused:
+        raise Refused(f"The proposal holds what screening refuses ({found}). Nothing was kept: take it out.")
+
+
+def _call(connection: Connection, query: str, values: Sequence[object]) -> Any:
+    try:
+        row = connection.execute(query.encode(), values).fetchone()
+    except psycopg.errors.InsufficientPrivilege as problem:
+        raise Forbidden(problem.diag.message_primary or "The token may not.") from None
+    except (psycopg.errors.RaiseException, psycopg.errors.NoDataFound, psycopg.errors.SerializationFailure) as problem:
+        raise Refused(problem.diag.message_primary or "It was refused.") from None
+    return row[0] if row else None
+
+
+# Namespaces in which a proposal waits to be sealed, or a token's verdict to be acted on: what the sensor in Dagster asks.
+
+_WAITING: Final = """
+SELECT n.slug, left(encode(sha256(convert_to(string_agg(concat_ws(':', p.id, p.state, p.verdict), ' ' ORDER BY p.id), 'UTF8')), 'hex'), 16)
+  FROM memory.proposals p JOIN memory.namespaces n ON n.id = p.namespace_id AND NOT n.read_only
+ WHERE p.state = 'kept' OR p.state = 'planned' AND p.verdict IN ('approve', 'reject') GROUP BY n.slug ORDER BY n.slug"""
+
+
+def waiting_proposals(store: Store) -> dict[str, str]:
+    """Namespace → a fingerprint of what waits in it, where nights and the operation ``proposed_changes`` are on."""
+    operation = operations()[OPERATION]
+    with store.connect("reader") as connection:
+        rows: Any = connection.execute(_WAITING).fetchall()
+        settings = {name: settings_of(connection, name) for name, _ in rows}
+    return {name: mark for name, mark in rows if settings[name].enabled and operation.is_on(settings[name])}

@@ -1,0 +1,256 @@
+"""Tokens that let an agent into a namespace, the form of a call, and the answer when it fails."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal, cast, get_args
+
+from psycopg.rows import class_row
+from pydantic import BaseModel, ValidationError
+
+from slowwave.errors import Refused, plain_fault
+from slowwave.search.recall_events import Answered
+from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_id
+
+# Tokens: what lets an agent into one namespace, with scopes, until a day.
+#
+# ``slw_`` + an id of 12 hexadecimal digits that finds the row + ``_`` + a secret of 64. Of the secret only its SHA-256 is kept: it is 256
+# random bits, which nobody guesses however fast the hash is, so the slow hashes that passwords need would cost every request and protect
+# nothing. A secret is compared in constant time, also where no row has the id.
+
+Scope = Literal["read", "write", "propose", "approve"]
+SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
+OPEN_SCOPES: Final = frozenset(SCOPES) - {"approve"}
+"""What whoever needs no token may do: a program proposes, and a person decides, or makes a token that may. The database says the same
+(``memory.bearer_scopes``)."""
+
+LONGEST: Final = timedelta(days=3660)
+
+_FORM: Final = re.compile(r"slw_([0-9a-f]{12})_([0-9a-f]{64})")
+_LIFETIME: Final = re.compile(r"(\d{1,5})([hd])")
+_NOBODY: Final = bytes(32)
+
+_FIND: Final = """
+SELECT t.hash, n.slug, t.scopes FROM memory.tokens t JOIN memory.namespaces n ON n.id = t.namespace_id
+ WHERE t.id = %s AND t.revoked_at IS NULL AND t.expires_at > now()"""
+
+_VALID: Final = """
+SELECT count(*) FROM memory.tokens t JOIN memory.namespaces n ON n.id = t.namespace_id
+ WHERE t.revoked_at IS NULL AND t.expires_at > now() AND (%(only)s::text IS NULL OR n.slug = %(only)s)"""
+
+_LIST: Final = """
+SELECT t.id, n.slug AS namespace, t.name, t.scopes, t.recorded_at, t.expires_at, t.revoked_at,
+       t.revoked_at IS NULL AND t.expires_at > now() AS valid
+  FROM memory.tokens t JOIN memory.namespaces n ON n.id = t.namespace_id
+ WHERE %(namespace)s::text IS NULL OR n.slug = %(namespace)s ORDER BY n.slug, t.recorded_at, t.id"""
+
+_ADD: Final = """
+INSERT INTO memory.tokens (id, namespace_id, name, hash, scopes, expires_at) VALUES (%s, %s, %s, %s, %s, now() + %s)"""
+
+_REVOKE: Final = "UPDATE memory.tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the namespace that all answers come from, what it may do, the token's id and the token (empty where none is asked for).
+
+    ``surface`` is by which way this call came in, ``http`` or ``mcp``; empty as long as nothing is asked.
+    """
+
+    namespace: str
+    scopes: frozenset[str]
+    token_id: str = ""
+    token: str = field(default="", repr=False)
+    surface: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A token as it is listed. Its secret is not kept, its hash not shown."""
+
+    id: str
+    namespace: str
+    name: str
+    scopes: list[str]
+    recorded_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+    valid: bool
+
+
+def new_token(
+    connection: Connection, namespace: str, scopes: Sequence[str], lifetime: timedelta, name: str = ""
+) -> str:
+    """Make a token and return it; this is the only time that anybody sees it. Raises ``Refused`` for what no token can have."""
+    chosen = list(dict.fromkeys(scopes))
+    if not chosen or not set(chosen) <= set(SCOPES):
+        raise Refused(f"A token has scopes of {', '.join(SCOPES)}. No token was made.")
+    if not timedelta() < lifetime <= LONGEST:
+        raise Refused("A token expires within ten years. No token was made.")
+    key, secret = secrets.token_hex(6), secrets.token_hex(32)
+    connection.execute(_ADD, (key, namespace_id(connection, namespace), name[:200], _hash(secret), chosen, lifetime))
+    return f"slw_{key}_{secret}"
+
+
+def listed(connection: Connection, namespace: str | None = None) -> list[TokenRow]:
+    """Tokens of a namespace, or of all, those that are over included."""
+    with connection.cursor(row_factory=class_row(TokenRow)) as cursor:
+        return cursor.execute(_LIST, {"namespace": namespace}).fetchall()
+
+
+def revoke(connection: Connection, key: str) -> TokenRow:
+    """End a token now; one that is revoked stays so. Raises ``Refused`` where none has that id."""
+    connection.execute(_REVOKE, (key,))
+    for row in listed(connection):
+        if row.id == key:
+            return row
+    raise Refused(f"There is no token {key[:20]!r}. `slowwave tokens list` lists those there are.")
+
+
+def has_tokens(connection: Connection, namespace: str | None) -> bool:
+    """Whether there is a valid token, of a namespace if one is named."""
+    row = connection.execute(_VALID, {"only": namespace}).fetchone()
+    return bool(row and row[0])
+
+
+def caller_of(connection: Connection, token: str) -> Caller | None:
+    """Whose token it is; None for one that is unknown, wrong, expired or revoked. No caller is told which."""
+    form = _FORM.fullmatch(token)
+    if form is None:
+        return None
+    row = connection.execute(_FIND, (form[1],)).fetchone()
+    kept, namespace, scopes = row or (_NOBODY, "", [])
+    same = hmac.compare_digest(_hash(form[2]), bytes(cast("bytes", kept)))
+    return Caller(str(namespace), frozenset(cast("list[str]", scopes)), form[1], token) if same and row else None
+
+
+def local_caller(connection: Connection, namespace: str, token: str = "") -> Caller:
+    """Whoever starts a server of his own for one namespace: ``OPEN_SCOPES``, or those of a token that he brings. Raises ``Refused``."""
+    namespace_id(connection, namespace)
+    if not token:
+        return Caller(namespace, OPEN_SCOPES)
+    found = caller_of(connection, token)
+    if found is None or found.namespace != namespace:
+        raise Refused(f"SLOWWAVE_TOKEN is no valid token of {namespace}. Nothing was served.")
+    return found
+
+
+def lifetime_of(text: str) -> timedelta:
+    """``90d`` or ``12h`` as a time. Raises ``Refused`` for anything else."""
+    form = _LIFETIME.fullmatch(text.strip())
+    if form is None:
+        raise Refused(f"{text[:20]!r} is no lifetime. Write it as 90d or 12h.")
+    return timedelta(**{"h": {"hours": int(form[1])}, "d": {"days": int(form[1])}}[form[2]])
+
+
+def left(row: TokenRow) -> str:
+    """What a list says of a token's validity."""
+    if row.revoked_at is not None:
+        return "revoked"
+    days = -((datetime.now(UTC) - row.expires_at) // timedelta(days=1))
+    return f"{days} days left" if row.valid else "expired"
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()
+
+
+# A call that an agent can make: what it takes and gives, which scope it needs, and by which names it is asked for.
+
+Effect = Literal["none", "adds", "replaces"]
+"""What a call does to memory at most: nothing but the log of what was recalled; something new beside what is there; or what is there says
+something else afterwards, is no longer found, or is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call. ``name`` is the end of its path, and its tool's name with underscores; ``description`` is what an agent reads.
+
+    ``answer`` gets a connection with the server's login, the caller and a ``request``, and gives a ``response`` of the caller's namespace,
+    with what it recalls where it does; it raises ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where
+    that is not the answer as JSON. ``at`` is the field of the request that stands in the path, where one does: at its end, or where the
+    ``route`` says it, which is given of calls whose path is not their name. ``effect`` is the most that any request may do.
+    """
+
+    name: str
+    description: str
+    request: type[BaseModel]
+    response: type[BaseModel]
+    scope: Scope
+    answer: Callable[[Connection, Caller, Any], BaseModel | Answered[Any]]
+    method: Literal["GET", "POST"] = "POST"
+    text: Callable[[Any], str] | None = None
+    at: str = ""
+    route: str = ""
+    effect: Effect = "none"
+
+    @property
+    def tool(self) -> str:
+        """What the MCP tool is called."""
+        return self.name.replace("-", "_")
+
+    @property
+    def path(self) -> str:
+        """Where it is asked for over HTTP."""
+        if self.route:
+            return self.route
+        return f"/v1/{self.name}/{{{self.at}}}" if self.at else f"/v1/{self.name}"
+
+
+# What an answer says where there is none: a status, a code and a sentence, in one shape for every call.
+#
+# ``{"error": {"code", "message", "type", "request_id"}}``; the message repeats nothing of what was asked.
+
+CODES: Final[Mapping[int, str]] = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "request_timeout",
+    409: "conflict",
+    413: "payload_too_large",
+    422: "validation_error",
+    429: "too_many_requests",
+    500: "internal_error",
+    503: "service_unavailable",
+}
+"""Code by status."""
+
+_MOST_FAULTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call has no answer. ``message`` is for whoever asked; ``retry_after`` in seconds, where asking again may help."""
+
+    status: int
+    message: str
+    retry_after: int | None = None
+
+    @property
+    def code(self) -> str:
+        """The code of its status."""
+        return CODES.get(self.status, "bad_request" if self.status < 500 else "internal_error")
+
+    def body(self, request_id: str) -> dict[str, dict[str, str]]:
+        """The answer as it is sent."""
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        return {"error": {"code": self.code, "message": self.message, "type": kind, "request_id": request_id}}
+
+
+def invalid(problem: ValidationError) -> Failure:
+    """A request that its model does not admit: places and reasons, no values."""
+    faults = problem.errors(include_input=False, include_url=False, include_context=False)
+    told = [
+        f"{'.'.join(map(str, fault['loc'])) or 'request'}: {plain_fault(fault['msg'])}"
+        for fault in faults[:_MOST_FAULTS]
+    ]
+    return Failure(422, "; ".join(told) + ".")

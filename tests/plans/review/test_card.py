@@ -1,0 +1,89 @@
+"""A card shows the rows side by side with what differs, its sources, and what follows from an answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slowwave.changes.merges import Merge, merge_rows
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import read_plan, write_plan
+from slowwave.plans.questions import questions
+from slowwave.plans.review.card import Card, card, marked
+from slowwave.plans.seal import Header, seal
+from slowwave.snapshots.export import export_snapshot
+from slowwave.store.claims import open_plan_run
+from slowwave.store.connect import Store
+from tests.memories import remember
+from tests.snapshots import uid
+from tests.toy import key
+
+PASSAGE = "The port was quiet. Mara Reyes signed the lease with M. Reyes beside her. Nobody else came."
+
+
+def asked(store: Store, decision: str = "review", **evidence: object) -> Card:
+    """Two people of one passage, one of whom has a secret among its attributes."""
+    namespace = remember(
+        store,
+        "acme",
+        documents=[{"id": "d", "content": PASSAGE}],
+        chunks=[{"id": "c", "document_id": "d", "content": PASSAGE}],
+        entities=[
+            {"id": "a", "name": "Mara Reyes", "entity_type": "person", "attributes": {"phone": "555 0147"}},
+            {"id": "b", "name": "M. Reyes", "entity_type": "person", "attributes": {"note": key()}},
+        ],
+    )
+    (mutation,) = merge_rows(export_snapshot(store, "acme"), [Merge(uid("a"), (uid("b"),))])
+    fall = [{"evidence": "prior", "weight": -3.0}, {"evidence": "name", "weight": 4.0, "detail": "The names agree"}]
+    found = {"waterfall": fall, "names": ["Mara Reyes", "M. Reyes"], **evidence}
+    item = Item("dedupe_entities", decision, mutation, found, "high", (uid("c"),), probability=0.7)
+    plan = seal(Header(namespace, "acme", "s", "f"), [item], [])
+    lost = {"asked": [], "lost": [{"item": item.id, "row": uid("b"), "term": "555"}]} if "only" in evidence else {}
+    asks = questions(plan.items, {item.id: [(uid("b"), "555")]}, only=frozenset({item.id} if lost else ()))
+    with store.connect("planner") as connection:
+        run = open_plan_run(connection, "acme")
+    probes = {"specifics": lost} if lost else {}
+    write_plan(store, replace(plan, questions=asks), run_id=run, expiry_days=7, probes=probes, summary={})
+    with store.connect("reader") as connection:
+        stored = read_plan(connection, plan.plan_hash)
+    return card(store, stored, stored.items[0])
+
+
+def test_rows_stand_side_by_side_and_sources_are_sentences_in_their_passage(store: Store) -> None:
+    shown = asked(store)
+    merge = "“M. Reyes” is merged into “Mara Reyes” because they are one thing; the name “Mara Reyes” stays."
+    assert (shown.label, shown.title) == ("Same thing?", f"Proposal: {merge}")
+    assert shown.if_yes.startswith(merge)
+    assert shown.heads == ("stays", "is merged into it")
+    (name,) = (line for line in shown.lines if line.name == "name")
+    assert [[(run.text.strip(), run.differs) for run in cell] for cell in name.cells] == [
+        [("Mara", True), ("Reyes", False)],
+        [("M.", True), ("Reyes", False)],
+    ]
+    (kind,) = (line for line in shown.lines if line.name == "entity_type")
+    assert not kind.differs
+    (source,) = shown.sources
+    assert (source.kind, source.sentence) == ("passage", "Mara Reyes signed the lease with M. Reyes beside her.")
+    assert (source.before, source.after) == ("The port was quiet.", "Nobody else came.")
+    assert [step.says for step in shown.steps] == ["Prior", "The names agree"]
+    assert "“M. Reyes” is merged into “Mara Reyes”" in shown.if_yes
+    assert shown.if_no.startswith("Nothing changes.")
+
+
+def test_no_secret_stands_on_a_card(store: Store) -> None:
+    shown = asked(store)
+    assert {line.name for line in shown.lines} >= {"note", "phone"}
+    assert key() not in repr(shown)
+
+
+def test_a_card_about_a_lost_value_asks_about_it_alone(store: Store) -> None:
+    shown = asked(store, only=True)
+    assert shown.label == "May this value be lost?"
+    assert shown.question.startswith("Would lose 555 of row ")
+    assert any("555" in note for note in shown.notes)
+
+
+def test_words_that_every_row_has_are_not_marked_and_silence_differs_from_nothing() -> None:
+    told = [[(r.text, r.differs) for r in cell] for cell in marked(["a b  c", "a c", ""])]
+    assert told == [[("a ", False), ("b  ", True), ("c", False)], [("a c", False)], []]
+    assert marked(["a", ""])[0][0].differs is False
+    assert marked(["x" * 10_000])[0][0].text == "x" * 4_000

@@ -1,0 +1,143 @@
+"""Settings: variables below, a namespace's own on top, and a fingerprint that covers them."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.errors import SettingsError
+from slowwave.store import settings as former_names
+from slowwave.store.operation_settings import Operations
+from slowwave.store.settings import Settings
+
+
+def test_a_namespace_overlays_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable holds where the namespace says nothing; names that are no setting are left alone."""
+    monkeypatch.setenv("SLOWWAVE_BATCH_ITEMS", "50")
+    monkeypatch.setenv("SLOWWAVE_PLAN_EXPIRY_DAYS", "3")
+    settings = Settings.for_namespace({"batch_items": 7, "colour": "red", "expertise": {"entity_types": ["person"]}})
+    assert (settings.batch_items, settings.plan_expiry_days) == (7, 3)
+    assert settings.expertise is not None
+    assert settings.expertise.entity_types == ("person",)
+
+
+def test_a_namespace_cannot_send_its_memory_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses come from the environment alone: the key and the texts go where the operator says."""
+    monkeypatch.setenv("SLOWWAVE_JUDGE_ENDPOINT", "http://judges.example/v1")
+    overlay = {"judge_endpoint": "http://elsewhere.example", "embedding_endpoint": "http://elsewhere.example"}
+    found = Settings.for_namespace(overlay)
+    assert (found.judge_endpoint, found.embedding_endpoint) == ("http://judges.example/v1", "")
+
+
+def test_a_namespace_cannot_have_git_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a program runs in the workspace, whose configuration it obeys, is the operator's decision too."""
+    assert not Settings.for_namespace({"pages_git": True}).pages_git
+    monkeypatch.setenv("SLOWWAVE_PAGES_GIT", "true")
+    assert Settings.for_namespace({"pages_git": False}).pages_git
+
+
+def test_the_fingerprint_moves_with_any_setting() -> None:
+    """A plan names the settings that it was made under."""
+    base = Settings().fingerprint()
+    assert base == Settings().fingerprint()
+    assert base != Settings(recall_window_days=30).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("overlay", "name"), [({"batch_items": 0}, "batch_items"), ({"expertise": {"types": []}}, "expertise")]
+)
+def test_a_value_that_cannot_be_is_named(overlay: dict[str, object], name: str) -> None:
+    """Which setting, what is wrong, where to correct it."""
+    with pytest.raises(SettingsError, match=name):
+        Settings.for_namespace(overlay)
+
+
+def test_settings_stand_by_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A namespace changes an option and leaves the variable of the option beside it."""
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__PRUNE_EDGES__HALF_LIFE_DAYS", "30")
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__PRUNE_EDGES__TARGET_PREDICATES", '["KNOWS"]')
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__CENSUS__ENABLED", "false")
+    found = Settings.for_namespace({"operations": {"prune_edges": {"half_life_days": 7}}}).operations
+    assert (found.prune_edges.half_life_days, found.prune_edges.target_predicates) == (7, ("KNOWS",))
+    census = found.of("census")
+    assert census is not None
+    assert census.enabled is False
+    assert found.of("not_there") is None
+
+
+def test_former_names_hold_and_are_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By variable, in a namespace and in Python, a list and a mapping among them; each is named with its present name."""
+    monkeypatch.setattr(former_names, "_warned", set())
+    monkeypatch.setenv("SLOWWAVE_COMPACT_FACTS_ENABLED", "true")
+    monkeypatch.setenv("SLOWWAVE_DEDUPE_ENTITIES_UNIQUE_SOURCES", '["crm"]')
+    overlay = {"decay_days": {"full": 1}, "fact_compaction_retention_days": 8}
+    with pytest.warns(FutureWarning, match="SLOWWAVE_OPERATIONS__PURGE_EXPIRED__ENABLED instead of") as warned:
+        found = Settings.for_namespace(overlay).operations
+    assert Settings(compact_facts_enabled=False).operations.purge_expired.enabled is False
+    assert (found.purge_expired.enabled, found.purge_expired.retention_days) == (True, 8)
+    assert (found.dedupe_entities.unique_sources, found.decay_transition.days) == (("crm",), {"full": 1})
+    assert len(warned) == 4
+
+
+def test_of_two_names_the_present_one_holds_and_the_namespace_is_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has renamed a variable and left the former one gets what the new one says."""
+    monkeypatch.setenv("SLOWWAVE_REEMBED_MAX_PER_NIGHT", "1")
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__REEMBED__MAX_PER_NIGHT", "2")
+    assert Settings().operations.reembed.max_per_night == 2
+    assert Settings.for_namespace({"reembed_max_per_night": 3}).operations.reembed.max_per_night == 3
+
+
+def test_every_former_name_is_that_of_a_setting_and_of_one_alone() -> None:
+    """A name that meant two things would set the wrong one."""
+    for operation, option in former_names.FORMER_NAMES.values():
+        assert option in type(Operations.model_fields[operation].default).model_fields
+    assert len(former_names.SEALED_NAMES) == len(former_names.FORMER_NAMES)
+    assert not {*Settings.model_fields} & {*former_names.FORMER_NAMES}
+
+
+def test_names_do_not_change_the_fingerprint() -> None:
+    """What plans are sealed under is what was set, by whatever name; a default that is set changes nothing, another value does."""
+    former = Settings(prune_edges_half_life_days=30).fingerprint()
+    assert former == Settings(operations={"prune_edges": {"half_life_days": 30}}).fingerprint()
+    assert Settings(operations={"orphans": {"enabled": True}}).fingerprint() == Settings().fingerprint()
+    assert len({former, *(Settings(operations=o).fingerprint() for o in ({}, {"orphans": {"enabled": False}}))}) == 3
+    assert Settings().sealed()["operations"] == {}
+    assert Settings().sealed()["compact_facts_enabled"] is False
+    assert Settings(operations={"own": {"size": 1}}).fingerprint() != Settings().fingerprint()
+
+
+@pytest.mark.parametrize(
+    "overlay", [{"promote_max_per_night": 0}, {"operations": {"promote_memories": {"max_per_night": 0}}}]
+)
+def test_an_option_that_cannot_be_is_named_with_its_variable(overlay: dict[str, object]) -> None:
+    """The present name, whichever was used."""
+    with pytest.raises(SettingsError, match="SLOWWAVE_OPERATIONS__PROMOTE_MEMORIES__MAX_PER_NIGHT"):
+        Settings.for_namespace(overlay)
+
+
+@pytest.mark.parametrize("operations", [3, {"reembed": 3}, {"census": 3}])
+def test_settings_of_operations_that_are_no_mapping_are_refused(operations: object) -> None:
+    """Beside a former name too."""
+    with pytest.raises(SettingsError, match="operations"):
+        Settings.for_namespace({"operations": operations, "reembed_max_per_night": 3})
+
+
+def test_the_oldest_settings_are_forgotten_first() -> None:
+    """What was read a moment ago is still known, however many were read before it."""
+    before = Settings.for_namespace({"batch_items": 1})
+    for items in range(2, 200):
+        newest = Settings.for_namespace({"batch_items": items})
+        assert Settings.for_namespace({"batch_items": items}) is newest
+        assert Settings.for_namespace({"batch_items": items - 1}) is before
+        before = newest
+
+
+def test_settings_that_were_read_before_follow_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same overlay under the same variables is read once; under others it is read again."""
+    overlay: dict[str, object] = {"batch_items": 7}
+    first = Settings.for_namespace(overlay)
+    assert Settings.for_namespace(dict(overlay)) is first
+    monkeypatch.setenv("slowwave_plan_expiry_days", "3")
+    assert Settings.for_namespace(overlay).plan_expiry_days == 3
+    assert Settings.for_namespace({"batch_items": 8}).batch_items == 8
+    monkeypatch.delenv("slowwave_plan_expiry_days")
+    assert Settings.for_namespace(overlay) is first

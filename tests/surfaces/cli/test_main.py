@@ -1,0 +1,111 @@
+"""The program as a whole: every command speaks JSON, says its version, and what one command prints the next one runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from slowwave.errors import StoreError
+from slowwave.store.connect import Store
+from slowwave.surfaces.cli import session
+from slowwave.surfaces.cli.main import app
+from tests.nights import new_world, write_a_plan
+from tests.regressions.test_19_printed_commands_are_refused import printed
+from tests.surfaces.cli.conftest import Run
+
+WITHOUT: set[str] = {"corpus watch", "dev", "mcp", "metrics", "review", "serve"}
+"""Commands that print no data: they ask, or run until they are ended; ``metrics`` has the format of Prometheus."""
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Every command that does something, by its words."""
+    group = getattr(command, "commands", None)
+    if group is None:
+        yield " ".join(path), command
+        return
+    for name in group:
+        yield from leaves(group[name], (*path, name))
+
+
+def test_every_command_that_prints_data_prints_it_as_json() -> None:
+    """Those that do not are named here, and nothing else lacks the option."""
+    lacking = {
+        name
+        for name, command in leaves(typer.main.get_command(app))
+        if not any("--json" in parameter.opts for parameter in command.params)
+    }
+    assert lacking == WITHOUT
+
+
+def test_who_decides_is_named_by_the_same_option_everywhere() -> None:
+    """By whom: ``--by`` first; what it was called in some commands before is taken as well."""
+    names = {
+        name: parameter.opts
+        for name, command in leaves(typer.main.get_command(app))
+        for parameter in command.params
+        if {"--by", "--approver", "--as", "--reviewer"} & {*parameter.opts}
+    }
+    assert {opts[0] for opts in names.values()} == {"--by"}
+    assert {name: opts[1] for name, opts in names.items() if len(opts) > 1} == {
+        "dream": "--approver",
+        "dream-now": "--approver",
+        "plans approve": "--approver",
+        "review": "--as",
+    }
+
+
+def test_the_version_is_that_of_the_project(run: Run) -> None:
+    """Before anything else, without a database."""
+    (version,) = re.findall(
+        r'^version = "(.+)"$', (Path(__file__).parents[3] / "pyproject.toml").read_text(), re.MULTILINE
+    )
+    assert run("--version") == (0, f"slowwave {version}\n", "")
+
+
+def test_statements_of_a_refusal_stand_each_on_a_line_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However narrow the terminal is: an administrator copies them."""
+    statements = [f"GRANT slowwave_{role} TO app WITH INHERIT TRUE, SET TRUE" for role in ("reader", "planner")]
+    monkeypatch.setattr(session, "width_of", lambda _: 40)
+    assert session.fail(StoreError("This login may not create the roles. Let an administrator run:", *statements)) == 1
+    assert [line.strip() for line in capsys.readouterr().err.splitlines()[-2:]] == [f"{one};" for one in statements]
+
+
+@pytest.mark.parametrize("failed", [[], ["Recall@10 fell by 0.2."]])
+def test_a_plan_is_followed_by_what_is_printed_alone(store: Store, run: Run, failed: list[str]) -> None:
+    """From ``status`` to ``show``, its ``approve``, ``apply`` and ``undo``, word for word, with force where a probe failed."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world, needs_force=failed)
+    before = json.loads(run("digest", world.slug, "--json")[1])
+    text = run("status")[1]
+    for verb in ("plans show", "plans approve", "apply", "undo"):
+        (command, *_) = [line for line in printed(text) if line.startswith(f"slowwave {verb} ")]
+        assert ("--force" in command) == (verb == "plans approve" and bool(failed))
+        code, text, err = run(*shlex.split(command)[1:])
+        assert code == 0, f"{command}: {err}"
+    assert f"took back {len(plan.items) - 1} items" in text
+    assert json.loads(run("digest", world.slug, "--json")[1]) == before
+    assert before["namespace"] == world.slug
+
+
+def test_undo_takes_the_namespace_before_its_last_run(store: Store, run: Run) -> None:
+    """``undo NS last``; a namespace that the option contradicts, or a third word, is refused."""
+    world, other = new_world(store, 7), new_world(store, 8)
+    for one in (world, other):
+        _, plan = write_a_plan(store, one)
+        run("plans", "approve", one.slug, plan.plan_hash, "--by", "mara")
+        run("apply", one.slug)
+    for wrong in ((other.slug, "last", "--namespace", world.slug), (world.slug, "last", "now"), ("nobody", "last")):
+        assert run("undo", *wrong)[0] == 2
+    done = json.loads(run("undo", world.slug, "last", "--json")[1])
+    assert (done["namespace"], len(done["items"]) > 0) == (world.slug, True)
+    assert run("undo", other.slug, done["undo_of"])[0] == 2
+    assert json.loads(run("undo", "last", "--namespace", other.slug, "--json")[1])["namespace"] == other.slug

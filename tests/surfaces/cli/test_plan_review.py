@@ -1,0 +1,278 @@
+"""A review in the terminal: a line an answer, over a pipe as well, and nothing counts before it is signed."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from slowwave.night.night import run_night
+from slowwave.plans.review.drafts import read_drafts
+from slowwave.store.connect import Store
+from slowwave.surfaces.cli import session
+from tests.memories import ago, ask, remember
+from tests.night.test_amended_items import people, waiting
+from tests.night.test_answers import LIVE, OPS, towns
+from tests.plans.review.reviews import Review, asking, asking_alike
+from tests.surfaces.cli.conftest import Run
+from tests.surfaces.review_page.planted import plant
+
+Answer = Callable[..., str]
+
+
+@pytest.fixture
+def review(store: Store) -> Review:
+    return asking(store)
+
+
+@pytest.fixture
+def answer(run: Run, review: Review, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    """Review the plan with these lines on standard input; what is printed."""
+
+    def answered(*lines: str, by: str = "mara") -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code, text, problem = run("plans", "review", review.slug, "--by", by, "--sort", "probability")
+        assert code == 0, problem
+        return text
+
+    return answered
+
+
+def drafted(review: Review) -> dict[str, tuple[str, str]]:
+    found = read_drafts(review.store, review.slug, review.hash)
+    return {item: (draft.verdict, draft.note) for item, draft in found.items()}
+
+
+def test_answers_are_kept_and_signed_with_one_command(answer: Answer, review: Review, run: Run) -> None:
+    """From the likeliest: yes, no with a reason, skip; the printed command signs, and the approval is applied."""
+    likeliest = [i.id for i in sorted(review.plan.items, key=lambda i: -i.probability) if i.decision == "review"]
+    text = answer("y", "n two people", "s", "q")
+    assert drafted(review) == dict(zip(likeliest, [("yes", ""), ("no", "two people"), ("skip", "")], strict=False))
+    assert text.count("Same thing?") == min(4, len(likeliest))
+    assert set(review.statuses().values()) == {"pending"}
+    (command,) = re.findall(r"^  slowwave (plans review .* --sign)$", text, re.MULTILINE)
+    code, told, _ = run(*command.split(), "--json")
+    assert code == 0
+    signed = json.loads(told)
+    assert (signed["approved"], signed["rejected"]) == (1 + len(review.decided), 1)
+    assert run("apply", review.slug)[0] == 0
+    assert review.statuses()[likeliest[0]] == "applied"
+
+
+def test_the_end_of_the_input_leaves_and_the_next_time_goes_on(answer: Answer, review: Review) -> None:
+    answer("y")
+    answer("y")
+    assert [verdict for verdict, _ in drafted(review).values()] == ["yes", "yes"]
+    assert "1 yes" in answer("u", "q")
+    text = answer(*["s"] * len(review.asked))
+    assert "Nothing is open." in text
+
+
+def test_all_of_a_kind_are_answered_after_a_sample(answer: Answer, review: Review) -> None:
+    """And taken back at once; whoever does not say yes or no to it answers none."""
+    text = answer("a 0.5", "?", "a 0.5", "y", "q")
+    assert "None was answered." in text
+    wanted = {i.id for i in review.plan.items if i.decision == "review" and i.probability >= 0.5}
+    assert set(drafted(review)) == wanted
+    answer("u", "q")
+    assert drafted(review) == {}
+    assert "is no probability" in answer("a much", "q")
+
+
+def test_what_looks_decided_is_drafted_after_a_sample_and_taken_back(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only drafts, each with what it was decided by; nothing of them counts before a signature, and one key takes them all back."""
+    review = asking_alike(store, 12)
+
+    def answered(*lines: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code, text, problem = run("plans", "review", review.slug, "--by", "mara")
+        assert code == 0, problem
+        return text
+
+    assert "Nothing looks decided yet" in answered("d", "q")
+    own = answered(*["y"] * 6, "d", "n", "q")
+    assert "None was answered." in own
+    assert len(drafted(review)) == 6
+    found = json.loads(run("plans", "review", review.slug, "--by", "mara", "--json")[1])
+    (group,) = found["look_decided"]
+    decided = set(group["items"])
+    assert decided < set(review.asked) - set(drafted(review))
+    assert len(decided) == 12, "two for each answer"
+    text = answered("d", "y", "d", "u", "n two of them", "q")
+    assert "12 look decided, yes: only one name says “windows”; 6 were answered so." in text.replace("\n", " ")
+    assert len(re.findall(r"\b[0-9a-f]{8} \d+\.\d % ", " ".join(text.split()))) == 10
+    assert "Took back 12." in text
+    assert {verdict for verdict, _ in drafted(review).values()} == {"yes", "no"}
+    assert len(drafted(review)) == 7
+    answered("u", "d", "y", "q")
+    assert {id_ for id_, draft in drafted(review).items() if draft == ("yes", group["note"])} == decided
+    assert set(review.statuses().values()) == {"pending"}
+
+
+def test_when_nothing_is_open_the_last_answer_can_be_taken_back(answer: Answer, review: Review) -> None:
+    text = answer(*["y"] * len(review.asked), "u", "q")
+    assert "Nothing is open." in text
+    assert "Took back 1." in text
+    assert len(drafted(review)) == len(review.asked) - 1
+
+
+def test_words_narrow_what_is_asked_and_help_lists_the_keys(answer: Answer, review: Review) -> None:
+    text = answer("?", "/ no such words", "/", "y", "q")
+    assert "take back what you answered last" in text
+    assert "/ shows all again" in text
+    assert len(drafted(review)) == 1
+
+
+def test_an_item_that_somebody_decided_meanwhile_does_not_end_the_review(
+    answer: Answer, review: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    likeliest = max((i for i in review.plan.items if i.decision == "review"), key=lambda i: i.probability)
+
+    class Meanwhile(io.StringIO):
+        def readline(self, *size: int) -> str:  # type: ignore[override]
+            ask(review.store, f"UPDATE night.plan_items SET status = 'rejected' WHERE item_id = '{likeliest.id}'")
+            return super().readline(*size)
+
+    monkeypatch.setattr(io, "StringIO", Meanwhile)
+    assert f"Item {likeliest.id} of plan {review.hash[:12]} is rejected already" in answer("y", "q")
+
+
+def test_the_questions_are_data(run: Run, review: Review) -> None:
+    code, text, _ = run("plans", "review", review.slug, "--by", "mara", "--json")
+    found = json.loads(text)
+    assert code == 0
+    assert [(g["code"], {i["id"] for i in g["items"]}) for g in found["groups"]] == [("same", set(review.asked))]
+    assert found["counts"]["open"] == len(review.asked)
+
+
+def test_without_a_name_or_with_an_order_there_is_not_nothing_is_asked(run: Run, review: Review) -> None:
+    assert f"review {review.slug} --by" in run("plans", "review", review.slug)[2]
+    assert "is none of" in run("plans", "review", review.slug, "--by", "mara", "--sort", "age")[2]
+
+
+def test_at_80_columns_no_line_of_a_card_is_longer_and_ids_are_whole(
+    answer: Answer, review: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for console in (session.out, session.err):
+        monkeypatch.setattr(console, "_width", 80)
+        monkeypatch.setattr(console, "_force_terminal", True)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", answer("a 0.1", "n", "q"))
+    long = [line for line in text.splitlines() if len(line) > 80 and "--sign" not in line]
+    assert long == []
+    assert any(item in text for item in review.asked), "an id is whole on its line"
+
+
+def test_a_rejection_is_withdrawn(run: Run, answer: Answer, review: Review) -> None:
+    answer("n", "q")
+    assert run("plans", "review", review.slug, "--by", "mara", "--sign", "--drafts-only")[0] == 0
+    (gone,) = (item for item, status in review.statuses().items() if status == "rejected")
+    code, text, _ = run("plans", "reconsider", review.slug, gone, "--by", "jon", "--reason", "one person", "--json")
+    assert code == 0
+    assert json.loads(text)["items"] == [gone]
+
+
+def test_a_merge_is_split_and_a_text_edited_in_the_terminal(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be is said and the review goes on; each leads to a plan of its own by a command that works as printed."""
+    people(store)
+
+    def answered(*lines: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code, text, problem = run("plans", "review", "acme", "--by", "mara", "--plan", waiting(store).plan_hash)
+        assert code == 0, problem
+        return text
+
+    asked = answered("x", "x 9", "e We met.", "x 2 2", "x 2", "e", "e We met in Porto.", "q")
+    assert [word in asked for word in ("Name columns from 1 to 4", "proposes no text", "Give the words")] == [True] * 3
+    made = re.findall(r"^  slowwave (plans review acme --plan \w{12} --by mara)$", asked, re.MULTILINE)
+    assert len(made) == 2
+    drafts = read_drafts(store, "acme", waiting(store).plan_hash)
+    assert [(d.verdict, d.amended[:12] in asked) for d in drafts.values()] == [("no", True)] * 2
+    code, text, _ = run(*made[1].split(), "--json")
+    (group,) = json.loads(text)["groups"]
+    assert (code, group["code"]) == (0, "shorter")
+
+
+def test_cluster_of_four_statements_is_settled_in_one_session_of_the_terminal(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys of their own answer two sides; the questions that follow are asked next, and one --sign covers all plans (J17)."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    lines = "b\n" * len(plan.questions) + "2\n" + "1\n" * 5 + "q\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    code, text, problem = run("plans", "review", "acme", "--by", "mara", "--plan", plan.hash)
+    assert code == 0, problem
+    assert "2: The other one: “Mara lives in" in text
+    assert "These questions follow from your answers" in text
+    (command,) = re.findall(r"^  slowwave (plans review .* --sign)$", text, re.MULTILINE)
+    code, text, problem = run(*command.split())
+    assert (code, "made by your answers" in text) == (0, True), problem
+    assert run("apply", "acme")[0] == 0
+    assert len(ask(store, LIVE)) < 4
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
+
+
+def test_prompt_lists_the_keys_of_its_question_and_refuses_others(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sides offer 1 2 b 0; a merge of two offers 1 2 3 and neither b, 0, x nor e; with nothing open no answer is offered."""
+    towns(store, "Porto", "Lisbon")
+    monkeypatch.setattr("sys.stdin", io.StringIO("3\nb\nq\n"))
+    text = run("plans", "review", "acme", "--by", "mara")[1]
+    prompts = re.findall(r"^(\S.*) > $", text, re.MULTILINE)
+    assert prompts == ["1 2 b 0 y n s a u r / ? q"] * 2 + ["u r / ? q"]
+    assert "3 is no answer to this question. Press one of 1 2 b 0 y n s. Nothing was kept." in text
+    plant(store, asked=1, decided=0, archived=0)
+    monkeypatch.setattr("sys.stdin", io.StringIO("b\nq\n"))
+    text = run("plans", "review", "harbor", "--by", "mara")[1]
+    assert "\n1 2 3 y n s a u r / ? q > \n" in text
+    assert read_drafts(store, "harbor", json.loads(run("plans", "show", "harbor", "--json")[1])["plan_hash"]) == {}
+
+
+def test_answer_to_all_alike_asks_the_questions_that_follow(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``a`` seals them as a single answer does, and the terminal goes on with them."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    monkeypatch.setattr("sys.stdin", io.StringIO("a 0\nn\nq\n"))
+    text = run("plans", "review", "acme", "--by", "mara")[1]
+    assert f"Answered {len(plan.questions)}." in text
+    assert "These questions follow from your answers" in text
+
+
+def test_undo_names_the_run_that_is_still_applied_until_memory_is_restored(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One apply makes a run for the plan and one for the amended answer; the undo of one names the other, and both restore the digest."""
+    towns(store, "Porto", "Lisbon")
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": "m", "kind": "observation", "session_id": "s", "current_version_id": "v", "valid_from": ago(9)}
+        ],
+        memory_versions=[{"id": "v", "memory_id": "m", "ordinal": 1, "content": "I moved to Trondheim yesterday."}],
+    )
+    ops = f"{OPS},relative_dates,absolutize_dates"
+    plan = run_night(store, "acme", ops=ops, force=True).plan
+    assert plan is not None
+    assert {i.operation for i in plan.items} == {"resolve_conflicts", "absolutize_dates"}
+    before = run("digest", "acme")[1]
+    monkeypatch.setattr("sys.stdin", io.StringIO("2\nq\n"))
+    run("plans", "review", "acme", "--by", "mara")
+    assert run("plans", "review", "acme", "--by", "mara", "--sign")[0] == 0
+    text = run("apply", "acme")[1]
+    first, second = re.findall(r"^Run (\S+) completed", text, re.MULTILINE)
+    assert re.findall(r"^  slowwave undo (\S+)$", text, re.MULTILINE) == [second, first]
+    text = run("undo", second)[1]
+    assert re.findall(r"^  slowwave undo (\S+)$", text, re.MULTILINE) == [first]
+    assert run("digest", "acme")[1] != before
+    assert json.loads(run("undo", second, "--json")[1])["still_applied"] == first
+    assert "slowwave undo" not in run("undo", first)[1]
+    assert run("digest", "acme")[1] == before

@@ -1,0 +1,59 @@
+"""``slowwave status``: a line a namespace, the same as JSON, and as the morning's page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from slowwave.store.connect import Store
+from slowwave.surfaces.cli import session
+from tests.memories import remember
+from tests.nights import new_world, write_a_plan
+from tests.surfaces.cli.conftest import Run
+
+
+def test_a_line_a_namespace_at_eighty_columns(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits, and the command that shows it."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    remember(store, "quiet", memories=[])
+    monkeypatch.setattr(session.out, "_width", 80)
+    monkeypatch.setattr(session.out, "_force_terminal", True)
+    out = run("status")[1]
+    (line,) = [line for line in out.splitlines() if line.startswith(world.slug)]
+    assert "needs a person" in line
+    assert f"{len(plan.items) - 1} items, 1 question" in line
+    assert "no night yet" in next(line for line in out.splitlines() if line.startswith("quiet"))
+    assert f"slowwave plans show {world.slug}" in out
+    found = json.loads(run("status", "--json")[1])
+    assert {one["namespace"]: one["word"] for one in found} == {world.slug: "needs a person", "quiet": "no night yet"}
+    page = run("status", "--digest")[1]
+    assert page.startswith("# Slowwave, ")
+    assert plan.plan_hash[:12] in page
+    assert [one["namespace"] for one in json.loads(run("status", "quiet", "--json")[1])] == ["quiet"]
+    assert run("status", "nobody")[0] == 2
+    monkeypatch.setattr(session.err, "_width", 200)
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED", "true")
+    assert run("status")[2] == "", "a known variable is no reason for a note"
+    monkeypatch.setenv("SLOWWAVE_OPERATONS__ARCHIVE_STALE__ENABLED", "false")
+    err = " ".join(run("status")[2].split())
+    assert "SLOWWAVE_OPERATONS__ARCHIVE_STALE__ENABLED is not a setting of Slowwave" in err
+    assert "Did you mean SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED?" in err
+
+
+def test_history_says_what_became_of_runs(store: Store, run: Run) -> None:
+    """An apply run that was undone is undone, and so is its plan, in both lists."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    run("plans", "approve", world.slug, plan.plan_hash, "--by", "mara", "--include-review")
+    run("apply", world.slug)
+    run("undo", "last")
+    for command in (("history", world.slug), ("runs", "tail", world.slug)):
+        runs = json.loads(run(*command, "--json")[1])
+        assert [(r["mode"], r["state"], r["became"]) for r in runs] == [
+            ("undo", "completed", "completed"),
+            ("apply", "completed", "undone"),
+            ("plan", "approved", "undone"),
+        ]
+        assert run(*command)[1].count("undone") >= 2

@@ -1,0 +1,52 @@
+"""What is quoted holds no secret, whole or half, and nothing else changes."""
+
+from __future__ import annotations
+
+from slowwave.text.screening import quotable, quotable_all, quote
+from tests.text.made_secrets import Maker
+
+TOKEN = f"ghp{'_'}{Maker(1).some(36)}"
+
+
+def test_a_value_without_secrets_is_itself() -> None:
+    value = {"names": ["Rita keeps 12 hens."], "n": 4, "at": ("2024-01-02", None), "key": "9f86d081884c7d65"}
+    assert quotable(value) is value
+
+
+def test_secrets_go_in_every_depth_and_as_keys() -> None:
+    value = {"a": [{"b": f"it is {TOKEN}"}], TOKEN: 1, "c": ("x", TOKEN), "card": 4539148803436467}
+    found = quotable(value)
+    assert TOKEN[:20] not in str(found)
+    assert (found["c"][0], found["a"][0]["b"]) == ("x", "it is [redacted: github token]")
+    assert "4539" not in str(found)
+
+
+def test_a_name_beside_a_value_makes_it_a_secret() -> None:
+    secret = Maker(2).some(24)
+    assert secret not in str(quotable({"api_key": secret}))
+    assert quotable({"author": "Rita Falk", "tokens_before": 500}) == {"author": "Rita Falk", "tokens_before": 500}
+
+
+def test_a_secret_is_not_cut_in_two() -> None:
+    text = f"{'a ' * 90}{TOKEN} opens it. {'b ' * 90}"
+    assert TOKEN[:8] not in quote(text, 200)
+    assert len(quote(text, 200)) <= 200
+    assert quote("short", 200) == "short"
+
+
+def test_what_is_looked_through_as_a_column_is_quoted_as_ever() -> None:
+    """Plain values come back themselves; a secret counts wherever it stands, behind an escape, as a key and because of its key."""
+    values: list[object] = [{"says": f"Rita keeps {n} hens.", "more": [f"and {n} geese"], "n": n} for n in range(1_200)]
+    secrets: list[object] = [
+        {"it": f"holds {TOKEN}"},
+        {"it": f"\n{TOKEN}"},
+        {TOKEN: 1},
+        {"the api_key": Maker(2).some(24)},
+        {"card": 4539148803436467},
+        {"hidden": "wo\u200brd here"},
+    ]
+    found = quotable_all([*values, *secrets])
+    assert all(a is b for a, b in zip(found, values, strict=False))
+    assert found[len(values) :] == [quotable(value) for value in secrets]
+    assert all(a != b for a, b in zip(found[len(values) :], secrets, strict=True))
+    assert quotable_all(secrets) == found[len(values) :]

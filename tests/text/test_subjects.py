@@ -1,0 +1,56 @@
+"""Subjects of two statements, and whether their figures are of two cases."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.text.statements import are_of_others, are_other_cases
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("Ticket 220 is due on 3 May.", "Ticket 221 is due on 9 June.", True),
+        ("Deploy 91 failed.", "Deploy 92 passed.", True),
+        ("The 2024 census took place in May.", "The 2025 census took place in June.", True),
+        ("Sales in Q3 were 4.1 million.", "Sales in Q4 were 5.2 million.", True),
+        ("Weight on 3 March: 81.5 kg", "Weight on 3 April: 80.2 kg", True),
+        ("Milo is allergic to cats.", "Milo's cousin is not allergic to cats.", True),
+        ("Max retries of the PDF worker is 4.", "Max retries of the email worker is 6.", True),
+        ("Complaint from Rosso: 2 jars.", "Complaint from Verdi: 3 jars.", True),
+        ("The 3 May incident lasted 20 minutes.", "Timeout of the billing client is 5 seconds.", True),
+        ("db cluster: postgres 13", "The database cluster is on Postgres 16.", False),
+        ("The rent is 900 euros.", "The monthly rent is 950 euros.", False),
+        ("The fee cap is 30 euros.", "The fee cap was 40 euros.", False),
+        ("Passwords have 8 characters.", "As of May, a password must have 14 characters.", False),
+        ("Rosso's oil costs 8 euros.", "Rosso raised prices: the oil costs 9 euros.", False),
+        ("3 people are in the team.", "4 people are in the team.", False),
+        ("Driver 4.2.1 is installed.", "Driver 4.2.2 is installed.", False),
+        ("NVIDIA driver 550.54.14 is installed.", "NVIDIA driver 550.54.15 is installed.", False),
+        ("Driver 4.2.1 is installed.", "Driver 5.0.1 is installed.", True),
+        ("Host 10.0.0.1 is up.", "Host 10.0.0.2 is up.", True),
+        ("Section 3.2.1 is done.", "Section 3.2.2 is done.", True),
+        ("Release 2.4.1 is in March.", "Release 2.4.2 is in April.", True),
+        ("That server in the basement has 16 GB.", "With this week's upgrade the server is at 64 GB.", False),
+    ],
+)
+def test_statements_of_other_things(one: str, other: str, apart: bool) -> None:
+    """A number, a date or another word in its place names another thing; one word more does not."""
+    assert are_of_others(one, other) is are_of_others(other, one) is apart
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("ran lint: 12 warnings", "ran lint: 9 warnings", True),
+        ("Iris lost her third milk tooth.", "Iris lost her fourth milk tooth.", True),
+        ("Benchmark: 500 rows in 20 ms.", "Benchmark: 5,000 rows in 0.3 s.", True),
+        ("The dough needs 500 g of flour.", "The dough needs 10 g of salt.", True),
+        ("The dough needs 500 g of flour.", "The dough needs 450 g of flour.", False),
+        ("The office is on the third floor.", "The office is on the fourth floor.", False),
+        ("The backup keeps 14 days.", "The backup keeps 30 days.", False),
+    ],
+)
+def test_figures_of_other_cases(one: str, other: str, apart: bool) -> None:
+    """What was done twice, another time of several, several figures at once, or so much of something else."""
+    assert are_other_cases(one, other) is are_other_cases(other, one) is apart
