@@ -12,7 +12,7 @@ _THREADS = """
 import ctypes, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from slowwave.cli.main import main
+from slowwave.surfaces.cli.main import main
 
 sys.argv = ["slowwave", "--version"]
 try:

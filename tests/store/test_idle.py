@@ -251,7 +251,7 @@ def test_a_process_that_ends_closes_what_waits(store: Store) -> None:
     program = """
 import atexit, os, sys
 atexit.register(lambda: print("at the end", len(sys.modules["slowwave.store.logins"]._idle.waiting)))
-from slowwave.store import idle
+from slowwave.store import logins as idle
 from slowwave.store.connect import Store
 with Store(os.environ["STORE"]).connect("reader"):
     pass

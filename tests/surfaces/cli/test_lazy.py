@@ -21,7 +21,7 @@ HEAVY = frozenset(
 )  # fmt: skip
 PROGRAM = """
 import json, sys
-from slowwave.cli.main import main
+from slowwave.surfaces.cli.main import main
 try:
     main()
 except SystemExit as ended:
@@ -32,7 +32,7 @@ print(json.dumps([code if "code" in globals() else 0, sorted(sys.modules)]), fil
 HELPS = """
 import json, sys
 from typer.testing import CliRunner
-from slowwave.cli.main import VERBS, app
+from slowwave.surfaces.cli.main import VERBS, app
 found = {}
 for name in VERBS:
     before = set(sys.modules)

@@ -89,7 +89,7 @@ def test_a_server_starts_without_what_only_searches_and_models_need() -> None:
 
 _THREADS = """
 import ctypes, sys, threading
-from slowwave.serving.listening import share_one_heap
+from slowwave.wiki.serving.http_app import share_one_heap
 libc = ctypes.CDLL(None)
 libc.fopen.restype, libc.malloc_info.argtypes, libc.fclose.argtypes = ctypes.c_void_p, [ctypes.c_int, ctypes.c_void_p], [ctypes.c_void_p]
 if sys.argv[2] == "shared":
