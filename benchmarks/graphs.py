@@ -287,7 +287,8 @@ def markdown(figures: Figures) -> str:
     lines = [
         "# Graphs",
         "",
-        "`slowwave.matching.graphs(nodes, source, target, weight=None, damping=0.85)` and `slowwave.matching.graphs(nodes, source, "
+        "`slowwave.matching.graphs.pagerank(nodes, source, target, weight=None, damping=0.85)` and "
+        "`slowwave.matching.graphs.communities(nodes, source, "
         "target, weight=None, resolution=1.0, seed=0)` take arrays of ids: strings, integers, UUIDs or any other hashable values, all "
         "of one type. Ranks are those of networkx: the mass of nodes without a way out is spread evenly. Communities are those of "
         "the Leiden algorithm (graspologic-native): the same graph and seed give the same labels, in whatever order nodes and edges come.",

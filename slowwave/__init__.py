@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         dream_status,
         dream_undo,
     )
+    from slowwave.surfaces.api.graph import graph
     from slowwave.surfaces.api.memory import Memory
     from slowwave.surfaces.api.outcomes import DreamOutcome, dream_now
     from slowwave.surfaces.api.plan import AppliedRun, NightPlan, PlannedItem, forget, plan
@@ -79,6 +80,7 @@ __all__ = [
     "dream_status",
     "dream_undo",
     "forget",
+    "graph",
     "log_recall",
     "plan",
 ]
@@ -86,6 +88,7 @@ __all__ = [
 _ELSEWHERE: Final = {
     "DreamScope": "slowwave.plans.seal",
     "Memory": "slowwave.surfaces.api.memory",
+    "graph": "slowwave.surfaces.api.graph",
     "log_recall": "slowwave.search.recall_events",
     **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.night.undo"),
     **dict.fromkeys(("AppliedRun", "NightPlan", "PlannedItem", "forget", "plan"), "slowwave.surfaces.api.plan"),

@@ -6,9 +6,13 @@ import base64
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape as xml_escape
 
 from slowwave.text.tokens import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Small bar charts as SVG, drawn by hand: no plotting library is imported for a picture of ten bars.
 
@@ -108,6 +112,12 @@ class Report:
     def finding_count(self) -> int:
         """Count the findings about memory; those about the operation's coverage are none."""
         return sum(not finding.coverage for finding in self.findings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table of the report as a pandas frame, one row for each row; empty if the report has no table."""
+        import pandas as pd  # of the extra `dagster`
+
+        return pd.DataFrame([dict(row) for row in self.table])
 
     def summary(self) -> str:
         """Markdown of under 1,000 characters, which the UI shows inline."""

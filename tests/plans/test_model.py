@@ -91,3 +91,9 @@ def test_a_silent_night_proves_that_it_looked() -> None:
         "3 proposals wait for review in the plan before.",
         "Did not run: purge_expired.",
     )
+
+
+def test_to_frame_has_the_rows_of_the_table() -> None:
+    rows = ({"type": "person", "rows": 3}, {"type": "place", "rows": 1})
+    assert Report("census", "Four entities.", table=rows).to_frame().to_dict("records") == list(rows)
+    assert Report("census", "Nothing.").to_frame().empty

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slowwave.errors import Refused
 from slowwave.night.answers import AnswerOutcome, describe_answers
@@ -33,6 +33,9 @@ from slowwave.store.migrate import open_store
 from slowwave.text.screening import quotable
 from slowwave.text.tokens import counted
 from slowwave.wiki.forget import By, PlannedForgetting, plan_forgetting
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _UNAPPLIED: Final = "SELECT id::text FROM night.open_approvals WHERE plan_hash = %s ORDER BY recorded_at"
 _UNDONE: Final = """
@@ -144,6 +147,14 @@ class NightPlan:
                 for stored, item in read
             )
         return self._items
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the items as a pandas frame, one row for each: the fields of ``PlannedItem`` as columns, the id as the index."""
+        import pandas as pd  # of the extra `dagster`
+
+        columns = [name for name in PlannedItem.__slots__ if name != "id"]
+        rows = [[getattr(item, name) for name in columns] for item in self.items]
+        return pd.DataFrame(rows, columns=columns, index=pd.Index([item.id for item in self.items], name="id"))
 
     @property
     def questions(self) -> tuple[PlannedItem, ...]:

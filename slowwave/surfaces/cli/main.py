@@ -141,6 +141,7 @@ VERBS: Final = {
         "End claims about a subject now, or plan to delete stored rows for good: --memory, --entity, --session or --match.",
     ),
     "search": Verb("search", "search", "Search a namespace as an agent does, in memories, documents and entities."),
+    "graph": Verb("search", "graph", "Export the graph of a namespace for networkx, Gephi and other tools."),
     "wake": Verb(
         "search",
         "wake",

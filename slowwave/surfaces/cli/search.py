@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,6 +22,31 @@ from slowwave.surfaces.cli.session import (
     show_json,
     show_table,
 )
+
+graph = typer.Typer(help="Export the graph of a namespace for networkx, Gephi and other tools.", no_args_is_help=True)
+
+
+@graph.callback()
+def _graph() -> None:
+    """Export the graph of a namespace for networkx, Gephi and other tools."""
+
+
+@graph.command("export")
+def export_graph(
+    namespace: Namespace,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
+    form: Annotated[str, typer.Option("--format", help="graphml, gexf or json (node-link).")] = "graphml",
+) -> None:
+    """Write live entities as nodes and live relationships as edges, with their attributes and sources."""
+    from slowwave.surfaces.api.graph import FORMATS, write_graph
+    from slowwave.surfaces.api.graph import graph as read_graph
+
+    if form not in FORMATS:
+        raise Refused(f"There is no format {form!r}. Known: {', '.join(FORMATS)}.")
+    found = read_graph(namespace)
+    write_graph(found, path, form)
+    say(f"{path}: {found.number_of_nodes():,} entities and {found.number_of_edges():,} relationships of {namespace}.")
+
 
 # ``slowwave search``: what an agent would find. Each search is logged as a recall.
 

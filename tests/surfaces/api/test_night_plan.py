@@ -134,3 +134,11 @@ def test_forget_plans_approves_and_applies_and_refuses_undo(store: Store) -> Non
     assert ask(store, "SELECT content FROM memory.memory_versions") == [("Tea is green.",)]
     with pytest.raises(Refused, match="forgot rows for good"):
         run.undo()
+
+
+def test_to_frame_has_a_row_for_each_item(store: Store) -> None:
+    plan = slowwave.plan(forgetful(store, rows=4), ops=OPS, store=store)
+    frame = plan.to_frame()
+    assert list(frame.index) == [item.id for item in plan.items]
+    assert list(frame["name"]) == [item.name for item in plan.items]
+    assert set(frame["status"]) == {"pending"}
