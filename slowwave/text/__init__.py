@@ -1,3 +1,3 @@
-"""Text, as data: tokens, names and what is specific in it. No models and no storage."""
+"""Text as data: tokens, names and specifics. This package uses no models and no storage."""
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What nights write beside the words of a memory, in brackets: dates ("(2026-05-02)"), until when a sentence held, what was told later.
+"""Bracketed annotations that nights write into the text of a memory, and their removal.
 
-What the memory tells is its text without them. When dates are written belongs to ``slowwave.text.dates``, when sentences are marked to
-``slowwave.operations.conflicts.memories``.
+The annotations are dates ("(2026-05-02)"), the day until which a sentence held, and what was reported later. The statement of a memory is
+its text without them. ``slowwave.text.dates`` decides when dates are written, ``slowwave.operations.conflicts.memories`` when sentences
+are marked.
 """
 
 from __future__ import annotations
@@ -22,5 +23,5 @@ _WRITTEN: Final = re.compile(WRITTEN)
 
 
 def own_text(text: str) -> str:
-    """What a text tells, without what nights wrote beside it."""
+    """Return a text without the annotations that nights wrote into it."""
     return _WRITTEN.sub("", text)

@@ -1,4 +1,4 @@
-"""Claims of a conversation in words that stand by themselves, and which of them a later sentence corrects."""
+"""Claims in a conversation, in words that need no context, and their later corrections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slowwave.text.relations import SELF, TRIGGER, is_profession, stated_relatio
 from slowwave.text.tokens import fold, normalise_name
 from slowwave.text.words import words_of
 
-# Third person: what somebody says of himself, told of him by others: "my dog and I" becomes "their dog and they".
+# Third person: statements in the first person are rewritten, so that "my dog and I" becomes "their dog and they".
 
 _THIRD: Final = (
     (re.compile(r"\bI (?:am|['’]m)\b|\bI['’]m\b"), "they are"),
@@ -29,18 +29,21 @@ _TRAIL: Final = re.compile(r"(?:,? (?:too|as well|also|a lot|very much|sometimes
 
 
 def third_person(text: str) -> str:
-    """The rest of a sentence in which somebody speaks of himself; empty where it speaks of others, or of what stood before it."""
+    """Rewrite the rest of a first-person sentence in the third person.
+
+    Returns an empty string if the rest addresses or refers to others, or to something in an earlier sentence.
+    """
     said = _TRAIL.sub("", text)
     for pattern, instead in _THIRD:
         said = pattern.sub(instead, said)
     return "" if _FIRST.search(said) or _OTHERS.search(said) else said
 
 
-# Plain claims: what a sentence of a conversation says of somebody or something, in words that stand by themselves.
+# Plain claims: statements of a conversation about a person or thing, in words that need no context.
 #
-# Read are preferences, decisions, states, dates and facts in a few plain English forms; what is asked, supposed, wished, quoted, still to
-# be done, or hangs on another sentence claims nothing. Who speaks is called by name, the rest keeps its words. Who or what a name means
-# belongs to the planner ``extract_claims``. A claim that is wrong is worse than one that is missed. Linear, some 50 µs a sentence.
+# Preferences, decisions, states, dates and facts are parsed in a few plain English forms. Questions, suppositions, wishes, quotations,
+# tasks and sentences that depend on another one claim nothing. The speaker is called by name, and the other words are kept. The planner
+# ``extract_claims`` resolves names to entities. A wrong claim is worse than a missed one. Time: linear, some 50 µs per sentence.
 
 Kind = Literal["preference", "decision", "state", "fact"]
 
@@ -203,8 +206,11 @@ again here back too also now still today speaking calling writing once actually 
 
 
 class PlainClaim(NamedTuple):
-    """``about``: the words in which the subject is named, empty for who speaks; ``slot``: what is claimed of it, folded, where only one of
-    it is so at a time; ``relation``: the same where ``stated_relations`` reads it from the statement."""
+    """A claim that a sentence states in words that need no context.
+
+    ``about`` is the wording of the subject, empty for the speaker. ``slot`` is the folded name of the claimed property, if only one value
+    of it can hold at a time.
+    """
 
     kind: Kind
     about: str
@@ -213,7 +219,7 @@ class PlainClaim(NamedTuple):
 
 
 def introduced(sentence: str) -> str:
-    """The name by which who speaks introduces himself; empty where he does not."""
+    """Return the name by which the speaker introduces themselves, or an empty string if they do not."""
     match = _INTRODUCED.match(sentence)
     whole = match["name"] if match else ""
     said = match[0][: -len(whole)].lower() if match else ""
@@ -224,9 +230,10 @@ def introduced(sentence: str) -> str:
 
 
 def plain_claim(sentence: str, speaker: str = "") -> PlainClaim | None:
-    """What a sentence claims; ``speaker`` is how who speaks is called ("Mara", "The user"), without whom nothing is claimed of him.
+    """Return the claim of a sentence, or None if it has none.
 
-    Relative dates have to be written out before (``slowwave.text.dates``).
+    ``speaker`` is the name of the speaker ("Mara", "The user"); without it the sentence yields no claim about the speaker. Relative dates
+    must already be written out (``slowwave.text.dates``).
     """
     text = without_lead_in(sentence.strip())
     if is_open(text) and not _LABELLED.match(text):
@@ -242,7 +249,10 @@ def plain_claim(sentence: str, speaker: str = "") -> PlainClaim | None:
 
 
 def claim_of(title: str, sentence: str) -> PlainClaim | None:
-    """What a sentence of the page of something says of it: a plain claim, or a fact that begins with its ``title``."""
+    """Return the claim of a sentence on the page of a subject: a plain claim, or a fact that begins with its ``title``.
+
+    Returns None if there is neither.
+    """
     text = without_lead_in(sentence.strip()).replace("’", "'")
     if (found := plain_claim(text)) is not None:
         return found
@@ -256,7 +266,7 @@ def claim_of(title: str, sentence: str) -> PlainClaim | None:
 
 
 def slot_of(statement: str) -> str:
-    """The slot of a statement that stands, as ``PlainClaim`` has it."""
+    """Return the slot of a complete statement, as in ``PlainClaim``, or an empty string if it has none."""
     text = statement.replace("’", "'")
     for pattern, name in ((_WHEN, "date"), (_LAUNCHES, "date"), (_STATUS, "status")):
         if match := pattern.match(text):
@@ -302,7 +312,7 @@ def _decided(statement: str, rest: str) -> PlainClaim | None:
 
 
 def _of_self(text: str, speaker: str) -> PlainClaim | None:
-    """What somebody says of himself."""
+    """Return the claim that a speaker makes about themselves."""
     bare = _CUT.sub("", text)
     if match := _OWN_LIKING.match(bare):
         rest = third_person(match["rest"])
@@ -350,7 +360,7 @@ def _own_relation(text: str, speaker: str) -> PlainClaim | None:
 
 
 def _of_other(text: str) -> PlainClaim | None:
-    """What is said of somebody or something that is named."""
+    """Return the claim about a named person or thing."""
     for said in dict.fromkeys((text, _CUT.sub("", text))):
         plain = said.replace(" our ", " the team's ").replace("Our ", "The ")
         if not _VAGUE.search(plain) and (found := _named(plain)) is not None:
@@ -395,17 +405,17 @@ def _named(text: str) -> PlainClaim | None:
 
 
 def _main(text: str) -> str:
-    """A sentence without what it says of something else behind a comma."""
+    """Remove the clauses behind a comma that are about something else."""
     return _BESIDE.sub("", text)
 
 
 def _bearer(subject: str) -> str:
-    """Return what has a date, where its date is the subject: "Lantern's due date moved" is about Lantern."""
+    """Return the subject that has a date, if the text names its date: "Lantern's due date moved" is about Lantern."""
     return _DATE_OF.sub("", subject)
 
 
 def _surface(folded: str, text: str) -> str:
-    """Folded words as they stand in a text; empty where they do not."""
+    """Return folded words as they are written in a text, or an empty string if they do not occur."""
     words = [re.escape(word) for word in folded.split()]
     match = re.search(r"(?<!\w)" + r"[\s'’.,-]+".join(words) + r"(?!\w)", text, re.IGNORECASE) if words else None
     return match[0] if match else ""
@@ -424,11 +434,11 @@ def _ended(text: str) -> str:
     return f"{bare[:1].upper()}{bare[1:]}."
 
 
-# Corrections: which claims of a conversation a later sentence of it takes back or gives another value.
+# Corrections: claims of a conversation that a later sentence retracts or gives another value.
 #
 # Most corrections cannot be parsed as claims ("not on 5 February but on 12 February"), so the value that they name is not claimed. The
-# claim that they correct is held back all the same: a wrong date is worse than none. A sentence that claims the same slot needs no holding
-# back, because the later of two claims of one slot is the one that stays. Linear in the claims times the sentences after each.
+# corrected claim is held back anyway, because a wrong date is worse than none. A sentence that claims the same slot needs no such rule,
+# because the later of two claims of one slot is kept. Time: linear in the claims times the sentences after each.
 
 _SHORT: Final = 6
 """Words of a sentence that names a value and nothing else ("No, 12 February")."""
@@ -483,7 +493,7 @@ _SLOT_NOUNS: Final = re.compile(
 
 
 class HeardSentence(NamedTuple):
-    """A sentence of a conversation, who said it, and what it claims."""
+    """A sentence of a conversation, its speaker and its claim."""
 
     text: str
     speaker: str
@@ -499,7 +509,7 @@ class _Values(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A sentence with all that is compared of it, read once."""
+    """A sentence with all values that are compared, extracted once."""
 
     said: HeardSentence
     values: _Values
@@ -510,7 +520,10 @@ class _Read(NamedTuple):
 
 
 def corrected_claims(heard: Sequence[HeardSentence]) -> set[int]:
-    """Return the places of the sentences whose claim a later sentence corrects; ``heard`` is in the order of the conversation."""
+    """Return the positions of the sentences whose claim a later sentence corrects.
+
+    ``heard`` must be in the order of the conversation.
+    """
     if all(one.claim is None for one in heard):
         return set()
     read = [_read(one) for one in heard]
@@ -556,17 +569,17 @@ def _corrects(one: _Read, key: frozenset[str], later: _Read, *, near: bool) -> b
 
 
 def _subject_words(claim: PlainClaim) -> frozenset[str]:
-    """The words that name the subject of a claim; none for who speaks."""
+    """Return the words that name the subject of a claim; empty for the speaker."""
     return frozenset(re.sub(r"^(?:the|our) |['’]s\b", "", normalise_name(claim.about)).split())
 
 
 def _is_of_self(later: _Read) -> bool:
-    """Whether somebody speaks of a value of his own ("my budget should be")."""
+    """Return whether speakers refer to a value of their own ("my budget should be")."""
     return bool({"i", "my", "me"} & later.words) and bool(_SLOT_NOUNS.search(later.said.text))
 
 
 def _is_other(said: _Values, values: _Values) -> bool:
-    """Whether a sentence names another value of the kind that is claimed."""
+    """Return whether a sentence names another value of the kind that is claimed."""
     if said.dates:
         return any(not any(_agree(a, b) for b in said.dates) for a in values.dates)
     return bool(said.numbers and values.numbers - said.numbers)
@@ -579,7 +592,7 @@ def _repeats(said: _Values, values: _Values) -> bool:
 
 
 def _agree(a: tuple[str, str], b: tuple[str, str]) -> bool:
-    """Whether two dates may be one: "February" and "5 February" may."""
+    """Return whether two dates can be the same: "February" and "5 February" can."""
     return all(not x or not y or x == y for x, y in zip(a, b, strict=True))
 
 
@@ -588,12 +601,12 @@ def _has_values(values: _Values) -> bool:
 
 
 def _is_due(claim: PlainClaim, text: str) -> bool:
-    """Whether a claim says by when something is due, in whatever slot."""
+    """Return whether a claim states when something is due, whatever its slot."""
     return claim.slot.partition(" of ")[0] in _DUE_SLOTS and _DUE.search(text) is not None
 
 
 def _is_of_same_noun(text: str, later: str) -> bool:
-    """Whether a retraction concerns a claim: it names the same noun ("the budget of Lantern"), or no noun."""
+    """Return whether a retraction concerns a claim: it names the same noun ("the budget of Lantern"), or no noun."""
     mine, theirs = (
         {"date" if noun.lower() in _DATE_NOUNS else noun.lower() for noun in _SLOT_NOUNS.findall(t)}
         for t in (text, later)

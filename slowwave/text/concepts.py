@@ -1,7 +1,7 @@
 """Concept tags: the few words of a text by which a person would file it, found without a model.
 
-The method is nexo's (3.3): protected terms, then compound tokens, then words, in the order of the text, until there are eight. The
-word lists are our own, and keep what people do search for (memory, session, deploy, search).
+The method is that of nexo 3.3: protected terms, then compound tokens, then words, in the order of the text, up to eight. The word lists
+are our own and keep words that people search for (memory, session, deploy, search).
 """
 
 from __future__ import annotations
@@ -114,9 +114,9 @@ _KNOWN: Final = 65_536  # tokens whose tag is remembered
 
 
 def concept_tags(text: str, name: str = "") -> tuple[str, ...]:
-    """Up to eight distinct tags of a text and of what it is called, the name's first within each stage.
+    """Return up to eight distinct tags of a text and of its name, the name's first within each stage.
 
-    Cost: three passes over at most 20,000 characters; words are read until there are enough.
+    Cost: three passes over at most 20,000 characters; words are processed until there are enough tags.
     """
     whole = unicodedata.normalize("NFKC", f"{name[:_READ]}\n{text[:_READ]}")
     found: dict[str, None] = {}
@@ -131,9 +131,11 @@ def concept_tags(text: str, name: str = "") -> tuple[str, ...]:
 
 @lru_cache(_KNOWN)
 def concept(token: str) -> str | None:
-    """A token as a tag: compatibility forms folded, edges stripped, ``_`` and spaces as ``-``, lower case. None for what is no
-    concept: nothing but digits and marks, a day, a stop word, a key or a hash, and what is too short or too long (3 to 32
-    characters; 2 to 10 in Chinese, Japanese and Korean, kana alone from 3).
+    """Convert a token to a tag, or return None if it is no concept.
+
+    The tag has compatibility forms folded, edges stripped, ``_`` and spaces as ``-``, and lower case. The following are no concepts:
+    tokens of only digits and marks, days, stop words, keys and hashes, and tokens that are too short or too long (allowed are 3 to 32
+    characters; 2 to 10 in Chinese, Japanese and Korean, and at least 3 for kana alone).
     """
     if len(token) > _TOO_LONG:
         return None
@@ -154,7 +156,7 @@ def concept(token: str) -> str | None:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """Candidates, stage by stage; a later stage does not see what an earlier one took."""
+    """Yield candidates stage by stage; a later stage does not see the text that an earlier one took."""
     spans = _protected(text)
     yield from (text[a:b] for a, b in spans)
     text = _without(text, spans)
@@ -168,7 +170,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    """Spaces in place of the spans."""
+    """Replace the spans by spaces."""
     for start, end in spans:
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
     return text
@@ -179,9 +181,9 @@ def _is_key(part: str) -> bool:
 
 
 def _protected(text: str) -> list[tuple[int, int]]:
-    """Where protected terms stand: the first to begin, and of these the longest.
+    """Return the spans of protected terms: the first to begin, and of these the longest.
 
-    Only the terms whose first word the text has are looked for: few texts have any.
+    Only terms whose first word occurs in the text are searched, because few texts have any.
     """
     terms = _terms()
     found = [
@@ -198,7 +200,7 @@ def _protected(text: str) -> list[tuple[int, int]]:
 
 @cache
 def _terms() -> dict[str, re.Pattern[str]]:
-    """First word → its protected terms, the longest first, between the edges of words."""
+    """Return a pattern of protected terms by first word, longest first, with word boundaries."""
     by_word: dict[str, list[str]] = {}
     for term in sorted(_PROTECTED.split("|"), key=lambda t: (-len(t), t)):
         by_word.setdefault(_LETTERS.findall(term)[0], []).append(r"[\s\-]+".join(map(re.escape, term.split())))
@@ -207,7 +209,7 @@ def _terms() -> dict[str, re.Pattern[str]]:
 
 @cache
 def _runs() -> re.Pattern[str]:
-    """Protected terms of scripts without spaces, the longest first."""
+    """Return the pattern of protected terms in scripts without spaces, longest first."""
     return re.compile("|".join(sorted(set(_PROTECTED_CJK.split()), key=lambda t: (-len(t), t))))
 
 

@@ -1,8 +1,8 @@
 """Conditions: clauses and sentences that limit when a statement holds, in English.
 
-"The foreman opens gate B at six. This holds only if the tide table shows less than 3 m." says something else without its second
-sentence. ``limits`` finds sentences that limit the one before them, for who leaves sentences out; ``lost_conditions`` compares texts
-before and after they were reworded. Words decide, not grammar; in doubt a sentence limits.
+"The foreman opens gate B at six. This holds only if the tide table shows less than 3 m." has another meaning without its second sentence.
+``limits`` finds sentences that limit the one before them, for callers that leave sentences out. ``lost_conditions`` compares texts before
+and after a rewording. The rules use words, not grammar; in doubt a sentence counts as a limit.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _REPEATED: Final = 0.5
 
 
 class Condition(NamedTuple):
-    """A statement and what limits it, as stems; ``text`` is the limit as written."""
+    """A statement and its limit, as stems; ``text`` is the limit as written."""
 
     statement: frozenset[str]
     limit: frozenset[str]
@@ -97,7 +97,10 @@ class Condition(NamedTuple):
 
 
 def limits(sentence: str, before: str) -> Reach:
-    """Return how far back a sentence limits what is said, given the sentence before it. Time: that of both, up to 600 characters."""
+    """Return how far back a sentence limits earlier statements, given the sentence before it.
+
+    Time: linear in both sentences, of which at most 600 characters are used.
+    """
     said = sentence[:_LONGEST]
     if _POINTS_BACK.search(said) or _FRAGMENT.match(said) or _SUPPOSED.match(said):
         return "paragraph"
@@ -119,8 +122,10 @@ _SHORT: Final = 8
 
 
 def lost_conditions(before: Sequence[str], after: Sequence[str]) -> list[Condition]:
-    """Return the conditions of some texts that others leave out although they make the statement. Time: linear in the texts, times the
-    conditions."""
+    """Return the conditions of the ``before`` texts that the ``after`` texts omit although they make the statement.
+
+    Time: linear in the texts, times the conditions.
+    """
     wanted = [c for text in before for c in _conditions(text)]
     if not wanted:
         return []
@@ -129,7 +134,7 @@ def lost_conditions(before: Sequence[str], after: Sequence[str]) -> list[Conditi
 
 
 def _is_lost(c: Condition, told: Sequence[Sequence[frozenset[str]]]) -> bool:
-    """Whether some sentence makes the statement and none that does has the condition in it or next to it."""
+    """Return whether some sentence makes the statement, but none that does has the condition in it or next to it."""
     stated = False
     for text in told:
         for k, stems in enumerate(text):
@@ -161,7 +166,7 @@ def _read(text: str) -> Iterator[Condition]:
 
 
 def _within(sentence: str) -> Condition | None:
-    """The condition that a sentence states together with its statement."""
+    """Return the condition that a sentence states together with its statement."""
     mark = _MARK.search(sentence)
     if mark is None or (mark["strict"] is None and _is_past(sentence)):
         return None
@@ -177,7 +182,7 @@ def _within(sentence: str) -> Condition | None:
 
 
 def _is_past(sentence: str) -> bool:
-    """Whether a sentence tells what was, so that its "when" is a time and no condition."""
+    """Return whether a sentence reports the past, so that its "when" is a time and no condition."""
     words = [w.casefold() for w in _WORD.findall(sentence)]
     return any(
         ((w in IRREGULAR and w not in _PRESENT) or (w.endswith("ed") and len(w) > 4 and w not in NO_PAST))

@@ -1,4 +1,4 @@
-"""Decide whether two statements about one thing can both be true, and in what they differ."""
+"""A check whether two statements about one subject can both be true, and in what they differ."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from slowwave.text.words import CARDINALS, DENIALS, EXCLUSIVE, GRAMMAR, GROUPS, 
 
 # Differences: whether two texts contradict each other in a specific, or one states more than the other.
 #
-# Two texts *conflict* when both state a thing and contradict each other ("PostgreSQL 15", "PostgreSQL 16"; "on", "off"; "works", "does not
-# work"): matching never merges nor shows them. They are *one-sided* when one states more ("PostgreSQL", "PostgreSQL 16"), or each
-# something of another kind ("46 inch", "1080p"): matching may show them and never merges them by itself. Long names that share a
-# model number and differ in another are one-sided too, for a person knows. Whether two texts mean the same is not decided here.
+# Two texts *conflict* if both state a value and the values contradict each other ("PostgreSQL 15", "PostgreSQL 16"; "on", "off"; "works",
+# "does not work"): matching never merges nor shows them. They are *one-sided* if one states more ("PostgreSQL", "PostgreSQL 16"), or each
+# states a value of another kind ("46 inch", "1080p"): matching may show them, but never merges them without a review. Long names that
+# share a model number and differ in another one are one-sided too, because a person can decide. This part does not decide whether two
+# texts mean the same.
 
 _NONE: Final[frozenset[str]] = frozenset()
 _BESIDE: Final = 4  # words of each text that the other has not, of which two are opposites
@@ -31,7 +32,10 @@ _MOST: Final = 64  # differing figures that are compared with each other; no nam
 
 
 class Difference(NamedTuple):
-    """How two texts differ, the sentence that says so, and what it is ``about``, when it is a conflict."""
+    """A difference between two texts, with a sentence that describes it.
+
+    ``about`` is the kind of value in conflict, empty if the difference is no conflict.
+    """
 
     degree: Literal["conflict", "one_sided"]
     sentence: str
@@ -39,10 +43,10 @@ class Difference(NamedTuple):
 
 
 def difference(a: Specifics, b: Specifics) -> Difference | None:
-    """The first conflict of two texts, else the first thing that only one of them states, else None.
+    """Return the first conflict between two texts, else the first value that only one of them states, else None.
 
-    The degree is the same from both sides, and a text never differs from itself. Time: linear in the specifics, but for those
-    figures and codes that differ, of which at most 64 a side are compared with each other.
+    The degree is the same in both directions, and a text never differs from itself. Time: linear in the specifics, except for differing
+    figures and codes, of which at most 64 per side are compared with each other.
     """
     found: Difference | None = None
     for rule in _RULES_DIFFERENCES:
@@ -55,7 +59,10 @@ def difference(a: Specifics, b: Specifics) -> Difference | None:
 
 
 def needs_words(found: Specifics) -> bool:
-    """Whether comparing a text takes its other words: it has codes or negations, or is a sentence. Letters take those of both."""
+    """Return whether comparing a text needs its other words: it has codes or negations, or is a sentence.
+
+    Comparing letters needs the words of both texts.
+    """
     return bool(found.identifiers or found.negations) or _is_sentence(found)
 
 
@@ -98,7 +105,10 @@ def _figures_differences(a: Specifics, b: Specifics) -> Difference | None:
 
 
 def _letters(a: Specifics, b: Specifics) -> Difference | None:
-    """Letters of which each stands in one text only; an initial is met by a word that only the other has ("J." by "John")."""
+    """Compare single letters, of which each text has one that the other lacks.
+
+    An initial matches a word that only the other text has ("J." and "John").
+    """
     if not a.letters or not b.letters:
         return None
     firsts = {w[0] for w in b.words - a.words}, {w[0] for w in a.words - b.words}
@@ -125,7 +135,10 @@ def _exclusive(a: Specifics, b: Specifics) -> Difference | None:
 
 
 def _opposites(a: Specifics, b: Specifics) -> Difference | None:
-    """Words of one stem behind opposing prefixes. Statements that contradict each other so have little else that only one of them says."""
+    """Compare words of one stem with opposing prefixes.
+
+    Statements that contradict each other in this way have few other words that only one of them has.
+    """
     mine, theirs = a.words - b.words, b.words - a.words
     if not mine or not theirs or max(len(mine), len(theirs)) > _BESIDE:
         return None
@@ -136,7 +149,10 @@ def _opposites(a: Specifics, b: Specifics) -> Difference | None:
 
 
 def _negations_differences(a: Specifics, b: Specifics) -> Difference | None:
-    """A negation on one side turns the text round when the other side has what is negated; otherwise it only says more."""
+    """Compare negations: a negation on one side is a conflict if the other side states what it denies.
+
+    Otherwise the negation is only an addition.
+    """
     one, two = _denies(a), _denies(b)
     if (one is None) == (two is None):
         return None
@@ -172,7 +188,10 @@ _RULES_DIFFERENCES: Final = (
 
 
 class _Leftover(NamedTuple):
-    """What each of two sets says that the other does not; ``loose`` is a pair that fits without being the same."""
+    """The values of each of two sets that have no counterpart in the other.
+
+    ``loose`` is a pair that fits without being the same.
+    """
 
     mine: list[str]
     theirs: list[str]
@@ -197,7 +216,7 @@ class _Leftover(NamedTuple):
 
 
 def _spelt_out(code: str, other: Specifics) -> bool:
-    """Whether the other text writes a code in two words ("GPT 4"), or the code is one of its words with a slip of the finger."""
+    """Return whether the other text writes a code as two words ("GPT 4"), or has the code as a word with a typing error."""
     parts = parts_of(code)
     if parts and parts[0] in other.words and any(parse(f).raw == parts[1] for f in other.figures()):
         return True
@@ -205,14 +224,14 @@ def _spelt_out(code: str, other: Specifics) -> bool:
 
 
 def _in_code(figure: str, own: Specifics, other: Specifics) -> bool:
-    """Whether the other text has a bare figure in a code whose letters stand here as a word ("GPT-4" beside "GPT 4")."""
+    """Return whether the other text has a bare figure in a code whose letters are a separate word here ("GPT-4" and "GPT 4")."""
     return any(
         parts[0] in own.words and parts[1] == parse(figure).raw for c in other.identifiers if (parts := parts_of(c))
     )
 
 
 def _shares_strong(a: Specifics, b: Specifics) -> bool:
-    """Whether two names share an identifier that speaks louder than a number: a person has to look at them."""
+    """Return whether two names share an identifier that outweighs a number, so that a person must review them."""
     if _is_sentence(a) or _is_sentence(b):
         return False
     return any(map(is_strong, a.identifiers & b.identifiers))
@@ -224,13 +243,13 @@ def _is_sentence(a: Specifics) -> bool:
 
 
 def _denies(a: Specifics) -> frozenset[str] | None:
-    """The stems that a text denies; None when it denies nothing. To refuse is to deny in a sentence only."""
+    """Return the stems that a text denies, or None if it denies nothing. A refusal counts as denial only in a sentence."""
     declined = a.declined if a.declined and _is_sentence(a) else _NONE
     return a.denied | declined if a.negations or declined else None
 
 
 def _rivals_in_company(a: Specifics, b: Specifics, groups: Iterable[str]) -> set[str]:
-    """The groups of which two statements use different terms beside the same word."""
+    """Return the groups of which two statements use different terms next to the same word."""
     said = (s.company if (s := x.statement()) else frozenset() for x in (a, b))
     one, two = ({(group, beside): term for group, term, beside in sorted(s)} for s in said)
     return {g for g, beside in one.keys() & two.keys() if g in groups and one[g, beside] != two[g, beside]}
@@ -253,11 +272,11 @@ def _show(values: Iterable[str]) -> str:
     return ", ".join(sorted(values))
 
 
-# Replacements: whether two statements say the same but for one place, where words stand that exclude each other.
+# Replacements: whether two statements are identical except for one place, where words exclude each other.
 #
-# "She ordered the tea at noon", "She ordered the lemonade at noon". Which words do is for ``slowwave.text.opposites`` to say; here it is
-# known where they stand. Members of a list, what is only some of several, what is asked or denied, and another subject may be true
-# beside the rest.
+# Example: "She ordered the tea at noon", "She ordered the lemonade at noon". ``slowwave.text.opposites`` knows which words exclude each
+# other; this part knows their place in the statement. Members of a list, some of several items, questions, denials and other subjects can
+# be true together.
 
 _LONGEST_REPLACEMENTS: Final = 60  # words of a statement
 _WIDE: Final = 4  # words of the place
@@ -266,8 +285,11 @@ _MORE: Final = 3  # words of content that one of them may say more
 
 
 class StatementLine(NamedTuple):
-    """A statement in order, without articles: its words and commas, folded but for names, and their stems; ``bag`` has the stems without
-    order. ``article`` is the word with which it begins."""
+    """The words of a statement in order, without articles.
+
+    ``words`` are the words and commas, folded except for names. ``stems`` are their stems, ``bag`` is the set of stems, and ``article``
+    is the first word of the statement.
+    """
 
     words: tuple[str, ...]
     stems: tuple[str, ...]
@@ -276,7 +298,7 @@ class StatementLine(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where two lines differ: from ``start`` to ``end`` in each."""
+    """The span in which two lines differ: from ``start`` to ``end`` in each."""
 
     start: tuple[int, int]
     end: tuple[int, int]
@@ -284,7 +306,7 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def read_line(text: str) -> StatementLine | None:
-    """Read a statement; None for a question, and for what is longer. Time: 20 µs."""
+    """Parse a statement; None for a question and for a statement that is too long. Time: 20 µs."""
     text = _AS_WELL.sub(" and ", text)
     if _ASKS.search(text) or _SAYS_NOTHING.match(text):
         return None
@@ -307,9 +329,10 @@ def read_line(text: str) -> StatementLine | None:
 
 
 def replaced(a: str, b: str) -> Exclusion | None:
-    """How the words exclude each other by which alone two statements differ; None where they do not, or where both may be true.
+    """Return how the words exclude each other that are the only difference between two statements.
 
-    The answer does not depend on the order. Time: 5 µs for lines that differ in more, else 20 to 100 µs.
+    Returns None if they do not exclude each other, or if both statements can be true. The answer does not depend on the order of the
+    arguments. Time: 5 µs for lines that differ in more, else 20 to 100 µs.
     """
     one, two = read_line(a), read_line(b)
     if one is None or two is None or (place := _place(one, two)) is None:
@@ -323,8 +346,11 @@ def replaced(a: str, b: str) -> Exclusion | None:
 
 
 def beside(a: str, b: str) -> bool:
-    """Whether terms that exclude each other may stand side by side in two texts: both ask, or they are members of a list or some of several
-    in statements that are the same otherwise. Time: as ``replaced``."""
+    """Return whether terms that exclude each other can both hold in two texts.
+
+    This is so if both texts are questions, or if the terms are members of a list or some of several in otherwise identical statements.
+    Time: as ``replaced``.
+    """
     one, two = read_line(a), read_line(b)
     if one is None or two is None:
         return _ASKS.search(a) is not None and _ASKS.search(b) is not None
@@ -338,7 +364,7 @@ def beside(a: str, b: str) -> bool:
 
 
 def _agree(one: StatementLine, two: StatementLine, place: Place, terms: tuple[str, str], how: Exclusion) -> bool:
-    """Whether both lines may be true for what stands around the place."""
+    """Return whether the words around the place allow both lines to be true."""
     lines = ((line, place.start[k], place.end[k], terms[k]) for k, line in enumerate((one, two)))
     shared = len(one.words) - (place.end[0] - place.start[0])
     if how == "antonyms":
@@ -354,7 +380,10 @@ def _agree(one: StatementLine, two: StatementLine, place: Place, terms: tuple[st
 
 
 def _place(one: StatementLine, two: StatementLine) -> Place | None:
-    """The only place where both have words that the other has not there; besides, one of them may say more."""
+    """Return the only place where both lines have words that the other does not have there.
+
+    Apart from that place, one of the lines may have additional words.
+    """
     mine, theirs = one.bag - two.bag, two.bag - one.bag
     if not mine or not theirs or min(len(mine), len(theirs)) > _WIDE or max(len(mine), len(theirs)) > _WIDE + _MORE:
         return None
@@ -385,7 +414,10 @@ def _place(one: StatementLine, two: StatementLine) -> Place | None:
 
 
 def _only_there(one: StatementLine, two: StatementLine, place: Place, terms: tuple[str, str]) -> bool:
-    """Whether nothing is denied, the place has no other persons and times, and neither line says elsewhere what the other says there."""
+    """Return whether the lines differ only in the terms at the place.
+
+    Nothing is denied, the place has no differing persons or times, and neither line has elsewhere the words of the other at the place.
+    """
     sides = [
         (line.words[place.start[k] : place.end[k]], (*line.words[: place.start[k]], *line.words[place.end[k] :]))
         for k, line in enumerate((one, two))
@@ -401,8 +433,11 @@ def _only_there(one: StatementLine, two: StatementLine, place: Place, terms: tup
 
 
 def _terms(one: StatementLine, two: StatementLine, place: Place) -> Iterator[tuple[str, str]]:
-    """What stands in the place of each line: with the word behind or before it where that makes compounds of both, else the last words of
-    content. Nothing where one is a compound that means something else ("French toast" beside "dry toast")."""
+    """Yield the pair of terms at the place of the two lines.
+
+    A term is a compound with the next or the previous word if this makes compounds of both, else the head of the content words. Yields
+    nothing if one is a compound with another meaning ("French toast" and "dry toast").
+    """
     sides = [(line.words, place.start[k], place.end[k]) for k, line in enumerate((one, two))]
     for before, behind in ((0, 1), (1, 0)):
         joined = [_joined(words, start - before, end + behind) for words, start, end in sides]
@@ -422,7 +457,7 @@ def _terms(one: StatementLine, two: StatementLine, place: Place) -> Iterator[tup
 
 
 def _content(words: Sequence[str]) -> list[str]:
-    """The words of content, without adverbs where there are others."""
+    """Return the content words, without adverbs unless there are only adverbs."""
     own = [w for w in words if w not in GRAMMAR and w.replace("-", "").isalpha()]
     return [w for w in own if not w.endswith("ly")] or own
 
@@ -434,39 +469,41 @@ def _joined(words: Sequence[str], start: int, end: int) -> str:
 
 
 def _head(words: Sequence[str]) -> str:
-    """The last two words where they are one compound, else the last."""
+    """Return the last two words if they form a compound, else the last word."""
     pair = "_".join(words[-2:])
     return pair if len(words) > 1 and relations(pair).bases else words[-1]
 
 
 def _is_open(line: StatementLine, some: frozenset[str]) -> bool:
-    """Whether a line speaks of some of several, of which others may be something else."""
+    """Return whether a line is about some of several items, so that the others may differ."""
     if line.words[0] in _FIRST or not some.isdisjoint(line.words):
         return True
     return any(w in _FIRST and after == "of" for w, after in zip(line.words, line.words[1:], strict=False))
 
 
 def _is_subject(line: StatementLine, start: int) -> bool:
-    """Whether it opens the statement, and is somebody's or is pointed at ("my cat"): another one is another subject. Without any article it
-    is as likely what somebody is asked to do ("check the list")."""
+    """Return whether the term opens the statement behind a possessive or demonstrative ("my cat").
+
+    Another term there means another subject. A line without any article may as well be a request ("check the list").
+    """
     opens = all(w in _DETERMINERS for w in line.words[:start])
     return opens and line.article not in _ARTICLES
 
 
 def _is_verb(line: StatementLine, start: int) -> bool:
-    """Whether what stands there is done, and is no thing, whatever it looks like: behind a person or an auxiliary."""
+    """Return whether the term is a verb, whatever else it could be, because it follows a person or an auxiliary."""
     before = line.words[start - 1] if start else ""
     return before in _ACTS or (before == "to" and start > 1 and line.words[start - 2] in _ACT_TO)
 
 
 def _is_added(line: StatementLine, start: int) -> bool:
-    """Whether it comes to what there is: a spare hoist, or one of the new things that something gets."""
+    """Return whether the term adds to existing items: a spare hoist, or one of the new items that somebody gets."""
     before = line.words[max(0, start - 2) : start]
     return bool(before) and (before[-1] in _ADDED or (before[-1] == "new" and before[0] in _GETS))
 
 
 def _is_listed(line: StatementLine, start: int, end: int, term: str) -> bool:
-    """Whether something of the same kind stands beside it, joined by "and", "or" or a comma."""
+    """Return whether a similar term is joined to it by "and", "or" or a comma."""
     before = line.words[max(0, start - 3) : start][::-1]
     behind = line.words[end : end + 4]
     for near in (before, behind):
@@ -510,11 +547,11 @@ _DENIED: Final = NEGATIONS | DENIALS
 _TURNED: Final = frozenset(TURNS) | NEGATIONS | DENIALS
 
 
-# Contradictions: whether two statements about one thing can both be true, and in what they clash.
+# Contradictions: whether two statements about one subject can both be true, and in what they conflict.
 #
-# ``slowwave.text.contradictions`` tells names and sentences of any two things apart; here it is known that both speak of one thing, and
-# what counts is the statement: what is denied, what the thing is said to be, what number or date it has. A statement that says more
-# or something else complements the other and is no contradiction. Which statements are about one thing is the caller's to know.
+# ``difference`` compares names and sentences about any two subjects. Here both texts are known to be about one subject, so the statement
+# counts: its denials, its definition of the subject, its numbers and dates. A statement that says more or something else complements the
+# other and does not contradict it. The caller must know which statements are about one subject.
 
 Kind = Literal["number", "date", "polarity", "object"]
 """Number: quantities, versions, ordinals or codes. Date: days and times. Polarity: denied, or terms that exclude each other. Object:
@@ -529,10 +566,10 @@ _REACH: Final = 12  # words behind a negation among which a figure is denied
 
 
 def find(pairs: Iterable[tuple[str, str]]) -> list[Kind | None]:
-    """For each pair of texts about one thing: in what they contradict each other, or None.
+    """Return the kind of contradiction for each pair of texts about one subject, or None.
 
-    The answer does not depend on the order of a pair, and a text never contradicts itself. Time: 50 to 200 µs for each text and 20 to 60 µs
-    a pair, each read once while it stays among the last 4,096; figures that differ are compared at most 64 a side.
+    The answer does not depend on the order of a pair, and a text never contradicts itself. Time: 50 to 200 µs for each text and 20 to 60
+    µs per pair; each text is parsed once while it is among the last 4,096. Of the figures that differ at most 64 per side are compared.
     """
     return [_kind(a, b) for a, b in pairs]
 
@@ -549,16 +586,21 @@ def _kind(a: str, b: str) -> Kind | None:
 
 
 class _Definition(NamedTuple):
-    """What a text says that its subject is: natures of it, and the exclusive terms among the words, by group."""
+    """The natures that a text gives its subject, and the exclusive terms among the words, by group."""
 
     natures: frozenset[str]
     terms: tuple[tuple[str, frozenset[str]], ...]
 
 
 class _Text(NamedTuple):
-    """A text as read once: itself, its specifics, the stems of its words, the clauses that it denies, what it says its subject is, whether
-    it has a number that is only a bound ("more than 100"), its words before and behind a comparison, and the one name that a short
-    statement gives (what it says, folded, and the name); and whether a number or date is part of what it denies."""
+    """A text with everything that comparisons need, extracted once.
+
+    - ``stems`` are the stems of its words, ``denied`` the clauses that it denies, ``defined`` what it says its subject is.
+    - ``bounded``: it has a number that is only a bound ("more than 100").
+    - ``compared``: its words before and after a comparison.
+    - ``named``: the one name that a short statement gives, as the folded words before the name, and the name.
+    - ``denies_figure``: a number or date is part of what it denies.
+    """
 
     text: str
     specifics: Specifics
@@ -592,7 +634,7 @@ def _read(text: str) -> _Text:
 
 
 def _figures(a: _Text, b: _Text) -> Kind | None:
-    """Numbers, dates, codes and names that stand in each other's place, by the rules of ``difference``; negations have their own."""
+    """Compare numbers, dates, codes and names by the rules of ``difference``; negations have a separate rule."""
     found = difference(a.specifics, b.specifics)
     if found is None or found.degree != "conflict" or _denies_another_figure(a, b):
         return None
@@ -610,7 +652,10 @@ def _figures(a: _Text, b: _Text) -> Kind | None:
 
 
 def _denies_another_figure(a: _Text, b: _Text) -> bool:
-    """Whether one text denies a clause with a figure and the other states another figure: "signed in 2014", "did not sign in 2018"."""
+    """Return whether one text denies a clause with a figure and the other states another figure.
+
+    Example: "signed in 2014" and "did not sign in 2018".
+    """
     if a.denies_figure == b.denies_figure:
         return False
     found = difference(a.specifics, b.specifics)
@@ -618,8 +663,10 @@ def _denies_another_figure(a: _Text, b: _Text) -> bool:
 
 
 def _apart(a: _Text, b: _Text) -> bool:
-    """Whether two texts too short to be read as statements each say something of their own beside exclusive terms: "hiking in summer"
-    and "skiing in winter" go together."""
+    """Return whether two short texts each have content of their own in addition to exclusive terms.
+
+    Such texts are too short to be parsed as statements: "hiking in summer" and "skiing in winter" are compatible.
+    """
     if a.specifics.statement() or b.specifics.statement():
         return False
     mine, theirs = a.stems - b.stems - _NO_MATTER, b.stems - a.stems - _NO_MATTER
@@ -629,7 +676,7 @@ def _apart(a: _Text, b: _Text) -> bool:
 
 
 def _turned(a: _Text, b: _Text) -> bool:
-    """Whether one denies the term that the other says the opposite of: what is "not cold" may be hot."""
+    """Return whether ``a`` denies the term whose opposite ``b`` states: something "not cold" can be hot."""
     if not a.denied or b.denied:
         return False
     own = (a.stems - b.stems) & _TERMS
@@ -637,13 +684,16 @@ def _turned(a: _Text, b: _Text) -> bool:
 
 
 def _sort(a: Specifics, b: Specifics) -> Kind:
-    """Date when all that differs are days and times."""
+    """Return ``date`` if all figures that differ are days and times, else ``number``."""
     apart = a.figures() ^ b.figures()
     return "date" if apart and all(parse(f).sort in ("date", "time") for f in apart) else "number"
 
 
 def _negations(a: _Text, b: _Text) -> Kind | None:
-    """One denies a clause that the other says: its words stand there, or most of them. What both deny is no matter."""
+    """Detect a clause that one text denies and the other states, with all or most of its words.
+
+    Clauses that both deny are ignored.
+    """
     mine, theirs = set(a.denied) - set(b.denied), set(b.denied) - set(a.denied)
     if bool(mine) == bool(theirs) or _denies_another_figure(a, b):
         return None
@@ -652,8 +702,10 @@ def _negations(a: _Text, b: _Text) -> Kind | None:
 
 
 def _says(plain: frozenset[str], clause: Sequence[str]) -> bool:
-    """Whether a text says a clause. A clause of no content ("never") denies whatever the other says; what is "not open" and what is
-    "closed" is one."""
+    """Return whether a text states a clause.
+
+    A clause without content ("never") denies anything that the other text states. "Not open" and "closed" mean the same.
+    """
     missing = [word for word in clause if not _met(word, plain)]
     if len(clause) - len(missing) < _MET * len(clause):
         return False
@@ -661,14 +713,14 @@ def _says(plain: frozenset[str], clause: Sequence[str]) -> bool:
 
 
 def _met(word: str, plain: frozenset[str]) -> bool:
-    """Whether a stem, or another word of its family ("drum", "drummer"), is among those of a text."""
+    """Return whether a stem, or another word of its family ("drum", "drummer"), is among those of a text."""
     if word in plain:
         return True
     return len(word) >= 4 and any(len(p) >= 4 and (p.startswith(word) or word.startswith(p)) for p in plain)
 
 
 def _definitions(a: _Text, b: _Text) -> Kind | None:
-    """Both say what the thing is, and nothing is both ("a singer", "a dog"; "an American film", "a German film")."""
+    """Detect two definitions that exclude each other ("a singer", "a dog"; "an American film", "a German film")."""
     if not a.defined or not b.defined:
         return None
     if a.defined.natures and b.defined.natures and a.defined.natures.isdisjoint(b.defined.natures):
@@ -678,7 +730,10 @@ def _definitions(a: _Text, b: _Text) -> Kind | None:
 
 
 def _comparisons(a: _Text, b: _Text) -> Kind | None:
-    """The same words, but for what is compared with what: "tea over coffee", "coffee over tea". Denied, both may hold."""
+    """Detect a comparison turned around in the same words: "tea over coffee", "coffee over tea".
+
+    If the comparison is denied, both can hold.
+    """
     if not a.compared or not b.compared or a.denied or b.denied:
         return None
     if a.compared[0] == b.compared[0] or sorted(sum(a.compared, ())) != sorted(sum(b.compared, ())):
@@ -687,9 +742,9 @@ def _comparisons(a: _Text, b: _Text) -> Kind | None:
 
 
 def _names(a: _Text, b: _Text) -> Kind | None:
-    """Short statements that give another name where there is but one: where somebody lives, for whom they work, how they are called.
+    """Detect short statements that give different names where only one can hold: home, employer, name.
 
-    Longer ones are read by ``difference``. Names that share the beginning of a word, or of which one abbreviates the other, may be one.
+    ``difference`` handles longer statements. Names that share the beginning of a word, or of which one abbreviates the other, may be one.
     """
     if not a.named or not b.named or a.named[0] != b.named[0]:
         return None
@@ -701,7 +756,7 @@ def _names(a: _Text, b: _Text) -> Kind | None:
 
 
 def _words(a: _Text, b: _Text) -> Kind | None:
-    """The same statement but for words of one kind, or antonyms: "ordered the tea", "ordered the lemonade"."""
+    """Detect statements that differ only in words of one kind or in antonyms: "ordered the tea", "ordered the lemonade"."""
     how = replaced(a.text, b.text)
     return None if how is None else "polarity" if how == "antonyms" else "object"
 
@@ -713,7 +768,7 @@ _RULES: Final[tuple[Callable[[_Text, _Text], Kind | None], ...]] = (
 
 
 def _denied(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Stems of the words of content that each negation turns round, up to the end of its clause."""
+    """Yield the stems of the content words that each negation denies, up to the end of its clause."""
     for k, token in enumerate(tokens):
         if token in NEGATIONS or (token in _DENIALS and k):
             clause: list[str] = []
@@ -726,7 +781,10 @@ def _denied(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _denies_figure(words: Sequence[str]) -> bool:
-    """Whether a negation's clause has a number or date: "did not sign in 2018"; not "does not open until 9", which states a time."""
+    """Return whether the clause of a negation has a number or date.
+
+    Matches "did not sign in 2018", but not "does not open until 9", which states a time.
+    """
     left = 0
     for word in words:
         if word in _LOSES or word.endswith("n't"):
@@ -749,7 +807,7 @@ def _excluded() -> dict[str, frozenset[str]]:
 
 
 def _definition(tokens: Sequence[str]) -> _Definition | None:
-    """What stands after the first "is a", as far as a preposition, a relative clause or the end of the sentence."""
+    """Parse the words after the first "is a", up to a preposition, a relative clause or the end of the sentence."""
     start = next((k for k, t in enumerate(tokens) if t in _COPULAS), None)
     if start is None:
         return None
@@ -773,7 +831,10 @@ def _definition(tokens: Sequence[str]) -> _Definition | None:
 
 
 def _comparison(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The words before and behind the only "than", or the "over" or "to" that follows a preference; in order of the alphabet."""
+    """Return the words before and after the pivot of a comparison, each sorted alphabetically.
+
+    The pivot is the only "than", or the only "than", "over" or "to" if the text has a form of "prefer".
+    """
     pivots = {"than", "over", "to"} if not _PREFERS.isdisjoint(tokens) else {"than"}
     places = [k for k, t in enumerate(tokens) if t in pivots]
     if len(places) != 1:
@@ -784,7 +845,7 @@ def _comparison(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]
 
 
 def _heads(words: Sequence[str]) -> Iterator[str]:
-    """The last word of each part between commas and "and"."""
+    """Yield the last word of each part between commas, "and" and "or"."""
     for word, after in zip(words, [*words[1:], ","], strict=True):
         if after in (",", "and", "or"):
             yield word

@@ -1,4 +1,4 @@
-"""The words around a date phrase: tense, habit or story, and days that a question about the past names."""
+"""The context of a date phrase: tense, habit or story, and the days that a question about the past names."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from typing import Final, Literal, NamedTuple
 from slowwave.text.date_values import M_LOW, N, day_of_month
 from slowwave.text.words import GRAMMAR, OPENERS, words_of
 
-# Tenses: whether what stands at a place of an English text is past or still to come.
+# Tenses: whether a place in an English text is about the past or the future.
 #
-# Made for one question: which Monday "on Monday" is. It looks at verbs by their forms, not at grammar; where these say nothing or
-# speak of plans of the past ("planned to go on Friday") there is no answer.
+# This answers one question: which Monday is meant by "on Monday". It uses the forms of verbs, not grammar. There is no answer if the
+# forms show no tense or are about plans of the past ("planned to go on Friday").
 
 Tense = Literal["past", "future", "unclear", "none"]
 """``unclear``: a plan of the past, of which the day may be either; ``none``: no verb tells."""
 
 
 class Cues(NamedTuple):
-    """Where a text has verbs that tell, and where its clauses end. ``Cues.of`` reads them; time linear in the text."""
+    """The verbs of a text that show its tense, and the ends of its clauses.
+
+    ``Cues.of`` finds them in time linear in the text.
+    """
 
     starts: tuple[int, ...]
     kinds: tuple[str, ...]
@@ -32,7 +35,7 @@ class Cues(NamedTuple):
 
     @classmethod
     def of(cls, text: str, without: tuple[tuple[int, int], ...] = ()) -> Cues:
-        """Cues of a text outside some spans, which are sorted and do not overlap."""
+        """Find the cues of a text outside some spans, which must be sorted and disjoint."""
         begins = [start for start, _ in without]
         found: list[tuple[int, str, int]] = []
         for match in _CUE.finditer(text.replace("’", "'")):
@@ -48,12 +51,11 @@ class Cues(NamedTuple):
         return cls(tuple(s for s, _, _ in found), tuple(k for _, k, _ in found), tuple(e for _, _, e in found), text)
 
     def at(self, start: int, end: int, *, whole: bool = False) -> Tense:
-        """Return the tense at a span: that of the verb before it in its clause, else of the one after it there.
+        """Return the tense at a span: that of the verb before it in its clause, else of the verb after it in the clause.
 
-        Another clause of the sentence says nothing about the span, unless the sentence is one question (``whole``: "what was bought and
-        stored on May 4th") or the clause is the span itself with a preposition: "On Friday, we met". The order
-        of words counts, never how far apart they are. Time: linear in the cues of the sentence that no clause ends; the nearest come
-        first, so it is small in any real text.
+        Other clauses of the sentence have no influence, unless the sentence is one question (``whole``: "what was bought and stored on
+        May 4th") or the clause is only the span with a preposition: "On Friday, we met". The order of words counts, not their distance.
+        Time: linear in the cues of the sentence that do not end a clause; the nearest come first, so it is small in any real text.
         """
         left, right = bisect_left(self.starts, start) - 1, bisect_left(self.starts, end)
         stops: tuple[tuple[str, ...], ...] = (("clause", "sentence"),)
@@ -66,7 +68,7 @@ class Cues(NamedTuple):
         return "none"
 
     def _is_aside(self, left: int, right: int, start: int, end: int) -> bool:
-        """Whether the clause of a span has no other word than grammar, so that it belongs to the clause next to it."""
+        """Return whether the clause of a span has only grammatical words, so that it belongs to the adjacent clause."""
         begins = self.ends[left] if left >= 0 else 0
         closes = self.starts[right] if right < len(self.starts) else len(self.text)
         around = f"{self.text[begins:start]} {self.text[end:closes]}"
@@ -89,7 +91,7 @@ class Cues(NamedTuple):
 
 
 def _acts(match: re.Match[str]) -> bool:
-    """Whether an adjective is a verb here: nothing is "closed" before it, and something is closed behind it."""
+    """Return whether an adjective is a verb here: no form of "be" precedes it and an object follows ("closed the deal")."""
     if match[0].casefold() not in _WITH_OBJECT or not _OBJECT.match(match.string, match.end()):
         return False
     return not _IS.search(match.string[max(0, match.start() - 24) : match.start()])
@@ -106,7 +108,7 @@ _IS: Final = re.compile(
 
 
 def _third_person(match: re.Match[str]) -> bool:
-    """Whether a verb whose past has the same form ("she put") has a subject with which the present would end in "s"."""
+    """Return whether a verb with the same form in the past ("she put") has a subject that requires "s" in the present."""
     subject = match[0].split()[0]
     if (
         subject[0].isupper()
@@ -193,12 +195,15 @@ _CUE: Final = re.compile(
 )
 
 
-# The company of a date phrase: what stands before and after it, and when that makes it one of a story, a habit or a duration.
+# The context of a date phrase: the text before and after it, which may make it part of a story, a habit or a duration.
 
 
 @dataclass(frozen=True, slots=True)
 class PhraseContext:
-    """Where a phrase stands: the ``text``, the phrase's own span in it, the day it was said, and the tense of that place."""
+    """The context of a phrase.
+
+    It holds the ``text``, the span of the phrase in it, the day on which it was said, and the tense at that place.
+    """
 
     text: str
     start: int
@@ -207,14 +212,14 @@ class PhraseContext:
     tense: Callable[[], Tense]
 
     def before(self, signs: int = 40) -> str:
-        """What stands before the phrase, in lower case, from a whole word on."""
+        """Return the text before the phrase, in lower case, starting at a whole word; at most ``signs`` characters."""
         begin = max(0, self.start - signs)
         while 0 < begin < self.start and self.text[begin - 1].isalnum() and self.text[begin].isalnum():
             begin += 1
         return self.text[begin : self.start].lower().replace("’", "'")
 
     def after(self, signs: int = 40) -> str:
-        """What stands after it, in lower case, up to a whole word."""
+        """Return the text after the phrase, in lower case, ending at a whole word; at most ``signs`` characters."""
         end = min(len(self.text), self.end + signs)
         while self.end < end < len(self.text) and self.text[end - 1].isalnum() and self.text[end].isalnum():
             end -= 1
@@ -328,7 +333,7 @@ SOON: Final = re.compile(r"\b(?:see\s(?:you|ya|u)|arrives|leaves|starts|begins|d
 
 
 def narrated(when: str, place: PhraseContext) -> bool:
-    """Whether "the next week" and its like are those of a story."""
+    """Return whether "the next week" or a similar phrase is relative to a time in a story."""
     before = place.before()
     if when == "current" and re.search(r"\bthe\s$", before):  # as manuals speak
         return True
@@ -340,7 +345,10 @@ def narrated(when: str, place: PhraseContext) -> bool:
 
 
 def of_something(place: PhraseContext) -> bool:
-    """ "Last week of March", "next year of school"; "last year in June" is in that year."""
+    """Return whether the unit belongs to something: "last week of March", "next year of school".
+
+    "Last year in June" does not count: it means a June of that year.
+    """
     if re.match(rf"\sin\s{M_LOW}\b", place.after()) and re.search(
         r"(?:year|yr)$", place.text[place.start : place.end].lower()
     ):
@@ -355,10 +363,10 @@ def of_something(place: PhraseContext) -> bool:
     )
 
 
-# Named days: days of the calendar that a question about the past names, "on May 4th", "in March", "on 2 June 2025", "in 2024".
+# Named days: calendar dates that a question about the past names, "on May 4th", "in March", "on 2 June 2025", "in 2024".
 #
-# Where no year is said, the latest is meant that is not still to come. Numbers alone ("4/5/2025") may be either of two days and are read as
-# none. English and ISO; linear in the text.
+# Without a year the latest date that is not in the future is meant. Numbers alone ("4/5/2025") may be either of two days and are ignored.
+# English and ISO; time linear in the text.
 
 _MONTHS: Final = {name.casefold(): n for n, name in enumerate(calendar.month_name) if n}
 _SHORT: Final = {name[:3]: n for name, n in _MONTHS.items() if len(name) > 3} | {"sept": 9}
@@ -381,8 +389,10 @@ _SAID: Final = re.compile(r"\b(?:decided|agreed|promised|asked|reminded)\b", re.
 
 
 def named_days(text: str, today: date) -> tuple[date, date] | None:
-    """The first and the last of the days that a text in the past tense names first, said today; None where it names none, and where
-    its verbs speak of what is to come or do not tell: what is due in March was not said in March.
+    """Return the first and last day of the date that a past-tense text, said today, names first.
+
+    Returns None if the text names no date, or if its verbs refer to the future or show no tense: something due in March was not said in
+    March.
     """
     found = [m for m in (form.search(text) for form in _FORMS) if m]
     cues = Cues.of(text)

@@ -1,4 +1,7 @@
-"""Dates that name a part of a unit or a season: "mid-March", "the end of next quarter", "last summer", "on Christmas Eve"."""
+"""Rules for dates in a part of a unit or a season.
+
+Examples: "mid-March", "the end of next quarter", "last summer", "on Christmas Eve".
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,13 @@ from slowwave.text.date_values import (
 
 # Parts of units: "earlier this month", "the end of next quarter", "late last year", "mid-March", "in June", "on the 9th".
 #
-# What is not one day becomes an interval: a third of a month, a month of a quarter, the first or last month of a year.
+# A phrase that is not one day becomes an interval: a third of a month, a month of a quarter, the first or last month of a year.
 
 _Side = tuple[date, date]
 
 
 def side_of_this(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Earlier this month": up to today; "later this week": from today on; "earlier today"."""
+    """Resolve "earlier this month" (up to today), "later this week" (from today on), "earlier today"."""
     if not match["unit"]:
         return day_value(place.today)
     whole = _whole(place.today, match["unit"].lower(), 0)
@@ -41,7 +44,7 @@ def side_of_this(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def side_of_unit(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "The end of next quarter", "early next week", "late last year"."""
+    """Resolve "the end of next quarter", "early next week", "late last year"."""
     when = match["when"].lower()
     if when in ("previous", "following") or of_something(place):
         return None
@@ -49,14 +52,14 @@ def side_of_unit(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def start_of_the_unit(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "At the beginning of the year", of this one where the verb is past."""
+    """Resolve "at the beginning of the year" to the current year if the verb is in the past tense."""
     if HABIT.search(_sentence(place)) or re.match(r"\s(?:of|in|that|when)\b", place.after()) or place.tense() != "past":
         return None
     return _side(place.today, match["unit"].lower(), 0, match["side"].lower())
 
 
 def side_of_month(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Mid-March", "in late June": the nearest one in the direction of the verb."""
+    """Resolve "mid-March", "in late June" to the nearest one in the direction of the verb."""
     found = _nearest_month(match, place, same=True)
     if found is None:
         return None
@@ -68,7 +71,10 @@ def side_of_month(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def week_of_month(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "In the first week of February": the first or the last seven days of the nearest one in the direction of the verb."""
+    """Resolve "in the first week of February" to the first or last seven days of the month.
+
+    The month is the nearest one in the direction of the verb.
+    """
     found, which = _nearest_month(match, place, same=True), match["which"].lower()
     if found is None or which not in ("first", "1st", "last") or not _AT_A_TIME.search(place.before()):
         return None
@@ -79,7 +85,11 @@ def week_of_month(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def half_of_year(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "In the second half of the year", of this one where the verb says that it is to come or, of one that has begun, that it was."""
+    """Resolve "in the second half of the year".
+
+    If the phrase does not name another year, the current one is meant; then the verb must be in the past tense for a half that has begun,
+    else in the future tense.
+    """
     second, tense = match["which"].lower() == "second", place.tense()
     n = direction_of(match["when"]) if match["when"] else 0
     begun = not second or place.today.month > 6
@@ -90,13 +100,13 @@ def half_of_year(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def bare_month(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "In June", "since November": the nearest one in the direction of the verb, but not the one that is under way."""
+    """Resolve "in June", "since November" to the nearest one in the direction of the verb, but never the current month."""
     found = _nearest_month(match, place, same=False)
     return None if found is None else Value(f"{found[0]:04}-{found[1]:02}", "month")
 
 
 def day_of_the_month(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "On the 9th": the nearest one in the direction of the verb."""
+    """Resolve "on the 9th" to the nearest one in the direction of the verb."""
     number, tense = int(match["number"]), place.tense()
     ends = _DAY_ENDS.match(place.after()) or (_OPENS.search(place.before()) and _SUBJECT.match(place.after()))
     if HABIT.search(_sentence(place)) or not ends or tense not in ("past", "future"):
@@ -113,31 +123,34 @@ def day_of_the_month(match: re.Match[str], place: PhraseContext) -> Value | None
 
 
 def _is_near(today: date, number: int, step: int) -> bool:
-    """Whether a day of that number is only a few days away on the other side, so that it may be meant: "on the 8th", said on the 9th."""
+    """Return whether a day with that number is at most 7 days away on the other side: "on the 8th", said on the 9th.
+
+    Such a day may be the one that is meant.
+    """
     found = (shifted(today, step * days) for days in range(1, _NEAR + 1))
     return any(day is not None and day.day == number for day in found)
 
 
 def by_rule(place: PhraseContext) -> bool:
-    """Whether the sentence tells what a thing keeps or shows, and not what was: "logs are kept for the past 7 days"."""
+    """Return whether the sentence states a rule and not an event: "logs are kept for the past 7 days"."""
     return bool(_KEEPS.search(re.split(r"[.!?\n]", place.before(160))[-1]))
 
 
 def lately(place: PhraseContext, unit: str) -> Value | None:
-    """ "The past week", "this past month": the days up to yesterday that are as many."""
+    """Resolve "the past week", "this past month": a period of that length that ends yesterday."""
     if by_rule(place):
         return None
     return interval(_back(place.today, unit, -1), shifted(place.today, -1), "range")
 
 
 def soon(place: PhraseContext, unit: str) -> Value | None:
-    """ "Within the next week": the days from tomorrow on that are as many."""
+    """Resolve "within the next week": a period of that length that begins tomorrow."""
     last = _back(place.today, unit, 1)
     return interval(shifted(place.today, 1), last, "range")
 
 
 def few(place: PhraseContext, unit: str, sign: int) -> Value | None:
-    """ "The last few days", "the next few weeks": about three."""
+    """Resolve "the last few days", "the next few weeks": about three."""
     days = {"day": 3, "week": 21}.get(unit)
     if days is None:
         return None
@@ -147,7 +160,7 @@ def few(place: PhraseContext, unit: str, sign: int) -> Value | None:
 
 
 def _back(today: date, unit: str, n: int) -> date | None:
-    """The day one week, month or year away."""
+    """Return the day ``n`` weeks, months or years away."""
     if unit == "week":
         return shifted(today, 7 * n)
     found = month_after(today, n * (12 if unit == "year" else 1))
@@ -155,7 +168,7 @@ def _back(today: date, unit: str, n: int) -> date | None:
 
 
 def _nearest_month(match: re.Match[str], place: PhraseContext, *, same: bool) -> tuple[int, int] | None:
-    """Year and month; ``same`` where the month that is under way may be meant as well."""
+    """Return year and month of the nearest such month; ``same`` allows the current month."""
     month, here = MONTHS.index(match["month"].lower()) + 1, place.today.month
     sentence = _sentence(place)
     if HABIT.search(sentence) or _NO_MONTH.search(sentence) or _MONTH_GOES_ON.match(place.after()):
@@ -202,7 +215,7 @@ def _side(today: date, unit: str, n: int, side: str) -> Value | None:
 
 
 def _third(year: int, month: int, side: str) -> _Side:
-    """A third of a month."""
+    """Return the first and last day of a third of a month."""
     if side in ("early", "start", "beginning"):
         return date(year, month, 1), date(year, month, 10)
     if side in ("mid", "middle"):
@@ -211,12 +224,12 @@ def _third(year: int, month: int, side: str) -> _Side:
 
 
 def past_led(place: PhraseContext) -> bool:
-    """Whether "the past week" is that of the telling: over, in, for it, or a sentence that it opens."""
+    """Return whether "the past week" is relative to today: it follows "over", "in", "for" or a similar word."""
     return bool(_DURING.search(place.before()))
 
 
 def next_led(place: PhraseContext) -> bool:
-    """Whether "the next week" is the days that come: within, over, during it."""
+    """Return whether "the next week" means the coming days: it follows "within", "over" or "during"."""
     return bool(re.search(r"\b(?:within|over|during)\sthe\s$", place.before())) and place.tense() != "past"
 
 
@@ -246,11 +259,11 @@ _DAY_ENDS: Final = re.compile(
 )
 
 
-# Seasons and feasts: what "last summer", "in the spring of 2021", "on Christmas Eve" and "two winters ago" mean on a day.
+# Seasons and feasts: "last summer", "in the spring of 2021", "on Christmas Eve" and "two winters ago" on a given day.
 #
-# A season is the three months of the meteorologists north of the equator (summer is June to August), as an interval of months; winter
-# belongs to the year in which it begins. Feasts are those of the Western calendar, Thanksgiving that of the United States. Where two years
-# are about as likely ("next summer", said in April) there is no value.
+# A season is the three meteorological months of the northern hemisphere (summer is June to August), as an interval of months; winter
+# belongs to the year in which it begins. Feasts are those of the Western calendar, Thanksgiving that of the United States. If two years
+# are about equally likely ("next summer", said in April), there is no value.
 
 SEASON: Final = r"(?:summer|autumn|fall|winter|spring)"
 FEAST: Final = (
@@ -268,12 +281,12 @@ _AROUND: Final = 60
 
 
 def season_of_year(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "The spring of 2021", "fall 2022"."""
+    """Resolve "the spring of 2021", "fall 2022"."""
     return _season(match["season"].lower(), int(match["year"]))
 
 
 def season_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Last summer", "this winter", "this past spring"."""
+    """Resolve "last summer", "this winter", "this past spring"."""
     when, season = match["when"].lower(), match["season"].lower()
     if narrated(when, place) or of_something(place) or _NOUN_AFTER.match(place.after()):
         return None
@@ -295,7 +308,7 @@ def season_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def in_the_season(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Over the summer" that was, "in the fall" that comes."""
+    """Resolve "over the summer" to the last one in a past sentence, "in the fall" to the next one in a future sentence."""
     season, led = match["season"].lower(), match["led"].lower()
     if _within(season, place.today) or HABIT.search(_sentence(place)) or _NOUN_AFTER.match(place.after()):
         return None
@@ -306,7 +319,7 @@ def in_the_season(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def seasons_ago(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Two summers ago": the last one is one summer ago."""
+    """Resolve "two summers ago"; the last summer is one summer ago."""
     season, n = match["season"].lower(), number_of(match["n"])
     if is_vague(match["n"]) or not n or _within(season, place.today):
         return None
@@ -314,7 +327,7 @@ def seasons_ago(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Last Christmas", "on New Year's Eve", "over Easter", "for Halloween this year"."""
+    """Resolve "last Christmas", "on New Year's Eve", "over Easter", "for Halloween this year"."""
     name = re.sub(r"^the\s", "", " ".join(match["feast"].lower().replace("’", "'").replace("'", "").split()))
     led = _LED.search(place.before()) or _SPENT.search(place.before())
     when, year = (match["when"] or "").lower(), (match["year"] or "").lower()
@@ -352,7 +365,7 @@ def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def feasts_ago(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Two Christmases ago"."""
+    """Resolve "two Christmases ago"."""
     name = re.sub(r"(?<=christmas)es$|(?<=[rgn])s$", "", match["feast"].lower())
     n = number_of(match["n"])
     back = [y for y in range(place.today.year - 1, place.today.year + 1) if _feast_days(name, y)[0] < place.today]
@@ -366,7 +379,10 @@ def _feast_value(name: str, year: int, match: re.Match[str] | None, whole: bool)
 
 
 def _feast_days(name: str, year: int, *, whole: bool = False) -> tuple[date, date]:
-    """First and last day of a feast in a year; of ``whole`` Christmas and Easter their holidays."""
+    """Return the first and last day of a feast in a year.
+
+    ``whole`` selects the holidays of Easter or Christmas instead of the single day.
+    """
     easter = _easter(year)
     thanksgiving = date(year, 11, 1) + timedelta(days=(3 - date(year, 11, 1).weekday()) % 7 + 21)
     if whole:
@@ -404,7 +420,7 @@ def _feast_days(name: str, year: int, *, whole: bool = False) -> tuple[date, dat
 
 
 def _easter(year: int) -> date:
-    """Easter Sunday of the Gregorian calendar (Meeus's algorithm)."""
+    """Return Easter Sunday in the Gregorian calendar (Meeus's algorithm)."""
     a, (b, c) = year % 19, divmod(year, 100)
     d, e = divmod(b, 4)
     h = (19 * a + b - d - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
@@ -424,18 +440,21 @@ def _within(season: str, today: date) -> bool:
 
 
 def _months_since(season: str, today: date) -> int:
-    """Months from the last one that is over to today; within a season that is the one of the year before."""
+    """Return the months since the end of the last such season; within a season, since the season a year before."""
     since = (today.month - _FIRST[season] - 2) % 12
     return since or 12
 
 
 def _months_until(season: str, today: date) -> int:
-    """Months to the next one that has not begun."""
+    """Return the months until the next such season that has not begun."""
     return (_FIRST[season] - today.month) % 12 or 12
 
 
 def _moved(season: str, today: date, months: int) -> Value | None:
-    """The season that ended so many months ago, begins in so many, or (0) has today in it."""
+    """Return the season that ended or begins ``months`` away, or the current one for 0.
+
+    A negative number counts back to the end of the season, a positive number counts ahead to its start.
+    """
     if months > 0:
         first = month_after(today, months)
     elif months < 0:

@@ -1,4 +1,4 @@
-"""The English grammar of relative dates: the phrases, and the ISO value that each has at its place and on a given day."""
+"""The English grammar of relative dates: the phrases, and the ISO value of each in its context on a given day."""
 
 from __future__ import annotations
 
@@ -106,9 +106,7 @@ from slowwave.text.date_values import (
     year_value,
 )
 
-# Readings: what a match of each date phrase means at its place; None where that is undecidable.
-#
-# Which patterns there are belongs to ``slowwave.text.date_phrases``.
+# Resolvers: the value of a match of each date phrase in its context; None if it is ambiguous. The patterns are at the end of this module.
 
 _THE: Final = re.compile(r"\bthe\s$")
 _WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -134,12 +132,12 @@ _NTH: Final = (("last",), ("first", "1st"), ("second", "2nd"), ("third", "3rd"),
 
 
 def nothing(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """The phrase is taken, and means nothing that can be resolved."""
+    """Match a phrase that has no resolvable meaning, so that no other rule takes it."""
     return None
 
 
 def named_day(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Yesterday", "tomorrow evening", "tonight"."""
+    """Resolve "yesterday", "tomorrow evening", "tonight"."""
     word = match["day"].lower()
     shift = -1 if word[0] == "y" else 0 if word == "today" or word[1:].lstrip("o").startswith("ni") else 1
     part = "night" if not shift and word != "today" else _part(match)
@@ -147,17 +145,17 @@ def named_day(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def _part(match: re.Match[str]) -> str:
-    """The part of the day that a phrase names, in its usual spelling."""
+    """Return the part of the day that a phrase names, in its usual spelling."""
     return (match["part"] or "").lower().replace("nite", "night")
 
 
 def two_days(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "The day before yesterday", "the day after tomorrow"."""
+    """Resolve "the day before yesterday", "the day after tomorrow"."""
     return day_value(shifted(place.today, 2 if match["after"] else -2))
 
 
 def this_part(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Last night", "this morning"; what "tonight" may mean at night cannot be resolved."""
+    """Resolve "last night", "this morning"; "this night" is ambiguous and not resolved."""
     part = _part(match) or "night"
     if (match["when"] or "last").lower() == "last":
         if OWNED.search(place.before()) or re.match(r"\s(?:of|in\s(?:the|town))\b", place.after()):
@@ -167,7 +165,7 @@ def this_part(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def before_last(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "The week before last", "the night before last", "the month after next"."""
+    """Resolve "the week before last", "the night before last", "the month after next"."""
     unit, n = match["unit"].lower().replace("-", ""), 2 if match["way"].lower().startswith("after") else -2
     match unit:
         case "night":
@@ -188,7 +186,10 @@ def before_last(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def this_time(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "This time last week": the day a week before; "this time next year": that month of the next year."""
+    """Resolve "this time last week", "this time next year".
+
+    For a week the value is the day a week away, for a year the month a year away.
+    """
     n = direction_of(match["when"])
     if match["unit"].lower() == "week":
         return day_value(shifted(place.today, 7 * n))
@@ -196,7 +197,7 @@ def this_time(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def back_in(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Back in March": the nearest one that is over."""
+    """Resolve "back in March" to the nearest one that is over."""
     month, here = MONTHS.index(match["month"].lower()) + 1, place.today.month
     sentence = re.split(r"[.!?\n]", place.before(160))[-1] + re.split(r"[.!?\n]", place.after())[0]
     if (
@@ -212,7 +213,7 @@ def back_in(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def of_the_unit(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "By the end of the month", "earlier in the week": of this one, where the verb speaks of what is to come or just was."""
+    """Resolve "by the end of the month", "earlier in the week" to the current unit if the tense agrees."""
     sentence = re.split(r"[.!?\n]", place.before(160))[-1] + re.split(r"[.!?\n]", place.after())[0]
     if HABIT.search(sentence) or re.match(r"\s(?:of|in|that|when|before|after)\b", place.after()):
         return None
@@ -223,7 +224,7 @@ def of_the_unit(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def ordinal_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "The second Monday of last month"."""
+    """Resolve "the second Monday of last month"."""
     found = month_after(place.today, direction_of(match["when"]))
     word = match["which"].lower()
     nth = next((n for n, names in enumerate(_NTH) if word in names), None)
@@ -235,13 +236,16 @@ def ordinal_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def day_in_month(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "The 5th of last month"."""
+    """Resolve "the 5th of last month"."""
     found = month_after(place.today, direction_of(match["when"]))
     return None if found is None else day_value(day_of_month(*found, int(match["number"])))
 
 
 def days_in_month(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "From the 3rd to the 9th of next month"; "the 3rd and the 9th" are two days, not the days between."""
+    """Resolve "from the 3rd to the 9th of next month".
+
+    "The 3rd and the 9th" are two days, not the days between.
+    """
     found = month_after(place.today, direction_of(match["when"]))
     low = match[0].lower()
     if found is None or (re.search(r"\sand\s", low) and not low.startswith("between")):
@@ -251,7 +255,7 @@ def days_in_month(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def weekday_of_week(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Monday of next week", "last week on Friday"."""
+    """Resolve "Monday of next week", "last week on Friday"."""
     if of_something(place) or re.search(r"\b(?:an?|every|each|one)\s$", place.before()):
         return None
     if re.search(r"\sthe\s(?:last|next|past|previous|following)\s", match[0].lower()) and narrated("last", place):
@@ -261,7 +265,7 @@ def weekday_of_week(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def weekday_range(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "From Monday to Wednesday"."""
+    """Resolve "from Monday to Wednesday"."""
     first, last = (DAYS.index(match[k].lower()) for k in ("first", "second"))
     if match["when"]:
         weeks = direction_of(match["when"])
@@ -282,7 +286,7 @@ def weekday_range(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def relative_weekday(when: str, weekday: int, place: PhraseContext) -> date | None:
-    """The weekday (0 for Monday) that "last", "this coming", "next" before it mean at a place."""
+    """Return the day of a weekday (0 for Monday) after a word such as "last", "this coming" or "next"."""
     words = when.lower().split()
     if len(words) == 2:  # this past, this coming
         return nearest(place.today, weekday, direction_of(when))
@@ -305,7 +309,7 @@ def relative_weekday(when: str, weekday: int, place: PhraseContext) -> date | No
 
 
 def weekday_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Last Friday", "this coming Tuesday evening"."""
+    """Resolve "last Friday", "this coming Tuesday evening"."""
     weekday, when = weekday_of(match["weekday"]), match["when"].lower()
     if weekday is None or narrated(when, place) or of_something(place):
         return None
@@ -313,7 +317,7 @@ def weekday_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def unit_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Last week", "this month", "next year"."""
+    """Resolve "last week", "this month", "next year"."""
     unit, when = unit_of(match["unit"]), match["when"].lower()
     n = direction_of(when)
     if of_something(place):
@@ -344,7 +348,10 @@ def unit_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def _is_at_its_end(unit: str, place: PhraseContext) -> bool:
-    """Whether of the unit under way too little is left, or has passed, for what is told: "I'll start this week", said on a Sunday."""
+    """Return whether too little of the current unit is left, or has passed, for the sentence to mean it.
+
+    Example: "I'll start this week", said on a Sunday.
+    """
     tense, here = place.tense(), unit_at(place.today, unit, 0)
     if tense not in ("past", "future") or here is None or unit not in _WHOLE_UNITS:
         return False
@@ -353,7 +360,7 @@ def _is_at_its_end(unit: str, place: PhraseContext) -> bool:
 
 
 def month_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Last December": only where every reading is the same month."""
+    """Resolve "last December" if every interpretation is the same month."""
     when, month = match["when"].lower(), MONTHS.index(match["month"].lower()) + 1
     if not match["month"][0].isupper() or narrated(when, place) or re.match(r"\s(?:\d|of\b)", place.after()):
         return None
@@ -368,7 +375,7 @@ def month_beside(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "On Monday we met", "by Friday": only where the verb or the preposition tells which one."""
+    """Resolve "on Monday we met", "by Friday" if the verb or the preposition determines which one."""
     before, after = place.before(), place.after()
     if HABIT.search(re.split(r"[.!?\n]", place.before(160))[-1]) or HABIT.search(re.split(r"[.!?\n]", after)[0]):
         return None
@@ -433,7 +440,10 @@ def bare_weekday(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def _weekdays_own(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Monday's release was rolled back", "since Tuesday's outage": of which something is told, or after which something was."""
+    """Resolve "Monday's release was rolled back", "since Tuesday's outage".
+
+    The possessive must be the subject of a verb with a tense, or follow "after", "since", "during" or "in" in a past sentence.
+    """
     tense, after = place.tense(), place.after(80)
     if not match["weekday"][0].isupper() or not re.match(r"\s[a-z]", place.text[place.end :]) or PUT_OFF.match(after):
         return None
@@ -448,7 +458,7 @@ def _weekdays_own(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def _to_be_done(place: PhraseContext) -> bool:
-    """Whether the sentence is something to do ("Call the plumber on …") or a date in a diary ("Dentist appointment on … at 9")."""
+    """Return whether the sentence is a task ("Call the plumber on …") or a diary entry ("Dentist appointment on … at 9")."""
     sentence = re.split(r"[.!?;\n]\s?", place.before(160))[-1]
     return bool(_ORDER.match(sentence)) or (
         bool(_DIARY.match(sentence)) and bool(re.match(r"\s(?:at\s\d|\d)|[.,]|$", place.after()))
@@ -456,7 +466,7 @@ def _to_be_done(place: PhraseContext) -> bool:
 
 
 def the_weekend(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Over the weekend", said on a working day."""
+    """Resolve "over the weekend", usually said on a working day."""
     if re.match(r"\s(?:of|before|after)\b", place.after()):
         return None
     tense, weekday = place.tense(), place.today.weekday()
@@ -465,12 +475,11 @@ def the_weekend(match: re.Match[str], place: PhraseContext) -> Value | None:
     return weekend_value(place.today, -1 if tense == "past" else 0) if tense in ("past", "future") else None
 
 
-# Counted readings: what a match of "three days ago", "in two weeks" or "two weeks from Monday" means at its place; None as in
-# ``slowwave.text.date_phrases``.
+# Resolvers of counted phrases: "three days ago", "in two weeks" or "two weeks from Monday"; None as above.
 
 
 def counted_from(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Two weeks from Monday", "three days after tomorrow", "10 days from now"."""
+    """Resolve "two weeks from Monday", "three days after tomorrow", "10 days from now"."""
     base = match["base"].lower().split()
     n = number_of(match["n"]) * (-1 if match["way"].lower() == "before" else 1)
     about = is_vague(match["n"]) or bool(MODIFIED.search(place.before()))
@@ -499,13 +508,13 @@ def counted_from(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def hence(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Two weeks hence"."""
+    """Resolve "two weeks hence"."""
     about = is_vague(match["n"])
     return moved(place.today, unit_of(match["unit"]), number_of(match["n"]), about=about)
 
 
 def week_on(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "A week on Monday", as the British say: the Monday after the next one."""
+    """Resolve the British "a week on Monday": the Monday after the next one."""
     if place.tense() != "future" or is_vague(match["n"]):
         return None
     day = nearest(place.today, DAYS.index(match["weekday"].lower()), 1)
@@ -513,7 +522,7 @@ def week_on(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def ago(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Three days ago", "a year and a half ago", "two Fridays ago", "a week ago today"."""
+    """Resolve "three days ago", "a year and a half ago", "two Fridays ago", "a week ago today"."""
     half, unit_word = bool(match["half"] or match["halves"]), match["unit"]
     about = bool(is_vague(match["n"]) or MODIFIED.search(place.before()) or match["so"])
     if ALTERNATIVE.search(place.before()) or COMPARED.search(place.before()):
@@ -546,12 +555,12 @@ def ago(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def half_year_ago(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "Half a year ago": about six months."""
+    """Resolve "half a year ago" to about six months ago."""
     return month_value(place.today, -6, about=True)
 
 
 def in_units(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "In three weeks", where it is when something will be, not how long it takes."""
+    """Resolve "in three weeks" if it is a point in time and not a duration."""
     words, before = match["n"], place.before(80)
     before = re.split(r"[.!?;\n]", before)[-1]
     if WITHIN.search(before) or re.match(
@@ -579,7 +588,7 @@ def in_units(match: re.Match[str], place: PhraseContext) -> Value | None:
 
 
 def whole_units(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """ "The last three days": whole units, without the one that is under way."""
+    """Resolve "the last three days": whole units, without the current one."""
     n, unit, sign = number_of(match["n"]), unit_of(match["unit"]), direction_of(match["when"])
     if n < 2 or re.match(r"\s(?:of|in|before|at|left)\b", place.after()):
         return None
@@ -612,25 +621,29 @@ def whole_units(match: re.Match[str], place: PhraseContext) -> Value | None:
             return None
 
 
-# Date phrases: the English grammar of relative dates, and the ISO value that each has on a given day.
+# Date phrases: the English grammar of relative dates, and the ISO value of each phrase on a given day.
 #
-# A rule is a pattern and a function of its match; a rule that gives nothing still takes its phrase, so that no part of it is read as
-# another one ("last Friday of March" is no "last Friday"). What a match means belongs to ``slowwave.text.date_phrases`` and
-# ``date_counts``; where a phrase may be read at all is decided by ``slowwave.text.dates``.
+# A rule is a pattern and a function of its match. A rule without a value still takes its phrase, so that no part of it is parsed as
+# another phrase ("last Friday of March" is no "last Friday"). The resolvers are above and in ``slowwave.text.date_parts``.
+# ``slowwave.text.dates`` decides whether a phrase is resolved at all.
 #
 # Conventions. Weeks run from Monday to Sunday. "Last Friday" is the nearest Friday before the day, "this Friday" that of the same week,
-# "next Friday" that of the week after (so duckling and Recognizers-Text), without a value if another Friday comes first. "N weeks ago" is a
-# day, "N months ago" a month, "N years ago" a year; "last week" is the week before, as an interval with both ends in it. "A couple" is two,
-# "a few" are about three. A date further away than 150 years, or outside the years 1 to 9999, has no value.
+# "next Friday" that of the week after (as in duckling and Recognizers-Text), without a value if another Friday comes first. "N weeks ago"
+# is a day, "N months ago" a month, "N years ago" a year; "last week" is the week before, as an interval that includes both ends. "A
+# couple" is two, "a few" are about three. A date more than 150 years away, or outside the years 1 to 9999, has no value.
 #
 # The grammar is our own: on the 210 relative dates of duckling's English corpus it has .68 right and .00 wrong; Recognizers-Text .69 and
-# .16, parsedatetime .30 and .40, recurrent .28 and .50, dateparser .22 and .45 (``benchmarks.dates``). They read phrases, not sentences.
+# .16, parsedatetime .30 and .40, recurrent .28 and .50, dateparser .22 and .45 (``benchmarks.dates``). The others parse phrases, not
+# sentences.
 
 _Resolve = Callable[["re.Match[str]", PhraseContext], Value | None]
 
 
 class Rule(NamedTuple):
-    """A kind of phrase: its ``name`` in reports, its pattern and what its match means; None for nothing that can be resolved."""
+    """A kind of phrase: its ``name`` in reports, its pattern, and the function that resolves a match.
+
+    The function returns None for a phrase that cannot be resolved.
+    """
 
     name: str
     pattern: re.Pattern[str]
@@ -818,7 +831,7 @@ RULES: Final[Sequence[Rule]] = (
 
 
 def _any(rules: Iterable[int]) -> re.Pattern[str]:
-    """Some rules in one pattern; the group's name tells which one matched."""
+    """Combine some rules into one pattern; the name of the matching group identifies the rule."""
     parts = (f"(?P<r{n}>{re.sub(r'[(][?]P<[a-z]+>', '(?:', RULES[n].pattern.pattern)})" for n in rules)
     return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})", re.IGNORECASE)
 
@@ -849,7 +862,7 @@ HINT: Final = (
 
 
 def find(text: str) -> list[tuple[Rule, re.Match[str]]]:
-    """Phrases of a text, from left to right and apart from each other. Time: linear in the text."""
+    """Find the phrases of a text, from left to right and without overlap. Time: linear in the text."""
     found: list[tuple[Rule, re.Match[str]]] = []
     for match in (_ANY if _SELDOM_HINT.search(text) else _OFTEN).finditer(text):
         rule = RULES[int(str(match.lastgroup)[1:])]

@@ -6,15 +6,18 @@ import calendar
 from datetime import date, timedelta
 from typing import Final, Literal, NamedTuple
 
-# Calendar values: the ISO dates, months, years and intervals that lie some units from a day; None beyond the edges of the calendar.
+# Calendar values: the ISO dates, months, years and intervals some units away from a day; None beyond the limits of the calendar.
 #
-# Knows no words: those belong to ``slowwave.text.date_values``.
+# This part uses no words; the date words are below.
 
 Grain = Literal["day", "week", "weekend", "month", "quarter", "year", "range"]
 
 
 class Value(NamedTuple):
-    """An ISO date, month, year or interval. ``about``: the text itself is not exact; ``part`` of the day that the phrase names."""
+    """An ISO date, month, year or interval.
+
+    ``about`` marks an inexact phrase; ``part`` is the part of the day that the phrase names.
+    """
 
     iso: str
     grain: Grain
@@ -27,7 +30,7 @@ _REACH: Final = 150
 
 
 def shifted(day: date, days: int) -> date | None:
-    """The day some days away; None beyond ``_REACH`` or the calendar."""
+    """Return the day ``days`` away, or None beyond ``_REACH`` years or the calendar."""
     try:
         found = day + timedelta(days=days)
     except OverflowError:
@@ -36,14 +39,14 @@ def shifted(day: date, days: int) -> date | None:
 
 
 def month_after(day: date, months: int) -> tuple[int, int] | None:
-    """Year and month some months away, likewise."""
+    """Return year and month ``months`` away, or None beyond ``_REACH`` years or the calendar."""
     number = day.year * 12 + day.month - 1 + months
     year, month = divmod(number, 12)
     return (year, month + 1) if 1 <= year <= 9999 and abs(months) <= 12 * _REACH else None
 
 
 def day_of_month(year: int, month: int, day: int) -> date | None:
-    """A day by its numbers; None where the month has no such day."""
+    """Return the day with these numbers, or None if the month has no such day."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -51,35 +54,35 @@ def day_of_month(year: int, month: int, day: int) -> date | None:
 
 
 def day_value(day: date | None, part: str = "", *, about: bool = False) -> Value | None:
-    """A day as a value."""
+    """Convert a day to a value."""
     return None if day is None else Value(day.isoformat(), "day", about, part)
 
 
 def interval(first: date | None, last: date | None, grain: Grain) -> Value | None:
-    """Two days as a value, both of them in it."""
+    """Return the interval of two days, both included."""
     return None if first is None or last is None else Value(f"{first.isoformat()}/{last.isoformat()}", grain)
 
 
 def week_value(today: date, weeks: int) -> Value | None:
-    """The whole week some weeks away, from Monday to Sunday."""
+    """Return the whole week ``weeks`` away, from Monday to Sunday."""
     monday = shifted(today, 7 * weeks - today.weekday())
     return None if monday is None else interval(monday, shifted(monday, 6), "week")
 
 
 def weekend_value(today: date, weeks: int) -> Value | None:
-    """The Saturday and Sunday of the week some weeks away."""
+    """Return the Saturday and Sunday of the week ``weeks`` away."""
     saturday = shifted(today, 7 * weeks - today.weekday() + 5)
     return None if saturday is None else interval(saturday, shifted(saturday, 1), "weekend")
 
 
 def month_value(today: date, months: int, *, about: bool = False) -> Value | None:
-    """The month some months away."""
+    """Return the month ``months`` away."""
     found = month_after(today, months)
     return None if found is None else Value(f"{found[0]:04}-{found[1]:02}", "month", about)
 
 
 def quarter_value(today: date, quarters: int) -> Value | None:
-    """The whole quarter some quarters away."""
+    """Return the whole quarter ``quarters`` away."""
     first = month_after(today, 3 * quarters - (today.month - 1) % 3)
     if first is None:
         return None
@@ -88,25 +91,28 @@ def quarter_value(today: date, quarters: int) -> Value | None:
 
 
 def year_value(today: date, years: int, *, about: bool = False) -> Value | None:
-    """The year some years away."""
+    """Return the year ``years`` away."""
     year = today.year + years
     return Value(f"{year:04}", "year", about) if 1 <= year <= 9999 and abs(years) <= _REACH else None
 
 
 def nearest(today: date, weekday: int, direction: int) -> date | None:
-    """The nearest such weekday strictly before (-1) or after (1) a day."""
+    """Return the nearest such weekday strictly before (-1) or after (1) a day."""
     if direction < 0:
         return shifted(today, -((today.weekday() - weekday - 1) % 7 + 1))
     return shifted(today, (weekday - today.weekday() - 1) % 7 + 1)
 
 
 def in_week(today: date, weekday: int, weeks: int) -> date | None:
-    """A weekday (0 for Monday) of the week some weeks away."""
+    """Return a weekday (0 for Monday) of the week ``weeks`` away."""
     return shifted(today, 7 * weeks - today.weekday() + weekday)
 
 
 def moved(today: date, unit: str, n: int, *, about: bool) -> Value | None:
-    """``n`` units from a day: in days and weeks a day, else a month or a year, a quarter, a weekend."""
+    """Return the value ``n`` units from a day.
+
+    For days and weeks it is a day, else a month, a quarter, a year or a weekend.
+    """
     match unit:
         case "day":
             return day_value(shifted(today, n), about=about)
@@ -125,7 +131,7 @@ def moved(today: date, unit: str, n: int, *, about: bool) -> Value | None:
 
 
 def same_day(today: date, unit: str, n: int) -> Value | None:
-    """The very day ``n`` units from a day ("a year ago today")."""
+    """Return the same day ``n`` units away ("a year ago today")."""
     if unit in ("day", "week", "fortnight"):
         return moved(today, unit, n, about=False)
     months = {"month": 1, "quarter": 3, "year": 12, "decade": 120}.get(unit)
@@ -134,7 +140,7 @@ def same_day(today: date, unit: str, n: int) -> Value | None:
 
 
 def unit_at(today: date, unit: str, n: int) -> Value | None:
-    """The whole unit some units away."""
+    """Return the whole unit ``n`` units away."""
     match unit:
         case "week":
             return week_value(today, n)
@@ -148,9 +154,9 @@ def unit_at(today: date, unit: str, n: int) -> Value | None:
             return year_value(today, n)
 
 
-# Date words: what numbers, units, days and months are called in English, as pieces of patterns and as values.
+# Date words: the English words for numbers, units, days and months, as parts of patterns and as values.
 #
-# Pieces stand in the patterns of ``slowwave.text.date_phrases``; they hold no group but ``part``.
+# The patterns of ``slowwave.text.date_phrases`` contain these parts, which have no group except ``part``.
 
 _UNITS: Final = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -199,18 +205,21 @@ _WORDS_TOO: Final = ("wed", "sat", "sun")
 
 
 def number_of(words: str) -> int:
-    """What a number says, in digits or words that ``N`` matches."""
+    """Parse a number in digits or in words that ``N`` matches."""
     words = " ".join(words.lower().replace("-", " ").split())
     return int(words) if words.isdigit() else _WORDS[words]
 
 
 def is_vague(words: str) -> bool:
-    """Whether a number is meant as about that many."""
+    """Return whether a number word means an approximate number."""
     return " ".join(words.lower().split()) in _VAGUE
 
 
 def weekday_of(word: str) -> int | None:
-    """0 for Monday; None for a short form that may be another word ("sat", "sun", "wed") and is not capitalised."""
+    """Return the number of a weekday (0 for Monday).
+
+    Returns None for a short form that may be another word ("sat", "sun", "wed") and is not capitalised.
+    """
     low = word.lower()
     if low.endswith("day"):
         return DAYS.index(low)
@@ -222,12 +231,12 @@ def weekday_of(word: str) -> int | None:
 
 
 def unit_of(word: str) -> str:
-    """The usual name of a unit, in the singular."""
+    """Return the usual name of a unit, in the singular."""
     low = word.lower().removesuffix("s").replace("-", "")
     return _SHORTENED.get(low, low)
 
 
 def direction_of(words: str) -> int:
-    """-1, 0 or 1 for last, this and next, in any of their words."""
+    """Return -1, 0 or 1 for last, this and next, in any of their words."""
     last = words.lower().split()[-1]
     return -1 if last in ("last", "past", "previous") else 0 if last in ("this", "current") else 1

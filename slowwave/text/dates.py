@@ -1,4 +1,4 @@
-"""Write relative dates out as ISO 8601 as they were meant on the day of the record, and leave doubtful ones alone."""
+"""A rewriter of relative dates to ISO 8601, as they were meant on the day of the record; it leaves doubtful ones alone."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from slowwave.text.names import is_given
 from slowwave.text.sentences import Verbatim
 from slowwave.text.words import TERMS, is_word, words_of
 
-# Idle dates: phrases whose day nobody will ever ask for, in questions, small talk and sentences about the conversation itself.
+# Idle dates: phrases whose day is of no use, in questions, small talk and sentences about the conversation itself.
 #
-# "How are you today?", "See you tomorrow!" and "Today I want to talk to you about a dress" tell of no day that matters, and "Today is
-# Sunday" says by itself which it was. Whether a phrase can be read at all belongs to ``slowwave.text.dates``. English.
+# "How are you today?", "See you tomorrow!" and "Today I want to talk to you about a dress" name no day that matters, and "Today is
+# Sunday" states itself which day it was. The part on dates below decides whether a phrase can be resolved at all. English.
 
 Idleness = Literal["", "asked", "idle"]
 
@@ -75,10 +75,10 @@ _GENERIC: Final = re.compile(
 
 
 def is_nowadays(before: str, after: str) -> bool:
-    """Whether "today" between two parts of a sentence means the present age: "Pottery is a common hobby today".
+    """Return whether "today" between two parts of a sentence means the present age: "Pottery is a common hobby today".
 
-    That is a class to which something belongs, or a statement in the present about no person, day or thing in particular, without an
-    event. A name at the start ("Ola is in Rome today") is somebody in particular.
+    The sentence must state membership of a class, or make a general statement in the present tense about no particular person, day or
+    thing, without an event. A name at the start ("Ola is in Rome today") is a particular person.
     """
     said = f"{before} {_SENTENCE_CLOSES.split(after)[0]}"
     if not before.strip() or _PERSONAL.search(said) or not _PRESENT.search(before) or _EVENT.search(said):
@@ -98,10 +98,11 @@ _FIRST_WORD: Final = re.compile(r"\W*([^\W\d_]+)")
 
 
 def idleness(text: str, start: int, end: int) -> Idleness:
-    """Why the day of the phrase at ``start`` … ``end`` is of no use; empty where it may be.
+    """Return why the day of the phrase at ``start`` … ``end`` is of no use, or an empty string if it may be useful.
 
-    ``asked``: in a question that speaks of nobody but whom one talks to. ``idle``: in a sentence of small talk, or its clause that speaks
-    to somebody; today, where who speaks wishes to talk; and what is said to be a weekday. Time: linear in the sentence.
+    ``asked`` is a phrase in a question about nobody but the person addressed. ``idle`` is a phrase in a sentence of small talk, or in a
+    clause of small talk that addresses somebody; "today", if the speaker wants to talk; and a day that is only said to be a weekday.
+    Time: linear in the sentence.
     """
     closes = _SENTENCE_CLOSES.search(text, end, end + _REACH_IDLE_DATES)
     close = closes.start() if closes else min(len(text), end + _REACH_IDLE_DATES)
@@ -128,10 +129,10 @@ def idleness(text: str, start: int, end: int) -> Idleness:
 
 # Dates: relative dates of a memory written out as ISO 8601, as they were meant on the day it was recorded.
 #
-# What the phrases are and mean belongs to ``slowwave.text.date_phrases``; here is decided whether one may be read at the place where it
-# stands. Quotations, code, addresses and headings are never touched (``slowwave.text.sentences``), nor titles, repetitions, figures of
-# speech, or a phrase that has its date beside it. In doubt a phrase is left as it is: a missing date can be asked
-# for, a wrong one is believed. Clock times are left aside.
+# ``slowwave.text.date_phrases`` finds and resolves the phrases; this part decides whether a phrase may be resolved at its place.
+# Quotations, code, addresses and headings are never changed (``slowwave.text.sentences``), nor titles, repetitions, figures of speech, or
+# a phrase that is followed by its date. In doubt a phrase is left as it is: a missing date can be asked for, a wrong one is believed.
+# Clock times are ignored.
 
 Write = Literal["beside", "replace"]
 
@@ -139,9 +140,11 @@ Write = Literal["beside", "replace"]
 class Rewrite(NamedTuple):
     """One phrase that was written out.
 
-    ``phrase`` as it stood at ``start`` … ``end`` of the original text; ``value`` an ISO date (2026-04-14), month (2026-03), year (2026)
-    or interval with both ends in it (2026-04-06/2026-04-12); ``about``: the phrase is not exact ("a few days ago"); ``part`` of the
-    day that it names, else empty; ``kind`` the rule's name.
+    - ``phrase`` is the text at ``start`` … ``end`` of the original.
+    - ``value`` is an ISO date (2026-04-14), month (2026-03), year (2026) or interval with both ends included (2026-04-06/2026-04-12).
+    - ``about`` marks an inexact phrase ("a few days ago").
+    - ``part`` is the part of the day that it names, else empty.
+    - ``kind`` is the name of the rule.
     """
 
     phrase: str
@@ -155,12 +158,15 @@ class Rewrite(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """The pattern that may decide (``slowwave.plans.items``): whether the phrase itself says which way its date lies."""
+        """Return the pattern that policies can decide on (``slowwave.plans.items``).
+
+        It depends on whether the phrase itself shows in which direction its date lies.
+        """
         return "nearest date" if self.kind not in _COUNTED or _NEAREST.match(self.phrase) else "counted from the day"
 
 
 class AbsoluteText(NamedTuple):
-    """A text with its relative dates written out, and what was written."""
+    """A text with its relative dates written out, and the list of changes."""
 
     text: str
     rewrites: list[Rewrite]
@@ -175,14 +181,15 @@ def absolutize(
     idle: bool = True,
     nearest: bool = True,
 ) -> AbsoluteText:
-    """Write out the relative dates of ``text``, which was said at ``anchor``; without ``idle`` not those that are of no use.
+    """Write out the relative dates of ``text``, which was said at ``anchor``.
 
-    Without ``nearest`` only phrases that say which way their date lies ("yesterday", "next month") are written, and not those of which
-    the verb says it ("on Friday", "in June"): of these nobody is asked.
+    - Without ``idle``, dates that are of no use are left alone.
+    - Without ``nearest``, only phrases that show themselves in which direction their date lies ("yesterday", "next month") are
+      written, and not those that depend on the verb ("on Friday", "in June"); no question is asked about the latter.
+    - An anchor with an offset is converted to ``zone`` (IANA name), if it is given; a naive anchor is already local time.
+    - ``beside`` puts the value in brackets after the phrase, ``replace`` puts it in place of the phrase.
 
-    An anchor with an offset is read in ``zone`` (IANA name), or as it is without one; a naive one is local time already. ``beside`` puts
-    the value in brackets behind the phrase, ``replace`` puts it in its place. Once more on the result changes nothing. Time: linear in
-    the text. Raises ``ValueError`` for a zone that is not known; never for a text.
+    A second run on the result changes nothing. Time: linear in the text. Raises ``ValueError`` for an unknown zone; never for a text.
     """
     if not _HINT.search(text):
         return AbsoluteText(text, [])
@@ -203,7 +210,7 @@ def _written_out(text: str, today: date, *, idle: bool, nearest: bool) -> list[R
 
 
 def local_day(anchor: datetime, zone: str | None = None) -> date:
-    """The day of an instant in a zone. Raises ``ValueError`` for a zone that is not known."""
+    """Return the day of an instant in a time zone. Raises ``ValueError`` for an unknown zone."""
     if zone is None or anchor.tzinfo is None:
         return anchor.date()
     try:
@@ -215,8 +222,10 @@ def local_day(anchor: datetime, zone: str | None = None) -> date:
 
 
 class UnresolvedPhrase(NamedTuple):
-    """A phrase that was left, and why: ``verbatim``, ``title``, ``repeated``, ``figure of speech``, ``dated``, ``asked``, ``idle`` or
-    ``unclear``."""
+    """A phrase that was not resolved, and the reason.
+
+    ``reason`` is ``verbatim``, ``title``, ``repeated``, ``figure of speech``, ``dated``, ``asked``, ``idle`` or ``unclear``.
+    """
 
     phrase: str
     start: int
@@ -226,9 +235,9 @@ class UnresolvedPhrase(NamedTuple):
 
 
 def looked_at(text: str, today: date, *, idle: bool = True) -> list[Rewrite | UnresolvedPhrase]:
-    """Every phrase of a text, from left to right: what would be written, or why not.
+    """Return every phrase of a text, from left to right: its rewrite, or the reason why it is left alone.
 
-    Without ``idle`` those are left whose day nobody will ask for (``slowwave.text.dates``): "How are you today?", "See you tomorrow!"
+    Without ``idle``, phrases whose day is of no use are left alone (``slowwave.text.dates``): "How are you today?", "See you tomorrow!"
     """
     if not _HINT.search(text):
         return []
@@ -241,7 +250,10 @@ def _phrases(text: str, today: date, idle: bool) -> tuple[Rewrite | UnresolvedPh
 
 
 def _heads(text: str) -> list[tuple[int, date]]:
-    """The dates at the head of a text and of its further lines, as a diary or a log has them: none where the text begins with no date."""
+    """Return the dates at the head of a text and of its later lines, as in a diary or log.
+
+    Returns an empty list if the text does not begin with a date.
+    """
     if _HEAD.match(text) is None:
         return []
     return [(match.end(), day) for match in _HEAD.finditer(text) if (day := _day_of(match)) is not None]
@@ -255,7 +267,10 @@ def _day_of(match: re.Match[str]) -> date | None:
 
 
 def _said_on(heads: list[tuple[int, date]], start: int, today: date) -> date | None:
-    """The day on which what stands at ``start`` was said: that of the nearest head above; None where it is one to come, a plan's."""
+    """Return the day on which the text at ``start`` was said: the date of the nearest head above it, else today.
+
+    Returns None for a head in the future, which belongs to a plan.
+    """
     day = next((day for end, day in reversed(heads) if end <= start), today)
     return day if day <= today else None
 
@@ -266,7 +281,7 @@ _known: Final = lru_cache(maxsize=16_384)(_phrases)
 
 
 class _Reading:
-    """A text with its phrases; passages and verbs are looked up when the first phrase asks."""
+    """A text with its phrases; verbatim passages and verbs are computed on first use."""
 
     def __init__(self, text: str, found: list[tuple[Rule, re.Match[str]]], idle: bool) -> None:
         self.text, self.found, self.idle = text, found, idle
@@ -297,12 +312,15 @@ class _Reading:
         return Rewrite(text[start:end], start, end, value.iso, value.grain, about, value.part, rule.name)
 
     def _sentence(self, start: int, end: int) -> tuple[str, str]:
-        """The sentence around a span, before it and behind it."""
+        """Return the parts of the sentence before and after a span."""
         before, after = self.text[max(0, start - _REACH) : start], self.text[end : end + _REACH]
         return _ENDS.split(_HEAD.sub("", before))[-1], _ENDS.split(after, maxsplit=1)[0]
 
     def _anchored(self, start: int, end: int) -> bool:
-        """Whether the sentence has a date of its own, or a month where the phrase is of years: the phrase may belong to that."""
+        """Return whether the sentence has its own date, or a month if the phrase is about years.
+
+        The phrase may be relative to that date.
+        """
         before, after = self._sentence(start, end)
         pattern = _DATE_OR_MONTH if _YEARS.search(self.text[start:end]) else _WHOLE_DATE
         return bool(pattern.search(before) or pattern.search(after))
@@ -344,7 +362,10 @@ def _written(text: str, rewrites: list[Rewrite], write: Write) -> str:
 
 
 def _is_work(text: str, start: int, end: int) -> bool:
-    """Whether a feast or season, which may have capitals anyway, is the name of a work: "Last Christmas" within a sentence is one."""
+    """Return whether a feast or season, which may be capitalised anyway, is the title of a work.
+
+    "Last Christmas" in the middle of a sentence is such a title.
+    """
     before, after = text[max(0, start - 64) : start], text[end : end + 64]
     if _WORK.search(before) or (_EMPHASIS.search(before) and after[:1] in ("*", "_")):
         return True
@@ -356,7 +377,7 @@ def _is_work(text: str, start: int, end: int) -> bool:
 
 
 def _is_title(text: str, start: int, end: int) -> bool:
-    """Whether capitals make a phrase the name of something: a song, a film, a newspaper, a feast."""
+    """Return whether capitals make a phrase the name of a song, a film, a newspaper, a feast or the like."""
     words = _WORD.findall(text[start:end])
     before, after = text[max(0, start - 64) : start], text[end : end + 64]
     opens = _OPENS.search(before) is not None

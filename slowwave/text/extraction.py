@@ -1,4 +1,4 @@
-"""Extract named things from chat turns and tickets without a model, names in code among them."""
+"""A model-free extractor of named entities in chat turns and tickets, including names in code."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from slowwave.text.names import (
 )
 from slowwave.text.tokens import normalise_name
 
-# Names in code: which stretch between backticks names a thing, and which is a value, a formula or a sentence.
+# Names in code: which text between backticks is a name, and which is a value, a formula or a sentence.
 #
-# Where code stands belongs to ``slowwave.text.markdown``; names in prose belong to ``slowwave.text.extraction``.
+# ``slowwave.text.markdown`` finds the code; names in prose are handled below.
 
 LONGEST: Final = 60
 """Characters; longer code is a line of a program."""
@@ -57,7 +57,7 @@ _HEAD: Final = re.compile(r"\ufeff?---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOT
 
 
 def is_code_name(code: str) -> bool:
-    """Whether code names something that another text may name too: an identifier, a path, a command of up to four words."""
+    """Return whether code is a name that another text may use too: an identifier, a path, a command of up to four words."""
     if (
         len(code) > LONGEST
         or code[0] == code[-1] == ":"
@@ -74,24 +74,27 @@ _FILE: Final = re.compile(
 
 
 def file_names(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of files that are named without a folder."""
+    """Return the spans of files that are named without a folder."""
     return (match.span() for match in _FILE.finditer(text))
 
 
 def metadata_keys(text: str) -> list[tuple[int, int]]:
-    """Spans of the keys of a text's YAML head: they are the form's, not what the text speaks of. Linear in the text."""
+    """Return the spans of the keys in a text's YAML head, which belong to the format and not to the content.
+
+    Time: linear in the text.
+    """
     head = _HEAD.match(text)
     return [match.span() for match in _KEY.finditer(text, 0, head.end())] if head else []
 
 
-# Named things in chat turns and tickets: a deterministic extractor that needs no model.
+# Named entities in chat turns and tickets: a deterministic extractor that needs no model.
 #
-# Patterns find what is written by a rule (addresses, handles, code); runs of capitalised words are names when the text gives
-# evidence that they are. Types come from lists of known names and the words around; what neither types is ``unknown``, as a wrong type
-# keeps two mentions of one thing apart. Fenced code, headings' common words, demonyms and abbreviations are no names. Dates belong to
-# ``slowwave.text.dates``; deciding whether two names mean the same belongs to ``slowwave.matching``.
+# Patterns find names with a fixed form (addresses, handles, code). Runs of capitalised words are names if the text gives evidence for it.
+# Types come from lists of known names and from the words around; a name without evidence is ``unknown``, because a wrong type keeps two
+# mentions of one entity apart. Fenced code, common words of headings, demonyms and abbreviations are no names. Dates belong to
+# ``slowwave.text.dates``; ``slowwave.matching`` decides whether two names mean the same.
 #
-# Every pattern begins at a boundary and repeats over disjoint character sets, possessively or within a bound, so time is linear
+# Every pattern begins at a boundary and repeats over disjoint character sets, possessively or within a bound, so that the time is linear
 # in the text's length: memory text is untrusted.
 
 LONGEST_NAME: Final = 200
@@ -103,7 +106,7 @@ LONGEST_RUN: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name as it stands in the text: ``text[start:end] == name``; ``entity_type`` is lower-case."""
+    """A name in a text: ``text[start:end] == name``; ``entity_type`` is lower-case."""
 
     name: str
     entity_type: str
@@ -148,10 +151,10 @@ _WHERE: Final = frozenset(("in", "from", "to", "near", "at", "through", "across"
 
 
 def extract(text: str) -> tuple[Mention, ...]:
-    """Every named thing in ``text``, in order and without overlap; linear in the text's length.
+    """Extract every named entity in ``text``, in order and without overlap.
 
-    Types: person, organization, location, product, work (a quoted title), unknown (a name that nothing typed), email, url,
-    handle, code, identifier. One name has one type in one text: the one with the strongest evidence.
+    Types: person, organization, location, product, work (a quoted title), unknown (a name without a known type), email, url, handle,
+    code, identifier. A name has one type in one text: the one with the strongest evidence. Time: linear in the text's length.
     """
     patterned, text = _patterned(text)
     tokens = _tokens(text, patterned)
@@ -162,7 +165,10 @@ def extract(text: str) -> tuple[Mention, ...]:
 
 
 def _patterned(text: str) -> tuple[list[Mention], str]:
-    """What is written by a rule, in order of place, none overlapping another; and the text with blanks for its code."""
+    """Find mentions that match a fixed pattern.
+
+    Returns them in order of position, without overlap, and the text with its code and markup blanked.
+    """
     spans = code_spans(text)
     code = [
         Mention(text[start:end], "code", start, end)
@@ -192,7 +198,7 @@ def _patterned(text: str) -> tuple[list[Mention], str]:
 
 
 def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text with ``|`` in place of these spans, which ends a run of words as punctuation does."""
+    """Replace these spans by ``|`` characters, which end a run of words as punctuation does."""
     parts: list[str] = []
     last = 0
     for start, end in sorted(spans):
@@ -204,7 +210,7 @@ def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 class _Taken:
-    """Stretches of text that already belong to a mention."""
+    """Spans of text that already belong to a mention."""
 
     def __init__(self, mentions: Sequence[Mention] = ()) -> None:
         self._spans: list[tuple[int, int]] = []
@@ -222,7 +228,7 @@ class _Taken:
 
 
 def _tokens(text: str, patterned: Sequence[Mention]) -> list[NameToken]:
-    """Words outside the patterned stretches; a patterned stretch ends a run like punctuation does."""
+    """Split the text outside of patterned spans into words; such a span ends a run as punctuation does."""
     tokens: list[NameToken] = []
     taken = _Taken(patterned)
     last = 0
@@ -242,7 +248,7 @@ def _tokens(text: str, patterned: Sequence[Mention]) -> list[NameToken]:
 
 
 def _abbreviated(word: str) -> bool:
-    """Whether a final dot belongs to the word: an initial, a title, or a dot inside too."""
+    """Return whether a final dot belongs to the word: an initial, a title, or a word with another dot."""
     stem = word[:-1]
     initials = all(len(part) <= 2 for part in stem.split("."))
     return (
@@ -251,9 +257,9 @@ def _abbreviated(word: str) -> bool:
 
 
 def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
-    """Quoted titles: most words capitalised, the first among them, two words at least. They are works where the sentence speaks of one.
+    """Find quoted titles: two or more words, most of them capitalised, including the first.
 
-    Those of ordinary words without a type are no names, and nothing in them is.
+    A title is a work if the sentence is about works. A title of ordinary words without a type is no name, and neither is anything in it.
     """
     taken = _Taken(patterned)
     found: list[Mention] = []
@@ -273,14 +279,14 @@ def _titles(text: str, patterned: Sequence[Mention]) -> list[Mention]:
 
 
 def _is_coined(words: Sequence[str]) -> bool:
-    """Whether a title has a word of its own, or only short ones."""
+    """Return whether a title has a word that is not ordinary English, or only short words."""
     folded = [word.casefold().strip(".,;:'’") for word in words]
     plain = [is_plain(word) for word in folded]
     return not any(plain) or not all(p or len(word) < _SHORTEST for p, word in zip(plain, folded, strict=True))
 
 
 def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) -> Iterator[tuple[Mention, int]]:
-    """Names with the strength of their type (0 to 3)."""
+    """Yield names with the strength of their type (0 to 3)."""
     taken, lines, dialogue = _Taken(quoted), HeadingLines.of(text), is_dialogue(text)
     lower = {token.folded for token in tokens if not token.capital}
     inside = {token.folded for token in tokens if token.capital and not token.initial}
@@ -310,10 +316,10 @@ def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) ->
 
 
 def _run_end(tokens: Sequence[NameToken], first: int) -> int:
-    """One past the last token of the run of capitalised words that begins at ``first``.
+    """Return the position after the last token of the run of capitalised words that begins at ``first``.
 
-    Particles (``van der``) link any two; ``of (the)`` only follows a name's first word (Bank of America) or an organisation's
-    last, so that Jane Smith of Acme Corp stays two.
+    Particles (``van der``) link any two words. ``of (the)`` can only follow the first word of a name (Bank of America) or the last word
+    of an organisation, so that Jane Smith of Acme Corp gives two names.
     """
     end = first + 1
     words = int(tokens[first].folded not in STARTERS)
@@ -335,15 +341,18 @@ def _run_end(tokens: Sequence[NameToken], first: int) -> int:
 
 
 def _joined(before: NameToken, token: NameToken) -> bool:
-    """Whether two words may belong to one name: a space or ampersand between, no possessive before."""
+    """Return whether two words may belong to one name.
+
+    There must be a space or an ampersand between them and no possessive before.
+    """
     return token.gap in (" ", " & ") and not POSSESSIVE.search(before.text)
 
 
 def _trimmed(tokens: Sequence[NameToken], first: int, last: int, lower: set[str]) -> tuple[int, int]:
-    """The run without articles and the words that only stand capitalised by their place.
+    """Return the bounds of the run without articles and without words that are capitalised only because of their position.
 
-    Within a sentence a small word with a capital is part of a title (No Strings Attached). What a heading or a step begins with is none:
-    Install X, Removal of X.
+    Within a sentence a small word with a capital is part of a title (No Strings Attached). The first word of a heading or of an
+    instruction is not part of a name: Install X, Removal of X.
     """
     begins = tokens[first].initial
 
@@ -370,7 +379,7 @@ def _trimmed(tokens: Sequence[NameToken], first: int, last: int, lower: set[str]
 
 
 def _is_act(tokens: Sequence[NameToken], first: int, last: int) -> bool:
-    """Whether a run begins with a noun that is made of a verb, and says of what: Verification of Ed25519."""
+    """Return whether a run begins with a noun derived from a verb, followed by its object: Verification of Ed25519."""
     word = tokens[first].folded
     return last - first > 2 and tokens[first + 1].text == "of" and bool(_ACT.search(word)) and word not in ORGANISED
 
@@ -386,7 +395,10 @@ def _is_name(
     before: str,
     heading: bool,
 ) -> bool:
-    """Whether a run is a name at all. Doubtful are one word, words that are no names elsewhere, and what a sentence begins with."""
+    """Return whether a run is a name at all.
+
+    Doubtful are single words, words that are not used as names elsewhere in the text, and words at the start of a sentence.
+    """
     head, words = run[0], [token.folded for token in run]
     if _ADJECTIVE.search(name) or words[-1] in _UNITS or is_office(words):
         return False

@@ -1,8 +1,8 @@
-"""Extractive summaries: the passages of some texts that together say what is specific in them, word for word.
+"""Extractive summaries: passages of some texts that together keep their specifics word for word.
 
-No model is asked and no word is changed, so nothing can be invented. What may be lost is said: an extract that has no room for every
-specific is not ``complete``, and a source of which something is left out is not among those that it cites. What is a passage, and which of
-them does not stand without which others, belongs to ``slowwave.text.structure``.
+No model is used and no word is changed, so nothing can be invented. Losses are reported: an extract without space for every specific is
+not ``complete``, and a source of which something is left out is not cited. ``slowwave.text.structure`` defines the passages and which of
+them depend on which others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ENDED: Final = (".", "!", "?", "…", "。", "！", "？", '"', "”", ")")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text with the id by which it is cited, and when it was recorded."""
+    """A text with its citation id and the time when it was recorded."""
 
     id: str
     text: str
@@ -49,11 +49,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """``sentences`` of the sources in the order of time, and ``text``, which is these.
+    """Selected sentences of the sources.
 
-    ``cited`` are the ids of the sources of which nothing is left out: each of their sentences stands here, or says nothing specific
-    and hardly a word that does not. ``missing`` are the specifics of the sources that the text does not say. ``statements`` are of a
-    dated text the ids of the sources of each part that begins with a day, or of what stands before the first.
+    - ``sentences`` are in the order of time, and ``text`` consists of them.
+    - ``cited`` are the ids of the sources of which nothing is left out: each of their sentences is in the extract, or has no
+      specifics and hardly a word that the extract lacks.
+    - ``missing`` are the specifics of the sources that are not in the text.
+    - ``statements``, for a dated text, are the source ids of each part that begins with a day, and of the part before the first day.
     """
 
     text: str
@@ -64,19 +66,20 @@ class Extract:
 
     @property
     def complete(self) -> bool:
-        """Whether every specific of every source is in the text."""
+        """Return whether every specific of every source is in the text."""
         return not self.missing
 
 
 def extract(sources: Sequence[Source], max_tokens: int, *, dated: bool = False) -> Extract:
-    """The passages that together keep every specific of the sources, each once, within ``max_tokens`` of ``token_count``.
+    """Select the passages that together keep every specific of the sources, within ``max_tokens`` of ``token_count``.
 
-    Chosen by greedy set cover: what brings most specifics a byte goes first, together with what it does not stand without. Specifics are
-    numbers, dates, versions, identifiers, names, what is denied, and which figure goes with which name. Then comes what tells most that is
-    new, while there is room. Sentences that differ only in case, spaces and the marks around them are one. Nothing is cut within a
-    passage. With ``dated`` what is said of another day than the line before begins a line with its day, so that "today" is that day.
+    Specifics are numbers, dates, versions, identifiers, names, denied statements, and which figure belongs to which name. The selection
+    is a greedy set cover: the passage with the most new specifics per byte is taken first, together with the passages that it depends on.
+    The remaining space is filled with the passages that have the most new words. Sentences that differ only in case, spaces and
+    surrounding marks count as one, and nothing is cut within a passage. With ``dated``, a passage of another day than the line before it
+    starts a new line that begins with its day, so that "today" means that day.
 
-    Time: linear in the texts, and s · log s in their passages while few gains change.
+    Time: linear in the texts, and s · log s in their s passages as long as few gains change.
     """
     ordered = sorted(sources, key=lambda s: (s.at or _LAST, s.id))
     found = _found(ordered)
@@ -101,14 +104,16 @@ def extract(sources: Sequence[Source], max_tokens: int, *, dated: bool = False) 
 
 
 def split(text: str) -> list[str]:
-    """The passages of a text: its sentences, items, rows, headings and blocks."""
+    """Split a text into passages: sentences, items, rows, headings and blocks."""
     return [p.text.strip() for p in passages(text)]
 
 
 class _Found(NamedTuple):
-    """``says`` are its specifics and what they go with, ``words`` the stems of its other words of content; ``sources`` all that have it.
+    """A passage of the sources.
 
-    ``brings`` are the places of all that it does not stand without, in order; none where it is not to be taken by itself.
+    - ``says`` are its specifics and the names that they belong to, ``words`` the stems of its other content words.
+    - ``sources`` are the ids of all sources that contain it.
+    - ``brings`` are the positions of the passages that it depends on; None if it must not be selected by itself.
     """
 
     at: int
@@ -123,7 +128,10 @@ class _Found(NamedTuple):
 
 
 def _found(ordered: Sequence[Source]) -> list[_Found]:
-    """Every passage of the sources once, in their order; what needs others is the same only beside the same."""
+    """Return every distinct passage of the sources, in order.
+
+    Passages that depend on others are equal only if those are equal too.
+    """
     found: list[_Found] = []
     known: dict[tuple[str, ...], int] = {}
     for n, source in enumerate(ordered):
@@ -155,7 +163,7 @@ def _found(ordered: Sequence[Source]) -> list[_Found]:
 
 
 def _brought(own: Sequence[Passage], place: int) -> frozenset[int] | None:
-    """The places of all that a passage does not stand without; None where they are too many."""
+    """Return the positions of all passages that a passage depends on, or None if there are more than ``_MOST_NEEDED``."""
     brings: set[int] = set()
     left = list(own[place].needs)
     while left:
@@ -180,7 +188,7 @@ def _read(sentence: str) -> tuple[frozenset[str], frozenset[str]]:
 
 @dataclass(slots=True)
 class _Choice:
-    """The choice of passages within ``left`` bytes; ``held`` counts for each of them who brought it along."""
+    """A selection of passages within ``left`` bytes; ``held`` counts, for each passage, the chosen ones that depend on it."""
 
     found: Sequence[_Found]
     left: int
@@ -189,7 +197,7 @@ class _Choice:
     bringing: dict[int, list[int]] = field(default_factory=lambda: defaultdict[int, list[int]](list))
 
     def made(self) -> list[_Found]:
-        """The passages that are chosen, in order."""
+        """Choose the passages and return them in order."""
         self.left += _SEPARATOR  # the last needs none
         for s in self.found:
             for other in s.brings or ():
@@ -200,11 +208,14 @@ class _Choice:
         return [self.found[at] for at in sorted(self.chosen)]
 
     def _with(self, s: _Found) -> list[_Found]:
-        """A passage and what it brings along that is not there yet."""
+        """Return a passage and the passages that it depends on and that are not chosen yet."""
         return [s, *(self.found[o] for o in s.brings or () if o not in self.chosen)]
 
     def _take(self, s: _Found, more: Sequence[_Found]) -> Iterable[int]:
-        """Choose a passage with what it brings; the places of others that bring some of it too, for whom it is cheaper now."""
+        """Choose a passage with the passages that it depends on.
+
+        Returns the positions of other passages that depend on some of them too and are cheaper now.
+        """
         for m in more:
             self.chosen.add(m.at)
             self.left -= m.size
@@ -242,7 +253,7 @@ class _Choice:
                     heapq.heappush(heap, (-again, k))
 
     def _drop_repeated(self) -> None:
-        """Take out passages all of whose specifics the others say, and that no other needs."""
+        """Remove passages whose specifics are all in the others and that no other passage depends on."""
         times: dict[str, int] = defaultdict(int)
         for at in self.chosen:
             for term in self.found[at].says:
@@ -261,7 +272,7 @@ class _Choice:
                 times[term] -= 1
 
     def _add_news(self) -> None:
-        """Add what tells most that is new, the earlier first among equals, while there is room."""
+        """Add the passages with the most new words while there is space, the earlier first if they are equal."""
         words: set[str] = set().union(*(self.found[at].words for at in self.chosen))
         heap = [
             (-float(len(s.words - words)), s.at) for s in self.found if s.brings is not None and s.at not in self.chosen
@@ -286,8 +297,11 @@ class _Choice:
 
 
 def _adds(sentence: _Found, chosen: Sequence[_Found], words: frozenset[str], days: Mapping[int, str]) -> bool:
-    """Whether a sentence tells something that the chosen ones do not. Where nothing in it is specific its words have to stand in one of
-    them, as words of several may be about anything; a question is told by a question alone, and "today" by what is said of that day."""
+    """Return whether a sentence adds something to the chosen ones.
+
+    If the sentence has no specifics, a single chosen sentence must contain its words, because words spread over several sentences may be
+    about anything. Only a question can repeat a question, and only a sentence of the same day can repeat one with "today".
+    """
     if (relative := _RELATIVE.search(sentence.text)) and days:
         own = days.get(sentence.place[0])
         chosen = [s for s in chosen if days.get(s.place[0]) == own]
@@ -303,8 +317,11 @@ def _news(sentence: _Found, words: frozenset[str] | set[str]) -> float:
 
 
 def _joined(chosen: Sequence[_Found], days: Mapping[int, str]) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    """The passages as one text: on lines and in paragraphs of their own where they were, prose of several sources in a row, or of several
-    ``days`` (source → day) on lines that begin with the day. And, where there are days, who says each of these parts."""
+    """Join the passages to one text and return it with the sources of its dated parts.
+
+    Lines and paragraphs are kept. Prose of several sources follows in a row, or, if the sources have different ``days`` (source → day),
+    on lines that begin with the day. The second value is empty if there are no days.
+    """
     parts: list[str] = []
     told: list[dict[str, None]] = []
     for before, s in zip([None, *chosen], chosen, strict=False):

@@ -1,9 +1,8 @@
-"""Figures: quantities, dates and codes as a text writes them, and how two of them stand to each other.
+"""Figures: quantities, dates and codes in texts, and the relation between two of them.
 
-``read`` takes them out of a text as normalised strings, ``relate`` says whether two figures are the same, fit each other (one
-states more), are rivals, or have nothing to do with each other. Words belong to ``slowwave.text.specifics``.
-
-All patterns are bounded or anchored at word starts, so the time is linear in the text's length.
+``read`` extracts them from a text as normalised strings. ``relate`` returns whether two figures are the same, fit each other (one is more
+specific), are rivals, or are unrelated. Words belong to ``slowwave.text.specifics``. All patterns are bounded or anchored at word starts,
+so the time is linear in the text's length.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def read(text: str, found: Kinds) -> None:
 
 
 def _take(values: set[str], pattern: re.Pattern[str], value: Callable[[re.Match[str]], str | None], text: str) -> str:
-    """Collect what ``pattern`` matches and return the text without it, so that no later pattern reads it again."""
+    """Collect the matches of ``pattern`` and return the text without them, so that no later pattern matches them again."""
 
     def one(match: re.Match[str]) -> str:
         found = value(match)
@@ -61,31 +60,34 @@ def _take(values: set[str], pattern: re.Pattern[str], value: Callable[[re.Match[
 
 
 def number(text: str) -> str:
-    """ "1,000" and "0.5" without separators and leading zeros."""
+    """Normalise a number such as "1,000" or "0.5": without separators and leading zeros."""
     sign = "-" if text[0] in "-−" else ""
     whole, dot, fraction = text.lstrip("-−").replace(",", "").partition(".")
     return f"{sign}{whole.lstrip('0') or '0'}{dot}{fraction}"
 
 
 def unit(text: str) -> str:
-    """The short name of a unit, whatever its spelling."""
+    """Return the short name of a unit in any spelling."""
     low = text.casefold().strip("- ")
     return _UNITS.get(low) or _UNITS.get(low.rstrip("s")) or "inch"
 
 
 def is_unit(word: str) -> bool:
-    """Whether a folded word of three letters or more is a unit ("minutes", "million")."""
+    """Return whether a folded word of three letters or more is a unit ("minutes", "million")."""
     return len(word) > 2 and (word in _UNITS or word.rstrip("s") in _UNITS)
 
 
 def ordinal(value: int) -> str:
-    """ "2nd" of 2."""
+    """Format an ordinal: "2nd" for 2."""
     tail = "th" if value % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
     return f"{value}{tail}"
 
 
 class Figure(NamedTuple):
-    """``sort`` is number, ordinal, date or time; ``measure`` what a number counts ("" when bare); ``raw`` the plain digits."""
+    """A parsed figure.
+
+    ``sort`` is number, ordinal, date or time; ``measure`` is the unit of a number ("" if there is none); ``raw`` is the plain digits.
+    """
 
     sort: str
     measure: str
@@ -94,10 +96,12 @@ class Figure(NamedTuple):
 
 
 def relate(a: str, b: str) -> Relation:
-    """How two quantities, versions, ordinals or dates stand to each other, as ``read`` writes them.
+    """Compare two quantities, versions, ordinals or dates, as ``read`` writes them.
 
-    Same: "5.0" and "5", "500 g" and "0.5 kg". Fits: "3" and "3.11", "46" and "46 inch", "2024" and "2024-05-06", a day that may be
-    either month. Rivals: different values of one measure. Apart: a length and a weight.
+    - ``same``: "5.0" and "5", "500 g" and "0.5 kg".
+    - ``fits``: "3" and "3.11", "46" and "46 inch", "2024" and "2024-05-06", a day that may be of either month.
+    - ``rivals``: different values of one measure.
+    - ``apart``: a length and a weight.
     """
     if a == b:
         return "same"
@@ -124,7 +128,7 @@ def relate(a: str, b: str) -> Relation:
 
 
 def parse(text: str) -> Figure:
-    """A string of ``read`` as its parts."""
+    """Parse a string from ``read`` into its parts."""
     return _parse_short(text) if len(text) <= _SHORT else _parse(text)
 
 
@@ -159,7 +163,10 @@ def _parse(text: str) -> Figure:
 
 
 def _relate_days(a: tuple[Any, ...], b: tuple[Any, ...]) -> Relation:
-    """Readings of two dates, each (year, month, day): one pair of readings without a contradiction is enough."""
+    """Compare two dates, each with its possible (year, month, day) readings.
+
+    They fit if one pair of readings has no contradiction.
+    """
     readings = [[(p, q) for p, q in zip(x, y, strict=True) if p and q] for x in a for y in b]
     if any(shared and all(p == q for p, q in shared) for shared in readings):
         return "fits"
@@ -171,7 +178,7 @@ def _amount(figure: Figure) -> object:
 
 
 def _decimal(text: str) -> Decimal:
-    """Zero for what is no plain number, such as a version of three parts."""
+    """Parse a decimal; zero if the text is not a plain number, such as a version of three parts."""
     try:
         return Decimal(text).normalize()
     except InvalidOperation:
@@ -179,15 +186,17 @@ def _decimal(text: str) -> Decimal:
 
 
 def is_whole(figure: str) -> bool:
-    """Whether a figure is a bare whole number that is no year: two of them are the same or rivals."""
+    """Return whether a figure is a bare whole number and not a year: two of them are either the same or rivals."""
     return figure.isdigit() and not _ISO.fullmatch(figure)
 
 
 def relate_identifiers(a: str, b: str) -> Relation:
-    """How two identifiers stand to each other.
+    """Compare two identifiers.
 
-    Fits: one of six signs or more stands at either end of the other ("SD1100" and "SD1100IS"). Rivals: both addresses of one sort, or codes
-    of one system, that is of one shape or with the same letters in front. Apart: a model number and a bar code.
+    - ``same``: equal, or one misspells the other.
+    - ``fits``: one of six characters or more is at either end of the other ("SD1100" and "SD1100IS").
+    - ``rivals``: both are addresses of one sort, or codes of one system, that is of one shape or with the same leading letters.
+    - ``apart``: a model number and a bar code.
     """
     if a == b or misspells(a, b):
         return "same"
@@ -206,7 +215,7 @@ def relate_identifiers(a: str, b: str) -> Relation:
 
 
 def _system(identifier: str) -> tuple[str, str, str]:
-    """Sort, shape (runs of letters and digits) and leading letters of an identifier."""
+    """Return sort, shape (runs of letters and digits) and leading letters of an identifier."""
     if "@" in identifier:
         return ("mail", "", "")
     if identifier.isdigit():
@@ -218,12 +227,15 @@ def _system(identifier: str) -> tuple[str, str, str]:
 
 
 def is_strong(identifier: str) -> bool:
-    """Whether an identifier shared by two texts is enough to speak of one thing: an address, or a code of six signs or more."""
+    """Return whether two texts that share an identifier are about the same entity.
+
+    This is so for an address, or a code of six characters or more.
+    """
     return len(identifier) >= 6
 
 
 def parts_of(code: str) -> tuple[str, str] | None:
-    """Letters and digits of a code of just the two ("gpt4"), else None."""
+    """Return letters and digits of a code with one run of each ("gpt4"), else None."""
     match = _TWO_PARTS.fullmatch(code)
     if match is None:
         return None
@@ -231,14 +243,20 @@ def parts_of(code: str) -> tuple[str, str] | None:
 
 
 def misspells(code: str, other: str) -> bool:
-    """Whether a code is a word with one inner letter hit as a digit ("smi5hers"); the other is that word, or misspells it elsewhere."""
+    """Return whether a code is a word with one inner letter mistyped as a digit ("smi5hers").
+
+    The other must be that word, or the word with a typing error at another position.
+    """
     if len(code) != len(other) or not _SLIP.fullmatch(code) or not (other.isalpha() or _SLIP.fullmatch(other)):
         return False
     return all(c == d or c.isdigit() != d.isdigit() for c, d in zip(code, other, strict=True))
 
 
 def _code(token: str) -> str | None:
-    """A token of letters and digits without its joints; "10-year" counts years and is none."""
+    """Remove the separators from a token of letters and digits.
+
+    Returns None for any other token; "10-year" counts years and is not a code.
+    """
     digits = any(map(str.isdigit, token))
     if not digits or not any(map(str.isalpha, token)) or _COUNTED.fullmatch(token):
         return None
@@ -265,7 +283,10 @@ def _date(year: str | None, month: int, day: str | None) -> str | None:
 
 
 def _either_way(first: int, second: int, year: str) -> str | None:
-    """Day and month in unknown order; where one of them must be the day, or both are equal, there is no doubt."""
+    """Return the readings of a date with day and month in unknown order.
+
+    There is one reading if one of the numbers must be the day, or if both are equal.
+    """
     if first > 12 or first == second:
         return _date(year, second, str(first))
     if second > 12:

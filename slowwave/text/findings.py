@@ -1,4 +1,4 @@
-"""Findings of screening: their kinds, hidden characters, and words of letters that look alike."""
+"""Findings of screening: their kinds, hidden characters, and words of look-alike letters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from slowwave.text.tokens import LATIN
 
-# A finding of screening: what kind of thing stands where in a text, and never the thing itself.
+# Findings of screening: the kind of a finding and its position in a text, never its content.
 
 Kind = Literal["secret", "injection", "hidden", "lookalike"]
 Severity = Literal["low", "medium", "high"]
@@ -24,7 +24,10 @@ MOST: Final = 1_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Detection:
-    """``text[start:end]`` is a finding of ``rule``. A stray mark that carries nothing is ``low``: reported, never acted upon."""
+    """A finding of ``rule`` at ``text[start:end]``.
+
+    A stray mark without content has the severity ``low``: it is reported, but nothing is done about it.
+    """
 
     start: int
     end: int
@@ -34,7 +37,10 @@ class Detection:
 
 
 def outermost(found: Iterable[Detection]) -> list[Detection]:
-    """The findings by place, without those that lie within an earlier one or overlap its end; at most ``MOST``."""
+    """Return the findings in order of position, without those that lie within an earlier one or overlap its end.
+
+    At most ``MOST`` are returned.
+    """
     kept: list[Detection] = []
     for finding in sorted(found, key=lambda f: (f.start, -f.end)):
         if not kept or finding.start >= kept[-1].end:
@@ -44,11 +50,11 @@ def outermost(found: Iterable[Detection]) -> list[Detection]:
     return kept
 
 
-# Characters that no reader sees: where they carry, split or reorder text, and what they carry.
+# Invisible characters: where they hide, split or reorder text, and what they encode.
 #
-# The candidates are Unicode's default ignorable characters, fillers that look like nothing, private-use characters and control
-# characters. Where a script or an emoji needs one, it is left alone: a joiner within an emoji or an Indic or Persian word, a selector
-# after an emoji or a CJK ideograph, a mark of direction in a text with right-to-left letters, a soft hyphen where a long word may break.
+# The candidates are Unicode's default ignorable characters, fillers without a glyph, private-use characters and control characters. They
+# are accepted where a script or an emoji needs them: a joiner within an emoji or an Indic or Persian word, a selector after an emoji or a
+# CJK ideograph, a mark of direction in a text with right-to-left letters, a soft hyphen where a long word may break.
 
 _FORMATS: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
@@ -86,7 +92,7 @@ _LONG_WORD: Final = 8
 
 
 def hidden(text: str) -> list[Detection]:
-    """Every run of characters that shows nothing and has no business where it stands. Cost: linear in the text."""
+    """Find every run of invisible characters that is not legitimate at its place. Cost: linear in the text."""
     if not _ASCII.search(text) if text.isascii() else not _RUN.search(text):
         return []
     rtl = bool(_RTL.search(text))
@@ -100,7 +106,10 @@ def hidden(text: str) -> list[Detection]:
 
 
 def payload(run: str) -> str:
-    """What a hidden run says: its tag characters as ASCII, its variation selectors as bytes of UTF-8, zero-width pairs as bits."""
+    """Decode a hidden run.
+
+    Tag characters decode to ASCII, variation selectors to bytes of UTF-8, and pairs of zero-width characters to bits.
+    """
     tags = "".join(chr(ord(c) - 0xE0000) for c in run if "\U000e0020" <= c <= "\U000e007e")
     if tags:
         return tags
@@ -112,7 +121,10 @@ def payload(run: str) -> str:
 
 
 def without(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
-    """The text without some spans (sorted, apart), and for each character left, and for the end, its place in the text."""
+    """Remove some spans (sorted, disjoint) from a text.
+
+    Also returns the original position of each remaining character and of the end.
+    """
     parts: list[str] = []
     places: list[int] = []
     at = 0
@@ -136,7 +148,7 @@ def _judged(text: str, start: int, end: int, *, rtl: bool, varied: bool) -> Iter
 
 
 def _belongs(text: str, run: str, start: int, before: str, after: str) -> bool:
-    """Whether all of a run is what a script, an emoji or a file's beginning needs there."""
+    """Return whether a script, an emoji or the start of a file needs the whole run at this place."""
     if before == _BLACK_FLAG and run in _FLAGS:
         return True
     if _PRIVATE_START.match(run):
@@ -181,7 +193,7 @@ _PRIVATE_START = re.compile(f"[{_PRIVATE}]")
 
 
 def _named(run: str, before: str, after: str) -> tuple[str, Severity]:
-    """A run's rule and severity, after what is worst in it."""
+    """Return the rule and the severity for the worst characters of a run."""
     split = before.isalnum() and after.isalnum()
     if any("\U000e0000" <= c <= "\U000e00ff" or "\U000e01f0" <= c < "\U000e1000" for c in run):
         return "tag characters", "high"
@@ -211,7 +223,7 @@ _RULES: Final = (
 
 @lru_cache(4_096)
 def _pictured(before: str, after: str) -> bool:
-    """Whether a character is one that a selector turns into an emoji or a text sign; digits are so in keycaps alone."""
+    """Return whether a selector can turn a character into an emoji or a text sign; digits only in keycaps."""
     if not before:
         return False
     if before in "0123456789#*":
@@ -224,7 +236,7 @@ def _pictured(before: str, after: str) -> bool:
 
 
 def _may_break(text: str, at: int) -> bool:
-    """Whether a soft hyphen stands where a long word may break, its parts no syllables of two letters."""
+    """Return whether a soft hyphen is at a possible break of a long word and not between syllables of two letters."""
     begin = end = at
     while begin > 0 and at - begin < 60 and (text[begin - 1].isalpha() or text[begin - 1] == "\u00ad"):
         begin -= 1
@@ -242,7 +254,10 @@ def _octet(character: str) -> int | None:
 
 
 def _bits(run: str) -> Iterator[str]:
-    """A run of two characters and more as bits, eight a letter, in both senses; a third character is taken for a pause."""
+    """Decode a run of two or more distinct characters as bits, eight per letter, with either character as zero.
+
+    A third character is treated as a pause.
+    """
     kinds = [c for c in dict.fromkeys(run) if run.count(c) >= 4][:3]
     for zero in kinds:
         for one in kinds:
@@ -253,10 +268,10 @@ def _bits(run: str) -> Iterator[str]:
                     yield octets.decode("ascii", "ignore")
 
 
-# Words of letters that only look alike: a Cyrillic or Greek letter within a Latin word, or a Latin word in Cyrillic letters.
+# Words with look-alike letters: a Cyrillic or Greek letter within a Latin word, or a Latin word in Cyrillic letters.
 #
-# After Unicode's security mechanisms (UTS 39): mixed-script and whole-script confusables. Scripts that do not resemble Latin are no
-# business of this module, nor are signs of science ("Δt", "TNFα", "kΩ", "µm") or endings of another script ("SMSка").
+# The method is that of Unicode's security mechanisms (UTS 39): mixed-script and whole-script confusables. Scripts that do not resemble
+# Latin are ignored, as are signs of science ("Δt", "TNFα", "kΩ", "µm") and endings of another script ("SMSка").
 
 _FOREIGN = re.compile(  # Greek, Coptic, Cyrillic, Armenian, Cherokee, Lisu
     "[\u0370-\u058f\u1f00-\u1fff\u13a0-\u13ff\u1c80-\u1c8f\u2c80-\u2cff\u2de0-\u2dff\ua4d0-\ua4ff\ua640-\ua69f\uab70-\uabbf]"
@@ -271,7 +286,10 @@ _LATIN_LETTER = re.compile("[A-Za-z]")
 
 
 def lookalikes(text: str) -> list[Detection]:
-    """Each word that mixes look-alike scripts, or is all of Cyrillic or Greek look-alikes in a Latin text. Cost: linear."""
+    """Find words that mix look-alike scripts, or consist only of Cyrillic or Greek look-alikes in a Latin text.
+
+    Cost: linear.
+    """
     if text.isascii() or not _FOREIGN.search(text):
         return []
     foreign = sum(1 for _ in _FOREIGN.finditer(text))
@@ -318,5 +336,5 @@ def _judge_lookalike(word: str, mostly_latin: bool) -> Severity | None:
 
 @lru_cache(4_096)
 def _script(character: str) -> str:
-    """The script by which Unicode names a letter; empty for signs such as the micro sign."""
+    """Return the script in a letter's Unicode name; empty for signs such as the micro sign."""
     return unicodedata.name(character, "").split(" ", 1)[0] if character not in "\u00b5\u00aa\u00ba\u2126" else ""

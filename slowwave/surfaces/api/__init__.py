@@ -1,3 +1,3 @@
-"""What `import slowwave` gives: dreams, their outcomes and results."""
+"""The public Python API that ``import slowwave`` exports: dreams, their outcomes and results."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Python API of dreams: plan, apply what is approved, and typed results read from the ledger."""
+"""The Python API of dreams: plan, apply what is approved, and return typed results from the ledger."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.store.runs import Run, find_run, runs_of
 from slowwave.text.tokens import counted
 
-# Values as JSON has them: results on their way out, and what the ledger keeps in JSON columns.
+# JSON values: conversion of results, and access to the JSON columns of the ledger.
 
 
 def number(value: object) -> int:
-    """A number of a JSON column; 0 for what is none."""
+    """Return the number from a JSON column, or 0 if the value is not an integer."""
     return value if isinstance(value, int) else 0
 
 
 def mapping(value: object) -> Mapping[str, object]:
-    """An object of a JSON column; empty for what is none."""
+    """Return the object from a JSON column, or an empty mapping if the value is not an object."""
     return value if isinstance(value, dict) else {}
 
 
 def as_json(value: object) -> dict[str, object]:
-    """A result as JSON values: instants as ISO 8601."""
+    """Convert a result dataclass to JSON values, with instants as ISO 8601 strings."""
     return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}  # pyright: ignore[reportArgumentType]
 
 
@@ -65,7 +65,7 @@ def _plain(value: object) -> object:
     return {str(k): _plain(v) for k, v in value.items()} if isinstance(value, Mapping) else value
 
 
-# What dreams give back: typed results, read from the ledger and the journal. Every number is counted there, never kept beside them.
+# Results of dreams: typed, and loaded from the ledger and the journal. Every number is counted there, never stored separately.
 
 _DEEP: Final = ("sessions_reviewing", "files_touched", "turns", "escapes")
 
@@ -85,9 +85,12 @@ _TOKENS: Final = "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM nig
 
 @dataclass(frozen=True, slots=True)
 class DreamRun:
-    """One run of the ledger. ``mode`` is plan, apply, undo or deep; ``resume_of`` its own id when it was gone on with, else empty;
-    ``reason`` why somebody asked for it, where they said so; ``consolidations`` the figures of the summaries that an apply run wrote (see
-    ``consolidations_of``).
+    """A run of the ledger.
+
+    - ``mode`` is plan, apply, undo or deep.
+    - ``resume_of`` is the run's own id if it was resumed, else empty.
+    - ``reason`` is why a user asked for the run, if they gave a reason.
+    - ``consolidations`` holds the figures of the summaries that an apply run wrote (see ``consolidations_of``).
     """
 
     run_id: str
@@ -106,13 +109,16 @@ class DreamRun:
     consolidations: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
-        """As the command line shows it."""
+        """Return the run as the JSON values that the command line prints."""
         return as_json(self)
 
 
 @dataclass(frozen=True, slots=True)
 class OpSummary:
-    """One operation's items: ``planned`` in all, and what became of them. ``pending`` ones nobody decided, or they were not reached."""
+    """The item counts of one operation: the number ``planned``, and the numbers by outcome.
+
+    ``pending`` items have no decision yet, or were approved but not reached.
+    """
 
     op_type: str
     planned: int = 0
@@ -126,7 +132,10 @@ class OpSummary:
 
 @dataclass(frozen=True, slots=True)
 class DreamDiff:
-    """How many rows were changed and how: by the journal of what was applied, else by the plan, review items left out."""
+    """Row counts by kind of change.
+
+    If the plan was applied, the counts come from the journal. Otherwise they come from the plan, without its review items.
+    """
 
     entities_merged: int = 0
     entities_added: int = 0
@@ -145,7 +154,7 @@ class DreamDiff:
 
 @dataclass(frozen=True, slots=True)
 class SkipReason:
-    """Why an operation, or some of what it proposed, is not in the result."""
+    """The reason why an operation, or some of its proposed items, is not in the result."""
 
     op_type: str
     reason: str
@@ -154,7 +163,7 @@ class SkipReason:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What the run spent on one language model."""
+    """Calls and tokens that a run spent on one language model."""
 
     model: str
     calls: int
@@ -164,7 +173,7 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class DreamProgress:
-    """How far a dream is: items of apply, or steps of planning, and the step's name."""
+    """The progress of a dream: items when it applies, steps when it plans, and the name of the step."""
 
     run_id: str
     phase: Literal["plan", "apply"]
@@ -175,10 +184,10 @@ class DreamProgress:
 
 @dataclass(frozen=True, slots=True)
 class DreamResult:
-    """What a dream came to. ``run`` is the last run that it made, which ``dream_undo`` takes when it applied something.
+    """The result of a dream.
 
-    ``state`` is ``awaiting_approval``, ``approved``, ``completed``, ``cancelled``, or that of a plan in the ledger. ``apply_runs``
-    are the runs that wrote, in their order.
+    ``run`` is the last run that the dream made; if it applied something, ``dream_undo`` accepts it. ``state`` is ``awaiting_approval``,
+    ``approved``, ``completed``, ``cancelled``, or the state of a plan in the ledger. ``apply_runs`` are the runs that wrote, in order.
     """
 
     run: DreamRun
@@ -193,16 +202,17 @@ class DreamResult:
     metadata: Mapping[str, object] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
-        """As the command line shows it."""
+        """Return the result as the JSON values that the command line prints."""
         return as_json(self)
 
 
 @dataclass(frozen=True, slots=True)
 class DreamStatus:
-    """A run as it stands: where it is, how far, whether its process is alive. Ages are in seconds at the time of asking.
+    """The current state of a run: its phase, its progress, and whether its process is alive.
 
-    ``items_done`` and ``items_left`` are its checkpoint: what was committed, and what going on with it would still apply. ``deep`` is
-    what a deep pass noted: its last turns, the files that it touched, the sessions that it was shown, escapes.
+    Ages are in seconds at the time of the request. ``items_done`` and ``items_left`` are its checkpoint: the items that were committed,
+    and the items that a resumed run would still apply. ``deep`` holds the notes of a deep pass: its last turns, the files that it
+    touched, the sessions that it was shown, escapes.
     """
 
     run_id: str
@@ -233,12 +243,12 @@ class DreamStatus:
     deep: Mapping[str, object] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
-        """As the command line shows it."""
+        """Return the status as the JSON values that the command line prints."""
         return as_json(self)
 
 
 def result_of(store: Store, plan_run: str, apply_runs: tuple[str, ...]) -> DreamResult:
-    """What the ledger holds of a plan run and of the runs that applied its plan."""
+    """Build the result of a plan run and of the runs that applied its plan, from the ledger."""
     with store.connect("reader") as connection:
         planned = find_run(connection, plan_run)
         last = find_run(connection, apply_runs[-1]) if apply_runs else planned
@@ -270,7 +280,7 @@ def result_of(store: Store, plan_run: str, apply_runs: tuple[str, ...]) -> Dream
 
 
 def _summaries(connection: Connection, plan_hash: str, summary: Mapping[str, object]) -> tuple[OpSummary, ...]:
-    """Every operation that ran, in order, with its items by what became of them."""
+    """Return the item counts of every operation that ran, in order."""
     counts: dict[str, dict[str, int]] = {}
     for operation, status, n in connection.execute(_ITEMS, (plan_hash,)):
         counts.setdefault(str(operation), {})[str(status)] = int(str(n))
@@ -356,7 +366,7 @@ def _diff(changes: Sequence[tuple[str, str, str, str, bool, int]]) -> DreamDiff:
 
 
 def status_of(connection: Connection, run: Run) -> DreamStatus:
-    """A run as it stands, with its checkpoint and its tokens."""
+    """Return the current status of a run, with its checkpoint and its tokens."""
     counts, done, left = dict(run.counts), 0, 0
     if run.mode == "apply" and run.approval_id:
         rows = connection.execute(_APPROVED_ITEMS, (run.approval_id,))
@@ -406,8 +416,11 @@ WHERE i.operation = 'consolidate_clusters' AND i.status = 'applied' GROUP BY 1
 
 
 def consolidations_of(connection: Connection, runs: Sequence[Run]) -> dict[str, dict[str, float]]:
-    """Apply run → ``summaries``, ``sources``, ``similarity`` (mean of the clusters') and ``token_savings`` (Plugged.in's
-    ``dream_consolidations``) of the items that it applied and nobody undid; runs without any are left out."""
+    """Return the figures of the summaries that each apply run wrote, by run id.
+
+    The figures are ``summaries``, ``sources``, ``similarity`` (the mean over the clusters) and ``token_savings``, as in Plugged.in's
+    ``dream_consolidations``. They count the items that the run applied and that were not undone. Runs without such items are left out.
+    """
     ids = [run.run_id for run in runs if run.mode == "apply"]
     rows = connection.execute(_CONSOLIDATIONS, (ids,)).fetchall() if ids else []
     return {
@@ -422,7 +435,7 @@ def consolidations_of(connection: Connection, runs: Sequence[Run]) -> dict[str, 
 
 
 def dream_run(run: Run, consolidations: Mapping[str, float] | None = None) -> DreamRun:
-    """A run of the ledger as the Python API shows it."""
+    """Convert a run of the ledger to the ``DreamRun`` of the Python API."""
     return DreamRun(
         run_id=run.run_id,
         namespace=run.namespace,
@@ -441,7 +454,7 @@ def dream_run(run: Run, consolidations: Mapping[str, float] | None = None) -> Dr
     )
 
 
-# What a caller asks of a dream: a mode, an approver, a namespace; what cannot be asked is refused before anything is done.
+# Arguments of a dream: a mode, an approver, a namespace. Invalid arguments are refused before anything is done.
 
 Mode = Literal["dry-run", "apply"]
 
@@ -451,31 +464,31 @@ SELECT slug FROM memory.namespaces WHERE slug = %s OR id::text = lower(%s) ORDER
 
 
 def mode_of(text: str | None) -> Mode | None:
-    """A mode by its name; None leaves it to the namespace. Raises ``Refused`` for another name."""
+    """Validate the name of a mode; None leaves the choice to the namespace. Raises ``Refused`` for another name."""
     if text is None or text == "dry-run" or text == "apply":
         return text
     raise Refused(f"There is no mode {str(text)[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done.")
 
 
 def check_approver(name: str | None) -> None:
-    """Raise ``Refused`` for a name that cannot sign; None signs nothing."""
+    """Raise ``Refused`` for a name that cannot approve; None is allowed and approves nothing."""
     if name is not None:
         check_name(name)
 
 
 def slug_of(connection: Connection, namespace: str) -> str:
-    """The name of a namespace that is given by its name or its id. Raises ``Refused`` for an unknown one."""
+    """Return the slug of a namespace that is given by its name or id. Raises ``Refused`` if it is unknown."""
     row = connection.execute(_SLUG, (namespace, namespace, namespace)).fetchone()
     if row is None:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
     return str(row[0])
 
 
-# The Python API: a dream is a night for one namespace, planned and, where somebody approved it, applied.
+# The Python API: a dream is a night for one namespace, planned and, if it was approved, applied.
 #
-# ``slowwave.dream`` and its companions have khora.dream's names and meaning (khora 3); what they return is typed, and true of the ledger:
-# every number is counted in the plan or in the journal, never kept beside them. Planning belongs to ``slowwave.night.night``, writing to
-# ``slowwave.night``.
+# ``slowwave.dream`` and its companions have the names and the meaning of khora.dream (khora 3). Their results are typed and agree with
+# the ledger: every number is counted in the plan or in the journal, never stored separately. ``slowwave.night.night`` plans,
+# ``slowwave.night`` writes.
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -505,24 +518,27 @@ def dream(
 ) -> DreamResult:
     """Plan a night for a namespace (its name or id), and with ``mode="apply"`` apply what is approved.
 
-    - ``mode`` is ``dry-run``, which writes no memory, or ``apply``; by default the namespace's ``default_mode``. Apply writes what a
-      policy approves, and what ``approver``, a person's name, signs by this very call: everything but review items. With nothing
-      approved the result's state is ``awaiting_approval``. Failed probes are refused, unless ``force`` with a ``note`` that says why.
-    - ``plan_hash``, with ``mode="apply"``, names the plan that somebody has seen, by its hash or its first characters: that very plan is
-      signed and applied, and nothing is planned. One that may not be approved any more is refused. Without it apply plans anew, and
-      ``approver`` signs what nobody has looked at.
-    - ``scope`` and ``ops`` narrow what is planned; the scope's ``op_kinds`` win over ``ops``. khora's kinds are understood. The plan of a
-      dry-run, or of a part, stands beside a night's plan that waits or is approved, and never takes its place.
-    - ``resume_from`` names a run that did not end (``last`` is the namespace's newest): an apply run goes on with what is left of its
-      sealed plan, a plan run plans again, both under their own ids. One that is completed gives its result.
-    - ``wait``: seconds to wait while another run holds the namespace. ``abandon`` marks a run whose process is gone as crashed.
-    - ``reason`` is why it was asked for; it is kept with the run, in one line of at most 500 characters.
-    - ``on_progress`` gets a ``DreamProgress``, ``callbacks`` every event of the runs; what they raise is logged, and the run goes on.
+    - ``mode`` is ``dry-run``, which writes no memory, or ``apply``; by default the namespace's ``default_mode``. Apply writes the
+      items that a policy approves, and those that ``approver``, a person's name, approves by this call: all except review items. If
+      nothing is approved, the state of the result is ``awaiting_approval``. A plan that failed its probes is refused, unless
+      ``force`` is set with a ``note`` that gives the reason.
+    - ``plan_hash``, with ``mode="apply"``, is the hash of a reviewed plan, or its first characters. That plan is approved and
+      applied, and nothing is planned. A plan that can no longer be approved is refused. Without ``plan_hash`` apply makes a new plan,
+      and ``approver`` approves it without a review.
+    - ``scope`` and ``ops`` limit what is planned; the scope's ``op_kinds`` take precedence over ``ops``. khora's kinds are accepted.
+      The plan of a dry-run, or of a part, exists in addition to a pending or approved plan of a night and never replaces it.
+    - ``resume_from`` is a run that did not finish (``last`` is the namespace's newest). An apply run continues with the rest of its
+      sealed plan, a plan run plans again, both under their own ids. For a completed run its result is returned.
+    - ``wait`` is the number of seconds to wait while another run holds the namespace. ``abandon`` marks a run whose process is gone
+      as crashed.
+    - ``reason`` is why the dream was requested; it is stored with the run, in one line of at most 500 characters.
+    - ``on_progress`` is called with a ``DreamProgress``, ``callbacks`` with every event of the runs. Errors that they raise are
+      logged, and the run continues.
 
-    Without ``store`` it is the one that the environment names. Raises ``DreamDisabledError`` (nights are off), ``DreamApplyDisabled``
-    (the kill switch is set or the namespace is read-only, looked at before anything is planned), ``DreamLockUnavailable`` (another
-    run holds the namespace), ``DreamRunStuckError`` (one does whose heartbeat has expired), ``DreamForbiddenOpError``, and
-    ``Refused`` for what is unknown or may not be.
+    Without ``store`` the store of the environment is used. Raises ``DreamDisabledError`` (nights are off), ``DreamApplyDisabled`` (the
+    kill switch is set or the namespace is read-only, checked before anything is planned), ``DreamLockUnavailable`` (another run holds the
+    namespace), ``DreamRunStuckError`` (the run that holds it has an expired heartbeat), ``DreamForbiddenOpError``, and ``Refused`` for an
+    unknown name or a request that is not allowed.
     """
     mode = mode_of(mode)
     check_approver(approver)
@@ -551,16 +567,17 @@ def dream(
 
 
 def dream_status(run_id: str, *, namespace: str | None = None, store: Store | None = None) -> DreamStatus:
-    """A run as it stands, by its id, its first characters, or ``last`` (of ``namespace``, else of all).
+    """Return the current status of a run.
 
-    An unknown one is refused (khora gives an empty dict), and so is one of another namespace than the one named.
+    ``run_id`` is the id, its first characters, or ``last``, the newest run of ``namespace`` or else of all namespaces. Raises ``Refused``
+    for an unknown run (khora returns an empty dict) and for a run of another namespace than ``namespace``.
     """
     with (store or open_store()).connect("reader") as connection:
         return status_of(connection, find_run(connection, run_id, namespace=namespace))
 
 
 def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None) -> tuple[DreamRun, ...]:
-    """The newest runs of a namespace, newest first, with their own times."""
+    """Return the ``limit`` newest runs of a namespace, newest first, with the times of each."""
     with (store or open_store()).connect("reader") as connection:
         scope = namespace_id(connection, slug_of(connection, namespace))
         runs = runs_of(connection, scope, limit)
@@ -569,22 +586,23 @@ def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None
 
 
 def dream_cancel(run_id: str, *, namespace: str | None = None, store: Store | None = None) -> DreamStatus:
-    """Cancel a run, whatever process it is in (see ``slowwave.store.claims``); refused when it is over (khora gives False).
+    """Cancel a run in any process (see ``slowwave.store.claims``).
 
-    ``last`` is the newest run of ``namespace``, which a store with several must be given; so it is with pausing and resuming.
+    ``last`` is the newest run of ``namespace``, which is required in a store with several; the same holds for pausing and resuming.
+    Raises ``Refused`` if the run is over (khora returns False).
     """
     store = store or open_store()
     return dream_status(request_cancel(store, run_id, namespace).run_id, store=store)
 
 
 def dream_pause(run_id: str, *, namespace: str | None = None, store: Store | None = None) -> DreamStatus:
-    """Let a run wait after its batch or step; it keeps its namespace until it is resumed or cancelled."""
+    """Pause a run after its current batch or step; it keeps its namespace until it is resumed or cancelled."""
     store = store or open_store()
     return dream_status(request_pause(store, run_id, namespace).run_id, store=store)
 
 
 def dream_resume(run_id: str, *, namespace: str | None = None, store: Store | None = None) -> DreamStatus:
-    """Let a paused run go on. One whose process has ended is gone on with by ``dream(…, resume_from=…)``."""
+    """Resume a paused run. If its process has ended, use ``dream(…, resume_from=…)`` instead."""
     store = store or open_store()
     return dream_status(request_resume(store, run_id, namespace).run_id, store=store)
 
@@ -601,16 +619,16 @@ def dream_undo(
     wait: float = 0.0,
     callbacks: Sequence[Callback] = (),
 ) -> UndoResult:
-    """Take an apply run back exactly, or a part of it.
+    """Undo an apply run exactly, or a part of it.
 
-    ``target`` is a run's id or its first characters, an item's id, or ``last``: the newest apply run of ``namespace`` that changed
-    something or is not finished, and a store with several namespaces must be given one. ``items`` and ``operation`` name a part of a run.
-    ``leave_changed`` leaves items on which later changes stand and takes the others back. ``announce`` is called with the run and its items
-    by operation before anything is undone.
+    ``target`` is the id of a run or its first characters, the id of an item, or ``last``: the newest apply run of ``namespace`` that
+    changed something or is not finished; ``namespace`` is required in a store with several. ``items`` and ``operation`` select a part of
+    a run. ``leave_changed`` skips the items whose rows have later changes and undoes the others. ``announce`` is called with the run and
+    its items by operation before anything is undone.
 
-    What is undone is not proposed again until its rows change. A second undo changes nothing, and its ``items`` are empty (khora: True).
-    An unknown target is refused (khora: False). Raises ``JournalDamaged`` naming the entries that are not what was written when they
-    were applied, ``UndoBlocked`` naming the rows on which later changes stand.
+    Undone changes are not proposed again until their rows change. A second undo changes nothing, and its ``items`` are empty (khora:
+    True). Raises ``Refused`` for an unknown target (khora: False), ``JournalDamaged`` with the entries that differ from what was written
+    when they were applied, and ``UndoBlocked`` with the rows that have later changes.
     """
     name = None if operation is None else khora_kinds().get(operation, operation)
     return undo_run(
@@ -628,7 +646,7 @@ def dream_undo(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What one call asks for."""
+    """The arguments of one ``dream`` call."""
 
     store: Store
     namespace: str
@@ -643,7 +661,7 @@ class _Asked:
     reason: str = ""
 
     def report(self, progress: DreamProgress) -> None:
-        """Tell whoever waits; what they raise is theirs."""
+        """Call ``on_progress``; log its errors and continue."""
         if self.on_progress:
             try:
                 self.on_progress(progress)
@@ -652,7 +670,7 @@ class _Asked:
 
 
 def _given_scope(scope: DreamScope | None, ops: str | Collection[str] | None) -> DreamScope:
-    """One scope of what the call gives, its operations by our names."""
+    """Build one scope from the arguments of the call, with Slowwave's operation names."""
     scope = scope or DreamScope()
     kinds = named(scope.op_kinds if scope.op_kinds is not None else ops, OPERATIONS)
     return DreamScope(kinds, scope.since, scope.until, scope.entity_ids, scope.document_ids)
@@ -701,7 +719,10 @@ def _steps(asked: _Asked, run_id: str) -> Progress:
 
 
 def _apply_plan(asked: _Asked, prefix: str) -> DreamResult:
-    """Sign and apply a plan of the ledger; one of which nothing is left to sign or to apply is refused in the gate's words."""
+    """Approve and apply a plan of the ledger.
+
+    Raises ``Refused`` if nothing of it is left to approve or to apply.
+    """
     with asked.store.connect("reader") as connection:
         plan_hash = find_plan(connection, asked.namespace, prefix.strip())
         row = connection.execute(_PLAN_RUN, (plan_hash,)).fetchone()
@@ -714,13 +735,13 @@ def _apply_plan(asked: _Asked, prefix: str) -> DreamResult:
 
 
 def _unapplied(connection: Connection, plan_hash: str) -> list[str]:
-    """Approvals of a plan that hold and are not applied yet, the oldest first."""
+    """Return the valid approvals of a plan that are not applied yet, oldest first."""
     rows = connection.execute(_UNAPPLIED, (plan_hash,))
     return [str(id_) for (id_,) in rows]
 
 
 def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str, *, must_sign: bool = False) -> DreamResult:
-    """Sign what the call's approver may sign, and apply every approval of the plan that is not applied yet."""
+    """Approve what the call's approver is allowed to approve, and apply every approval of the plan that is not applied yet."""
     store = asked.store
     with store.connect("reader") as connection:
         row = connection.execute(_SIGNABLE, (plan_hash,)).fetchone()
@@ -746,7 +767,7 @@ def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str, *, must_sign: 
 
 
 def _apply(asked: _Asked, approval_id: str, own: str = "") -> tuple[str, str]:
-    """Apply one approval; gives the run and the state it ended in."""
+    """Apply one approval and return the run and its final state."""
     claims: list[NamespaceClaim] = []
 
     def progress(done: int, total: int) -> None:
@@ -767,7 +788,7 @@ def _apply(asked: _Asked, approval_id: str, own: str = "") -> tuple[str, str]:
 
 
 def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
-    """Go on with a run that did not end, or give the result of one that did."""
+    """Resume a run that did not finish, or return the result of one that did."""
     store = asked.store
 
     def not_alive() -> Run:
@@ -813,11 +834,14 @@ def _plan_run(store: Store, plan_hash: str) -> str:
     return str(row[0]) if row else ""
 
 
-# How long somebody lets a run go on: it is cancelled when its time is up, or as soon as it begins after that.
+# Time limit of a run: it is cancelled when its time is up, or at once if it starts after that.
 
 
 class TimeLimit:
-    """Cancels whatever run is under way after ``seconds``, or never; ``fired`` says that it did. Begins to count when it is made."""
+    """A timer that cancels the current run after ``seconds``, or never if that is None.
+
+    ``fired`` is true after it cancelled a run. The time starts when the object is created.
+    """
 
     def __init__(self, store: Store, seconds: float | None) -> None:
         self.seconds, self.run_id, self.fired = seconds, "", False
@@ -828,13 +852,16 @@ class TimeLimit:
             self._timer.start()
 
     def applies_to(self, run_id: str) -> None:
-        """The run that goes on now; told again at any step of it. One that began after the time was up is cancelled at once."""
+        """Watch the run that is active now; call this again at any step of it.
+
+        A run that starts after the time limit is cancelled at once.
+        """
         self.run_id = run_id
         if self._is_up and not self.fired:
             self._cancel()
 
     def stop(self) -> None:
-        """Nothing more is cancelled."""
+        """Stop the timer, so that no more runs are cancelled."""
         if self._timer:
             self._timer.cancel()
 

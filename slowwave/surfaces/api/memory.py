@@ -1,4 +1,4 @@
-"""``slowwave.Memory``: a namespace as an agent uses it by day."""
+"""``slowwave.Memory``: the memory of a namespace as an agent uses it at run time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Response = TypeVar("Response", bound=BaseModel)
 
 
 class Memory:
-    """One namespace's memory, by its name. The store is the environment's unless it is given."""
+    """The memory of one namespace, given by its name. By default it uses the store of the environment."""
 
     def __init__(self, namespace: str, store: Store | None = None) -> None:
         self.namespace = namespace
@@ -52,7 +52,10 @@ class Memory:
         include_retired: bool = False,
         debug: bool = False,
     ) -> SearchResponse:
-        """What is found, best first; see ``slowwave.search.request.SearchRequest``. Raises ``Refused`` for what cannot be asked."""
+        """Search the namespace and return the hits, best first; see ``slowwave.search.request.SearchRequest``.
+
+        Raises ``Refused`` for an invalid request.
+        """
         request = _request(SearchRequest, locals())
         from slowwave.search.search import search  # loads what an empty `import slowwave` does without
 
@@ -69,7 +72,10 @@ class Memory:
         include_pinned_decisions: bool = True,
         debug: bool = False,
     ) -> WakeResponse:
-        """What an agent is told when it begins; see ``slowwave.wiki.recall.wake.WakeRequest``. Raises ``Refused`` as ``search`` does."""
+        """Return the context for an agent at the start of a session; see ``slowwave.wiki.recall.wake.WakeRequest``.
+
+        Raises ``Refused`` as ``search`` does.
+        """
         given = locals()
         from slowwave.wiki.recall.wake import WakeRequest, wake
 
@@ -89,15 +95,21 @@ class Memory:
         include_wake: bool = False,
         debug: bool = False,
     ) -> ActiveMemoryResponse:
-        """What an agent is reminded of; see ``slowwave.wiki.recall.active.ActiveMemoryRequest``. Raises as ``search`` does."""
+        """Return memories relevant to a prompt of an agent; see ``slowwave.wiki.recall.active.ActiveMemoryRequest``.
+
+        Raises as ``search`` does.
+        """
         given = locals()
         from slowwave.wiki.recall.active import ActiveMemoryRequest, active_memory
 
         return self._answered(active_memory, _request(ActiveMemoryRequest, given))
 
     def get(self, path: str, *, from_line: int = 1, lines: int | None = None, corpus: str | None = None) -> GetResponse:
-        """A page of a corpus, or lines of it; see ``slowwave.wiki.corpus.corpora.GetRequest``. What is read on purpose counts as recalled
-        and used. Raises ``Refused`` for a path that no page has, or that several corpora have."""
+        """Return a page of a corpus, or some of its lines; see ``slowwave.wiki.corpus.corpora.GetRequest``.
+
+        The returned lines count as recalled and used. Raises ``Refused`` for a path that no page has, or that pages of several corpora
+        have.
+        """
         given = locals()
         from slowwave.search.recall_events import Answered, Lines, Recalled
         from slowwave.wiki.corpus.corpora import GetRequest, get_page
@@ -120,7 +132,10 @@ class Memory:
         exclude_prefixes: Sequence[str] = (),
         corpus: str | None = None,
     ) -> LinkResponse | LintResponse:
-        """Pages around a page, or links that are broken; see ``slowwave.wiki.corpus.links.LinkRequest``. Raises ``Refused`` as ``get``."""
+        """Return the pages around a page, or the broken links; see ``slowwave.wiki.corpus.links.LinkRequest``.
+
+        Raises ``Refused`` as ``get``.
+        """
         given = locals()
         from slowwave.wiki.corpus.links import LinkRequest, links
 
@@ -136,7 +151,10 @@ class Memory:
         limit: int = 8,
         save: bool = False,
     ) -> ResearchResponse:
-        """An answer in Markdown with its sources; see ``slowwave.wiki.recall.research.ResearchRequest``. Raises as ``search`` does."""
+        """Return an answer in Markdown with its sources; see ``slowwave.wiki.recall.research.ResearchRequest``.
+
+        Raises as ``search`` does.
+        """
         given = locals()
         from slowwave.wiki.recall.research import ResearchRequest, research
 
@@ -215,12 +233,15 @@ class Memory:
         session_id: str = "",
         origin_surface: str = "python",
     ) -> RememberResponse:
-        """Forget what is known about a subject, of one ``kind`` or of all (``note``), or the one statement that ``content`` says."""
+        """Forget what is known about a subject: claims of one ``kind`` or of all (``note``), or the statement in ``content``."""
         given = {name: value for name, value in locals().items() if name != "self"}
         return self.remember(action="forget", **given)
 
     def history(self, subject: str, *, scope: Family | str | None = None, limit: int = 50) -> SubjectHistoryResponse:
-        """What was believed of a subject, the newest first; see ``slowwave.wiki.claims.trail``. Raises as ``search`` does."""
+        """Return the earlier and current claims about a subject, newest first; see ``slowwave.wiki.claims.trail``.
+
+        Raises as ``search`` does.
+        """
         given = locals()
         from slowwave.wiki.claims.trail import SubjectHistoryRequest, subject_history
 
@@ -228,7 +249,10 @@ class Memory:
             return subject_history(connection, self.namespace, _request(SubjectHistoryRequest, given))
 
     def claim(self, id: str) -> ClaimResponse:  # noqa: A002 - the request's word
-        """A claim by its id, or the first characters of it: what it rests on and what became of it. Raises as ``search`` does."""
+        """Return a claim with its sources and its later history, by its id or the first characters of the id.
+
+        Raises as ``search`` does.
+        """
         given = locals()
         from slowwave.wiki.claims.trail import ClaimRequest, claim
 
@@ -273,7 +297,10 @@ class Memory:
         agent: str = "",
         corpus: str | None = None,
     ) -> PurgeResponse:
-        """Delete a page for good, or say what that would delete; see ``page_request.PurgeRequest`` there. Raises as ``search``."""
+        """Delete a page for good, or return what that would delete; see ``page_request.PurgeRequest`` there.
+
+        Raises as ``search`` does.
+        """
         given = locals()
         from slowwave.search.request import settings_of
         from slowwave.wiki.corpus.page_text import PurgeRequest
@@ -287,7 +314,7 @@ class Memory:
     def _answered(
         self, answer: Callable[[Connection, str, Request, Settings], Answered[Response]], request: Request
     ) -> Response:
-        """An answer of this namespace; what it recalls is logged behind it."""
+        """Answer a request from this namespace and log the recalls of the answer afterwards."""
         from slowwave.search.recall_events import log_behind
         from slowwave.search.request import settings_of
 
@@ -298,7 +325,7 @@ class Memory:
 
 
 def _request(kind: type[Request], given: Mapping[str, object]) -> Request:
-    """A request of what a method was called with. Raises ``Refused`` with the first field that cannot be what it is."""
+    """Build a request from the arguments of a method. Raises ``Refused`` that names the first invalid field."""
     try:
         return kind.model_validate({name: value for name, value in given.items() if name != "self"})
     except ValidationError as problem:

@@ -1,4 +1,4 @@
-"""``dream_now``: a dream that is asked for at once, and one envelope for its outcome."""
+"""``dream_now``: a dream that runs immediately, with one type for its outcome."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ from slowwave.text.tokens import counted
 from slowwave.wiki.deep.loop import OPERATION, Talks
 from slowwave.wiki.deep.run import DeepPass, run_deep
 
-# ``dream_now``: a dream that an agent or a person asks for at once, and one envelope for whatever comes of it.
+# ``dream_now``: a dream that an agent or a person requests now, with one type for all outcomes.
 #
-# The outcomes are those of nexo's tool (nexo 3.4, 3.5), with a gate that is named, a run that is in the ledger and a reason that is kept
-# with it. Planning and applying are those of ``slowwave.surfaces.api.dreams``; this module only says what they came to.
+# The outcomes are those of nexo's tool (nexo 3.4, 3.5). In addition the gate is named, the run is in the ledger, and the reason is stored
+# with it. ``slowwave.surfaces.api.dreams`` plans and applies; this module only reports the outcome.
 
 Outcome = Literal[
     "completed", "skipped", "locked", "awaiting_approval", "errored", "timed_out", "check_failed", "escape_audit"
@@ -61,11 +61,15 @@ NO_REASON: Final = "no reason given"
 
 @dataclass(frozen=True, slots=True)
 class DreamOutcome:
-    """The envelope. ``message`` is a sentence; ``gate`` names what closed when it was ``skipped``; ``duration_ms`` is the whole call.
+    """The outcome of a dream.
 
-    ``completed``: nothing is to be decided, or what a policy or the approver approved is applied. ``awaiting_approval``: a plan waits for a
-    person. ``check_failed``: it waits, and its probes refuse an approval without force. ``timed_out``: the run was cancelled; what it
-    applied before stands, and it can be gone on with. ``counts`` are those of the plan, and of what was applied.
+    ``message`` is a sentence. ``gate`` is the gate that was closed if the outcome is ``skipped``. ``duration_ms`` is the time of the
+    whole call. ``counts`` are those of the plan and of what was applied. Outcomes:
+
+    - ``completed``: there is nothing to decide, or everything that a policy or the approver approved is applied.
+    - ``awaiting_approval``: a plan is pending.
+    - ``check_failed``: a plan is pending, and its probes refuse an approval without force.
+    - ``timed_out``: the run was cancelled; what it had applied stays applied, and the run can be resumed.
     """
 
     outcome: Outcome
@@ -80,7 +84,7 @@ class DreamOutcome:
     duration_ms: float = 0.0
 
     def to_json(self) -> dict[str, object]:
-        """As the command line shows it."""
+        """Return the outcome as the JSON values that the command line prints."""
         return asdict(self)
 
 
@@ -95,14 +99,14 @@ def dream_now(
     store: Store | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> DreamOutcome:
-    """Plan a night now, with ``mode="apply"`` apply what a policy or ``approver`` approves, and say what came of it.
+    """Plan a night now and return its outcome; with ``mode="apply"`` apply what a policy or ``approver`` approves.
 
-    ``reason`` is kept with the run, in one line of at most 500 characters, without its secrets. The gates ``disabled`` and ``read_only``
-    hold, and ``unchanged`` when neither ``ops`` nor somebody who signs is named; those of cadence do not, as somebody asked.
-    ``wait`` is in seconds and for a namespace that another run holds; a run whose process is gone is given up.
-    After ``timeout`` seconds the run is cancelled, which it notices before its next step or batch.
+    ``reason`` is stored with the run, in one line of at most 500 characters, without its secrets. The gates ``disabled`` and
+    ``read_only`` apply, and ``unchanged`` if neither ``ops`` nor ``approver`` is given. The gates of cadence do not apply, because the
+    dream was requested. ``wait`` is the number of seconds to wait for a namespace that another run holds; a run whose process is gone is
+    abandoned. After ``timeout`` seconds the run is cancelled, which takes effect before its next step or batch.
 
-    Only a wrong question raises: ``Refused`` for an unknown namespace, operation, mode or approver, and for a time that is none.
+    Only an invalid request raises: ``Refused`` for an unknown namespace, operation, mode or approver, and for an invalid time.
     """
     began, store = time.monotonic(), store or open_store()
     why = plain_reason(reason) or NO_REASON
@@ -160,7 +164,7 @@ def _dream(
 
 
 def _outcome(result: DreamResult, why: str, watch: _Watch, left: Undecided | None) -> DreamOutcome:
-    """What a dream that came to its end came to."""
+    """Build the outcome of a finished dream."""
     outcome, message = _verdict(result, watch, left)
     counts = {**_planned(result), **(result.run.counts if result.apply_runs else {})}
     return DreamOutcome(
@@ -203,7 +207,7 @@ def _verdict(result: DreamResult, watch: _Watch, left: Undecided | None) -> tupl
 
 
 def _applied(result: DreamResult) -> str:
-    """What became of the items that were approved, also where it is less than was approved."""
+    """Describe the result of applying the approved items, including those that were stale or failed."""
     stale, failed = sum(op.skipped_stale for op in result.ops), sum(op.failed for op in result.ops)
     if not stale and not failed:
         return "What was approved is applied."
@@ -221,7 +225,10 @@ def _planned(result: DreamResult) -> dict[str, int]:
 
 
 def _failed(store: Store, slug: str, why: str, problem: Exception, watch: _Watch) -> DreamOutcome:
-    """An error as an outcome, in words that the namespace's redaction allows: a refused approval is a failed check."""
+    """Build the outcome of a failed dream, with the error text that the namespace's redaction allows.
+
+    A refused approval becomes the outcome ``check_failed``.
+    """
     message = str(problem) if isinstance(problem, SlowwaveError) else type(problem).__name__
     try:
         with store.connect("reader") as connection:
@@ -241,12 +248,12 @@ def _failed(store: Store, slug: str, why: str, problem: Exception, watch: _Watch
 
 
 class _Watch(TimeLimit):
-    """The time limit of a dream, whose runs are told step by step, and which of them made the plan."""
+    """The time limit of a dream; it follows the runs of the dream step by step and keeps the id of the plan run."""
 
     plan_run_id = ""
 
     def see(self, progress: DreamProgress) -> None:
-        """Called at every step."""
+        """Record a step of the dream and apply the time limit to its run."""
         if progress.phase == "plan":
             self.plan_run_id = progress.run_id
         self.applies_to(progress.run_id)
@@ -255,7 +262,7 @@ class _Watch(TimeLimit):
 def _refuse_nonsense(
     mode: str, ops: str | Collection[str] | None, approver: str | None, wait: float, timeout: float | None
 ) -> None:
-    """Raise ``Refused`` for what would be wrong whenever it were asked."""
+    """Raise ``Refused`` for arguments that are always invalid."""
     mode_of(mode)
     named(ops, OPERATIONS)
     check_approver(approver)
@@ -269,7 +276,7 @@ def _list(value: object) -> list[str]:
     return [str(part) for part in value] if isinstance(value, list) else []
 
 
-# ``dream_now`` with a deep pass: one that somebody asks for at once, and the same envelope for whatever comes of it (nexo 3.4, 3.5).
+# ``dream_now`` with a deep pass: one that is requested now, with the same type for all outcomes (nexo 3.4, 3.5).
 
 _REASONS: Final = 3  # why changes were refused, that an outcome tells
 _AGAIN: Final = "Begin another one when that is mended."
@@ -288,12 +295,16 @@ def deep_now(
     dagster_run_id: str = "",
     model: Talks | None = None,
 ) -> DreamOutcome:
-    """A deep pass now, whatever the schedule says; ``force`` off asks all gates, as the schedule does.
+    """Run a deep pass now, regardless of the schedule.
 
-    ``escape_audit``: the scratch copy came back as it must not, and nothing became a plan. ``timed_out``: time, turns or tokens were up,
-    and neither did anything. ``awaiting_approval``: a plan waits. The lock is taken whoever asks; another run's is left alone.
-    ``timeout`` is in seconds and ends the run as a person would. ``model`` takes the place of the one that is set. Raises ``Refused``
-    for an unknown namespace and for a time that is none.
+    ``force=False`` checks all gates, as the schedule does. The run takes the lock in any case and never breaks the lock of another run.
+    ``timeout`` is in seconds and cancels the run as a user would. ``model`` replaces the configured model. Outcomes:
+
+    - ``escape_audit``: the audit rejected the returned scratch copy, and it did not become a plan.
+    - ``timed_out``: the time, the turns or the tokens were used up, and the work did not become a plan.
+    - ``awaiting_approval``: a plan is pending.
+
+    Raises ``Refused`` for an unknown namespace and for an invalid time.
     """
     if not wait >= 0 or (timeout is not None and not 0 < timeout <= TIMEOUT_MAX):
         raise Refused("Times are numbers of seconds: to wait 0 or more, a timeout above 0. Nothing was done.")
@@ -354,7 +365,7 @@ def _deep_pass_outcome(store: Store, slug: str, why: str, done: DeepPass) -> Dre
 
 
 def _refused(night: Night | None) -> tuple[int, str]:
-    """How many changes of the model are in no plan, and why, in words that follow a sentence."""
+    """Return how many changes of the model are in no plan, and the reasons as text that follows a sentence."""
     report = night.proposals.get(OPERATION) if night else None
     count = int(report.numbers.get("refused", 0)) if report else 0
     if report is None or not count:

@@ -1,7 +1,7 @@
-"""A plan as people write it in Python: ``plan = slowwave.plan(…)``, look at its items, approve that very hash, apply it, undo it.
+"""Plans in Python: ``plan = slowwave.plan(…)``, review its items, approve that hash, apply it, undo it.
 
-What is signed is the plan that was read: its hash never changes under who holds it, and a plan that was superseded meanwhile is refused by
-the gate. The same gate, executor and undo as everywhere; ``slowwave.dream`` does plan and apply in one call.
+The approved plan is the reviewed one: a ``NightPlan`` keeps its hash, and the gate refuses a plan that was superseded meanwhile. Gate,
+executor and undo are the same as everywhere. ``slowwave.dream`` plans and applies in one call.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ _DIGITS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class PlannedItem:
-    """One change of a plan. ``decision`` is ``review`` where a person is asked, ``question`` then says by a code what, ``reason`` in words.
+    """One change of a plan.
 
-    ``name`` are its rows in words; ``changes`` what would be written, a line a change; ``outcome`` which row stays and which ends, for an
-    item with two sides. All three hold memory text.
+    If ``decision`` is ``review``, a person is asked: ``question`` is the code of the question, ``reason`` its text. ``name`` names the
+    rows of the item, ``changes`` are the values that would be written, one line per change, and ``outcome`` says which row is kept and
+    which ends, for an item with two sides. All three contain memory text.
     """
 
     id: str
@@ -72,19 +73,22 @@ class PlannedItem:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AppliedRun:
-    """What applying a plan did: a run for each approval of it. ``counts`` are their items by outcome (applied, skipped_stale, …)."""
+    """The result of applying a plan, with one run for each of its approvals.
+
+    ``counts`` are the items by outcome (applied, skipped_stale, …).
+    """
 
     results: tuple[ApplyResult, ...]
     store: Store
 
     @property
     def run_ids(self) -> tuple[str, ...]:
-        """The runs, in the order in which they wrote."""
+        """Return the run ids, in the order in which the runs wrote."""
         return tuple(result.run_id for result in self.results)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Items by outcome, over all runs."""
+        """Return the number of items by outcome, over all runs."""
         total: Counter[str] = Counter()
         for result in self.results:
             total.update(result.counts)
@@ -92,15 +96,18 @@ class AppliedRun:
 
     @property
     def failed(self) -> dict[str, str]:
-        """The reason of each item that failed, by item. It changed nothing; approve it again by its id to try it again."""
+        """Return the reason for each failed item, by item id.
+
+        A failed item changed nothing; approve it again by its id to retry it.
+        """
         return {item: reason for result in self.results for item, reason in result.failed.items()}
 
     def undo(
         self, items: Collection[PlannedItem | str] | None = None, *, operation: str | None = None
     ) -> tuple[UndoResult, ...]:
-        """Take it back exactly, the last run first: all of it, or ``items``, or what one operation did.
+        """Undo the changes exactly, last run first: all of them, ``items``, or those of one operation.
 
-        Raises ``UndoBlocked`` naming the rows on which later changes stand; runs that were taken back before it stay so.
+        Raises ``UndoBlocked`` with the rows that have later changes; runs that were undone before the error stay undone.
         """
         chosen = None if items is None else _ids(items)
         return tuple(undo_run(self.store, run, items=chosen, operation=operation) for run in reversed(self.run_ids))
@@ -112,7 +119,10 @@ class AppliedRun:
 
 @dataclass(slots=True, repr=False)
 class NightPlan:
-    """A plan of a namespace. Its hash and what its items would do are fixed; what was decided of them is read anew after each decision."""
+    """A plan of a namespace.
+
+    Its hash and the effect of its items are fixed; the decisions on them are loaded again after each decision.
+    """
 
     namespace: str
     hash: str
@@ -126,14 +136,14 @@ class NightPlan:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read again what was decided, by whomever."""
+        """Load the decisions again, including those made elsewhere."""
         with self.store.connect("reader") as connection:
             self._stored = read_plan(connection, self.hash)
         self._items = None
 
     @property
     def items(self) -> tuple[PlannedItem, ...]:
-        """Its items in sealed order, those that were deferred to the next night last."""
+        """Return the items in sealed order, followed by the items deferred to the next night."""
         if self._items is None:
             read = [(stored, stored.item) for stored in self._stored.items]
             with self.store.connect("reader") as connection:
@@ -158,32 +168,35 @@ class NightPlan:
 
     @property
     def questions(self) -> tuple[PlannedItem, ...]:
-        """The items that ask a person, and that nobody has answered."""
+        """Return the items that need a person's answer and have none."""
         return tuple(item for item in self.items if item.decision == "review" and item.status == "pending")
 
     @property
     def state(self) -> str:
-        """What it is called: ``awaiting_approval``, ``partly_approved``, ``applied``, ``undone``, …"""
+        """Return the state that users see: ``awaiting_approval``, ``partly_approved``, ``applied``, ``undone``, …."""
         return self._stored.shown_state
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Items by status."""
+        """Return the number of items by status."""
         return self._stored.counts
 
     @property
     def expires_at(self) -> datetime:
-        """Until when it may be approved."""
+        """Return the time until which the plan can be approved."""
         return self._stored.expires_at
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The sentences of the probes that it failed; approving all of it takes ``force`` and a ``note`` then."""
+        """Return sentences that describe the failed probes.
+
+        If there are any, approving the whole plan needs ``force`` and a ``note``.
+        """
         return _sentences(self._stored, "needs_force")
 
     @property
     def proven(self) -> tuple[str, ...]:
-        """What was proven of it before anybody saw it, as sentences."""
+        """Return sentences that describe the checks the plan passed before anyone reviewed it."""
         return _sentences(self._stored, "sentences")
 
     def approve(
@@ -196,10 +209,10 @@ class NightPlan:
         force: bool = False,
         note: str = "",
     ) -> Approval:
-        """Sign this very plan: all that waits but questions, or ``items`` (themselves, or ids or their first characters).
+        """Approve this plan: all pending items except questions, or ``items`` (objects, ids or first characters of ids).
 
-        ``without`` leaves out items or whole operations. Raises ``ProbesFailed`` where what is signed fails its probes and ``force`` with
-        a ``note`` does not override them, and ``Refused`` for what may not be: a plan that is over, a name that is none.
+        ``without`` leaves out items or whole operations. Raises ``ProbesFailed`` if the approved items fail their probes and ``force``
+        with a ``note`` does not override them, and ``Refused`` for what is not allowed, such as a plan that is over or an invalid name.
         """
         done = approve(
             self.store,
@@ -217,26 +230,32 @@ class NightPlan:
 
     @property
     def lacking(self) -> tuple[HalfSigned, ...]:
-        """Its approvals that lack a signature by the rule of the namespace, with who signed them."""
+        """Return the approvals that still need a second approval by the rules of the namespace, with who approved them."""
         with self.store.connect("reader") as connection:
             return tuple(half_signed(connection, self.namespace, self.hash))
 
     def countersign(self, by: str, note: str = "") -> Countersignature:
-        """Sign what somebody else approved of it. Raises ``Refused`` where nothing lacks a signature, or lacks that of ``by``."""
+        """Give the second approval to what another person approved.
+
+        Raises ``Refused`` if no second approval is needed, or if ``by`` cannot give it.
+        """
         done = countersign(self.store, self.namespace, self.hash, signed_by=by, note=note)
         self.refresh()
         return done
 
     def answers(self, item: PlannedItem | str) -> dict[str, str]:
-        """The answers that a question offers, by name, and what follows from each. ``yes``, ``no`` and ``skip`` are taken as well."""
+        """Return the answers that a question offers, by name, each with its consequence.
+
+        ``yes``, ``no`` and ``skip`` are accepted as well.
+        """
         return {one.name: says for one, says in describe_answers(self._question(item))}
 
     def answer(self, item: PlannedItem | str, answer: str, by: str, note: str = "") -> AnswerOutcome:
-        """Answer a question of two sides (``this``, ``other``, ``both``, ``neither``) or a merge (``same``, ``different``, ``other_name``).
+        """Answer a question of two sides (``this``, ``other``, ``both``, ``neither``) or a merge.
 
-        The answer is a draft until ``sign`` signs it. The result names the plans that the answer made: of an amended item, and of the
-        questions that follow from it, which are answered like any other (``plan(namespace, plan_hash=…)``). Raises ``Refused`` for an
-        answer that the question does not offer.
+        The answers to a merge are ``same``, ``different`` and ``other_name``. The answer is a draft until ``sign`` approves it. The
+        result names the plans that the answer created: one for an amended item, and one for the questions that follow from it, which are
+        answered like any other (``plan(namespace, plan_hash=…)``). Raises ``Refused`` for an answer that the question does not offer.
         """
         done = answer_question(self.store, self._stored, self._question(item).id, answer, by=by, note=note)
         self.refresh()
@@ -245,7 +264,10 @@ class NightPlan:
     def sign(
         self, by: str, *, include_decided: bool = False, force: bool = False, note: str = ""
     ) -> tuple[Signature, ...]:
-        """Sign all answers, with those of the plans that they made, one approval a plan; raises as ``approve`` does."""
+        """Approve all answers, including those of the plans that they created, with one approval per plan.
+
+        Raises as ``approve`` does.
+        """
         done = sign_session(
             *(self.store, self.namespace, self.hash),
             reviewer=by,
@@ -264,16 +286,20 @@ class NightPlan:
         return found[0]
 
     def reject(self, by: str, reason: str, items: Collection[PlannedItem | str] | None = None) -> int:
-        """Turn it down, or ``items`` of it; how many. They are not proposed again unless their rows change."""
+        """Reject the plan, or ``items`` of it, and return how many items were rejected.
+
+        They are not proposed again unless their rows change.
+        """
         chosen = None if items is None else _ids(items)
         count = reject(self.store, self.namespace, self.hash, rejected_by=by, reason=reason, items=chosen)
         self.refresh()
         return count
 
     def apply(self, *, wait: float = 0.0) -> AppliedRun:
-        """Apply what of this plan is approved and not applied yet; ``wait`` seconds while another run holds the namespace.
+        """Apply what is approved in this plan and not applied yet.
 
-        Raises ``Refused`` where nothing is, and nothing is written then.
+        ``wait`` is the number of seconds to wait while another run holds the namespace. Raises ``Refused`` if there is nothing to apply;
+        then nothing is written.
         """
         with self.store.connect("reader") as connection:
             approvals = [str(id_) for (id_,) in connection.execute(_UNAPPLIED, (self.hash,))]
@@ -312,13 +338,13 @@ def plan(
     force: bool = False,
     store: Store | None = None,
 ) -> NightPlan:
-    """Plan a namespace now and give the plan; nothing of memory is written.
+    """Plan a namespace now and return the plan; no memory is written.
 
-    ``ops`` are the operations to run, by name, or ``all``; else those that the settings switch on. Where nothing changed since the last
-    night, or nothing new was found, it is the plan that stands; ``force`` plans all the same. With ``plan_hash`` (or its first characters)
-    nothing is planned and that plan is given. Without ``store`` it is the one that the environment names.
+    ``ops`` are the operations to run, by name, or ``all``; by default those that the settings enable. If nothing changed since the last
+    night, or nothing new was found, the current plan is returned; ``force`` plans anyway. With ``plan_hash`` (or its first characters)
+    nothing is planned and that plan is returned. Without ``store`` the store of the environment is used.
 
-    Raises ``Refused`` where there is no such namespace or plan, or where a namespace has nothing to decide.
+    Raises ``Refused`` if there is no such namespace or plan, or if the namespace has nothing to decide.
     """
     store = store or open_store()
     if plan_hash is not None:
@@ -344,10 +370,10 @@ def forget(
 ) -> NightPlan:
     """Plan to delete stored rows and pages for good; nothing is deleted until the plan is approved and applied.
 
-    Exactly one selector: a memory by its id, an entity by its name with every row and page that names it, all of a session by its id, or
-    every row and page that holds a text (``match``). ``forgetting`` of the plan lists what it deletes. There is no undo.
+    Give exactly one selector: a memory by its id, an entity by its name with every row and page that names it, everything of a session by
+    its id, or every row and page that contains a text (``match``). ``forgetting`` of the plan lists what it deletes. There is no undo.
 
-    Raises ``Refused`` without exactly one selector, and for a selector that means no row, too many rows, or rows of a connected store.
+    Raises ``Refused`` without exactly one selector, and for a selector that matches no row, too many rows, or rows of a connected store.
     """
     selectors: dict[By, str] = {"memory": memory, "entity": entity, "session": session, "match": match}
     given: list[tuple[By, str]] = [(by, value) for by, value in selectors.items() if value]
@@ -360,13 +386,16 @@ def forget(
 
 
 def _changes(item: Item, names: Mapping[str, str], status: str) -> tuple[str, ...]:
-    """The changes of an item's rows, and what a memory that it rewords says then."""
+    """Describe the row changes of an item, and the new text of the memories that it rewords."""
     said = (str(quotable(reworded.text)) for reworded in rewordings(item) if reworded.text)
     return (*row_changes(item, names, status).lines, *(f"says then: {text}" for text in said))
 
 
 def _current_plan(connection: Connection, namespace: str) -> str:
-    """The plan that stands where a night made none: the newest that waits, else the newest; one that was undone stands no longer."""
+    """Return the plan to use if a night made none: the newest pending plan, else the newest plan.
+
+    Raises ``Refused`` if there is no plan, or if the newest plan was undone.
+    """
     if waiting := waiting_plans(connection, namespace):
         return waiting[0]
     if found := latest_plan(connection, namespace):

@@ -1,4 +1,7 @@
-"""The demo: three invented agents whose memories are generated from hand-written material, with planted problems and their key."""
+"""The demo: three invented agents whose memories are generated from hand-written material.
+
+The memories contain injected problems, which the answer key lists.
+"""
 
 from __future__ import annotations
 

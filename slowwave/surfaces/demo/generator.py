@@ -1,4 +1,4 @@
-"""A demo namespace as rows of the store, with its answer key and faults planted for every operation."""
+"""A generator of a demo namespace as rows of the store, with its answer key and injected faults for every operation."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from slowwave.surfaces.demo.world import (
     read_world,
 )
 
-# The ground that faults are planted on: rows and pages of their own in a demo namespace, and a source of chance of their own.
+# The base for injected faults: separate rows and pages in a demo namespace, and a separate random number generator.
 
 _TOGETHER: Final = "{a} and {b} were named together."
 
 
 class Ground:
-    """A demo namespace to which rows are added, in instants before ``now``."""
+    """A demo namespace to which rows are added, with instants before ``now``."""
 
     def __init__(self, world: World, cast: Cast, script: Script, rows: Mapping[str, list[Row]], now: datetime) -> None:
         self.world, self.cast, self.script, self.rows, self.now = world, cast, script, rows, now
@@ -62,7 +62,7 @@ class Ground:
         return row
 
     def _chunk(self, text: str, days: float) -> str:
-        """A live source that says it, on the page of this module."""
+        """Add a live chunk with this text to the page of this module, and return its id."""
         ordinal = sum(row["document_id"] == self.page["id"] for row in self.rows["chunks"])
         row: Row = {
             "id": self.world.id("chunk", self.page["external_id"], ordinal),
@@ -91,7 +91,7 @@ class Ground:
         sources: list[str] | None = None,
         **more: object,
     ) -> Row:
-        """An edge; where ``sources`` are not given, a page says it."""
+        """Add an edge; if ``sources`` are not given, a new chunk of the page states it."""
         row: Row = {
             "id": self.world.id("planted edge", *path),
             "namespace_id": self.world.id(),
@@ -134,7 +134,7 @@ class Ground:
         return row["id"]
 
     def _event(self, path: tuple[object, ...], line: str, *, days: float) -> str:
-        """A memory of the kind ``event``, with its chunk and its version."""
+        """Add a memory of the kind ``event``, with its chunk and its version."""
         subject, text = parts(line)
         when = self._ago(days)
         row: Row = {
@@ -177,10 +177,10 @@ class Ground:
         return sentence.format(a=source.name, b=target.name)
 
 
-# Faults planted last: a problem for every operation that the world itself does not bring, with traps beside each.
+# Faults injected last: a problem for every operation that the world itself does not contain, each with traps.
 #
-# They stand on rows and pages of their own and draw from a source of chance of their own, so that what was there before stays as
-# it was. Only here are instants older than the world: rows that were retired long ago.
+# They are on separate rows and pages and use a separate random number generator, so that the existing rows do not change. Only here are
+# instants older than the world: rows that were retired long ago.
 
 _LONG_AGO: Final = (430, 455, 480)
 """Days since rows were retired that a purge must find; recorded a hundred days before."""
@@ -188,7 +188,10 @@ _LONG_AGO: Final = (430, 455, 480)
 
 @dataclass(slots=True)
 class Faults:
-    """What the key says about them; the rows are added to those of the namespace, a few edges are taken out of them."""
+    """The answer key's entries for the injected faults.
+
+    The rows of the faults are added to those of the namespace, and a few edges are removed from them.
+    """
 
     contradictions: list[PlantedContradiction] = field(default_factory=list)
     merge_traps: list[MergeTrap] = field(default_factory=list)
@@ -207,7 +210,10 @@ class Faults:
 def plant_faults(
     world: World, cast: Cast, script: Script, links: Links, rows: Mapping[str, list[Row]], now: datetime
 ) -> Faults:
-    """Add rows to ``rows`` and return what they are. Every row of a table gets the columns that some of them need."""
+    """Add the faulty rows to ``rows`` and return their entries in the answer key.
+
+    Every row of a table gets the columns that some of its rows need.
+    """
     for row in rows["relationships"]:
         row |= {"properties": {}, "invalidated_at": None}
     for row in rows["memory_facts"]:
@@ -223,7 +229,7 @@ class _Planter(Ground):
         self.faults = Faults()
 
     def plant(self, planted: set[str]) -> None:
-        """Plant everything; ``planted`` are the rows that contradict each other already."""
+        """Inject everything; ``planted`` are the rows that already contradict each other."""
         self._single_relation()
         self._clashes()
         self._inventory()
@@ -240,7 +246,7 @@ class _Planter(Ground):
         self.faults.merge_traps.append(MergeTrap("contradiction", table, pair))
 
     def _single_relation(self) -> None:
-        """Edges that are stated twice, so that the relation is seen to take one object, and one that is stated in two ways."""
+        """Add edges that are stated twice, which shows that the relation takes one object, and one that is stated in two ways."""
         single = self.world.single
 
         def join(line: str, *path: object, days: float) -> tuple[Row, CastEntity, CastEntity]:
@@ -281,7 +287,7 @@ class _Planter(Ground):
                 self._contradict("relationships", pair, left, clash.says, clash.kind)
 
     def _inventory(self) -> None:
-        """Every plain entity has one number: that is how the predicate is seen to take one object."""
+        """Add one number for every plain entity, which shows that the predicate takes one object."""
         inventory = self.world.inventory
         changed = {parts(old)[0] for old, _ in self.world.statements.superseded}
         names = [parts(line)[0] for lines in self.world.plain.values() for line in lines]
@@ -408,9 +414,11 @@ class _Planter(Ground):
             found.traps.append(NegativeExample("expired rows", "old but valid", "memory_facts", (row,)))
 
     def _without_accidents(self, planted: set[str]) -> None:
-        """Take out edges that contradict others by chance: two objects where there is one, or both of a pair that looks alike.
+        """Remove edges that contradict others by chance.
 
-        Duplicates count as the one thing that they are, so that no merge brings a contradiction to light.
+        They lead to a second object of a relation that takes one, or to an object that looks like another one of the same subject.
+
+        Duplicates count as one entity, so that a merge does not create a contradiction.
         """
         groups = {figure.id: figure.group for figure in self.cast.figures}
         single = {self.world.single.relation, *self.world.single.also}
@@ -435,7 +443,7 @@ class _Planter(Ground):
         self.faults.accidents |= gone
 
     def _drifted_rows(self) -> None:
-        """The world has them already; the settings say what to make of most."""
+        """Record the renames that the settings imply, and as traps the rows of undeclared types without a mapping."""
         expertise, mapped = self.world.expertise, self.world.operations.normalize_schema
         for table, column, mapping, declared in (
             ("entities", "entity_type", mapped.entity_types, expertise.entity_types),
@@ -452,7 +460,7 @@ class _Planter(Ground):
                     self.faults.traps.append(NegativeExample("drifted types", "no mapping", table, (row["id"],)))
 
     def _renamed_twin(self) -> None:
-        """An entity whose new type has its name already, so that the rename must become a merge."""
+        """Add an entity whose new type already has an entity of that name, so that the rename must become a merge."""
         wanted = self.world.renamed
         twin = self.cast.named(wanted.name)
         figure = CastEntity(
@@ -485,8 +493,8 @@ class _Planter(Ground):
 
 # A whole demo namespace as rows of the store, with its answer key.
 #
-# Rows are those of ``slowwave.store.tables``; ids do not depend on the time, instants do. Writing them into a store belongs to
-# ``slowwave.surfaces.demo.load``.
+# Rows are those of ``slowwave.store.tables``. Ids do not depend on the time, instants do. ``slowwave.surfaces.demo.load`` writes them
+# into a store.
 
 DEAD_SHARE: Final = 0.1
 """Share of rows that get dead references, per table."""
@@ -499,7 +507,7 @@ COMMUNITIES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class DemoNamespace:
-    """One generated namespace: rows by table name, parents before children, and what was planted in them."""
+    """One generated namespace: rows by table name, parents before children, and its answer key."""
 
     slug: str
     settings: Mapping[str, Any]
@@ -508,10 +516,10 @@ class DemoNamespace:
 
 
 def generate(namespace: str, now: datetime) -> DemoNamespace:
-    """The namespace of that slug as seen at ``now`` (aware). Equal arguments give equal results.
+    """Generate the demo namespace with this slug as of ``now`` (timezone-aware). Equal arguments give equal results.
 
-    Instants lie in the 80 days before ``now``, but for those of rows that were retired long ago. Raises ``Refused`` for a slug
-    that is not in ``NAMESPACES``.
+    Instants lie in the 80 days before ``now``, except those of rows that were retired long ago. Raises ``Refused`` for a slug that is not
+    in ``NAMESPACES``.
     """
     world = read_world(namespace)
     rng = random.Random(world.slug)  # noqa: S311 - a demo must be the same every time

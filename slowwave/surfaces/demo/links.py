@@ -20,10 +20,10 @@ from slowwave.surfaces.demo.world import (
     parts,
 )
 
-# What a demo agent believes to be connected: relationships and facts, with planted shapes and contradictions among them.
+# Connections that a demo agent knows: relationships and facts, with injected shapes and contradictions.
 #
-# Planted shapes: duplicates that share neighbours, an edge between two duplicates of one thing (a merge makes it a self-loop),
-# edges between duplicates of two things (two merges share it), undeclared relationship types, entities with no edge at all.
+# Injected shapes: duplicates that share neighbours, an edge between two duplicates of one entity (a merge makes it a self-loop), edges
+# between duplicates of two entities (two merges share it), undeclared relationship types, entities without any edge.
 
 RELATIONSHIPS: Final = 600
 FACTS: Final = 90
@@ -51,7 +51,7 @@ def _spec(line: str) -> Spec:
 
 @dataclass(slots=True)
 class Links:
-    """All relationships and facts, and what the key says about them."""
+    """Relationships and facts of a demo namespace, with their entries in the answer key."""
 
     relationships: list[Row] = field(default_factory=list)
     facts: list[Row] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Links:
 
 
 def make_links(world: World, cast: Cast, script: Script, rng: random.Random, now: datetime) -> Links:
-    """Edges and facts; the contradicting statements get a page of their own in ``script``."""
+    """Make edges and facts; the contradicting statements are written to a separate page in ``script``."""
     return _Weaver(world, cast, script, rng, now).weave()
 
 
@@ -122,7 +122,7 @@ class _Weaver:
         return row
 
     def _least(self, figures: list[CastEntity], without: set[str]) -> CastEntity:
-        """One of the three least connected figures outside the given groups."""
+        """Choose one of the three least connected figures outside the given groups."""
         free = [figure for figure in figures if figure.group not in without]
         free.sort(key=lambda figure: (self.degree[figure.id], figure.id))
         return self.rng.choice(free[:3])
@@ -131,7 +131,7 @@ class _Weaver:
         return [spec for spec in self.specs if family in (spec.source, spec.target)]
 
     def _join(self, spec: Spec, figure: CastEntity, other: CastEntity) -> Row | None:
-        """An edge of the spec in whichever direction its types ask for."""
+        """Add an edge of the spec in the direction that its types require."""
         return self._edge(spec, figure, other) if spec.source == figure.family else self._edge(spec, other, figure)
 
     def _duplicates(self) -> None:
@@ -164,7 +164,7 @@ class _Weaver:
                 self._edge(Spec(spec.source, drifted, spec.target, spec.sentence), source, target)
 
     def _edges_to_near_names(self) -> None:
-        """Edges to two things of nearly one name, of types that take many: both may be true, however alike the things are called."""
+        """Add edges to two entities with similar names, of types that take many objects, so that both can be true."""
         for number, clash in enumerate(self.world.contradictions):
             if clash.table != "relationships":
                 continue
@@ -181,7 +181,7 @@ class _Weaver:
             self.links.traps.append(MergeTrap("contradiction", "relationships", pair))
 
     def _everyone(self) -> None:
-        """At least one typed edge for every figure that takes part."""
+        """Add edges until every figure that takes part has at least one typed edge."""
         for family, figures in self.families.items():
             for figure in figures:
                 while not self.degree[figure.id]:
@@ -190,7 +190,7 @@ class _Weaver:
                     self._join(spec, figure, self._least(others, {figure.group}))
 
     def _cooccurrences(self) -> None:
-        """Figures named in one turn are associated, in id order, once."""
+        """Associate the figures that are named in one turn, in id order, once."""
         for chunk, figures in self.script.named_together.items():
             for one, two in combinations(sorted(figures, key=lambda figure: figure.id), 2):
                 spec = Spec(one.family, COOCCURRENCE, two.family, "{a} and {b} were named together.")
@@ -226,7 +226,10 @@ class _Weaver:
         return row["id"]
 
     def _contradicting_facts(self) -> None:
-        """Two facts with one subject and predicate; their chunks are those of whoever the object is, else of any session."""
+        """Add pairs of facts with one subject and predicate.
+
+        The chunk of a fact is one that names its object, else one of any session.
+        """
         sessions = [chunk for chunk, figures in self.script.named_together.items() if figures]
         for number, clash in enumerate(self.world.contradictions):
             if clash.table != "memory_facts":
@@ -246,7 +249,7 @@ class _Weaver:
             self.links.traps.append(MergeTrap("contradiction", "memory_facts", pair))
 
 
-# What a demo agent has looked up over sixty days: recall events, and the counters that they leave on memories.
+# Searches of a demo agent over sixty days: recall events, and the counters that they leave on memories.
 
 WINDOW: Final = timedelta(days=60)
 
@@ -254,10 +257,10 @@ _PHRASINGS: Final = ("{}", "{}", "Remind me: {}")
 
 
 def make_recalls(world: World, script: Script, rng: random.Random, now: datetime) -> list[Row]:
-    """Two or three events a question, by time. Hits are ids of memories, chunks and entities, best first, with falling scores.
+    """Make two or three recall events per question, ordered by time.
 
-    Selected hits are those that the agent used: always the answer, at times its chunk and what it is about. The answer's
-    ``access_count`` and ``last_accessed_at`` follow.
+    Hits are ids of memories, chunks and entities, best first, with falling scores. Selected hits are those that the agent used: always
+    the answer, at times its chunk and its subject. The answer's ``access_count`` and ``last_accessed_at`` are updated.
     """
     memories = {row["id"]: row for row in script.memories}
     elsewhere = [row["id"] for row in script.memories if row["kind"] == "episodic"]
@@ -288,7 +291,7 @@ def make_recalls(world: World, script: Script, rng: random.Random, now: datetime
 
 
 def _answer(question: PlantedQuery, elsewhere: list[str], rng: random.Random) -> tuple[list[str], list[str]]:
-    """Hits and selected hits. The answer stands first, or second in about a third of the cases."""
+    """Return hits and selected hits. The answer comes first, or second in about a third of the cases."""
     about = [figure.id for figure in question.figures]
     hits = [question.memory, question.chunk, *about, *rng.sample(question.neighbours, min(2, len(question.neighbours)))]
     hits += [memory for memory in rng.sample(elsewhere, 3) if memory not in hits]

@@ -1,4 +1,4 @@
-"""Putting the demo namespaces into a store, with vectors of the given model."""
+"""A loader of the demo namespaces into a store, with vectors of the given model."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def load_demo(
     now: datetime | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, int]:
-    """Load every demo namespace that is not there yet; return the rows added per table (empty when nothing was).
+    """Load every demo namespace that does not exist yet; return the rows added per table (empty if none were).
 
-    ``now`` is what the instants are relative to (aware; the start of today in UTC when left out). A namespace that exists
-    is left alone entirely, whatever was done to it. Each namespace is one transaction. ``progress`` gets a line a step.
-    Needs the owner's connection. Raises ``EmbeddingError`` before anything of that namespace is written.
+    ``now`` is the reference of all instants (timezone-aware; by default the start of today in UTC). An existing namespace is left
+    unchanged, even if it was modified. Each namespace is one transaction. ``progress`` is called with one line per step. Needs the
+    owner's connection. Raises ``EmbeddingError`` before anything of that namespace is written.
     """
     now = now or datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     say = progress or (lambda _: None)
@@ -57,8 +57,10 @@ def load_demo(
 
 
 def texts_to_embed(demo: DemoNamespace) -> Texts:
-    """What each vector is made of: ``name (type): description`` of entities, the content of live chunks, the current text of
-    memories."""
+    """Return the ids and texts to embed, by vector table.
+
+    The text is ``name (type): description`` for entities, the content for live chunks, and the current text for memories.
+    """
     content = {row["id"]: row["content"] for row in demo.rows["memory_versions"]}
     entities = {
         row["id"]: f"{row['name']} ({row['entity_type']}): {row['description']}" for row in demo.rows["entities"]
@@ -76,7 +78,7 @@ def _load(
     texts: Texts,
     vectors: Mapping[str, np.ndarray],
 ) -> Counter[str]:
-    """All rows of one namespace in one transaction."""
+    """Load all rows of one namespace in one transaction."""
     added: Counter[str] = Counter()
     with connection.transaction():
         connection.execute(_REGISTER_MODEL, (embedder.model, embedder.dimensions))

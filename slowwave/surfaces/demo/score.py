@@ -1,4 +1,4 @@
-"""What a night found of what was planted, one line a problem. It compares; it looks for nothing itself."""
+"""Scores of a night against the answer key, one line per problem. This module only compares; it detects nothing itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from slowwave.surfaces.demo.world import AnswerKey, PlantedContradiction
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """``found`` of ``planted``, and ``false`` alarms. For merge traps ``found`` counts those merged, so it must be 0."""
+    """The number of ``planted`` problems, how many were ``found``, and the ``false`` alarms.
+
+    For merge traps ``found`` counts those merged, so it must be 0.
+    """
 
     problem: str
     planted: int
@@ -28,11 +31,11 @@ class Score:
 def found_against_planted(
     key: AnswerKey, *, items: Sequence[Item], deferred: Sequence[Item] = (), reports: Mapping[str, Report]
 ) -> list[Score]:
-    """A score for each planted problem, audits first, planners in the order of the plan.
+    """Return a score for each injected problem, audits first, then planners in the order of the plan.
 
-    ``items`` are those of the plan, ``deferred`` those that wait for another night: they count as found, but for merges of
-    entities. ``reports`` are those of audits and planners by operation; a problem whose operation is not among them, or was left
-    out, says so.
+    ``items`` are those of the plan. ``deferred`` items are left for another night; they count as detected, except merges of entities.
+    ``reports`` are those of audits and planners, by operation. If the operation of a problem has no report or was left out, the note of
+    its score says so.
     """
     night = _Night(key, items, deferred, reports)
     return [
@@ -57,7 +60,7 @@ def found_against_planted(
 
 
 class _Night:
-    """The plan by operation, and the key."""
+    """The items and reports of a night by operation, and the answer key."""
 
     def __init__(
         self, key: AnswerKey, items: Sequence[Item], deferred: Sequence[Item], reports: Mapping[str, Report]
@@ -66,34 +69,37 @@ class _Night:
         self.every = (*items, *deferred)
 
     def of(self, operation: str) -> list[Item]:
-        """Its items, deferred ones too."""
+        """Return the items of an operation, including deferred ones."""
         return [i for i in self.every if i.operation == operation]
 
     def unless_run(self, operation: str, note: str) -> str:
-        """The note, or why the operation did not run."""
+        """Return the note, or the reason why the operation did not run."""
         report = self.reports.get(operation)
         if report is None:
             return f"{operation} did not run"
         return report.headline if report.skipped else note
 
     def merged(self, *tables: str) -> list[set[str]]:
-        """Groups of rows that the plan makes one; of all tables when none is named."""
+        """Return the groups of rows that the plan merges, in the named tables or in all if none is named."""
         merges = [i for i in self.items if i.mutation.kind == "merge_rows" and i.decision != "review"]
         return _joined([set(i.mutation.row_ids()) for i in merges if not tables or i.mutation.table in tables])
 
     def waiting(self) -> list[tuple[str, ...]]:
-        """Pairs of each merge that waits for a person."""
+        """Return the pairs of rows in each merge that needs a review."""
         reviews = [i for i in self.items if i.mutation.kind == "merge_rows" and i.decision == "review"]
         return [pair for i in reviews for pair in combinations(i.mutation.row_ids(), 2)]
 
     def sprung(self, problem: str, found: Collection[str] | Collection[AbstractSet[str]]) -> int:
-        """How many traps of a problem were found: rows of one, or a group or pair that holds all of it."""
+        """Count the traps of a problem that were triggered: all rows of a trap are in one found row, pair or group."""
         groups = [{f} if isinstance(f, str) else f for f in found]
         return sum(any(set(trap.ids) <= group for group in groups) for trap in self.key.traps_of(problem))
 
 
 def _duplicates(night: _Night) -> Score:
-    """A group is found when all its rows become one; a merge of rows that are not one group is false."""
+    """Score duplicates: a group is detected if all its rows are merged.
+
+    A merge of rows that do not form one group is a false alarm.
+    """
     groups, pairs = night.merged("entities"), night.waiting()
     planted = [set(group.ids) for group in night.key.duplicates]
     twins = [{r.row_id, r.merges_into} for r in night.key.renames if r.merges_into]
@@ -115,7 +121,10 @@ def _traps(night: _Night) -> Score:
 
 
 def _dead_references(night: _Night) -> Score:
-    """A merge cleans the references of its members, and a row that is pruned needs no cleaning."""
+    """Score dead references, which cleaning, merging or pruning a row can remove.
+
+    A merge cleans the references of its members, and a pruned row needs no cleaning.
+    """
     planted = {dead.row_id for dead in night.key.dead_references}
     cleaned = {r for i in night.every if i.mutation.kind == "filter_references" for r in i.mutation.row_ids()}
     otherwise = set[str]().union(*night.merged(), _retired(night.of("prune_edges")))
@@ -148,12 +157,18 @@ def _schema_drift(night: _Night) -> Score:
 
 
 def _clashes(night: _Night) -> list[PlantedContradiction]:
-    """Those of edges and facts; memories that contradict each other are there to be left unmerged."""
+    """Return the contradictions of edges and facts, without those of memories.
+
+    Memories that contradict each other test only that they are not merged.
+    """
     return [clash for clash in night.key.contradictions if clash.table != "memories"]
 
 
 def _contradictions(night: _Night) -> Score:
-    """Pairs that the audit names. One that is superseded contradicts as well; any other of which it is sure is false."""
+    """Score the contradictions that the audit reports, by pair.
+
+    A superseded pair counts as a contradiction. Any other pair that the audit is sure of is a false alarm.
+    """
     key, report = night.key, night.reports.get("contradictions")
     findings = [f for f in report.findings if len(f.rows) == 2] if report else []
     reported = {frozenset(f.rows) for f in findings}
@@ -172,7 +187,7 @@ def _contradictions(night: _Night) -> Score:
 
 
 def _resolved(night: _Night) -> Score:
-    """Contradictions for which the plan proposes a loser, to a person or by itself."""
+    """Score the contradictions for which the plan proposes a loser, with or without a review."""
     items, pairs = night.of("resolve_conflicts"), [set(clash.ids) for clash in _clashes(night)]
     lost, decided = _retired(items), _retired(i for i in items if i.decision != "review")
     known = set[str]().union(*pairs, *map(set, night.key.superseded))
@@ -188,9 +203,10 @@ def _duplicate_facts(night: _Night) -> Score:
 
 
 def _duplicate_events(night: _Night) -> Score:
-    """A group is found when its events become one, or when a person is asked; what is asked besides is no fault.
+    """Score duplicate events: a group is detected if its events are merged or a reviewer is asked.
 
-    Merges of other memories than events are not judged: what an agent said twice is not planted.
+    Other questions to the reviewer are no false alarm. Merges of memories other than events are not scored, because the repeated
+    statements of an agent are not injected.
     """
     merges = [i for i in night.of("dedupe_memories") if i.evidence.get("kind", "event") == "event"]
     decided, asked = (
@@ -210,7 +226,7 @@ def _duplicate_events(night: _Night) -> Score:
 def _groups(
     night: _Night, problem: str, operation: str, groups: Sequence[set[str]], planted: Iterable[Sequence[str]]
 ) -> Score:
-    """Groups of rows that become one."""
+    """Score groups of rows that should be merged."""
     wanted = [set(group) for group in planted]
     found = sum(any(group <= merged for merged in groups) for group in wanted)
     false = sum(not any(merged <= group for group in wanted) for merged in groups)
@@ -219,7 +235,10 @@ def _groups(
 
 
 def _superseded(night: _Night) -> Score:
-    """The older fact is closed, by the newer one or as the loser of their conflict; none that still holds is."""
+    """Score superseded facts: the older fact must be closed, by the newer one or as the loser of their conflict.
+
+    Closing a fact that still holds is a false alarm.
+    """
     older, items = {old for old, _ in night.key.superseded}, night.of("supersede_facts")
     closed, lost = _retired(items), _retired(night.of("resolve_conflicts"))
     decided = _retired(i for i in items if i.decision != "review")
@@ -244,7 +263,10 @@ def _weak_edges(night: _Night) -> Score:
 
 
 def _drifted_types(night: _Night) -> Score:
-    """A row is found when its type is renamed as the settings say, or it is merged into the row that has its name there."""
+    """Score drifted types: a row is detected if its type is renamed as the settings map it.
+
+    A row is also detected if it is merged into the row that already has its name under the new type.
+    """
     renamed = {
         (w.cell.row, str(w.value))
         for i in night.of("normalize_schema")
@@ -275,7 +297,10 @@ def _expired(night: _Night) -> Score:
 
 
 def _relative_dates(night: _Night) -> Score:
-    """Found is a note whose phrase is given the day that it means from the day on which it was said; another day is false."""
+    """Score relative dates: a note is detected if its phrase is resolved to the right day.
+
+    The right day is the one that the phrase means on the day it was said; another day is a false alarm.
+    """
     planted = {d.memory_id for d in night.key.relative_dates}
     right: dict[str, bool] = {}
     for item in night.of("absolutize_dates"):
@@ -289,7 +314,7 @@ def _relative_dates(night: _Night) -> Score:
 
 
 def _communities(night: _Night) -> Score:
-    """Summaries of communities of five members and more; a smaller one is false."""
+    """Score the summaries of communities of five or more members; a summary of a smaller one is a false alarm."""
     sizes = [
         len(members)
         for i in night.of("community_summaries")
@@ -303,7 +328,7 @@ def _communities(night: _Night) -> Score:
 
 
 def _tombstones(night: _Night) -> Score:
-    """Retired facts, as the audit counts them."""
+    """Score the retired facts that the audit counts."""
     planted = sum(table == "memory_facts" for table, _ in night.key.retired)
     report = night.reports.get("tombstones")
     counted = int(report.numbers.get("inactive_count", 0)) if report else 0
@@ -322,12 +347,12 @@ def _abstention(night: _Night) -> Score:
 
 
 def _retired(items: Iterable[Item]) -> set[str]:
-    """Rows that would be closed or invalidated."""
+    """Return the rows that would be closed or invalidated."""
     return {w.cell.row for i in items for w in i.mutation.writes if w.cell.column in ("invalidated_at", "valid_to")}
 
 
 def _joined(groups: Sequence[AbstractSet[str]]) -> list[set[str]]:
-    """Groups that share a row made one."""
+    """Join groups that share a row."""
     joined: list[set[str]] = []
     for group in groups:
         apart = [other for other in joined if not other & group]

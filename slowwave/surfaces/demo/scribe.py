@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from slowwave.surfaces.demo.world import Cast, CastEntity, MergeTrap, PlantedContradiction, RelativeDate, World
 
-# Turning hand-written templates into sentences: slots, word lists, numbers, clock times and choices.
+# Templates: hand-written texts are filled with slots, word lists, numbers, clock times and choices.
 #
-# ``Slots`` hold what one scene has chosen, so that its turns and its questions speak of the same things. Which sentences
-# are written, and when, is decided in ``scribe``.
+# ``Slots`` hold the choices of one scene, so that its turns and questions are about the same entities. The scribe below decides which
+# sentences are written, and when.
 
 _SLOT: Final = re.compile(r"\{([A-Za-z_.]+?)(\d?)(?::(\d+)-(\d+))?\}")
 _CHOICE: Final = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
@@ -22,14 +22,14 @@ _CHOICE: Final = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
 
 @dataclass(slots=True)
 class Slots:
-    """What the slots of one scene stand for."""
+    """The figures and words chosen for the slots of one scene."""
 
     figures: dict[str, CastEntity] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
 
 
 class Pen:
-    """Fills templates of one world; every figure is named about equally often."""
+    """A writer that fills the templates of one world and names every figure about equally often."""
 
     def __init__(self, world: World, figures: Iterable[CastEntity], rng: random.Random) -> None:
         self._world = world
@@ -42,7 +42,10 @@ class Pen:
                 self._uses.setdefault(figure.family, {})[figure.id] = 0
 
     def write(self, template: str, binding: Slots, *, choose: bool = True) -> tuple[str, list[CastEntity]]:
-        """The sentence and the figures that it names. With ``choose=False`` an open slot is an error of the material (KeyError)."""
+        """Fill a template and return the sentence and the figures that it names.
+
+        With ``choose=False`` an unfilled slot is an error of the material and raises ``KeyError``.
+        """
         named: list[CastEntity] = []
 
         def fill(slot: re.Match[str]) -> str:
@@ -70,7 +73,7 @@ class Pen:
         return text, list(dict.fromkeys(named))
 
     def _next(self, family: str, binding: Slots) -> CastEntity:
-        """The figure of the family that was named least, of no group that the scene already has."""
+        """Choose the least-named figure of the family whose group does not occur in the scene yet."""
         groups = {figure.group for figure in binding.figures.values()}
         uses = self._uses[family]
         free = [figure for figure in self._figures[family] if figure.group not in groups]
@@ -86,9 +89,9 @@ class Pen:
         return self._rng.choice([word for word in words if word not in binding.words.values()])
 
 
-# What a demo agent has heard and noted: documents, their chunks and the memories made of them, one a turn.
+# Conversations and notes of a demo agent: documents, their chunks and the memories made of them, one per turn.
 #
-# Every naming of an entity is noted on its figure. Edges, facts and recall events are written elsewhere.
+# Every mention of an entity is recorded on its figure. Edges, facts and recall events are written elsewhere.
 
 Row = dict[str, Any]
 
@@ -124,7 +127,10 @@ _DAYS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PlantedQuery:
-    """What the agent may ask later: the text, the memory that answers it, its chunk, and what was near it."""
+    """A question that the agent may ask later.
+
+    It holds the text, the memory that answers it, the chunk of that memory, and the neighbouring memories.
+    """
 
     text: str
     asked_after: datetime
@@ -136,7 +142,7 @@ class PlantedQuery:
 
 @dataclass(slots=True)
 class Script:
-    """All that was written."""
+    """Documents, chunks and memories that were written, with their entries in the answer key."""
 
     documents: list[Row] = field(default_factory=list)
     chunks: list[Row] = field(default_factory=list)
@@ -151,7 +157,10 @@ class Script:
 
 
 def resolve(phrase: str, said: date) -> date:
-    """The date that a planted phrase means on the day it was said, in whatever case. ``last <weekday>`` is the latest before it."""
+    """Return the date that an injected phrase means on the day it was said, ignoring the case of its first letter.
+
+    ``last <weekday>`` is the latest such day before ``said``.
+    """
     phrase = phrase[:1].lower() + phrase[1:]
     if phrase.startswith("last "):
         return said - timedelta(days=(said.weekday() - _WEEKDAYS.index(phrase[5:]) - 1) % 7 + 1)
@@ -159,7 +168,7 @@ def resolve(phrase: str, said: date) -> date:
 
 
 def write_script(world: World, cast: Cast, rng: random.Random, now: datetime) -> Script:
-    """Sessions over the last 75 days, notes, the register of entities and a few retracted pages."""
+    """Write the sessions of the last 75 days, notes, the register of entities and a few retracted pages."""
     return _Scribe(world, cast, rng, now).write()
 
 
@@ -215,7 +224,7 @@ class _Scribe:
     def _memory(
         self, document: Row, ordinal: int, text: str, figures: list[CastEntity], when: datetime, **more: object
     ) -> Row:
-        """A memory of one chunk, with its chunk and its version."""
+        """Add a memory of one chunk, with its chunk and its version."""
         chunk = self._chunk(document, ordinal, text, figures, when)
         path = (document["external_id"], ordinal)
         row: Row = {
@@ -257,7 +266,7 @@ class _Scribe:
         return row
 
     def _register(self) -> None:
-        """One page an entity type, one chunk an entity, so that every description has a source."""
+        """Write one page per entity type with one chunk per entity, so that every description has a source."""
         when = self.now - OLDEST - timedelta(days=5)
         for family in dict.fromkeys(sorted(figure.family for figure in self.cast.figures)):
             page = self._document(f"register-{family.lower()}", f"Register: {family.lower()}", "register", when)
@@ -353,7 +362,7 @@ class _Scribe:
             self.script.traps.append(MergeTrap("negation", "memories", pair))
 
     def _passing_remarks(self) -> None:
-        """The only texts that name the entities at the rim."""
+        """Write the only texts that name the weakly connected entities (orphans, recalled, mentioned and rim)."""
         page = self._document("remarks", "Overheard", "remarks", self.now - timedelta(days=30))
         ordinal = 0
         for figure in (*self.cast.orphans, *self.cast.recalled, *self.cast.mentioned, *self.cast.rim):

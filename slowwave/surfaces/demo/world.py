@@ -1,4 +1,4 @@
-"""The hand-written material of a demo namespace, its cast, and the answer key of what is planted."""
+"""The hand-written material of a demo namespace, its cast, and the answer key of its injected problems."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from slowwave.errors import Refused
 from slowwave.store.operation_settings import Operations
 from slowwave.store.settings import Expertise
 
-# The hand-written material of a demo namespace, read from ``material/*.toml`` and checked.
+# The hand-written material of a demo namespace, loaded from ``material/*.toml`` and validated.
 #
-# What is made of it belongs to the other modules of this package; no text of a world is written in Python.
+# The other modules of this package use it; no text of a world is written in Python.
 
 _FILES: Final = {"demo-harbor": "harbor.toml", "demo-maple": "maple.toml", "demo-lattice": "lattice.toml"}
 NAMESPACES: Final[tuple[str, ...]] = tuple(_FILES)
@@ -33,8 +33,10 @@ class _Material(BaseModel):
 
 
 class Duplicates(_Material):
-    """One thing under several names. ``attributes`` are shared; ``loop`` joins two of the rows by an edge; ``dead`` gives one a
-    dead reference."""
+    """Rows that describe one entity under several names.
+
+    ``attributes`` are shared; ``loop`` joins two of the rows by an edge; ``dead`` gives one of the rows a dead reference.
+    """
 
     kind: str
     type: str
@@ -45,7 +47,7 @@ class Duplicates(_Material):
 
 
 class Trap(_Material):
-    """Two things that look like one. ``attributes`` has one mapping a row, and they disagree."""
+    """Two entities that look like one. ``attributes`` has one mapping per row, and the mappings disagree."""
 
     kind: str
     type: str
@@ -67,14 +69,14 @@ class Contradiction(_Material):
 
 
 class Drift(_Material):
-    """Types in use that nobody declared; an entity is written ``TYPE as drifted | name | description``."""
+    """Types in use that are not declared; an entity is written ``TYPE as drifted | name | description``."""
 
     entities: tuple[str, ...]
     relationship_types: tuple[str, ...]
 
 
 class Orphans(_Material):
-    """Entities at the rim: ``TYPE | name | description | text…``; the last part of ``recalled`` is a question."""
+    """Weakly connected entities: ``TYPE | name | description | text…``; the last part of ``recalled`` is a question."""
 
     found: tuple[str, ...]
     recalled: tuple[str, ...]
@@ -83,13 +85,13 @@ class Orphans(_Material):
 
 
 class EdgeSpecs(_Material):
-    """``TYPE RELATION TYPE | sentence`` with {a} and {b}."""
+    """Edge templates: ``TYPE RELATION TYPE | sentence`` with {a} and {b}."""
 
     specs: tuple[str, ...]
 
 
 class Scene(_Material):
-    """A conversation: ``speaker: text`` turns, and ``turn: question`` for what is recalled from it."""
+    """A conversation: ``speaker: text`` turns, and ``turn: question`` for questions that a turn answers."""
 
     title: str
     turns: tuple[str, ...]
@@ -107,7 +109,7 @@ class Notes(_Material):
 
 
 class Abstention(_Material):
-    """What the audit of thresholds must say; recorded scores are multiplied by ``scale``."""
+    """The expected result of the threshold audit; recorded scores are multiplied by ``scale``."""
 
     expected: Literal["raise", "lower", "calibrated"]
     scale: float = 1.0
@@ -124,15 +126,18 @@ class Renamed(_Material):
 
 
 class Inventory(_Material):
-    """A predicate that every plain entity has once, with a number of its own."""
+    """A predicate that every plain entity has once, each with a different number."""
 
     predicate: str
     prefix: str
 
 
 class Single(_Material):
-    """A relation that takes one object: ``told_twice`` in the same way by most, and in two ways by ``clash``; ``name | name``.
-    ``also`` are relations of the world of which the same is true."""
+    """A relation that takes one object.
+
+    The edges (``name | name``) of ``stated_twice`` are stated in the same way twice. ``clash`` holds two edges that differ in the object.
+    ``also`` are other relations of the world that take one object.
+    """
 
     relation: str
     also: tuple[str, ...] = ()
@@ -142,8 +147,11 @@ class Single(_Material):
 
 
 class Clash(_Material):
-    """Two edges, ``name | RELATION | name``, that say what they say; of the kinds ``reversed`` and ``symmetric`` the second runs the
-    other way. They contradict each other unless they are a ``trap``."""
+    """Two edges, ``name | RELATION | name``, with their texts in ``says``.
+
+    For the kinds ``reversed`` and ``symmetric`` the second edge runs in the other direction. The two edges contradict each other unless
+    they are a ``trap``.
+    """
 
     kind: str
     edge: str
@@ -153,8 +161,11 @@ class Clash(_Material):
 
 
 class Statements(_Material):
-    """Facts, ``subject | predicate | object``: stated in several spellings, stated of ``apart`` things, the older and the newer one of
-    what changed, and two that are ``compatible``."""
+    """Facts, each as ``subject | predicate | object``.
+
+    ``duplicates`` state one fact in several spellings. ``apart`` are two facts about different things. ``superseded`` are the older and
+    the newer version of a fact that changed. ``compatible`` are two facts that can both hold.
+    """
 
     duplicates: tuple[tuple[str, ...], ...]
     apart: tuple[tuple[str, str], ...]
@@ -171,8 +182,11 @@ class Occurrences(_Material):
 
 
 class Weak(_Material):
-    """Associations, ``name | name``, of low confidence that nothing supports; and those that are supported, strong, asserted by hand
-    or, ``name | RELATION | name``, of a type that is never pruned."""
+    """Associations, ``name | name``, that pruning should remove or keep.
+
+    ``unsupported`` ones have a low confidence and no support. The others must stay: they are supported, strong, asserted by hand or, as
+    ``name | RELATION | name``, of a type that is never pruned.
+    """
 
     unsupported: tuple[str, ...]
     supported: tuple[str, ...]
@@ -182,7 +196,7 @@ class Weak(_Material):
 
 
 class Retired(_Material):
-    """Facts and edges retired long ago, retired lately (``fresh``), and facts as old that still stand."""
+    """Facts and edges retired long ago, retired recently (``fresh``), and facts of the same age that still hold."""
 
     facts: tuple[str, ...]
     edges: tuple[str, ...]
@@ -221,13 +235,13 @@ class World(_Material):
     retired: Retired
 
     def id(self, *path: object) -> str:
-        """The same 36-character id for the same path within this world, whatever the time."""
+        """Return a 36-character id that is the same for the same path within this world at any time."""
         return str(uuid.uuid5(_DEMO, "/".join(map(str, (self.slug, *path)))))
 
 
 @cache
 def read_world(slug: str) -> World:
-    """The material of one of ``NAMESPACES``. Raises ``Refused`` for another name."""
+    """Load the material of one of ``NAMESPACES``. Raises ``Refused`` for another name."""
     if slug not in _FILES:
         raise Refused(
             f"There is no demo namespace {slug!r}, so nothing was generated. Choose one of {', '.join(NAMESPACES)}."
@@ -237,16 +251,16 @@ def read_world(slug: str) -> World:
 
 
 def parts(line: str) -> list[str]:
-    """The fields of a ``a | b | c`` line."""
+    """Split a ``a | b | c`` line into its fields."""
     return [part.strip() for part in line.split(" | ")]
 
 
-# The answer key: what was planted in a demo namespace, written down while planting and never by looking for it.
+# The answer key: the injected problems of a demo namespace. It is recorded at injection, never by detection.
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateGroup:
-    """Entities that are one thing. ``kind`` says how their names differ."""
+    """Entities that are one and the same. ``kind`` is the way in which their names differ."""
 
     kind: str
     ids: tuple[str, ...]
@@ -263,7 +277,10 @@ class MergeTrap:
 
 @dataclass(frozen=True, slots=True)
 class PlantedContradiction:
-    """Two rows of ``table`` that cannot both be true, and the values in which they differ. ``kind`` says how."""
+    """Two rows of ``table`` that cannot both be true, with the values in which they differ.
+
+    ``kind`` is the kind of contradiction.
+    """
 
     table: str
     ids: tuple[str, str]
@@ -283,7 +300,7 @@ class DeadReference:
 
 @dataclass(frozen=True, slots=True)
 class RelativeDate:
-    """A memory that says ``phrase``; ``resolved`` is the ISO date that its valid_from gives it (in UTC)."""
+    """A memory that contains ``phrase``; ``resolved`` is the ISO date that follows from its valid_from (in UTC)."""
 
     memory_id: str
     phrase: str
@@ -302,7 +319,7 @@ class SchemaDrift:
 
 @dataclass(frozen=True, slots=True)
 class NegativeExample:
-    """Rows of ``table`` that ``problem`` must not be found in: together where they are several, alone where it is one."""
+    """Rows of ``table`` in which ``problem`` must not be detected: several rows together, or one row alone."""
 
     problem: str
     kind: str
@@ -312,7 +329,10 @@ class NegativeExample:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """A row of ``table`` whose type the namespace's settings map to another; ``merges_into`` is the row that has its name there."""
+    """A row of ``table`` whose type the namespace's settings map to another type.
+
+    ``merges_into`` is the row that already has its name under that type.
+    """
 
     table: str
     row_id: str
@@ -323,11 +343,13 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """All that was planted in one namespace. ``orphans`` must be reported, ``orphan_traps`` must not.
+    """The injected problems of one namespace.
 
-    ``superseded`` are facts as (older, newer), ``expired`` rows as (table, id), ``retired`` all rows that are no longer live;
-    ``communities`` is how many there must be at least, ``abstention`` the audit's recommendation. ``traps`` are those of the problems
-    that have no field of their own for them.
+    - ``orphans`` must be reported, ``orphan_traps`` must not.
+    - ``superseded`` are facts as (older, newer), ``expired`` are rows as (table, id), ``retired`` are all rows that are no longer
+      live.
+    - ``communities`` is the minimum number of communities, ``abstention`` the recommendation of the audit.
+    - ``traps`` are the traps of the problems that have no dedicated field for them.
     """
 
     namespace: str
@@ -351,22 +373,25 @@ class AnswerKey:
     traps: tuple[NegativeExample, ...]
 
     def traps_of(self, problem: str) -> tuple[NegativeExample, ...]:
-        """Its traps, in the order of planting."""
+        """Return the traps of a problem, in the order of injection."""
         return tuple(trap for trap in self.traps if trap.problem == problem)
 
     def as_dict(self) -> dict[str, Any]:
-        """The key as JSON values."""
+        """Return the key as JSON values."""
         return asdict(self)
 
 
-# The cast of a demo world: its entities, with the duplicates, traps, orphans and drifted types planted among them.
+# The cast of a demo world: its entities, with injected duplicates, traps, orphans and drifted types.
 #
-# Which texts mention them and which edges join them is decided elsewhere and noted on each ``CastEntity``.
+# Other modules decide which texts mention them and which edges join them, and record it on each ``CastEntity``.
 
 
 @dataclass(slots=True, eq=False)
 class CastEntity:
-    """An entity in the making. ``family`` is the slot that it fills in texts, ``group`` what it must not meet itself in."""
+    """An entity of the demo.
+
+    ``family`` is the slot that it fills in texts. Two figures of one ``group`` are not chosen for the same scene.
+    """
 
     id: str
     type: str
@@ -381,7 +406,7 @@ class CastEntity:
     documents: list[str] = field(default_factory=list)
 
     def mention(self, chunk: str, document: str) -> None:
-        """Note that a chunk names it."""
+        """Record that a chunk names the entity."""
         if chunk not in self.chunks:
             self.chunks.append(chunk)
         if document not in self.documents:
@@ -390,7 +415,7 @@ class CastEntity:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """All figures, shuffled, and what the key says about them."""
+    """The figures of a world, shuffled, with their entries in the answer key."""
 
     figures: tuple[CastEntity, ...]
     duplicates: tuple[DuplicateGroup, ...]
@@ -402,17 +427,17 @@ class Cast:
     rivals: Mapping[int, tuple[CastEntity, CastEntity]]  # contradiction number → the two entities it is about
 
     def named(self, name: str) -> CastEntity:
-        """The first figure of that name; the material is wrong when there is none."""
+        """Return the first figure with this name. The material is wrong if there is none."""
         return next(figure for figure in self.figures if figure.name == name)
 
     def members(self, group: DuplicateGroup) -> list[CastEntity]:
-        """The figures of a duplicate group, in its order."""
+        """Return the figures of a duplicate group, in the order of the group."""
         by_id = {figure.id: figure for figure in self.figures}
         return [by_id[row] for row in group.ids]
 
 
 def make_cast(world: World, rng: random.Random) -> Cast:
-    """Every entity of the world."""
+    """Make every entity of the world."""
     figures: list[CastEntity] = []
 
     def add(

@@ -1,4 +1,4 @@
-"""MEMORY.md and DREAMS.md: what is promoted and what the nights did, in lines that are safe as Markdown."""
+"""MEMORY.md and DREAMS.md: promoted memories and the work of the nights, in lines that are safe as Markdown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.blocks import MEMORY, block
 from slowwave.store.settings import Settings
 
-# What is promoted, best first: live promotions of memories that recall can find, each with the memory's words.
+# Promoted memories, best first: live promotions of memories that recall can find, each with the memory's words.
 
 _HOPS: Final = 16  # merges of a promoted memory that are followed
 _HITS: Final = ("hits", "recalls", "recall_count")
@@ -28,7 +28,7 @@ _DAYS: Final = ("days", "unique_days", "distinct_days")
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """One promoted memory; of its scores those that are on record."""
+    """One promoted memory with the recorded ones of its scores."""
 
     memory: str
     text: str
@@ -40,10 +40,10 @@ class Promoted:
 
 
 def promoted(snapshot: Snapshot) -> list[Promoted]:
-    """Promotions live at the snapshot's instant, the best score first, then the newest, then by id; one a memory, the newest.
+    """Return the promotions that are live at the snapshot's instant: best score first, then newest, then by id.
 
-    A promoted memory that was merged stands for its survivor. Left out is what recall cannot find and what has another ring by now.
-    Cost: a pass over memories and versions, and the number of promotions.
+    Each memory is listed once, with its newest promotion. For a merged memory its survivor is listed. Memories that recall cannot find,
+    or that are in another ring by now, are left out. Cost: a pass over memories and versions, and the number of promotions.
     """
     rows = snapshot.live("promotions").select(["memory_id", "to_ring", "scores", "recorded_at"])
     rows = rows.filter(pc.less_equal(rows["recorded_at"], pa.scalar(snapshot.taken_at, pa.timestamp("us", "UTC"))))
@@ -70,7 +70,7 @@ def promoted(snapshot: Snapshot) -> list[Promoted]:
 
 
 def figures(scores: object) -> tuple[float | None, int | None, int | None]:
-    """Score, hits and distinct days of a promotion's ``scores``, JSON; None for what they do not tell."""
+    """Parse score, hits and distinct days from the JSON ``scores`` of a promotion; None for absent values."""
     try:
         parts: object = json.loads(str(scores))
     except (ValueError, RecursionError):  # an agent may have written them, in any depth
@@ -81,7 +81,7 @@ def figures(scores: object) -> tuple[float | None, int | None, int | None]:
 
 
 def in_brackets(score: float | None, hits: int | None, days: int | None) -> str:
-    """Figures as a line shows them (nexo 3.3), empty where there are none."""
+    """Format figures as in a line (nexo 3.3); empty if there are none."""
     parts = [f"score={score:.2f}"] if score is not None else []
     parts += [f"hits={hits}"] if hits is not None else []
     parts += [f"days={days}"] if days is not None else []
@@ -97,7 +97,7 @@ def _number(parts: Mapping[str, object], names: tuple[str, ...]) -> float | None
 
 
 def _survivors(snapshot: Snapshot, ids: list[str]) -> dict[str, str]:
-    """Promoted memory → the one that stands for it, itself where nothing absorbed it."""
+    """Return the survivor of each promoted memory, which is the memory itself if it was not merged."""
     memories = snapshot.table("memories").select(["id", "merged_into"])
     merged = memories.filter(pc.is_valid(memories["merged_into"]))
     into = dict(zip(merged["id"].to_pylist(), merged["merged_into"].to_pylist(), strict=True))
@@ -112,16 +112,17 @@ def _survivors(snapshot: Snapshot, ids: list[str]) -> dict[str, str]:
     return {id_: last(id_) for id_ in ids}
 
 
-# What rendering gives: one page, and what went into it.
+# The result of rendering: one page and its inputs.
 
 DREAMS: Final = "DREAMS.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A page from a snapshot. ``body`` is its block, empty where there is nothing to tell.
+    """A page rendered from a snapshot.
 
-    ``sources`` are the memories that it links, ``unsafe`` those whose words were left out, ``omitted`` counts entries beyond the limits.
+    ``body`` is its block, empty if there is no content. ``sources`` are the memories that it links, ``unsafe`` those whose words were
+    left out, and ``omitted`` counts the entries beyond the limits.
     """
 
     path: str
@@ -135,25 +136,25 @@ class Rendered:
 
 
 def body_of(lines: Sequence[str]) -> str:
-    """Lines as the block that a row holds; no lines, no block."""
+    """Wrap lines in the block that a row stores; return an empty string if there are no lines."""
     return block("\n".join(lines)) if lines else ""
 
 
 def fits(body: str, max_lines: int, max_bytes: int) -> bool:
-    """Whether a body, marks included, is within both limits."""
+    """Return whether a body, including its marks, is within both limits."""
     return body.count("\n") + 1 <= max_lines and len(body.encode()) <= max_bytes
 
 
 def input_hash(template: int, namespace_id: str, *inputs: object) -> str:
-    """SHA-256 of what was rendered, where, and of the version of the words around it.
+    """Return the SHA-256 of the rendered inputs, the namespace, and the version of the fixed text around them.
 
-    With the namespace in it no two namespaces make a page by the same item: an inserted row has the id of its item.
+    The namespace is included because an inserted row has the id of its item, so two namespaces must not create a page by the same item.
     """
     text = json.dumps([template, namespace_id, *inputs], ensure_ascii=True, separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# One line of a page out of untrusted text: flat, harmless as Markdown, without hidden characters, and not too long.
+# Lines of a page from untrusted text: flat, harmless as Markdown, without hidden characters, and not too long.
 
 LINE: Final = 149
 """Characters of an entry's line at most, source and all."""
@@ -171,7 +172,7 @@ _NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])")
 
 
 def flat(text: str) -> str:
-    """Text as one line: composed, white space single, and nothing that cannot be seen."""
+    """Convert a text to one line: composed characters, single spaces, and no invisible characters."""
     if text.isascii():
         return " ".join(text[:_READ].translate(_CONTROLS).split())
     shown: list[str] = []
@@ -185,14 +186,14 @@ def flat(text: str) -> str:
 
 
 def escape(line: str) -> str:
-    """A flat line as Markdown that says just that: no markup, HTML, link, mention, heading or list inside it."""
+    """Escape a flat line so that Markdown shows it literally, without markup, HTML, links, mentions, headings or lists."""
     escaped = _MARKUP.sub(r"\\\g<0>", line)
     escaped = _NUMBERED.sub(r"\1\\\2", escaped)
     return _OPENING_LINES.sub(r"\\\g<0>", escaped)
 
 
 def hook(text: str, room: int) -> str:
-    """Text as an escaped line of at most ``room`` characters, cut at a word where it is too long."""
+    """Convert a text to an escaped line of at most ``room`` characters, cut at a word if it is too long."""
     line = flat(text)
     if len(escape(line)) <= room:
         return escape(line)
@@ -207,27 +208,33 @@ def hook(text: str, room: int) -> str:
 
 
 def source(memory: str) -> str:
-    """The link of a line to the memory that it comes from; ``slowwave pages source`` follows it."""
+    """Return the link from a line to its source memory, which ``slowwave pages source`` follows."""
     return f"[{memory[:8]}](mem:{memory})"
 
 
 def _is_selector(c: str) -> bool:
-    """Variation selectors, which change a letter's look or carry what nobody sees."""
+    """Return whether a character is a variation selector, which changes a letter's look or carries hidden data."""
     return "\ufe00" <= c <= "\ufe0f" or "\u180b" <= c <= "\u180f" or "\U000e0100" <= c <= "\U000e01ef"
 
 
-# Words of a memory for a page, or none: what screening calls unsafe is left out of the page and counted.
+# Screening of the words of a memory for a page: unsafe words are left out and counted.
 
 
 @dataclass(slots=True)
 class PageScreen:
-    """Screens one page. ``refused`` are the memories whose words were left out; what was asked once is not screened again."""
+    """The screening of one page, with cached results.
+
+    ``refused`` are the memories whose words were left out.
+    """
 
     refused: set[str] = field(default_factory=set)
     _known: dict[str, bool] = field(default_factory=dict)
 
     def passes(self, memory: str, text: str) -> bool:
-        """Whether words of a memory may be shown; a heading's are no memory's."""
+        """Return whether words of a memory may be shown, and record the memory if not.
+
+        ``memory`` is empty for the words of a heading, which belong to no memory.
+        """
         from slowwave.text.screening import unsafe  # not before it is needed: its rules take a moment
 
         if text not in self._known:
@@ -237,7 +244,7 @@ class PageScreen:
         return self._known[text]
 
 
-# MEMORY.md: the index of what is promoted, one line a memory, each with the link to its source (nexo 3.3).
+# MEMORY.md: the index of promoted memories, one line per memory, each with the link to its source (nexo 3.3).
 
 TEMPLATE: Final = 1
 """Version of the words around the entries: another one renders every page again."""
@@ -252,10 +259,11 @@ _HEADING: Final = 80
 
 
 def memory_index(snapshot: Snapshot, settings: Settings) -> Rendered:
-    """The index of a namespace: the best promoted memories within ``compile_pages.max_lines`` and ``compile_pages.max_bytes``.
+    """Render the index of a namespace with its best promoted memories.
 
-    They are grouped by subject where one has several, else by kind. The same promotions of the same words give the same page,
-    whenever it is rendered. Cost: that of ``promoted``, and a screening of every memory that is shown or left out.
+    The page stays within ``compile_pages.max_lines`` and ``compile_pages.max_bytes``. Memories are grouped by subject if a subject has
+    several, else by kind. The same promotions of the same words give the same page at any time. Cost: that of ``promoted``, and a
+    screening of every memory that is shown or left out.
     """
     screen = PageScreen()
     limits = settings.operations.compile_pages.max_lines, settings.operations.compile_pages.max_bytes
@@ -325,10 +333,10 @@ def _kind(memory: Promoted, screen: PageScreen) -> str:
     return hook(kind.capitalize(), _HEADING) if kind and screen.passes("", kind) else "Memories"
 
 
-# DREAMS.md: what the nights did to memory, day by day, read from the rows that they left (nexo 3.3).
+# DREAMS.md: the changes of the nights to memory, day by day, from the rows that they left (nexo 3.3).
 #
-# Only what a row dates is listed: promotions and their ends, merges, summaries, new versions, retired memories, as far as the snapshot's
-# instant. A state has no date, so what is archived or quarantined at present stands above the days.
+# Only dated changes are listed: promotions and their ends, merges, summaries, new versions, retired memories, up to the snapshot's
+# instant. A state has no date, so the counts of memories that are archived or quarantined at present are above the days.
 
 _TITLE_DIARY: Final = "Dream diary"
 _OPENING_DIARY: Final = (
@@ -354,7 +362,7 @@ _HAPPENED: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """What happened on one day: how often, and to which memories first."""
+    """Events of one kind on one day, with their count and the first memories that they affected."""
 
     what: str
     by: str
@@ -363,9 +371,10 @@ class _Event:
 
 
 def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
-    """The diary of a namespace, newest day first, as many whole days as ``compile_pages.max_lines`` and ``compile_pages.max_bytes`` hold.
+    """Render the diary of a namespace, newest day first.
 
-    Cost: passes over promotions, memories and versions, and what the days that are shown list.
+    It has as many whole days as ``compile_pages.max_lines`` and ``compile_pages.max_bytes`` allow. Cost: passes over promotions, memories
+    and versions, and the entries of the days that are shown.
     """
     days = _days(snapshot)
     screen = PageScreen()
@@ -409,7 +418,7 @@ def _body(opening: Sequence[str], days: Sequence[Sequence[str]], omitted: int) -
 def _day(
     day: str, events: Sequence[_Event], listed: Sequence[_Listed], screen: PageScreen
 ) -> tuple[list[str], list[str]]:
-    """Lines of one day, and the memories that they link."""
+    """Return the lines of one day, and the memories that they link."""
     lines, linked = ["", f"## {day}"], list[str]()
     for event in events:
         one, many = _HAPPENED[event.what]
@@ -441,7 +450,7 @@ def _at_present(snapshot: Snapshot) -> list[str]:
 
 
 def _days(snapshot: Snapshot) -> list[tuple[str, list[_Event]]]:
-    """Days on which anything happened, the newest first, each with its events in the order of ``_HAPPENED``."""
+    """Return the days with events, newest first, each with its events in the order of ``_HAPPENED``."""
     events = _events(snapshot)
     parts = pc.less_equal(events["at"], pa.scalar(snapshot.taken_at, pa.timestamp("us", "UTC")))
     table = events.filter(parts).append_column("day", pc.strftime(events["at"].filter(parts), "%Y-%m-%d"))
@@ -460,7 +469,7 @@ def _days(snapshot: Snapshot) -> list[tuple[str, list[_Event]]]:
 
 
 def _events(snapshot: Snapshot) -> pa.Table:
-    """(at, what, by, id) of all that is dated; ids are those of memories."""
+    """Return all dated events as (at, what, by, id); ids are those of memories."""
     memories = snapshot.table("memories")
     promotions = snapshot.table("promotions")
     versions = snapshot.table("memory_versions").select(
@@ -503,7 +512,7 @@ def _dated(what: str, rows: pa.Table, memory: str, instant: str, by: pa.ChunkedA
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A promotion of a memory that recall can find, with the memory's words as they are now."""
+    """A promotion of a memory that recall can find, with the current words of the memory."""
 
     memory: str
     text: str
@@ -511,7 +520,7 @@ class _Listed:
 
 
 def _promotions(snapshot: Snapshot) -> dict[str, list[_Listed]]:
-    """Day → its promotions, the best score first."""
+    """Return the promotions by day, best score first."""
     rows = snapshot.table("promotions").select(["memory_id", "scores", "recorded_at"])
     live = snapshot.live("memories").select(["id", "state", "current_version_id"])
     live = live.filter(pc.and_(pc.equal(live["state"], "active"), pc.is_in(live["id"], _array(rows["memory_id"]))))

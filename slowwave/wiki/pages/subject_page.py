@@ -1,4 +1,4 @@
-"""A canonical page of a subject, section by section; words that a person wrote there stay."""
+"""The canonical page of a subject, section by section; text that a person wrote on it stays."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from slowwave.text.screening import screen_all, unsafe
 from slowwave.text.tokens import fold
 from slowwave.wiki.pages.index import escape, flat, hook
 
-# What is said of each subject: the claims of a snapshot by the entity that they are about, ready to be told on a page.
+# Claims by subject: the claims of a snapshot by the entity that they are about, ready for a page.
 #
-# Of an entity that was merged the claims are the survivor's. Left out is what recall does not find either: what was forgotten, retired,
-# archived, merged into another claim or quarantined. What a page may tell of it, and how, belongs to ``slowwave.wiki.pages.subject_page``.
+# Claims about a merged entity are those of its survivor. Claims that recall does not find are left out: forgotten, retired, archived,
+# merged into another claim or quarantined. ``subject_page`` below decides which claims a page shows, and how.
 
 KINDS: Final = ("fact", "preference", "state", "decision", "note")
 
@@ -42,8 +42,11 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SubjectStatement:
-    """A claim. ``since`` and ``until`` are when it was so, ``said_at`` when it was said; ``documents`` are those that it rests on, by their
-    ids; ``against`` are claims of its subject that contradict it and stand as it does."""
+    """A claim about a subject.
+
+    ``since`` and ``until`` bound the time in which it was true, and ``said_at`` is when it was said. ``documents`` are the ids of its
+    source documents. ``against`` are claims of the same subject that contradict it and currently hold as well.
+    """
 
     id: str
     kind: str
@@ -60,14 +63,17 @@ class SubjectStatement:
     against: tuple[str, ...] = ()
 
     def holds(self, at: datetime) -> bool:
-        """Whether it has not ended."""
+        """Return whether the claim has not ended at this time."""
         return self.until is None or self.until > at
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectStatements:
-    """A subject with its claims, by when they began. ``ids`` are those of the entity and of what was merged into it; ``ref`` is its
-    reference, where it was given one; ``unsafe`` are claims that screening keeps off every page."""
+    """A subject with its claims, ordered by when they began.
+
+    ``ids`` are those of the entity and of the entities merged into it. ``ref`` is its reference, if it has one. ``unsafe`` are claims
+    that screening keeps off every page.
+    """
 
     id: str
     name: str
@@ -80,8 +86,10 @@ class SubjectStatements:
 
 
 def subject_statements(snapshot: Snapshot, settings: Settings) -> list[SubjectStatements]:
-    """The subjects about which something is said, by id. Needs the tables memories, memory_versions, memory_vectors, claim_events,
-    entities, entity_aliases and conflicts. Cost: a pass over claims, and that of finding conflicts where nobody has found them yet.
+    """Return the subjects that have claims, ordered by id.
+
+    Needs the tables memories, memory_versions, memory_vectors, claim_events, entities, entity_aliases and conflicts. Cost: a pass over
+    claims, and the search for conflicts if they were not found before.
     """
     claims = _claims(snapshot)
     if not len(claims):
@@ -126,7 +134,7 @@ def _claims(snapshot: Snapshot) -> pa.Table:
 
 
 def _statements(snapshot: Snapshot, claims: pa.Table) -> tuple[list[tuple[str, SubjectStatement]], Collection[str]]:
-    """(entity, claim) of each claim about one, and the ids of those that screening keeps off every page."""
+    """Return (entity, claim) for each claim about an entity, and the ids of claims that screening keeps off every page."""
     texts = version_texts(snapshot, claims["current_version_id"]).combine_chunks()
     found: list[tuple[str, SubjectStatement]] = []
     for row, text in zip(claims.to_pylist(), texts.to_pylist(), strict=True):
@@ -159,7 +167,10 @@ def _statements(snapshot: Snapshot, claims: pa.Table) -> tuple[list[tuple[str, S
 
 
 def _survivors(snapshot: Snapshot) -> tuple[dict[str, str], dict[str, set[str]]]:
-    """Entity → the live one that stands for it, itself where nothing absorbed it; and that one → what was merged into it."""
+    """Return the live survivor of each entity, and for each survivor the entities merged into it.
+
+    An entity that was not merged is its own survivor.
+    """
     entities = snapshot.table("entities").select(["id", "merged_into", "invalidated_at", "state"])
     live = set(snapshot.live("entities", ["id", "state"]).filter(pc.field("state") == "active")["id"].to_pylist())
     absorbed = entities.filter(pc.is_valid(entities["merged_into"]))
@@ -181,9 +192,10 @@ def _survivors(snapshot: Snapshot) -> tuple[dict[str, str], dict[str, set[str]]]
 def _against(
     snapshot: Snapshot, settings: Settings, by_subject: Mapping[str, Sequence[SubjectStatement]]
 ) -> dict[str, set[str]]:
-    """Claim → claims of its subject that contradict it, both standing now; not those of which a person said that both may stand.
+    """Return for each claim the claims of its subject that contradict it, if both currently hold.
 
-    Of what a night calls doubtful that counts which states another object of one relation: by day, too, that is a contradiction.
+    Pairs that a person allowed to hold together are left out. Conflicts that a night calls doubtful count only if they state another
+    object of one relation, which is a contradiction at run time as well.
     """
     subject_of = {s.id: subject for subject, said in by_subject.items() for s in said if s.holds(snapshot.taken_at)}
     verdicts = effective_verdicts(snapshot)
@@ -205,7 +217,7 @@ def _against(
 
 
 def _marked(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Pairs of claims that were marked as they were said: one contradicts the other."""
+    """Return the pairs of claims that were marked as contradictory when they were recorded."""
     events = snapshot.table("claim_events").select(["claim_id", "event", "other_id"])
     events = events.filter(pc.equal(events["event"], "contradicted"))
     return list(zip(events["claim_id"].to_pylist(), events["other_id"].to_pylist(), strict=True))
@@ -226,10 +238,10 @@ def _aliases(snapshot: Snapshot, wanted: Collection[str]) -> dict[str, tuple[str
     return {entity: tuple(sorted(names)) for entity, names in found.items()}
 
 
-# What a page says outside of Slowwave's blocks: which statements stand there in a person's words, so that no block repeats them.
+# The text of a page outside of Slowwave's blocks: statements that a person wrote there, so that no block repeats them.
 #
-# A statement stands where a sentence, or several that follow each other in one line or paragraph, has its words and no others; case, marks
-# of Markdown and quotes aside. Headings and comments say nothing. Pure; linear in the text.
+# A statement occurs on a page if a sentence, or several consecutive ones in one line or paragraph, has exactly its words; case, Markdown
+# marks and quotes are ignored. Headings and comments do not count. No side effects; time linear in the text.
 
 _LONGEST_PROSE_WORDS: Final = 12  # sentences of a statement; a longer one stands nowhere
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t])")
@@ -256,13 +268,16 @@ class _Piece(NamedTuple):
 
 @dataclass(slots=True)
 class _Runs:
-    """Sentences that follow each other in one of several pieces → the days that those pieces name, by their number."""
+    """A search for consecutive sentences of a statement in the pieces of a page.
+
+    Its index maps runs of sentences to the days that their pieces name, by the number of sentences.
+    """
 
     pieces: Sequence[_Piece]
     _of: dict[int, dict[tuple[str, ...], set[str]]] = field(default_factory=dict[int, dict[tuple[str, ...], set[str]]])
 
     def days(self, text: str) -> set[str] | None:
-        """The days of the pieces in which a statement stands; None where it stands in none."""
+        """Return the days of the pieces that contain a statement, or None if no piece contains it."""
         wanted = _sentences(text)
         size = len(wanted)
         if not self.pieces or not 0 < size <= _LONGEST_PROSE_WORDS:
@@ -278,7 +293,10 @@ class _Runs:
 
 @dataclass(frozen=True, slots=True)
 class ProseWords:
-    """What a body says outside of blocks: anywhere, in its timeline, and the words of which it is made as they are written."""
+    """The text of a body outside of blocks.
+
+    It holds the sentences anywhere and in the timeline, and the tokens as they are written.
+    """
 
     _anywhere: _Runs
     _timeline: _Runs
@@ -286,7 +304,10 @@ class ProseWords:
 
     @classmethod
     def of(cls, body: str) -> ProseWords:
-        """Read a body without its head. One with damaged marks of blocks says nothing, as no block of it is written."""
+        """Parse a body without its head.
+
+        A body with damaged block marks yields no text, because its blocks are not written either.
+        """
         try:
             outside = outside_blocks(body)
         except Refused:
@@ -306,21 +327,21 @@ class ProseWords:
         return cls(_Runs(_pieces(every)), _Runs(_pieces(dated)), frozenset(_TOKEN.findall(rest)))
 
     def says(self, statement: str) -> bool:
-        """Whether a statement stands anywhere on the page."""
+        """Return whether a statement occurs anywhere on the page."""
         return self._anywhere.days(statement) is not None
 
     def dates(self, statement: str, ended: str = "") -> bool:
-        """Whether a statement stands in the timeline; of one that has ended, with the day of its end."""
+        """Return whether a statement occurs in the timeline, with the day of its end if it has ended."""
         days = self._timeline.days(statement)
         return days is not None and (not ended or ended in days)
 
     def names(self, place: str) -> bool:
-        """Whether the page names a place, which has no white space."""
+        """Return whether the page names a place, which must not contain white space."""
         return place in self._names
 
 
 def _pieces(lines: Iterable[str]) -> list[_Piece]:
-    """Each line, and each paragraph or item of several lines."""
+    """Split lines into pieces: each line, and each paragraph or item of several lines."""
     found: list[_Piece] = []
     held: list[str] = []
     for line in [*lines, ""]:
@@ -344,11 +365,12 @@ def _sentences(text: str) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
-# What a canonical page tells of its subject: section by section, from the claims about it.
+# The content of a canonical page: section by section, from the claims about its subject.
 #
-# A section's statements are bullets, the newest first, a single one plain. Each has the ids of the claims that say so; what has ended
-# stands in the timeline alone. Which kinds of claims a section takes is Dory's rule (a statement goes where a semantic write would put it):
-# a note on a project is open work and no state. Statements are memory text: flat, escaped, and none that screening objects to. Pure.
+# The statements of a section are bullets, newest first; a single one has no bullet. Each has the ids of its claims. Claims that have
+# ended are only in the timeline. The kinds of claims in a section follow Dory's rule (a statement goes where a semantic write would put
+# it): a note on a project is open work and no state. Statements are memory text: flat, escaped, and only those that pass the screening.
+# No side effects.
 
 MOST: Final = 60
 """Statements of one section, and pages of its evidence."""
@@ -396,7 +418,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
 
 
 class _Said(NamedTuple):
-    """A statement with its words as a page has them, and what two that say the same have in common."""
+    """A statement with its words as the page shows them, and the key that statements with the same words share."""
 
     claim: SubjectStatement
     words: str
@@ -409,7 +431,7 @@ class _Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EvidencePlace:
-    """Where a document is: its path, and whether it lies in the corpus of the page that names it."""
+    """The path of a document, and whether it lies in the corpus of the page that cites it."""
 
     path: str
     beside: bool = False
@@ -417,8 +439,13 @@ class EvidencePlace:
 
 @dataclass(frozen=True, slots=True)
 class SubjectPage:
-    """What a page tells: heading → what stands in its block, and the claims that it tells, those that ended among them. ``summary`` is the
-    first statement, escaped; ``left_out`` are claims that may not stand on it, as it is public or does not say that it is sensitive."""
+    """The content of a page about a subject.
+
+    - ``contents`` maps a heading to the text of its block.
+    - ``claims`` are the ids of the claims on the page, including those that ended.
+    - ``summary`` is the text of the newest claim that holds, not escaped; it is empty if there is none.
+    - ``left_out`` are claims that the page must not show, because it is public or is not marked as sensitive.
+    """
 
     contents: Mapping[str, str]
     claims: tuple[str, ...]
@@ -437,12 +464,14 @@ def subject_page(
     sensitivity: str = "",
     own: ProseWords | None = None,
 ) -> SubjectPage:
-    """What the page at ``path`` tells of claims, which come by when they began. ``places`` are documents by their ids; ``visibility`` and
-    ``sensitivity`` are what the page says of itself; ``own`` is what stands on it outside of blocks, which is not told again. Where all
-    that holds stands there and nothing has ended, the page tells nothing.
+    """Compile the content of the page at ``path`` from claims, which must be ordered by when they began.
 
-    A public page tells claims that are public and no others; one that says neither that it is private nor that it is sensitive tells no
-    sensitive ones. Cost: linear in the claims.
+    ``places`` are documents by id. ``visibility`` and ``sensitivity`` are the page's own values. ``own`` is the text on the page outside
+    of blocks, which is not repeated. If that text has every claim that holds and dates every claim that ended, and no claims contradict
+    each other, the content is empty.
+
+    A public page has only public claims. A page that is marked neither private nor sensitive has no sensitive claims. Cost: linear in the
+    claims.
     """
     admits = _admits(visibility, sensitivity)
     told = [_Said.of(s) for s in statements if admits(s)]
@@ -471,7 +500,7 @@ def subject_page(
 
 
 def claim_link(id_: str) -> str:
-    """The link of a line to the claim that says so; ``slowwave why`` follows it."""
+    """Return the link from a line to its claim, which ``slowwave why`` follows."""
     return f"[{id_[:8]}](claim:{id_})"
 
 
@@ -488,7 +517,7 @@ def _admits(visibility: str, sensitivity: str) -> Callable[[SubjectStatement], b
 
 
 def _distinct(statements: Iterable[_Said]) -> list[list[_Said]]:
-    """Statements that say the same in the same words together, in the order of the first of each."""
+    """Group statements with the same words, in the order of the first of each."""
     found: dict[str, list[_Said]] = {}
     for statement in statements:
         found.setdefault(statement.key, []).append(statement)
@@ -519,7 +548,7 @@ def _links(same: Sequence[_Said]) -> list[str]:
 
 
 def _contradictions(standing: Sequence[_Said]) -> str:
-    """Both sides of each pair, once."""
+    """Format both sides of each contradicting pair once."""
     known = {s.claim.id: s for s in standing}
 
     def when(id_: str) -> tuple[datetime, datetime, str]:
@@ -563,7 +592,7 @@ def _evidence(told: Sequence[SubjectStatement], path: str, places: Mapping[str, 
 
 
 def _place(place: EvidencePlace, path: str) -> str:
-    """A page as a link where a link from this page can lead to it, else as its path: `slowwave get` reads it."""
+    """Format a page as a link if this page can link to it, else as its path for `slowwave get`."""
     if place.beside and _PLAIN.fullmatch(place.path):
         return f"[{escape(place.path)}]({posixpath.relpath(place.path, posixpath.dirname(path) or '.')})"
     return _code(place.path)

@@ -1,6 +1,7 @@
-"""The pages about pages of a compiled wiki: an index by type, what is hot, and a log of the days. Pure.
+"""The pages of a compiled wiki that list other pages: an index by type, the hot pages, and a log by day.
 
-Each has one block, and the rest of it is a person's, as on every page. A line is shorter than 150 characters, an index than its limits.
+The functions have no side effects. Each page has one block, and the rest of it belongs to the user, as on every page. A line is shorter
+than 150 characters, and the index stays within its limits.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ _HEADINGS: Final = {"person": "People", "core": "Core", "knowledge": "Knowledge"
 
 @dataclass(frozen=True, slots=True)
 class ListedPage:
-    """A page as others list it. ``says`` is what it tells first, as it was said; empty where nothing of it may be repeated. ``updated`` is
-    an ISO day."""
+    """An entry for a page in the lists of other pages.
+
+    ``says`` is the first statement of the page in its own words, empty if the page must not be quoted. ``updated`` is an ISO day.
+    """
 
     path: str
     title: str
@@ -44,7 +47,10 @@ class ListedPage:
 
 
 def wiki_body(path: str, content: str, before: str | None = None) -> RenderedBody:
-    """The body of one of the three with this content; ``before`` is that which stands there. Raises ``Refused`` for damaged marks."""
+    """Render the body of one of the three pages with this content.
+
+    ``before`` is the current body, None if there is none. Raises ``Refused`` for damaged marks.
+    """
     title = TITLES[path]
     if before is None:
         return RenderedBody(f"# {title}\n\n{section_block(title, content)}\n", (title,))
@@ -52,7 +58,10 @@ def wiki_body(path: str, content: str, before: str | None = None) -> RenderedBod
 
 
 def index_content(pages: Iterable[ListedPage], max_lines: int, max_bytes: int) -> str:
-    """One line a page under its type, by title; beyond the limits the pages that were changed longest ago are counted and not shown."""
+    """Return one line per page under its type, ordered by title.
+
+    Beyond the limits the pages that were changed longest ago are only counted.
+    """
     listed = sorted(pages, key=lambda p: (p.updated, p.path), reverse=True)
     lines = {page.path: line for page in listed if (line := _line(page))}
     shown = [page for page in listed if page.path in lines]
@@ -65,7 +74,10 @@ def index_content(pages: Iterable[ListedPage], max_lines: int, max_bytes: int) -
 
 
 def hot_content(pages: Iterable[ListedPage], recalled: Sequence[str]) -> str:
-    """The pages that were changed last and those that are recalled most (``recalled``: their paths, the first most), each once a list."""
+    """Return the lists of the pages changed last and of the pages recalled most, with at most ``HOTTEST`` entries each.
+
+    ``recalled`` are paths, the most recalled first.
+    """
     known = {page.path: page for page in pages if page.path not in TITLES}
     parts: list[str] = []
     known = {
@@ -79,7 +91,7 @@ def hot_content(pages: Iterable[ListedPage], recalled: Sequence[str]) -> str:
 
 
 def log_content(days: Mapping[str, Sequence[ListedPage]]) -> str:
-    """A line a day (ISO): the pages that were written then. Of more than a thousand the oldest are left out."""
+    """Return one line per day (ISO) with the pages written on that day, for the newest 1,000 days."""
     return "\n".join(_day_line(day, days[day]) for day in sorted(days)[-_LOGGED:])
 
 
@@ -108,7 +120,7 @@ def _grouped(shown: Sequence[ListedPage], lines: dict[str, str], omitted: int) -
 
 
 def _line(page: ListedPage) -> str:
-    """A page's line; empty for a path that leaves no room for a name."""
+    """Format the line of a page; empty if the path is too long for a title."""
     start = f"- {_link(page)}"
     if len(start) > LINE:
         return ""

@@ -1,4 +1,4 @@
-"""The workspace: files of a namespace that follow the rows of its pages, without leaving their folder."""
+"""The workspace: files of a namespace that follow the rows of its pages and never leave their folder."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from slowwave.sources.git import commit_pages
 from slowwave.store.connect import Store, path_part
 from slowwave.store.settings import Settings
 
-# A namespace's folder in the workspace: files read and written without ever leaving it.
+# A namespace's folder in the workspace: files are read and written without ever leaving it.
 #
-# The folder is opened once and files are named relative to it, so neither a name nor a symbolic link leads elsewhere. A file is replaced
-# whole or not at all.
+# The folder is opened once and files are named relative to it, so that neither a name nor a symbolic link leads elsewhere. A file is
+# replaced as a whole or not at all.
 
 _LARGEST: Final = 5_000_000  # bytes of a file that is read
 _HELD_SECONDS: Final = 120  # that a folder is waited for; another sync of it needs less, git and all
@@ -35,7 +35,7 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file as it was read: its text, and what tells whether somebody wrote it since."""
+    """The state of a file when it was read: its text, and a mark that shows whether it was written since."""
 
     text: str
     mark: tuple[int, int, int]
@@ -43,17 +43,17 @@ class FileState:
 
 
 class Changed(Exception):  # noqa: N818 - the file's, and the writer tries again
-    """The file was written by somebody else in the meantime."""
+    """The error for a file that another program changed in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """An open folder. Sentences that it raises as ``Refused`` follow the name of a file."""
+    """An open folder. The messages of the ``Refused`` errors that it raises follow the name of a file."""
 
     handle: int
 
     def names(self) -> list[str]:
-        """The names of its Markdown files."""
+        """Return the names of the Markdown files in the folder."""
         try:
             with os.scandir(self.handle) as entries:
                 return sorted(entry.name for entry in entries if entry.name.endswith(".md"))
@@ -61,7 +61,7 @@ class Folder:
             raise Refused(f"The folder of the namespace {_in_words(problem)}") from None
 
     def read(self, name: str) -> FileState | None:
-        """A file's text with its line ends as they are; None where there is no file."""
+        """Read a file with its line ends unchanged; None if there is no such file."""
         try:
             handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self.handle)
         except FileNotFoundError:
@@ -86,7 +86,10 @@ class Folder:
             raise Refused("is not UTF-8 text, so it was left alone.") from None
 
     def write(self, name: str, text: str, seen: FileState | None) -> None:
-        """Replace a file, or make it for its owner alone; raises ``Changed`` when it is not as it was ``seen``. Durable on return."""
+        """Replace a file, or create it with access for its owner only. The file is durable on return.
+
+        Raises ``Changed`` if the file is not as it was ``seen``.
+        """
         temporary = f".{name}.{secrets.token_hex(6)}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
@@ -107,7 +110,7 @@ class Folder:
             raise Refused(_in_words(problem)) from None
 
     def remove(self, name: str, seen: FileState) -> None:
-        """Remove a file; raises ``Changed`` when it is not as it was ``seen``."""
+        """Remove a file. Raises ``Changed`` if it is not as it was ``seen``."""
         self._check(name, seen)
         try:
             os.unlink(name, dir_fd=self.handle)
@@ -126,9 +129,10 @@ class Folder:
 
 @contextmanager
 def opened(base: Path, name: str, *, make: bool) -> Generator[Folder | None]:
-    """The folder ``name`` of the workspace ``base``, held against other writers of pages; None where there is none and none is made.
+    """Open the folder ``name`` of the workspace ``base`` and lock it against other writers of pages.
 
-    Raises ``Refused`` in whole sentences: it may be a link, a file, or out of reach.
+    Yields None if the folder does not exist and ``make`` is false. Raises ``Refused`` with a whole sentence, for example if the folder is
+    a link, a file, or out of reach.
     """
     handle = -1
     try:
@@ -162,7 +166,7 @@ def opened(base: Path, name: str, *, make: bool) -> Generator[Folder | None]:
 
 
 def _hold(handle: int) -> None:
-    """Take the folder's lock; whoever never lets go of it does not hold up an apply."""
+    """Lock the folder, for a limited time only, so that a program that never releases it cannot block an apply."""
     deadline = time.monotonic() + _HELD_SECONDS
     while True:
         try:
@@ -196,8 +200,8 @@ def _in_words(problem: OSError) -> str:
 
 # The workspace: the files of a namespace follow the rows of its pages.
 #
-# ``sync_pages`` makes the folder agree with the rows as they are now, however often it is called and wherever it was interrupted. It
-# only ever touches blocks of its own: what a person wrote around one stays, and a block that a person edited is left alone.
+# ``sync_pages`` makes the folder agree with the current rows, however often it is called and wherever it was interrupted. It only changes
+# its own blocks: text that a person wrote around one stays, and a block that a person edited is left alone.
 
 _ATTEMPTS: Final = 3  # at a file that somebody writes at the same moment
 
@@ -209,7 +213,10 @@ WHERE n.slug = %s AND p.invalidated_at IS NULL ORDER BY p.path
 
 @dataclass(frozen=True, slots=True)
 class PageSync:
-    """What came of it: file names, and sentences about what was left alone. ``commit`` is the git commit, empty for none."""
+    """The result of a sync: file names by outcome, and sentences about files that were left alone.
+
+    ``commit`` is the git commit, empty if there is none.
+    """
 
     folder: str = ""
     written: tuple[str, ...] = ()
@@ -220,10 +227,11 @@ class PageSync:
 
 
 def sync_pages(store: Store, namespace: str, settings: Settings, *, run_id: str = "", undo: bool = False) -> PageSync:
-    """Let the files follow the live pages of a namespace, and commit them where ``pages_git`` is set.
+    """Make the files follow the live pages of a namespace, and commit them if ``pages_git`` is set.
 
-    Without a ``workspace_path`` nothing is done. A block whose row is gone or empty leaves its file, and a file in which nothing else
-    stands goes with it. What cannot be written is a sentence in ``problems``, never an error. ``run_id`` and ``undo`` word the commit.
+    Without a ``workspace_path`` nothing is done. A block whose row is gone or empty is removed from its file, and a file with no other
+    content is deleted. Files that cannot be written are reported as sentences in ``problems``, never as an error. ``run_id`` and ``undo``
+    determine the commit message.
     """
     if not settings.workspace_path:
         return PageSync()
@@ -253,7 +261,7 @@ def sync_pages(store: Store, namespace: str, settings: Settings, *, run_id: str 
 
 
 def _bodies(store: Store, namespace: str) -> dict[str, str]:
-    """Path → body of the live pages."""
+    """Return the bodies of the live pages by path."""
     with store.connect("reader") as connection:
         rows = connection.execute(_BODIES, (namespace,)).fetchall()
     return {str(path): str(body) for path, body in rows}
@@ -295,7 +303,7 @@ def _patiently(folder: Folder, path: str, body: str) -> str:
 
 
 def _one(folder: Folder, path: str, body: str) -> str:
-    """What came of one file; empty for a file that has and gets no block."""
+    """Sync one file and return the outcome; empty for a file that has no block and gets none."""
     try:
         seen = folder.read(path)
     except Refused:

@@ -1,4 +1,4 @@
-"""Answer a call: its token, rate and size, its scope, the store in a thread, and counts for Prometheus."""
+"""Answers to calls: token, rate and size, scope, the store in a thread, and metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import MOST, Connection
 from slowwave.wiki.serving.tokens import OPEN_SCOPES, Call, Caller, Failure, caller_of, has_tokens, invalid
 
-# Counts and times of calls, for Prometheus: one registry a namespace, so that nobody reads how another's memory is used.
+# Counts and times of calls, for Prometheus: one registry per namespace, so that no one sees how another namespace is used.
 
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
 @dataclass(slots=True)
 class CallMetrics:
-    """Registries by namespace, made when a namespace is first asked; there are as many as namespaces that were asked."""
+    """Metrics registries by namespace, created at the first call of a namespace."""
 
     _known: dict[str, tuple[CollectorRegistry, Counter, Histogram]] = field(
         default_factory=dict[str, tuple[CollectorRegistry, Counter, Histogram]]
     )
 
     def count(self, namespace: str, call: str, surface: str, status: int, seconds: float) -> None:
-        """One call over ``surface`` (http, mcp) with its status."""
+        """Count one call over ``surface`` (http, mcp) with its status and its duration."""
         _, calls, times = self._of(namespace)
         calls.labels(call, surface, str(status)).inc()
         times.labels(call).observe(seconds)
 
     def page(self, namespace: str) -> bytes:
-        """What Prometheus scrapes, of one namespace."""
+        """Return the Prometheus metrics page of one namespace."""
         return generate_latest(self._of(namespace)[0])
 
     def _of(self, namespace: str) -> tuple[CollectorRegistry, Counter, Histogram]:
@@ -63,10 +63,10 @@ class CallMetrics:
         return self._known[namespace]
 
 
-# Answering a call: the scope, the request's model, the store in a thread, and what went wrong as a ``Failure``.
+# Answers to calls: the scope, the request's model, the store in a thread, and errors as a ``Failure``.
 #
-# The one way in for HTTP and MCP. The log says which call, how it ended and how long it took; never what was asked or answered, so of an
-# error that nobody foresaw it says the kind alone.
+# HTTP and MCP both use this. The log has the call, its status and its duration, but never the request or the answer. Of an unforeseen
+# error it has only the type.
 
 Looked = TypeVar("Looked")
 Surface = Literal["http", "mcp"]
@@ -78,7 +78,10 @@ _UNREACHABLE: Final = Failure(503, "The store does not answer. Try again later."
 
 @dataclass(slots=True)
 class Answering:
-    """Answers calls from a store. As many at once as connections wait to be used again: more would only open and close them."""
+    """A service that answers calls from a store.
+
+    At most as many calls run at once as idle connections are kept, because more would only open and close connections.
+    """
 
     store: Store
     metrics: CallMetrics = field(default_factory=CallMetrics)
@@ -87,7 +90,7 @@ class Answering:
     async def answer(
         self, call: Call, caller: Caller, arguments: Mapping[str, object], surface: Surface, request_id: str = ""
     ) -> BaseModel | Failure:
-        """The answer to a call, or why there is none."""
+        """Answer a call, or return why it has no answer."""
         began = time.perf_counter()
         asking = replace(caller, surface=surface)
         found = await to_thread.run_sync(self._answer, call, asking, arguments, limiter=self._threads)
@@ -99,15 +102,15 @@ class Answering:
         return found
 
     async def read(self, caller: Caller, look: Callable[[Connection, str], Looked]) -> Looked | Failure:
-        """What somebody sees of the caller's namespace, without a line in the log: for what looks again and again."""
+        """Run a query in the caller's namespace without a log line, for clients that poll."""
         return await to_thread.run_sync(self._read, caller, look, limiter=self._threads)
 
     async def caller_of(self, token: str) -> Caller | Failure | None:
-        """Whose token it is; None where it opens nothing."""
+        """Return the caller that a token belongs to, or None if the token is not valid."""
         return await to_thread.run_sync(self._caller_of, token, limiter=self._threads)
 
     async def asks_for_tokens(self, namespace: str) -> bool | Failure:
-        """Whether a namespace has a valid token, so that its callers need one."""
+        """Return whether a namespace has a valid token, so that its callers need one."""
         return await to_thread.run_sync(self._has_tokens, namespace, limiter=self._threads)
 
     def _has_tokens(self, namespace: str) -> bool | Failure:
@@ -164,7 +167,7 @@ def _unreachable(problem: Exception) -> Failure:
 def _answer_or_failure(
     call: Call, connection: Connection, caller: Caller, request: BaseModel
 ) -> BaseModel | Answered[Any] | Failure:
-    """A refusal is an answer: the connection stands."""
+    """Answer a call, and turn a refusal into a ``Failure``, so that the connection stays usable."""
     try:
         return call.answer(connection, caller, request)
     except Refused as refusal:
@@ -172,13 +175,14 @@ def _answer_or_failure(
         return Failure(status, str(refusal))
 
 
-# How often somebody may ask: a bucket of tokens for each key, refilled steadily. The time is given, none is read here.
+# Rate limit: a token bucket for each key, refilled steadily. The caller passes the time; no clock is read here.
 
 
 @dataclass(slots=True)
 class RequestRate:
-    """``per_second`` requests for each key on average, ``burst`` at once. One entry is kept for each key that asked, so keys are those
-    of tokens that are known.
+    """A rate limit of ``per_second`` requests for each key on average, with bursts of ``burst`` requests.
+
+    One entry is kept for each key that made a request, so keys must be those of known tokens.
     """
 
     per_second: float
@@ -186,7 +190,7 @@ class RequestRate:
     _left: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
 
     def take(self, key: str, now: float) -> float:
-        """Seconds until ``key`` may ask; 0 when it may now, which counts."""
+        """Take one request of ``key`` if it is allowed now and return 0, else return the seconds to wait."""
         left, since = self._left.get(key, (self.burst, now))
         left = min(self.burst, left + max(now - since, 0) * self.per_second)
         allowed = left >= 1
@@ -194,10 +198,10 @@ class RequestRate:
         return 0.0 if allowed else (1 - left) / self.per_second
 
 
-# What every request over HTTP passes first: an id, a token or a local caller, a rate, a size. Nothing behind it asks again.
+# Admission of every HTTP request: an id, a token or a local caller, a rate, a size. Nothing behind it checks these again.
 #
-# A server without tokens is for programs of this machine alone. A page in a browser is refused by ``Host``, ``Origin`` and
-# ``Sec-Fetch-Site``, for reads as for writes. Such a server asks for a token as soon as its namespace has a valid one, and from then on.
+# A server without tokens is only for programs on this machine. Pages in a browser are refused by ``Host``, ``Origin`` and
+# ``Sec-Fetch-Site``, for reads as for writes. Such a server requires a token as soon as its namespace has a valid one, and from then on.
 
 REQUEST_BYTES: Final = 262_144
 """Most bytes of a request's body."""
@@ -222,8 +226,10 @@ _OWN_SITE: Final = frozenset({"", "none", "same-origin"})
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Who is let in. ``open_to`` is the namespace of callers without a token, None where tokens are asked for; ``only`` the namespace
-    that tokens have to be of, None for any.
+    """The rules of admission to a server.
+
+    ``open_to`` is the namespace of callers without a token, None if tokens are required. ``only`` is the namespace that tokens must
+    belong to, None for any.
     """
 
     open_to: str | None = None
@@ -235,14 +241,17 @@ class Door:
 
 
 class Gate:
-    """ASGI middleware. Behind it, ``request.state`` has ``caller`` (not for public paths) and ``request_id``."""
+    """ASGI middleware that admits requests.
+
+    Behind it, ``request.state`` has ``caller`` (except for public paths) and ``request_id``.
+    """
 
     def __init__(self, app: ASGIApp, answering: Answering, door: Door) -> None:
         self._app, self._answering, self._door = app, answering, door
         self._asks_for_tokens, self._checked_at = door.open_to is None, -TOKEN_CHECK_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Pass a request on, or answer with the reason for its refusal."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -274,7 +283,7 @@ class Gate:
         await response_of(failure, request_id)(scope, receive, sent)
 
     async def _refusal(self, scope: Scope) -> Failure | None:
-        """Why a request is not let through; else its caller is in the scope."""
+        """Return why a request is refused, or put its caller into the scope and return None."""
         headers = Headers(scope=scope)
         told = headers.get("content-length", "")
         if told.isdecimal() and int(told) > self._door.request_bytes:
@@ -308,7 +317,10 @@ class Gate:
         return found if found is not None and (self._door.only or namespace) in (None, found.namespace) else _WRONG
 
     async def _needs_token(self) -> bool | Failure:
-        """Whether callers need a token: always, or since the namespace of a server without tokens got one."""
+        """Return whether callers need a token.
+
+        They need one always, or since the namespace of a server without tokens got its first valid one.
+        """
         now = self._door.clock()
         if self._asks_for_tokens or self._door.open_to is None or now < self._checked_at + TOKEN_CHECK_SECONDS:
             return self._asks_for_tokens
@@ -320,7 +332,10 @@ class Gate:
 
 
 def _is_from_this_machine(headers: Headers) -> bool:
-    """Whether a program of this machine asks: by a loopback name, and for no page but one of this very server."""
+    """Return whether a request comes from a program on this machine.
+
+    The host must be a loopback name, and a request from a page must come from a page of this server.
+    """
     host = headers.get("host", "").lower()
     origin = headers.get("origin")
     foreign = origin is not None and origin.lower().partition("://")[2] != host
@@ -328,7 +343,7 @@ def _is_from_this_machine(headers: Headers) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or address is this machine's own."""
+    """Return whether a host name or address belongs to this machine."""
     if host.lower() == "localhost":
         return True
     try:
@@ -338,7 +353,7 @@ def is_loopback(host: str) -> bool:
 
 
 def response_of(failure: Failure, request_id: str) -> JSONResponse:
-    """A failure as it is sent."""
+    """Build the HTTP response for a failure."""
     headers = {"WWW-Authenticate": "Bearer"} if failure.status == 401 else {}
     if failure.retry_after is not None:
         headers["Retry-After"] = str(failure.retry_after)
@@ -346,12 +361,12 @@ def response_of(failure: Failure, request_id: str) -> JSONResponse:
 
 
 def too_large(most: int) -> Failure:
-    """A body over its bound."""
+    """Return the failure for a body of more than ``most`` bytes."""
     return Failure(413, f"A request has at most {most:,} bytes.")
 
 
 def _bounded(receive: Receive, most: int, seconds: float) -> Receive:
-    """Pass a body on until it is too long or takes too long; its length need not have been sent."""
+    """Pass a body on until it is too long or takes too long; it does not need a content length."""
     seen = 0
     ends = current_time() + seconds
     complete = False
@@ -375,7 +390,7 @@ def _bounded(receive: Receive, most: int, seconds: float) -> Receive:
 
 
 def _host(named: str) -> str:
-    """The host in ``Host`` or ``Origin``, without scheme, port and brackets."""
+    """Return the host in ``Host`` or ``Origin``, without scheme, port and brackets."""
     try:
         return urlsplit(named if "//" in named else f"//{named}").hostname or ""
     except ValueError:

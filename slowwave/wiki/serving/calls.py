@@ -1,4 +1,4 @@
-"""The calls that an agent can make, each declared once: HTTP routes, OpenAPI and MCP tools derive from this list."""
+"""The calls that an agent can make, each declared once; HTTP routes, OpenAPI and MCP tools derive from this list."""
 
 from __future__ import annotations
 
@@ -135,26 +135,27 @@ PROPOSAL_CALLS: Final = (
 
 # The calls that an agent can make, each once: HTTP routes, the OpenAPI page, MCP tools and their schemas all derive from this list.
 #
-# What a call does belongs to its room; how it is asked for to ``slowwave.wiki.serving.http_app`` and ``slowwave.wiki.serving.mcp_server``.
+# A call is implemented in the package of its subject. ``slowwave.wiki.serving.http_app`` and ``slowwave.wiki.serving.mcp_server`` handle
+# how it is requested.
 
 PAGE_TOKENS: Final = 6000
 """Most tokens of a page that one answer gives: what follows is asked for from its ``next``."""
 
 
 class ProfilesRequest(BaseModel):
-    """Nothing is asked for."""
+    """An empty request."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class ProfilesResponse(BaseModel):
-    """Profiles by name, with the titles of the sections that each tells."""
+    """Profiles by name, each with the titles of its sections."""
 
     wake: dict[str, tuple[str, ...]]
 
 
 class LinkAnswer(RootModel[LinkResponse | LintResponse]):
-    """Edges, or what is broken, by the operation that was asked for."""
+    """Edges, or broken links, depending on the requested operation."""
 
 
 def _wake(connection: Connection, caller: Caller, request: WakeRequest) -> Answered[WakeResponse]:
@@ -173,7 +174,7 @@ def _active(connection: Connection, caller: Caller, request: ActiveMemoryRequest
 
 
 def _found(answer: SearchResponse) -> str:
-    """A result a paragraph, with the id that a recall event names."""
+    """Format search results as text: one paragraph per result, with the id that a recall event uses."""
     lines = [
         f"{r.path or r.title or r.kind} ({', '.join((r.confidence, f'id {r.id}', *r.elsewhere()))})\n{r.snippet}"
         for r in answer.results
@@ -205,7 +206,7 @@ def _profiles(connection: Connection, caller: Caller, request: ProfilesRequest) 
 
 
 def _get(connection: Connection, caller: Caller, request: GetRequest) -> Answered[GetResponse]:
-    """As many whole lines as an answer takes, one at least. What is read on purpose counts as used."""
+    """Return as many whole lines as fit in an answer, but at least one. The lines count as used."""
     found = get_page(connection, caller.namespace, request)
     room, kept = PAGE_TOKENS * BYTES_A_TOKEN, 0
     lines = file_lines(found.content)
@@ -298,7 +299,7 @@ def _status(connection: Connection, caller: Caller, request: StatusRequest) -> S
 
 
 def _page(answer: GetResponse) -> str:
-    """The lines as they are, and where they end."""
+    """Format the lines of a page unchanged, followed by their position in the page."""
     last = answer.from_line + answer.lines_returned - 1
     further = f"; next: from {answer.next}" if answer.next else ""
     return f"{answer.content}\n[{answer.path}, lines {answer.from_line}-{last} of {answer.total_lines}{further}]"

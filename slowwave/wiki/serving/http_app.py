@@ -1,4 +1,4 @@
-"""The ASGI app: routes, the stream of changes, OpenAPI, metrics and MCP; where it listens and what it logs."""
+"""The ASGI app: routes, the stream of changes, OpenAPI, metrics and MCP, with its socket and its logging."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 
-# What changes in a namespace, told as it happens (server-sent events): GET /v1/stream.
+# Changes of a namespace as they happen (server-sent events): GET /v1/stream.
 #
-# ``status`` at once and after each change: what the call status answers. ``reindex`` before it where memory changed: what is searched is
-# fresh at commit, so this is when to ask again. ``done`` when the time is over; a client that wants more connects anew.
+# ``status`` is sent at once and after each change, with the answer of the call status. ``reindex`` is sent before it if memory changed:
+# search results are fresh at commit, so this is the time to search again. ``done`` is sent when the time is over; a client that wants
+# more connects again.
 
 INTERVAL: Final = 2.0
 """Seconds between two looks."""
@@ -56,7 +57,7 @@ EACH: Final = 8
 
 
 class StreamRequest(BaseModel):
-    """How long it lasts."""
+    """The duration of an event stream."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,7 +70,10 @@ async def events(
     request: StreamRequest,
     pause: Callable[[float], Awaitable[None]] = anyio.sleep,
 ) -> AsyncGenerator[str]:
-    """The events of a namespace, as they are sent. A store that does not answer is an ``error`` and the end."""
+    """Yield the events of a namespace in the format of server-sent events.
+
+    If the store does not answer, the stream ends with an ``error`` event.
+    """
     before: tuple[object, ...] | None = None
     for look in range(int(request.seconds / INTERVAL) + 1):
         if look:
@@ -96,7 +100,7 @@ def _event(name: str, data: object) -> str:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
-# The OpenAPI page, made of the calls and their models, and of the stream.
+# The OpenAPI page, built from the calls, their models and the stream.
 
 _ERROR: Final = {
     "type": "object",
@@ -124,7 +128,7 @@ _EVENTS: Final = (
 
 
 def openapi(calls: Iterable[Call]) -> dict[str, Any]:
-    """OpenAPI 3.1 of ``calls``."""
+    """Build the OpenAPI 3.1 description of ``calls``."""
     calls = tuple(calls)
     every = [StreamRequest, *(model for call in calls for model in (call.request, call.response))]
     models = [(model, "validation") for model in every]
@@ -186,7 +190,7 @@ def _parameters(reference: dict[str, Any], defined: dict[str, Any], at: str = ""
 
 
 def http_app(answering: Answering, door: Door) -> Starlette:
-    """The app of a store for those whom ``door`` lets in."""
+    """Build the HTTP app of a store for the callers that ``door`` admits."""
     mcp = McpRoute(answering, door.request_bytes)
 
     @asynccontextmanager
@@ -261,7 +265,10 @@ def http_app(answering: Answering, door: Door) -> Starlette:
 
 
 class _StreamOfEvents(StreamingResponse):
-    """Events as they happen; calls ``ended`` when the stream is over, also if its client left before the first one."""
+    """A response that streams events as they happen.
+
+    It calls ``ended`` when the stream is over, also if its client left before the first event.
+    """
 
     def __init__(self, content: AsyncGenerator[str], ended: Callable[[], None]) -> None:
         super().__init__(content, media_type="text/event-stream")
@@ -289,7 +296,7 @@ def _endpoint(answering: Answering, call: Call) -> Callable[[Request], Awaitable
 
 
 def _query(request: Request) -> dict[str, object]:
-    """Parameters of a GET; one that is said several times is a list."""
+    """Return the parameters of a GET; a parameter that is given several times is a list."""
     said = request.query_params
     lists = {name: said.getlist(name) for name in said}
     return {name: values[0] if len(values) == 1 else values for name, values in lists.items()}
@@ -314,7 +321,7 @@ def _refused(request: Request, failure: Failure) -> Response:
     return response_of(failure, request.state.request_id)
 
 
-# Listening: where a server may, whom it lets in, and what it logs.
+# Listening: the address of a server, the callers that it admits, and its log.
 
 BURST: Final = 4.0
 """Seconds of its rate that a token may use at once."""
@@ -326,9 +333,10 @@ HEAD_SECONDS: Final = 15.0
 
 
 def door_of(connection: Connection, host: str, namespace: str | None, rate: float, request_bytes: int) -> Door:
-    """Whom a server at ``host`` lets in: whoever has a token where there is any, else this machine's programs.
+    """Return the rules of admission for a server at ``host``.
 
-    Raises ``Refused`` where that would open memory to others, or leaves open which memory is meant.
+    If there is a valid token, callers need one. Otherwise only programs on this machine are admitted. Raises ``Refused`` if that would
+    expose memory to other machines, or if the namespace is not given.
     """
     if namespace is not None:
         namespace_id(connection, namespace)
@@ -347,7 +355,7 @@ def door_of(connection: Connection, host: str, namespace: str | None, rate: floa
 
 
 def listener(host: str, port: int) -> socket.socket:
-    """A socket that listens at ``host`` and ``port`` (0: any that is free). Raises ``StoreError`` where that cannot be."""
+    """Open a socket that listens at ``host`` and ``port`` (0: any free port). Raises ``StoreError`` if it cannot."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=128)
@@ -358,7 +366,7 @@ def listener(host: str, port: int) -> socket.socket:
 
 
 def serve(store: Store, door: Door, bound: socket.socket) -> None:
-    """Serve memory to agents on a socket until the process is asked to end."""
+    """Serve memory to agents on a socket until the process is asked to stop."""
     from slowwave.wiki.serving.answering import Answering
 
     share_one_heap()
@@ -366,7 +374,7 @@ def serve(store: Store, door: Door, bound: socket.socket) -> None:
 
 
 def answer(app: ASGIApp, bound: socket.socket) -> None:
-    """Let an app answer on a socket until the process is asked to end."""
+    """Run an app on a socket until the process is asked to stop."""
     import uvicorn
 
     keep_quiet()
@@ -386,14 +394,14 @@ def answer(app: ASGIApp, bound: socket.socket) -> None:
 
 
 def limited_protocol(seconds: float = HEAD_SECONDS) -> type[asyncio.Protocol]:
-    """Return uvicorn's HTTP protocol with a limit on the time in which the head of a request has to arrive.
+    """Return uvicorn's HTTP protocol with a limit on the time in which the head of a request must arrive.
 
-    uvicorn closes a connection that is idle between two requests, and waits without end for the rest of a head.
+    uvicorn itself closes idle connections between two requests, but waits without limit for the rest of a head.
     """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
-        """Closes the connection of a client that does not finish a head in time."""
+        """A protocol that closes the connection of a client that does not finish a head in time."""
 
         loop: asyncio.AbstractEventLoop
         transport: asyncio.Transport
@@ -425,16 +433,17 @@ def limited_protocol(seconds: float = HEAD_SECONDS) -> type[asyncio.Protocol]:
 
 
 def share_one_heap() -> None:
-    """Let all threads allocate from one heap, where the C library is glibc: each of its own keeps what its thread took for a search.
+    """Make all threads allocate from one heap if the C library is glibc.
 
-    They hold the interpreter's lock nearly always, so none waits for the heap.
+    A separate heap for each thread would keep what the thread allocated for a search. Threads do not wait for the shared heap, because
+    they hold the interpreter's lock nearly always.
     """
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def keep_quiet() -> None:
-    """Log our own lines to standard error; others' only where they cannot hold what was asked or answered."""
+    """Log our own lines to standard error, and other loggers only if their lines cannot contain requests or answers."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("slowwave").setLevel(logging.INFO)
     for name in ("mcp", "httpx2", "sse_starlette"):

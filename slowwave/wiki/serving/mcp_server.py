@@ -1,4 +1,4 @@
-"""Calls as tools of the Model Context Protocol, over standard input and over HTTP."""
+"""The calls as tools of the Model Context Protocol, over standard input and over HTTP."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # The calls as MCP tools, for every transport: their names and schemas are those of ``slowwave.wiki.serving.calls``.
 #
-# What is asked and answered is the same as over HTTP. A refusal is a tool's error, which the model reads; a request that its model does not
-# admit is -32602, as is a tool that is not there.
+# Requests and answers are the same as over HTTP. A refusal is a tool error, which the model sees. A request that its model rejects is
+# -32602, as is an unknown tool.
 
 MOST_TOKENS: Final = 8000
 """Tokens of a tool's answer: more than that, clients cut or refuse."""
@@ -66,7 +66,7 @@ _Context = ServerRequestContext[Any, Any]
 
 
 def mcp_server(answering: Answering, caller_of: Callable[[_Context], Caller]) -> Server[Any]:
-    """A server of the calls; ``caller_of`` says who asks."""
+    """Build the MCP server for the calls; ``caller_of`` identifies the caller of a request."""
 
     async def list_tools(context: _Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         scopes = caller_of(context).scopes
@@ -131,7 +131,7 @@ async def serve_stdio(answering: Answering, caller: Caller) -> None:
 
 
 class _Untitled(GenerateJsonSchema):
-    """Schemas without the titles that only repeat names: an agent pays for each."""
+    """A generator of schemas without titles and model descriptions, because each costs an agent tokens."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -171,7 +171,7 @@ def _error(message: str) -> types.CallToolResult:
 
 
 async def _text(answering: Answering, call: Call, caller: Caller, arguments: dict[str, str]) -> str:
-    """An answer as text, for what is no tool. Raises ``MCPError`` where there is none."""
+    """Return an answer as text, for prompts and resources. Raises ``MCPError`` if the call fails."""
     found = await answering.answer(call, caller, arguments, "mcp")
     if isinstance(found, Failure):
         code = types.INTERNAL_ERROR if found.status >= 500 else types.INVALID_PARAMS
@@ -183,12 +183,13 @@ def _shown(call: Call, found: BaseModel) -> str:
     return call.text(found) if call.text else found.model_dump_json(by_alias=True, exclude_unset=True)
 
 
-# MCP over streamable HTTP as an ASGI app that is loaded by the first who asks: the protocol's SDK takes as long as all else together.
+# MCP over streamable HTTP as an ASGI app that is loaded by the first request: the protocol's SDK takes as long to load as everything else
+# together.
 
 
 @dataclass(slots=True)
 class McpRoute:
-    """Answers MCP messages of at most ``request_bytes``, within ``running``."""
+    """An ASGI app that answers MCP messages of at most ``request_bytes`` while ``running`` is active."""
 
     answering: Answering
     request_bytes: int
@@ -198,7 +199,7 @@ class McpRoute:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """As long as the server runs."""
+        """Keep the sessions available while the server runs, and end them when it stops."""
         async with create_task_group() as self._tasks:
             yield
             self._tasks.cancel_scope.cancel()
@@ -212,7 +213,7 @@ class McpRoute:
         await self._sessions.handle_request(scope, receive, send)
 
     async def _kept(self, *, task_status: TaskStatus[StreamableHTTPSessionManager] = TASK_STATUS_IGNORED) -> None:
-        """What the SDK runs its sessions in, begun and ended in one task."""
+        """Run the session manager of the SDK, which must be started and stopped in one task."""
         sessions = await to_thread.run_sync(self._made)
         async with sessions.run():
             task_status.started(sessions)
@@ -229,5 +230,5 @@ class McpRoute:
 
 
 def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
-    """Whom the gate let in with the request that carried the message."""
+    """Return the caller that the gate admitted with the HTTP request of a message."""
     return cast("Request", context.request).state.caller

@@ -1,4 +1,7 @@
-"""What a namespace holds, when it was last looked through, and whether a plan waits for a person. Read by a login that sees plans alone."""
+"""The status of a namespace: its row counts, the time of its last plan and sync, and its pending plan.
+
+The queries run with the ``server`` login, which can read the plans of nights but not their runs.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ FROM memory.namespaces n WHERE n.slug = %s
 
 
 class StatusRequest(BaseModel):
-    """Nothing is asked for: the caller has one namespace."""
+    """An empty request: the caller has one namespace."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,7 +56,7 @@ class Holdings(BaseModel):
 
 
 class WaitingPlan(BaseModel):
-    """A plan that a person has not decided on."""
+    """A pending plan."""
 
     plan_hash: str
     items: int
@@ -61,7 +64,10 @@ class WaitingPlan(BaseModel):
 
 
 class StatusResponse(BaseModel):
-    """``planned_at`` is when the last night left a plan, ``synced_at`` when a folder was last read."""
+    """The status of a namespace.
+
+    ``planned_at`` is the time of the last plan of a night, ``synced_at`` the time when a folder was last synced.
+    """
 
     namespace: str
     read_only: bool
@@ -72,7 +78,7 @@ class StatusResponse(BaseModel):
 
 
 def namespace_status(connection: Connection, namespace: str, request: StatusRequest) -> StatusResponse:
-    """The status of a namespace. Raises ``Refused`` where there is none of that name."""
+    """Return the status of a namespace. Raises ``Refused`` if there is no namespace of that name."""
     with connection.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(_STATUS, (namespace,)).fetchone()
     if row is None:
@@ -86,7 +92,10 @@ def namespace_status(connection: Connection, namespace: str, request: StatusRequ
 
 
 def changed(connection: Connection, namespace: str) -> tuple[object, ...]:
-    """What another answer of ``namespace_status`` differs in, the count of memory's changes first; cheaper than the answer."""
+    """Return a value that changes when the answer of ``namespace_status`` may change.
+
+    Its first element is the count of changes of memory. It is cheaper to compute than the answer.
+    """
     row = connection.execute(_CHANGED, (namespace,)).fetchone()
     if row is None:
         raise Refused(f"There is no namespace {namespace!r}.")

@@ -1,4 +1,4 @@
-"""Tokens that let an agent into a namespace, the form of a call, and the answer when it fails."""
+"""Tokens that give an agent access to a namespace, the type of a call, and the answer of a failed call."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from slowwave.search.recall_events import Answered
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 
-# Tokens: what lets an agent into one namespace, with scopes, until a day.
+# Tokens: they give an agent access to one namespace, with scopes, until an expiry time.
 #
-# ``slw_`` + an id of 12 hexadecimal digits that finds the row + ``_`` + a secret of 64. Of the secret only its SHA-256 is kept: it is 256
-# random bits, which nobody guesses however fast the hash is, so the slow hashes that passwords need would cost every request and protect
-# nothing. A secret is compared in constant time, also where no row has the id.
+# A token is ``slw_`` + an id of 12 hexadecimal digits that finds the row + ``_`` + a secret of 64. Only the SHA-256 of the secret is
+# stored: it is 256 random bits, which no one can guess however fast the hash is, so the slow hashes that passwords need would slow down
+# every request and protect nothing. A secret is compared in constant time, even if no row has the id.
 
 Scope = Literal["read", "write", "propose", "approve"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
@@ -59,9 +59,10 @@ _REVOKE: Final = "UPDATE memory.tokens SET revoked_at = coalesce(revoked_at, now
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the namespace that all answers come from, what it may do, the token's id and the token (empty where none is asked for).
+    """The caller of a request.
 
-    ``surface`` is by which way this call came in, ``http`` or ``mcp``; empty as long as nothing is asked.
+    It holds the namespace of all answers, the scopes, the id of the token, and the token (empty if no token is required). ``surface`` is
+    the interface of this call, ``http`` or ``mcp``; it is empty before there is a call.
     """
 
     namespace: str
@@ -73,7 +74,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A token as it is listed. Its secret is not kept, its hash not shown."""
+    """A token in a list. Its secret is not stored, and its hash is not shown."""
 
     id: str
     namespace: str
@@ -88,7 +89,10 @@ class TokenRow:
 def new_token(
     connection: Connection, namespace: str, scopes: Sequence[str], lifetime: timedelta, name: str = ""
 ) -> str:
-    """Make a token and return it; this is the only time that anybody sees it. Raises ``Refused`` for what no token can have."""
+    """Create a token and return it; it is shown only this once.
+
+    Raises ``Refused`` for scopes or a lifetime that a token cannot have.
+    """
     chosen = list(dict.fromkeys(scopes))
     if not chosen or not set(chosen) <= set(SCOPES):
         raise Refused(f"A token has scopes of {', '.join(SCOPES)}. No token was made.")
@@ -100,13 +104,13 @@ def new_token(
 
 
 def listed(connection: Connection, namespace: str | None = None) -> list[TokenRow]:
-    """Tokens of a namespace, or of all, those that are over included."""
+    """Return the tokens of a namespace, or of all, including those that are no longer valid."""
     with connection.cursor(row_factory=class_row(TokenRow)) as cursor:
         return cursor.execute(_LIST, {"namespace": namespace}).fetchall()
 
 
 def revoke(connection: Connection, key: str) -> TokenRow:
-    """End a token now; one that is revoked stays so. Raises ``Refused`` where none has that id."""
+    """Revoke a token now; a revoked token stays revoked. Raises ``Refused`` if no token has that id."""
     connection.execute(_REVOKE, (key,))
     for row in listed(connection):
         if row.id == key:
@@ -115,13 +119,16 @@ def revoke(connection: Connection, key: str) -> TokenRow:
 
 
 def has_tokens(connection: Connection, namespace: str | None) -> bool:
-    """Whether there is a valid token, of a namespace if one is named."""
+    """Return whether there is a valid token, of ``namespace`` if it is given."""
     row = connection.execute(_VALID, {"only": namespace}).fetchone()
     return bool(row and row[0])
 
 
 def caller_of(connection: Connection, token: str) -> Caller | None:
-    """Whose token it is; None for one that is unknown, wrong, expired or revoked. No caller is told which."""
+    """Return the caller that a token belongs to, or None if the token is unknown, wrong, expired or revoked.
+
+    The caller does not learn which of these is the reason.
+    """
     form = _FORM.fullmatch(token)
     if form is None:
         return None
@@ -132,7 +139,11 @@ def caller_of(connection: Connection, token: str) -> Caller | None:
 
 
 def local_caller(connection: Connection, namespace: str, token: str = "") -> Caller:
-    """Whoever starts a server of his own for one namespace: ``OPEN_SCOPES``, or those of a token that he brings. Raises ``Refused``."""
+    """Return the caller for a local server of one namespace.
+
+    The scopes are ``OPEN_SCOPES``, or those of ``token`` if it is given. Raises ``Refused`` if there is no such namespace, or if the
+    token is not a valid token of it.
+    """
     namespace_id(connection, namespace)
     if not token:
         return Caller(namespace, OPEN_SCOPES)
@@ -143,7 +154,7 @@ def local_caller(connection: Connection, namespace: str, token: str = "") -> Cal
 
 
 def lifetime_of(text: str) -> timedelta:
-    """``90d`` or ``12h`` as a time. Raises ``Refused`` for anything else."""
+    """Parse a lifetime such as ``90d`` or ``12h``. Raises ``Refused`` for anything else."""
     form = _LIFETIME.fullmatch(text.strip())
     if form is None:
         raise Refused(f"{text[:20]!r} is no lifetime. Write it as 90d or 12h.")
@@ -151,7 +162,7 @@ def lifetime_of(text: str) -> timedelta:
 
 
 def left(row: TokenRow) -> str:
-    """What a list says of a token's validity."""
+    """Describe the validity of a token for a list: revoked, expired, or the number of days left."""
     if row.revoked_at is not None:
         return "revoked"
     days = -((datetime.now(UTC) - row.expires_at) // timedelta(days=1))
@@ -162,7 +173,7 @@ def _hash(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-# A call that an agent can make: what it takes and gives, which scope it needs, and by which names it is asked for.
+# A call that an agent can make: its request and response, its scope, and its names.
 
 Effect = Literal["none", "adds", "replaces"]
 """What a call does to memory at most: nothing but the log of what was recalled; something new beside what is there; or what is there says
@@ -171,12 +182,15 @@ something else afterwards, is no longer found, or is gone."""
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call. ``name`` is the end of its path, and its tool's name with underscores; ``description`` is what an agent reads.
+    """One call.
 
-    ``answer`` gets a connection with the server's login, the caller and a ``request``, and gives a ``response`` of the caller's namespace,
-    with what it recalls where it does; it raises ``Refused`` in words that may be shown. ``text`` is what of an answer a model reads, where
-    that is not the answer as JSON. ``at`` is the field of the request that stands in the path, where one does: at its end, or where the
-    ``route`` says it, which is given of calls whose path is not their name. ``effect`` is the most that any request may do.
+    - ``name`` is the end of its path, and with underscores the name of its tool; ``description`` is shown to agents.
+    - ``answer`` is called with a connection of the server's login, the caller and a ``request``. It returns a ``response`` from the
+      caller's namespace, with its recalls if there are any, and raises ``Refused`` with a message that may be shown.
+    - ``text`` formats an answer for a model, if that is not the answer as JSON.
+    - ``at`` is the field of the request that is part of the path, if there is one: at its end, or where ``route`` has it.
+    - ``route`` is the path of a call whose path is not its name.
+    - ``effect`` is the largest effect that any request can have.
     """
 
     name: str
@@ -193,20 +207,20 @@ class Call:
 
     @property
     def tool(self) -> str:
-        """What the MCP tool is called."""
+        """Return the name of the MCP tool."""
         return self.name.replace("-", "_")
 
     @property
     def path(self) -> str:
-        """Where it is asked for over HTTP."""
+        """Return the HTTP path of the call."""
         if self.route:
             return self.route
         return f"/v1/{self.name}/{{{self.at}}}" if self.at else f"/v1/{self.name}"
 
 
-# What an answer says where there is none: a status, a code and a sentence, in one shape for every call.
+# Failed calls: a status, a code and a sentence, in one shape for every call.
 #
-# ``{"error": {"code", "message", "type", "request_id"}}``; the message repeats nothing of what was asked.
+# ``{"error": {"code", "message", "type", "request_id"}}``; the message repeats nothing of the request.
 
 CODES: Final[Mapping[int, str]] = {
     400: "bad_request",
@@ -229,7 +243,10 @@ _MOST_FAULTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call has no answer. ``message`` is for whoever asked; ``retry_after`` in seconds, where asking again may help."""
+    """A failed call.
+
+    ``message`` is for the caller. ``retry_after`` is in seconds; it is set if a retry may succeed.
+    """
 
     status: int
     message: str
@@ -237,17 +254,17 @@ class Failure:
 
     @property
     def code(self) -> str:
-        """The code of its status."""
+        """Return the error code of the status."""
         return CODES.get(self.status, "bad_request" if self.status < 500 else "internal_error")
 
     def body(self, request_id: str) -> dict[str, dict[str, str]]:
-        """The answer as it is sent."""
+        """Return the JSON body of the error response."""
         kind = "invalid_request_error" if self.status < 500 else "server_error"
         return {"error": {"code": self.code, "message": self.message, "type": kind, "request_id": request_id}}
 
 
 def invalid(problem: ValidationError) -> Failure:
-    """A request that its model does not admit: places and reasons, no values."""
+    """Return the failure for a request that its model rejects, with places and reasons but no values."""
     faults = problem.errors(include_input=False, include_url=False, include_context=False)
     told = [
         f"{'.'.join(map(str, fault['loc'])) or 'request'}: {plain_fault(fault['msg'])}"
