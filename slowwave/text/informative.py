@@ -1,4 +1,4 @@
-"""Tell sentences that somebody may need later from small talk and from sentences without substance."""
+"""Tests that separate informative sentences from small talk and from sentences without substance."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _LEANS: Final = frozenset(("he", "she", "it", "they", "this", "that", "these", "
 
 
 class InformativeSentence(NamedTuple):
-    """What a sentence tells, and the sentence without its lead-in."""
+    """Kind of information that a sentence gives, and the sentence without its lead-in."""
 
     kind: SentenceKind
     text: str
@@ -136,7 +136,7 @@ class InformativeSentence(NamedTuple):
 
 @lru_cache(maxsize=8_192)
 def informative(sentence: str) -> InformativeSentence | None:
-    """What a sentence of a conversation tells; None where it tells nothing by itself."""
+    """Return the kind of information that a sentence of a conversation gives, or None if it is not informative by itself."""
     text = without_lead_in(sentence)
     label: SentenceKind | None = None
     for kind, pattern in _LABELS:
@@ -154,14 +154,14 @@ def informative(sentence: str) -> InformativeSentence | None:
 
 
 def without_lead_in(sentence: str) -> str:
-    """A sentence without the words by which it joins a conversation."""
+    """Return a sentence without the opening words that link it to the conversation."""
     match = _LEAD_IN.match(sentence)
     rest = sentence[match.end() :] if match else sentence
     return rest[:1].upper() + rest[1:] if match and rest else sentence
 
 
 def is_open(sentence: str) -> bool:
-    """Whether a sentence asks, supposes or quotes, so that it states nothing."""
+    """Return whether a sentence asks, supposes or quotes, so that it states no fact."""
     return bool(_OPEN.search(sentence) or _QUOTED.search(sentence))
 
 
@@ -180,7 +180,7 @@ def _kind_of(text: str) -> SentenceKind | None:
 
 
 def _vague(text: str) -> bool:
-    """Whether what is told hangs on a word that means what stood before it."""
+    """Return whether a sentence depends on a word that refers to an earlier sentence."""
     return _VAGUE.search(_THAT.sub(" ", text)) is not None
 
 
@@ -217,9 +217,10 @@ _MARKS: Final = re.compile(r"[\"“”«»`@#/\\<>{}\[\]=|\n\d]|\w[:_]\w")
 
 @lru_cache(maxsize=8_192)
 def is_small_talk(text: str, *, program: bool = False) -> bool:
-    """Whether every sentence of a text tells nothing; said by a ``program`` also what it says of itself. Never a text of several lines.
+    """Return whether every sentence of a text is small talk; a text of several lines never is.
 
-    Time: some 10 µs for a text that tells something, 20 µs a sentence else.
+    If a ``program`` wrote the text, its statements about itself are small talk, too. Time: about 10 µs for a text with content, otherwise
+    20 µs per sentence.
     """
     if not text or len(text) > LONGEST or _has_content(text.replace("’", "'")) or _MARKS.search(text):
         return False
@@ -228,8 +229,9 @@ def is_small_talk(text: str, *, program: bool = False) -> bool:
 
 @lru_cache(maxsize=8_192)
 def without_small_talk(text: str, *, program: bool = False) -> str:
-    """The text without the sentences that tell nothing; itself where they are all that there is, where nothing but a name is left besides
-    ("Hi, Sunny."), and where it has several lines.
+    """Return the text without its sentences of small talk.
+
+    Return the text unchanged if all of it is small talk, if only a name would be left besides ("Hi, Sunny."), or if it has several lines.
     """
     if len(text) > 2 * LONGEST or "\n" in text.strip():
         return text
@@ -246,7 +248,10 @@ def _says_more(sentence: str) -> bool:
 
 
 def _has_content(said: str) -> bool:
-    """Whether a word says that it tells something: most texts have one, and looking for formulas in them is ten times as dear."""
+    """Return whether a single word shows that a text has content.
+
+    Most texts have such a word, and matching the formulas costs ten times as much.
+    """
     if not said.isascii():
         return False
     others = set(_WORD_SMALL_TALK.findall(said.lower())) - _WORDS
@@ -254,7 +259,7 @@ def _has_content(said: str) -> bool:
 
 
 def has_no_content(sentence: str, *, program: bool = False) -> bool:
-    """Whether a sentence is small talk; see ``is_small_talk``."""
+    """Return whether a sentence is small talk; see ``is_small_talk``."""
     said = sentence.replace("’", "'")
     if _has_content(said) or _MARKS.search(said):
         return False
@@ -285,7 +290,10 @@ _ADDRESSED_SUBSTANCE: Final = re.compile(r"\b(?:you|your|yours|yourself|let['’
 
 
 def substance(text: str) -> float:
-    """The share of a text's words, from 0 to 1, in sentences that tell something; 0 for small talk alone. Time: some 50 µs a sentence."""
+    """Return the share of a text's words, from 0 to 1, that are in informative sentences; 0 for small talk only.
+
+    Time: about 50 µs per sentence.
+    """
     said = [(len(sentence.split()), _content_share(sentence)) for sentence in sentences(text)]
     words = sum(length for length, _ in said)
     return sum(length * share for length, share in said) / words if words else 0.0

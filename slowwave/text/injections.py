@@ -1,4 +1,4 @@
-"""Find orders to a model: phrases and signs of them, texts that hide them by an encoding, and passages that only quote them."""
+"""Detection of orders to a model: phrases and signs, encoded texts that hide them, and passages that only quote them."""
 
 from __future__ import annotations
 
@@ -49,8 +49,11 @@ _SIGNS_ORDER_SIGNS: Final = {name: re.compile(pattern) for name, pattern in PATT
 
 
 class _Rule(NamedTuple):
-    """Signs that must ``all`` stand in a sentence, or ``within`` so many that follow each
-    other, and those of which ``none`` may; ``hints`` are literals of which such a text holds one, where there are any."""
+    """Rule that detects an order by its signs.
+
+    Every sign of ``all`` must occur in one sentence, or in ``within`` consecutive sentences, and no sign of ``none`` may occur there. If
+    there are ``hints``, a matching text contains at least one of these literals.
+    """
 
     rule: str
     severity: Severity
@@ -60,7 +63,7 @@ class _Rule(NamedTuple):
     hints: tuple[str, ...]
 
     def may_stand(self, small: str) -> bool:
-        """Whether a folded text holds a hint, and somewhere each sign."""
+        """Return whether a folded text contains a hint, and each sign anywhere."""
         if self.hints and not any([hint in small for hint in self.hints]):  # noqa: C419 - a list is faster for so few
             return False
         return all(_SIGNS_ORDER_SIGNS[sign].search(small) for sign in self.all)
@@ -85,7 +88,10 @@ MAY_HOLD: Final = tuple(
 
 
 def orders(small: str) -> Iterator[Detection]:
-    """Each rule's first sentence of a folded text in which its signs stand together. Cost: linear in the text."""
+    """Yield for each rule the first sentence of a folded text that contains its signs.
+
+    Cost: linear in the text.
+    """
     rules = [rule for rule in _RULES_ORDER_SIGNS if rule.may_stand(small)]
     if not rules:
         return
@@ -176,9 +182,10 @@ _OPENING: Final = " \t\n\"'`“‘«"
 
 
 def without_mentions(small: str) -> str:
-    """Return the folded text with a dot for every character of its mentions; the text itself if it has none. Time: linear.
+    """Return the folded text with a dot for every character of its mentions; without mentions, the text itself.
 
-    A program or a list of options may be the whole text; a quotation or a block of code needs words around it that do not ask to obey it.
+    A program or a list of options may be the whole text. A quotation or a block of code needs words around it that do not ask to obey it.
+    Time: linear.
     """
     kept = _dotted(small, _documented(small))
     quoted = _quoted(kept)
@@ -206,7 +213,7 @@ def _quoted(small: str) -> list[tuple[int, int]]:
 
 
 def _documented(small: str) -> list[tuple[int, int]]:
-    """Lines of a program, and lists that say what options do."""
+    """Return the lines of a program and the lists that describe options."""
     found = [m.span() for pattern in (_CODE_LINE, _OPTION) for m in pattern.finditer(small)]
     found += [m.span("items") for m in _CHOICES.finditer(small)]
     named = [m for m in _NAMED.finditer(small) if not _SPEAKERS.match(small, m.start())]
@@ -242,7 +249,10 @@ MAY_HOLD_ENCODED: Final = (
 
 
 def readings(text: str) -> Iterator[tuple[int, int, str]]:
-    """Start and end of each part that an encoding makes readable, and what it says. Cost: linear in the text."""
+    """Yield start, end and decoded text of each part that an encoding hides.
+
+    Cost: linear in the text.
+    """
     for pattern, decode in _encodings(text):
         for match in pattern.finditer(text):
             if said := decode(match[0][:_LONGEST_WORD]):
@@ -250,7 +260,10 @@ def readings(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _encodings(text: str) -> Iterator[tuple[re.Pattern[str], Callable[[str], str]]]:
-    """The encodings that the text is long enough for, and has the signs of: their patterns cost more than these looks."""
+    """Yield the encodings that a text is long enough for and shows signs of.
+
+    These checks cost less than the patterns of the encodings.
+    """
     longest = max(map(len, text.split()), default=0)
     if longest >= 24:
         yield _ENCODED, _base
@@ -271,7 +284,7 @@ def _encodings(text: str) -> Iterator[tuple[re.Pattern[str], Callable[[str], str
 
 
 def _base(word: str) -> str:
-    """Base64 or base32 of readable text, else nothing."""
+    """Decode base64 or base32 of readable text; return an empty text for anything else."""
     if len(word) % 8 == 0 and re.fullmatch(r"[A-Z2-7]+=*", word):
         try:
             return _readable(base64.b32decode(word))
@@ -320,7 +333,7 @@ def _morse(dots: str) -> str:
 
 
 def _readable(octets: bytes) -> str:
-    """The octets as text, if they are one: letters and spaces for the most part."""
+    """Decode octets to text; return an empty text unless most of it is letters and spaces."""
     said = octets.decode("utf-8", "ignore")
     if len(said) < 0.9 * len(octets):  # a digest, as most words of that length are
         return ""
@@ -398,7 +411,7 @@ _NEEDED: Final = (("V", "IL"), ("R", "SY"), ("F", "NZ"), ("Z", "UB"), ("T", "S")
 
 
 def _letters_of_words() -> dict[str, str]:
-    """Word → the letters that it stands for, or a word of which it is a part between apostrophes."""
+    """Map each word to the letters of its classes, or of the words of which it is a part between apostrophes."""
     known: dict[str, str] = {}
     for word, letter in _CLASS.items():
         for part in _BARE.findall(word):
@@ -410,8 +423,10 @@ _LETTERS: Final = _letters_of_words()
 
 
 class _Phrase(NamedTuple):
-    """A fixed phrase: literals of which the text must hold one, and the pattern. Where the literals are ``rare`` in ordinary talk, a
-    column is looked through for them alone: patterns with gaps in them make RE2 slow."""
+    """Fixed phrase: its pattern, and the literals (``hints``) of which a matching text contains at least one.
+
+    If the literals are ``rare`` in ordinary talk, a column is searched only for them, because patterns with gaps make RE2 slow.
+    """
 
     rule: str
     severity: Severity
@@ -422,7 +437,7 @@ class _Phrase(NamedTuple):
 
     @property
     def in_ascii(self) -> bool:
-        """Whether a text of plain letters may hold it: a column is read in full where there are others."""
+        """Return whether a text of plain letters may contain the phrase; columns with other letters are checked in full."""
         return any(h.isascii() for h in self.hints)
 
 
@@ -442,7 +457,7 @@ def _phrase(row: Mapping[str, Any]) -> _Phrase:
 
 
 def _letters(written: str) -> str:
-    """A pattern or literal whose letters beyond ASCII are as folding leaves them."""
+    """Fold the letters beyond ASCII in a pattern or literal."""
     return written if written.isascii() else "".join(c if c.isascii() else folded(c)[0] for c in written)
 
 
@@ -495,7 +510,7 @@ _FIRST: Final = prefilter.words(w for w, letters in _LETTERS.items() if any(f in
 
 
 def _orders() -> str:
-    """A pattern of RE2 for texts with the words of any rule."""
+    """Build an RE2 pattern for texts that contain the words of any rule."""
 
     def of(letters: str) -> str:
         return prefilter.words(w for w, own in _LETTERS.items() if not set(letters).isdisjoint(own))
@@ -508,7 +523,10 @@ _ORDERS: Final = _orders()
 
 
 def may_hold(texts: prefilter.Texts) -> prefilter.Flags:
-    """(n,) which of n texts may hold a phrase that a rule knows; in the others there is none. Time: thirty passes, and one over few."""
+    """Return (n,) which of n texts may contain a phrase that a rule knows; the others contain none.
+
+    Time: thirty passes over the column, and one over a few texts.
+    """
     flags = prefilter.found(texts, _MAY_HOLD, _RARE, *MAY_HOLD)
     rest = np.flatnonzero(prefilter.found(texts, _FIRST) & ~flags)
     if len(rest):
@@ -518,7 +536,10 @@ def may_hold(texts: prefilter.Texts) -> prefilter.Flags:
 
 
 def injections(text: str) -> list[Detection]:
-    """Every phrase that a rule knows, disguised or not. Cost: linear in the text."""
+    """Return every phrase that a rule knows, disguised or not.
+
+    Cost: linear in the text.
+    """
     small, places = folded(text)
     words = set(_BARE.findall(small))
     found = [*_in_words(small, places, words), *_decoded(text, words)]
@@ -526,13 +547,13 @@ def injections(text: str) -> list[Detection]:
 
 
 def _spoken(text: str) -> list[Detection]:
-    """Phrases of a text as it stands."""
+    """Return the phrases of a text that is not decoded."""
     small, places = folded(text)
     return _in_words(small, places, set(_BARE.findall(small)))
 
 
 def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Detection]:
-    """Phrases of a folded text."""
+    """Return the phrases of a folded text."""
     found = _orders_in(small, words)
     if found and (rest := without_mentions(small)) != small:
         given = {(f.rule, f.kind) for f in _orders_in(rest, set(_BARE.findall(rest)))}
@@ -543,7 +564,7 @@ def _in_words(small: str, places: list[int] | None, words: set[str]) -> list[Det
 
 
 def _orders_in(small: str, words: set[str]) -> list[Detection]:
-    """Orders of a folded text, wherever they stand."""
+    """Return the orders anywhere in a folded text."""
     found: list[Detection] = []
     spelled = spelled_out(small)
     found += [
@@ -564,13 +585,13 @@ def _orders_in(small: str, words: set[str]) -> list[Detection]:
 
 
 def _may_order(words: Set[str]) -> bool:
-    """Whether the words have the letters of any rule."""
+    """Return whether the words include the word classes of any rule."""
     letters = {letter for word in words & _LETTERS.keys() for letter in _LETTERS[word]}
     return any(first in letters and not letters.isdisjoint(others) for first, others in _NEEDED)
 
 
 def _sentences(small: str) -> Iterator[Detection]:
-    """Matches of the rules over classes of words."""
+    """Yield the matches of the rules over word classes."""
     letters: list[str] = []
     spans: list[tuple[int, int]] = []
     for match in _WORD.finditer(small):
@@ -590,7 +611,7 @@ def _sentences(small: str) -> Iterator[Detection]:
 
 
 def _denied(row: str, small: str, spans: list[tuple[int, int]], at: int) -> bool:
-    """Whether the order is reported speech, or forbidden: "never ignore …", "I forget …", "he told me to …" ."""
+    """Return whether the order is reported speech or forbidden: "never ignore …", "I forget …", "he told me to …"."""
     before = [small[slice(*spans[k])] for k in range(max(0, at - 3), at) if row[k] != "|"]
     return bool(before) and (
         before[-1] in _SPEECH_VERBS
@@ -619,7 +640,7 @@ _SPEECH_VERBS: Final = frozenset(
 
 
 def _phrases(small: str, words: Set[str]) -> Iterator[Detection]:
-    """Matches of the fixed phrases; ``words`` are all that the text has, and perhaps others."""
+    """Yield the matches of the fixed phrases; ``words`` includes every word of the text and perhaps others."""
     for n in sorted({n for hint in _possible(words) if hint in small for n in _HINTS[hint]}):
         phrase = _PHRASES[n]
         for match in phrase.pattern.finditer(small):
@@ -628,7 +649,10 @@ def _phrases(small: str, words: Set[str]) -> Iterator[Detection]:
 
 
 def _possible(words: Set[str]) -> Iterable[str]:
-    """The hints that a text of these words may hold; all of them where looking each up would take as long as the words do."""
+    """Return the hints that a text with these words may contain.
+
+    For more than ``_MANY`` words return all hints, because checking each word would take as long.
+    """
     if len(words) > _MANY:
         return _HINTS
     return {hint for word in words for hint in (_hints(word) if len(word) <= _REMEMBERED else _hinted(word))}.union(
@@ -637,7 +661,7 @@ def _possible(words: Set[str]) -> Iterable[str]:
 
 
 def _hinted(word: str) -> tuple[str, ...]:
-    """The hints that a text with this word may hold."""
+    """Return the hints that a text with this word may contain."""
     return tuple(hint for hint, part in _PARTS.items() if part in word)
 
 
@@ -645,7 +669,7 @@ _hints: Final = lru_cache(16_384)(_hinted)  # texts have most words in common
 
 
 def _talked_about(small: str, finding: Detection) -> bool:
-    """Whether a phrase stands in quotation marks in a text about such phrases."""
+    """Return whether a phrase is in quotation marks in a text about such phrases."""
     before, after = small[max(0, finding.start - 3) : finding.start].rstrip(), small[finding.end : finding.end + 120]
     quoted = bool(before) and before[-1] in _QUOTES and any(q in after for q in _QUOTES)
     if not quoted:
@@ -655,7 +679,7 @@ def _talked_about(small: str, finding: Detection) -> bool:
 
 
 def _decoded(text: str, words: set[str]) -> Iterator[Detection]:
-    """Orders in what an encoding hides."""
+    """Yield the parts of a text with orders that an encoding hides."""
     for start, end, said in readings(text):
         if _spoken(said):
             yield Detection(start, end, "injection", "encoded order")

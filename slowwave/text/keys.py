@@ -1,7 +1,7 @@
-"""Keys: short texts in the one form in which they count as the same, a column at a time.
+"""Keys: the form in which short texts count as the same, computed by columns.
 
-Case, spaces, diacritics of the Latin and Greek alphabets and punctuation that carries no meaning are levelled; signs that do carry
-it ("C++" and "C#", "1.5", "-5", "don't") stay. What two texts that differ in their keys mean is not decided here.
+Case, spaces, diacritics of the Latin and Greek alphabets and punctuation without meaning are normalised. Signs with a meaning ("C++" and
+"C#", "1.5", "-5", "don't") stay. This module does not decide what a difference of two keys means.
 """
 
 from __future__ import annotations
@@ -50,10 +50,9 @@ _REMEMBERED: Final = 100_000
 
 
 def keys(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """(n,) texts → (n,) keys, null where the text is null.
+    """Return (n,) keys of (n,) texts; null for a null.
 
-    A text of nothing but punctuation keeps it, so that different texts never share an empty key. Time: linear in the distinct
-    texts' lengths.
+    A text of punctuation only keeps it, so that different texts never share an empty key. Time: linear in the distinct texts' lengths.
     """
     column = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     encoded = column.dictionary_encode()
@@ -69,8 +68,10 @@ def note_keys(texts: pa.ChunkedArray) -> None:
 
 
 def _distinct_keys(distinct: pa.Array) -> pa.Array:
-    """Keys of different texts. Short columns are asked for again and again, and the rewrites cost milliseconds however few texts there
-    are: within a night they are looked up."""
+    """Return the keys of distinct texts, with a cache for short columns.
+
+    Short columns recur often and the rewrites cost milliseconds even for a few texts, so their keys are remembered within a night.
+    """
     if len(distinct) > _SHORT:
         return _found(distinct)
     known = known_keys()

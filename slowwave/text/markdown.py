@@ -20,7 +20,10 @@ _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def in_line(text: str) -> str:
-    """A text in which headings may stand in one line with what is under them: "# Harbour" is "Harbour:"; other lines stay. Linear."""
+    """Put the headings of a text in line with the text under them: "# Harbour" becomes "Harbour:"; other lines stay.
+
+    Cost: linear in the text.
+    """
     fence, told = "", list[str]()
     for line in text.splitlines():
         fence, marks = _fenced(line, fence)
@@ -31,7 +34,10 @@ def in_line(text: str) -> str:
 
 
 def _fenced(line: str, fence: str) -> tuple[str, bool]:
-    """The fence of the block of code that is open behind a line (empty: none), and whether the line is one; ``fence`` is open before."""
+    """Return the fence of the code block that is open after a line, and whether the line is a fence itself.
+
+    ``fence`` is the one that is open before the line; an empty fence means that none is open.
+    """
     mark = _FENCE.match(line)
     if not fence:
         return (mark[1], True) if mark else ("", False)
@@ -40,7 +46,10 @@ def _fenced(line: str, fence: str) -> tuple[str, bool]:
 
 
 def sections(text: str) -> dict[str, str]:
-    """Heading, folded → what stands under it up to the next heading of its level or above; of equal headings, the first. Linear."""
+    """Map each folded heading to the text under it, up to the next heading of its level or above.
+
+    Of equal headings the first counts. Cost: linear in the text.
+    """
     lines = text.splitlines()
     found: list[tuple[int, str, int]] = []
     fence = ""
@@ -70,12 +79,15 @@ Missing = Literal["heading", "block"]
 
 
 def anchor_key(anchor: str) -> str:
-    """The form in which an anchor and a heading are compared: GitHub's ``#fee-market`` is Obsidian's ``#Fee market``."""
+    """Return the form in which an anchor and a heading are compared: GitHub's ``#fee-market`` is Obsidian's ``#Fee market``."""
     return re.sub(r"[\W_]+", "", anchor.rpartition("#")[2].casefold())
 
 
 def missing(anchor: str, headings: Sequence[str], blocks: Sequence[str]) -> Missing | None:
-    """What an anchor names that a page with these headings and blocks has not; None where it leads somewhere, as an empty one does."""
+    """Return the kind of target of an anchor that a page with these headings and blocks lacks.
+
+    Return None if the page has the target, or if the anchor is empty.
+    """
     if anchor.startswith("^"):
         return None if anchor[1:] in blocks else "block"
     key = anchor_key(anchor)
@@ -93,16 +105,17 @@ _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
 
 
 class CodeSpans(NamedTuple):
-    """Spans of a text (start, end): of whole fenced blocks, and of what stands between backticks in a line of prose."""
+    """Spans (start, end) of code in a text: whole fenced blocks, and code between backticks in a line of prose."""
 
     blocks: tuple[tuple[int, int], ...]
     inline: tuple[tuple[int, int], ...]
 
 
 def code_spans(text: str) -> CodeSpans:
-    """The code of a text, in order and apart from each other. A run of backticks that none of its length closes in its paragraph is text.
+    """Return the code of a text, in order and without overlap.
 
-    Linear in the text: a run is closed by the next of its length, and lengths are looked up.
+    A run of backticks that no run of the same length closes within its paragraph is text. Cost: linear in the text, because a run is
+    closed by the next of its length and lengths are looked up.
     """
     if "`" not in text and "~~~" not in text:
         return CodeSpans((), ())
@@ -165,14 +178,17 @@ _LINKS: Final = frozenset(
 
 
 class HeadingLines(NamedTuple):
-    """Where lines begin, and whether each is a heading: more than one word, and none of four letters or more in small letters."""
+    """Start of each line, and whether the line looks like a heading.
+
+    A heading has more than one word, and no lower-case word of four or more letters except prepositions and the like.
+    """
 
     starts: list[int]
     headings: list[bool]
 
     @classmethod
     def of(cls, text: str) -> HeadingLines:
-        """The lines of a text; linear in it."""
+        """Split a text into lines and classify each; linear in the text."""
         starts, headings = [0], []
         for line in text.split("\n"):
             words = _WORD.findall(line)
@@ -182,7 +198,7 @@ class HeadingLines(NamedTuple):
         return cls(starts[:-1], headings)
 
     def is_heading(self, place: int) -> bool:
-        """Whether the line of a place is one."""
+        """Return whether the line at a position is a heading."""
         return self.headings[bisect_right(self.starts, place) - 1]
 
 
@@ -228,7 +244,7 @@ def plain_line(text: str) -> str:
 
 
 def markup_spans(text: str) -> list[tuple[int, int]]:
-    """Spans (start, end) of markup, which may overlap: tags with their attributes, what stands for a picture, directives."""
+    """Return the spans (start, end) of markup, which may overlap: tags with attributes, alternative texts, directives."""
     return [match.span() for pattern in _MARKUP for match in pattern.finditer(text)]
 
 
@@ -280,7 +296,7 @@ def fold_path(path: str) -> str:
 
 
 def _is_plain(character: str) -> bool:
-    """Whether a character is visible in a name; the space is, other white space and format characters are not."""
+    """Return whether a character is visible in a name: a space is, other white space and format characters are not."""
     return character in (" ", *_JOINERS) or unicodedata.category(character)[0] in "LMNPS"
 
 
@@ -314,7 +330,10 @@ class UnreadableFile(ValueError):  # noqa: N818 - a finding of this package, alw
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """``fields`` as they are written; ``lines`` of the file that it takes, its fences included (0 where there is none)."""
+    """Frontmatter of a file.
+
+    ``fields`` are as written. ``lines`` counts the lines of the file that it takes, including its fences (0 if there is none).
+    """
 
     fields: dict[str, Any] = field(default_factory=dict)
     lines: int = 0
@@ -323,13 +342,16 @@ class Frontmatter:
 
 
 def body(text: str) -> str:
-    """What stands under the head of a file, which is passed over and not read; the whole text where there is none."""
+    """Return the text after the frontmatter of a file, which is not parsed; the whole text if there is no frontmatter."""
     found = _fences(text)
     return text[found[1] :] if found else text
 
 
 def frontmatter(text: str) -> Frontmatter:
-    """The head of a file. A file that begins with a rule (``---`` without an end) has none. Raises ``UnreadableFile``."""
+    """Parse the frontmatter of a file.
+
+    A file that begins with a rule (``---`` without a closing one) has no frontmatter. Raises ``UnreadableFile``.
+    """
     found = _fences(text)
     if found is None:
         return Frontmatter()
@@ -340,7 +362,10 @@ def frontmatter(text: str) -> Frontmatter:
 
 
 def yaml_value(text: str) -> Any:
-    """The value of a whole YAML text, by the rules of a head; None for an empty one. Raises ``UnreadableFile`` with the line."""
+    """Return the value of a whole YAML text, by the rules of frontmatter; None for an empty text.
+
+    Raises ``UnreadableFile`` with the line.
+    """
     try:
         return _Builder().read(text)
     except yaml.YAMLError as problem:
@@ -353,7 +378,7 @@ def yaml_value(text: str) -> Any:
 
 
 def _fences(text: str) -> tuple[str, int, int] | None:
-    """What stands between the fences, where the body begins, and how many lines that takes."""
+    """Return the text between the fences of the frontmatter, the start of the body, and the number of lines before it."""
     opened = _FENCE_FRONTMATTER.match(text)
     closed = _END.search(text, opened.end()) if opened else None
     if opened is None or closed is None:
@@ -445,7 +470,7 @@ def _line(event: Any) -> int:
 
 
 def _said(problem: yaml.YAMLError, inside: str) -> tuple[str, int]:
-    """What a parser found, in its words, and in which line of the file."""
+    """Return the parser's description of a problem and its line in the file."""
     if isinstance(problem, yaml.MarkedYAMLError):
         mark = problem.problem_mark or problem.context_mark
         return f"its frontmatter is no YAML ({problem.problem or problem.context})", mark.line + 2 if mark else 2

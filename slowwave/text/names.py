@@ -239,7 +239,7 @@ class NameLists(NamedTuple):
 
 @cache
 def known_names() -> NameLists:
-    """The lists, read once a process: 6,000 names, 50 kB."""
+    """Load the lists of names, once per process: 6,000 names, 50 kB."""
     sections: dict[str, set[str]] = {}
     names: set[str] = set()
     for line in files("slowwave.text").joinpath(_FILE).read_text("utf-8").splitlines():
@@ -251,12 +251,12 @@ def known_names() -> NameLists:
 
 
 def is_given(word: str) -> bool:
-    """Whether a folded word is a given name."""
+    """Return whether a folded word is a given name."""
     return word in known_names().given
 
 
 def is_plain(word: str) -> bool:
-    """Whether a folded word is a common word of English, or its plural, or the demonym of a people: no name by itself."""
+    """Return whether a folded word is a common English word, its plural or a demonym, and so not a name by itself."""
     if word in known_names().demonyms or (
         word in _capitalised() and word.endswith(_OF_A_PEOPLE) and not is_given(word)
     ):
@@ -265,7 +265,7 @@ def is_plain(word: str) -> bool:
 
 
 def is_written_large(word: str) -> bool:
-    """Whether a folded word is one of those that are written with a capital only."""
+    """Return whether a folded word is one that is written only with a capital."""
     return word in _capitalised()
 
 
@@ -275,7 +275,7 @@ def _is_common(word: str) -> bool:
 
 @cache
 def _capitalised() -> frozenset[str]:
-    """30,000 words, some 3 MB."""
+    """Load the 30,000 words that are written with a capital, about 3 MB."""
     return frozenset(
         gzip.decompress(files("slowwave.text").joinpath("english_names.txt.gz").read_bytes()).decode().split()
     )
@@ -344,7 +344,7 @@ _KINDS: Final = {
 
 
 def defined_type(text: str, end: int) -> str | None:
-    """The type that the words behind a name, which ends at ``end``, give to it; None where they give none."""
+    """Return the type that the words after a name, which ends at ``end``, give to it; None if they give none."""
     found = _IS.match(text, end)
     if found is None:
         return None
@@ -401,7 +401,7 @@ _PEOPLE_OF: Final = ("ans", "ers", "ese")
 
 @dataclass(frozen=True, slots=True)
 class NameToken:
-    """A word outside all patterns, with what stands between it and the word before."""
+    """Word outside all patterns, with the text between it and the word before."""
 
     text: str
     start: int
@@ -411,21 +411,22 @@ class NameToken:
 
     @property
     def folded(self) -> str:
-        """Case-folded, without a final dot or possessive."""
+        """Return the word case-folded, without a final dot or possessive."""
         return POSSESSIVE.sub("", self.text.rstrip(".")).casefold()
 
     @property
     def capital(self) -> bool:
-        """Whether it begins with a capital."""
+        """Return whether the token begins with a capital."""
         return self.text[0].isupper()
 
 
 def name_type(
     text: str, run: Sequence[NameToken], name: str, before: str, following: str, *, dialogue: bool = False
 ) -> tuple[str, int]:
-    """Type and strength: 3 said by the text, 2 by a list, 1 by the words around or the form, 0 nothing.
+    """Return the type of a name and the strength of its evidence.
 
-    In a ``dialogue`` lines begin with who says them.
+    The strength is 3 if the text states the type, 2 if a list has it, 1 if the context or the form suggests it, and 0 without evidence.
+    In a ``dialogue`` lines begin with their speaker.
     """
     words = [token.folded for token in run]
 
@@ -479,7 +480,7 @@ def name_type(
 
 
 def is_office(words: Sequence[str]) -> bool:
-    """Whether folded words name an office and nobody who holds it: Governor of Texas, Prime Minister."""
+    """Return whether folded words name an office rather than a person who holds it: Governor of Texas, Prime Minister."""
     if "of" in words[1:]:
         return words[words.index("of", 1) - 1] in OFFICES
     last = words[-1]
@@ -489,13 +490,16 @@ def is_office(words: Sequence[str]) -> bool:
 
 
 def speaks_of_works(text: str, start: int, end: int) -> bool:
-    """Whether the words around a span, at most ``_SENTENCE`` characters of its sentence, speak of books, films, songs and the like."""
+    """Return whether the words around a span mention books, films, songs or other works.
+
+    Only words of the same sentence count, at most ``_SENTENCE`` characters on each side.
+    """
     before, after = text[max(0, start - _SENTENCE) : start], text[end : end + _SENTENCE]
     return bool(_OF_WORKS.search(_STOPS.split(before)[-1]) or _OF_WORKS.search(_STOPS.split(after)[0]))
 
 
 def _listed(words: Sequence[str], joined: str, *, software: Callable[[], bool]) -> str | None:
-    """The type that lists give to a name or to its first or last word."""
+    """Return the type that the lists give to a name, or to its first or last word."""
     known = known_names()
     several = len(words) > 1
     if (words[-1] in ORGANISED and several) or words[0] in {"university", "bank", "ministry", "department"}:
@@ -521,12 +525,12 @@ def _listed(words: Sequence[str], joined: str, *, software: Callable[[], bool]) 
 
 
 def _is_sure_given(word: str) -> bool:
-    """Whether a word is a given name, and neither a common word nor a place."""
+    """Return whether a word is a given name and neither a common word nor a place."""
     return word in GIVEN_ALONE or (is_given(word) and not is_plain(word) and word not in known_names().places)
 
 
 def _is_spoken_of(text: str, run: Sequence[NameToken], before: str, *, dialogue: bool) -> bool:
-    """Whether the words around say that it is a person: a role before it, or a colon behind it at the beginning of a line."""
+    """Return whether the context shows a person: a role before the name, or a colon after it at the start of a line."""
     words = [token.folded for token in run]
     if len(words) > 3 or all(is_plain(word) and not is_given(word) for word in words):
         return False
@@ -543,13 +547,16 @@ def _is_spoken_of(text: str, run: Sequence[NameToken], before: str, *, dialogue:
 
 
 def is_dialogue(text: str) -> bool:
-    """Whether at least two lines begin with somebody who says something."""
+    """Return whether at least two lines begin with the name of a speaker."""
     found = _LABEL.finditer(text)
     return next(found, None) is not None and next(found, None) is not None
 
 
 def _is_person(words: Sequence[str]) -> bool:
-    """A given name alone, or before others of which the last is a family name or at least no other word."""
+    """Return whether words are a given name, alone or followed by others.
+
+    The last of the others must be a family name, or at least not a common word.
+    """
     first, last = words[0], words[-1]
     if not (first in GIVEN or is_given(first)):
         return False
@@ -561,10 +568,10 @@ def _is_person(words: Sequence[str]) -> bool:
 
 
 def _is_short(word: str) -> bool:
-    """Whether a word is an abbreviation: API, V2."""
+    """Return whether a word is an abbreviation: API, V2."""
     return word.isupper() and len(word) <= 4 and not word.endswith(".")
 
 
 def _personal(word: str) -> bool:
-    """Whether a word looks like part of a person's name: Smith, J., van."""
+    """Return whether a word looks like part of a person's name: Smith, J., van."""
     return word in PARTICLES or (word.istitle() and (word.isalpha() or (len(word) == 2 and word[1] == ".")))

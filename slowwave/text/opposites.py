@@ -1,4 +1,4 @@
-"""Words that exclude each other: opposites by prefix, antonyms and kinds, apart from slips and other spellings of one word."""
+"""Words that exclude each other (opposites by prefix, antonyms, kinds), and misspellings and other spellings of one word."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _BARE: Final = 4  # letters of a stem that stands without a prefix
 
 @lru_cache(maxsize=65_536)
 def opposed(a: str, b: str) -> bool:
-    """Whether two folded words may be opposites: one stem behind opposing prefixes, or a prefix on one side only that turns it round.
+    """Return whether two folded words may be opposites.
 
-    Enough to keep such words apart, and too little to say that they contradict each other: "cover" and "discover", "infer" and "defer"
-    look like that as well.
+    They may be if one stem follows opposing prefixes, or if only one word has a prefix that reverses its meaning. This is enough to keep
+    such words apart, but not to conclude that they contradict each other: "cover" and "discover", "infer" and "defer" match as well.
     """
     return a != b and (_rivals(a, b, _OPPOSING) or _turned(a, b, _TURNING) or _turned(b, a, _TURNING))
 
 
 @lru_cache(maxsize=65_536)
 def opposites(a: str, b: str) -> bool:
-    """Whether two folded words rule each other out, by prefixes that hardly ever mean anything else."""
+    """Return whether two folded words exclude each other by prefixes that hardly ever mean anything else."""
     return a != b and (_rivals(a, b, _CLEAR) or _turned(a, b, _DENYING) or _turned(b, a, _DENYING))
 
 
 def _rivals(a: str, b: str, rivals: Mapping[str, frozenset[str]]) -> bool:
-    """Whether both begin with opposing prefixes, in either order, and end alike."""
+    """Return whether two words begin with opposing prefixes, in either order, and share the rest."""
     end = 0
     while end < min(len(a), len(b)) and a[-1 - end] == b[-1 - end]:
         end += 1
@@ -55,7 +55,7 @@ def _rivals(a: str, b: str, rivals: Mapping[str, frozenset[str]]) -> bool:
 
 
 def _turned(a: str, b: str, by: frozenset[str]) -> bool:
-    """Whether ``a`` is ``b`` behind a prefix that turns it round."""
+    """Return whether ``a`` is ``b`` with a prefix that reverses its meaning."""
     cut = len(a) - len(b)
     if len(b) < _BARE or cut < 1 or a[:cut] not in by or not a.endswith(b):
         return False
@@ -171,10 +171,11 @@ TWO: Final = 9
 
 
 def slip(a: str, b: str, used: Container[str] = ()) -> bool:
-    """Whether one of two different folded words is the other mistyped: a letter inserted, lost, changed or swapped, or two.
+    """Return whether one of two different folded words is a misspelling of the other, with one or two slips.
 
-    ``used`` are words that other texts use as well: they count as known, whatever the lexicon says. Codes and words shorter than ``ONE``
-    are never slips. Time: 1 µs for words that are far apart, else up to 100 µs once a word.
+    A slip is a letter inserted, lost, changed or swapped. ``used`` are words that other texts use as well: they count as known,
+    regardless of the lexicon. Codes and words shorter than ``ONE`` are never misspellings. Time: 1 µs for words that are far apart,
+    otherwise up to 100 µs once per word.
     """
     if not near(a, b) or not _mistyped(a, b, OSA.distance(a, b)):
         return False
@@ -182,7 +183,7 @@ def slip(a: str, b: str, used: Container[str] = ()) -> bool:
 
 
 def near(a: str, b: str) -> bool:
-    """Whether two different words are so few letters apart that one could be the other mistyped."""
+    """Return whether two different words differ by so few letters that one may be a misspelling of the other."""
     shorter = min(len(a), len(b))
     if a == b or shorter < ONE or not (a.isalpha() and b.isalpha()):
         return False
@@ -191,16 +192,23 @@ def near(a: str, b: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def respelt(a: str, b: str) -> bool:
-    """Whether two folded words are one in British and American spelling ("colour", "color"; "analyse", "analyze")."""
+    """Return whether two folded words are the same word in British and American spelling ("colour", "color").
+
+    Another example is "analyse" and "analyze".
+    """
     return min(len(a), len(b)) >= ONE and a != b and _american(a) == _american(b)
 
 
 def _mistyped(a: str, b: str, edits: int) -> bool:
-    """Whether words differ as hands and ears err: letters swapped or doubled anywhere; within the word one lost, added, taken from a key
-    beside or a vowel for a vowel; or two such slips, of which one changes the length.
+    """Return whether words differ as typing and hearing errors do.
 
-    At the ends stand prefixes and inflections ("spermatid", "spermatin"). Of 57,000 misspellings that codespell lists seven in ten are
-    of this form, of pairs of medical terms as near to each other one in fifteen.
+    Such errors are:
+    - letters swapped or doubled anywhere
+    - within the word, one letter lost, added, replaced by a neighbouring key, or a vowel replaced by a vowel
+    - two such slips, one of which changes the length
+
+    The ends of words hold prefixes and inflections ("spermatid", "spermatin"). Of 57,000 misspellings that codespell lists, seven in ten
+    have this form; of pairs of medical terms at the same distance, one in fifteen.
     """
     if len(a) > len(b):
         a, b = b, a
@@ -220,12 +228,12 @@ def _mistyped(a: str, b: str, edits: int) -> bool:
 
 
 def _shared(a: str, b: str) -> int:
-    """How many letters two words have in common at the beginning."""
+    """Return the number of letters that two words share at the beginning."""
     return next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _other_ending(a: str, b: str) -> bool:
-    """Whether endings that make another substance of a stem are all that differs ("chlorite", "chlorate")."""
+    """Return whether two words differ only in endings that name another substance of one stem ("chlorite", "chlorate")."""
     one, two = _SUBSTANCE.search(a), _SUBSTANCE.search(b)
     if not one or not two or one[0] == two[0]:
         return False
@@ -300,7 +308,7 @@ _ASKED: Final = 32_768  # words and pairs that are remembered
 
 
 class Relations(NamedTuple):
-    """What the table says of a word in any of its base forms ``bases``: none when it is in no line."""
+    """Entries of the table for a word in any of its base forms ``bases``; empty if no line has them."""
 
     bases: frozenset[str]
     paths: frozenset[str]
@@ -310,10 +318,10 @@ class Relations(NamedTuple):
 
 @lru_cache(maxsize=_ASKED)
 def exclusion(a: str, b: str) -> Exclusion | None:
-    """How two words, or compounds joined by "_", exclude each other, in whatever form they stand; None where they may agree. Words are
-    folded, but for names.
+    """Return how two words, or compounds joined by "_", exclude each other in any inflection; None if they may agree.
 
-    The first question reads the table: see ``relations``. The answer does not depend on the order. Time: 20 µs for a new pair of words.
+    Words are folded, except names. The first call loads the table: see ``relations``. The order of the words does not matter. Time: 20 µs
+    for a new pair of words.
     """
     one, two = relations(a), relations(b)
     if not one.bases.isdisjoint(two.bases):
@@ -335,7 +343,10 @@ def exclusion(a: str, b: str) -> Exclusion | None:
 
 @lru_cache(maxsize=_ASKED)
 def relations(word: str) -> Relations:
-    """What is known of a word and its base forms. The first question reads the table, some 25 ms and 4 MB; a new word takes 10 to 60 µs."""
+    """Return the table's entries for a word and its base forms.
+
+    The first call loads the table, about 25 ms and 4 MB; a new word takes 10 to 60 µs.
+    """
     found = _lines(word) or (_lines(word.capitalize()) if word[:1].islower() else {})
     return Relations(
         frozenset(base for base, _, _ in found),
@@ -351,7 +362,7 @@ def relations(word: str) -> Relations:
 
 
 def _lines(word: str) -> list[_Found]:
-    """The lines of a word's base forms; of an irregular form also that of its base."""
+    """Return the lines of a word's base forms; for an irregular form also the line of its base."""
     found = [(base, cells, parts) for base, parts in _bases(word) if (cells := _line(base)) is not None]
     more = [(cells[_FORM], None) for _, cells, _ in found if len(cells) > _FORM]
     return found + [(base, cells, parts) for base, parts in more if (cells := _line(base)) is not None]
@@ -359,13 +370,13 @@ def _lines(word: str) -> list[_Found]:
 
 @lru_cache(maxsize=_ASKED)
 def is_a(word: str, other: str) -> bool:
-    """Whether a word stands below another or beside it as a synonym in some kind ("jacket", "leather_jacket"); False for unknown ones."""
+    """Return whether a word is a kind or a synonym of another ("leather_jacket" of "jacket"); False for unknown words."""
     above = relations(other).paths
     return any(path.startswith(y) for path in relations(word).paths for y in above)
 
 
 def _is_part(a: Iterable[str], b: Iterable[str]) -> bool:
-    """Whether one of some paths, or one above it, is of a part, and one of the others of its whole or of a kind of it next below."""
+    """Return whether a path or one above it is a part, and one of the other paths is its whole or a direct kind of it."""
     parts = _table_exclusions().parts
     wholes = {w for path in a for end in range(len(path), 2, -1) for w in parts.get(path[:end], ())}
     return bool(wholes) and any(path in wholes or path[:-1] in wholes for path in b)
@@ -376,12 +387,15 @@ def _cell(cells: list[str], number: int) -> list[str]:
 
 
 def bases(word: str) -> list[str]:
-    """A folded word, and what it may be a regular form of: some are no words."""
+    """Return a folded word and the words that it may be a regular form of; some of these are not words."""
     return [base for base, _ in _bases(word)]
 
 
 def _bases(word: str) -> Iterator[tuple[str, frozenset[bool] | None]]:
-    """The bases, and whether the ending makes forms of verbs or of none (True, False, both); None for the word itself."""
+    """Yield the bases of a word, each with the parts of speech that its ending inflects.
+
+    The set holds True for verbs and False for nouns, and is empty for neither. It is None for the word itself.
+    """
     yield word, None
     for ending, instead, parts in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= _LEAST:
@@ -428,14 +442,14 @@ class _Table(NamedTuple):
     parts: dict[str, tuple[str, ...]]
 
     def word(self, start: int) -> bytes:
-        """The word of the line that begins there."""
+        """Return the word of the line that begins at ``start``."""
         end = self.text.index(b"\n", start)
         bar = self.text.find(b"|", start, end)
         return self.text[start : bar if bar >= 0 else end]
 
 
 def _line(word: str) -> list[str] | None:
-    """The cells of a word's line; None where there is none."""
+    """Return the cells of a word's line; None if there is no such line."""
     table, wanted = _table_exclusions(), word.encode()
     at = bisect_left(table.starts, wanted, key=table.word)
     if at == len(table.starts) or table.word(table.starts[at]) != wanted:

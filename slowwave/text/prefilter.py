@@ -1,8 +1,8 @@
-"""Patterns looked for in a whole column: RE2 reads it in one pass, so that Python's patterns see only the few texts that may match.
+"""Search for patterns in a whole column: RE2 scans it in one pass, so that Python's patterns check only a few texts.
 
-RE2 (Arrow's) knows neither lookarounds nor back references, and large repeats make it slow. ``relaxed`` leaves them out: what it gives
-matches wherever the pattern does, and elsewhere too. Both agree about letters, digits and spaces in texts of ASCII without control
-characters, so accents and the signs of typography are levelled; what has other letters still counts as matching.
+RE2 (Arrow's) supports neither lookarounds nor back references, and large repeats make it slow. ``relaxed`` leaves them out: its result
+matches wherever the pattern does, and elsewhere too. Python and RE2 agree about letters, digits and spaces in ASCII texts without control
+characters. Accents and typographic signs are therefore normalised, and texts with other letters still count as matching.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _PART: Final = re.compile(
 
 
 def relaxed(pattern: str) -> str:
-    """A pattern for RE2 that matches every text in which Python's ``pattern`` is found."""
+    """Build an RE2 pattern that matches every text in which Python's ``pattern`` is found."""
     flags = _FLAGS.match(pattern)
     parts: list[str] = []
     left_out: list[bool] = []  # for each group that is open
@@ -67,7 +67,7 @@ def relaxed(pattern: str) -> str:
 
 
 def _repeat(match: re.Match[str]) -> str:
-    """A bounded repeat without its upper bound, or with a lower one that is soon counted; empty for anything else."""
+    """Return a bounded repeat without its upper bound and with a lower bound of at most ``_COUNTED``; empty for other parts."""
     if not match["least"]:
         return ""
     least = min(int(match["least"]), _COUNTED)
@@ -75,14 +75,16 @@ def _repeat(match: re.Match[str]) -> str:
 
 
 def words(known: Iterable[str]) -> str:
-    """A pattern for any of some words of small letters, of which only those of ASCII are looked for, in text of any case."""
+    """Build a pattern for any of the given lower-case words, in text of any case; words with letters beyond ASCII are ignored."""
     return rf"(?i:(?:\b|_)(?:{'|'.join(sorted(re.escape(word) for word in known if word.isascii()))})(?:\b|_))"
 
 
 def found(texts: Texts, *patterns: str) -> Flags:
-    """(n,) which of n texts hold one of some patterns of RE2, or may hold it: those of other letters than Latin ones, and all where
-    there are few. A null holds nothing. Time: one pass a pattern, several at once on several cores; patterns with large repeats are
-    better apart than in one alternation.
+    """Return (n,) which of n texts match one of some RE2 patterns, or may match it.
+
+    Texts with other letters than Latin ones may match, and so may all texts if there are at most ``FEW``. A null does not match. Time:
+    one pass per pattern, several patterns at once on several cores; patterns with large repeats are faster separately than in one
+    alternation.
     """
     if len(texts) <= FEW:
         return np.ones(len(texts), bool)
@@ -119,8 +121,10 @@ _TOGETHER: Final[ContextVar[_Together | None]] = ContextVar("together", default=
 
 @contextmanager
 def read_together(texts: Texts) -> Generator[None]:
-    """Until this ends ``matching`` and ``rewritten`` have these texts, those of many small namespaces, looked through at once. Memory: the
-    texts, and some 100 bytes for each and a pattern; what is rewritten as often again."""
+    """Let ``matching`` and ``rewritten`` process these texts of many small namespaces at once, until the context ends.
+
+    Memory: the texts, about 100 bytes per text and pattern, and the size of the texts again for each rewrite.
+    """
     token = _TOGETHER.set(_Together(pc.unique(texts.cast(pa.large_string())).drop_null()))
     try:
         yield
@@ -129,19 +133,22 @@ def read_together(texts: Texts) -> Generator[None]:
 
 
 def matching(texts: Texts, pattern: str) -> Texts:
-    """(n,) what ``match_substring_regex`` gives: which of n texts match a pattern of RE2, null where there is none. RE2 makes the pattern
-    anew for each column, which costs as much as reading a hundred texts: so those of small namespaces are read together."""
+    """Return (n,) which of n texts match an RE2 pattern, as ``match_substring_regex`` does; null for a null.
+
+    RE2 compiles the pattern for each column, which costs as much as searching a hundred texts. The texts of small namespaces are
+    therefore searched together.
+    """
     return _of_each(texts, pattern, pa.bool_(), lambda column: pc.match_substring_regex(column, pattern))
 
 
 def rewritten(texts: Texts, pattern: str, replacement: str) -> Texts:
-    """(n,) what ``replace_substring_regex`` gives, read together as ``matching`` does."""
+    """Return (n,) texts as ``replace_substring_regex`` does; small columns are processed together as in ``matching``."""
     given = pattern, replacement
     return _of_each(texts, given, texts.type, lambda column: pc.replace_substring_regex(column, pattern, replacement))
 
 
 def _of_each(texts: Texts, asked: Hashable, kind: pa.DataType, answer: Answer) -> Texts:
-    """The answer to a question about each text by itself, a column of type ``kind``; ``asked`` names the question."""
+    """Return the answer for each text as a column of type ``kind``; ``asked`` identifies the question."""
     together = _TOGETHER.get()
     if together is None or len(texts) > SMALL:
         return answer(texts)
@@ -156,8 +163,11 @@ def _answers(said: list[str], texts: pa.Array, answer: Answer) -> dict[str, Any]
 
 
 def _levelled(texts: pa.Array) -> pa.Array:
-    """Texts with plain letters for accented ones, and another sign for those of typography: it is no letter, space or quotation mark,
-    as they are for Python's patterns. A mark that stands by itself counts as a control character: leaving it out would shorten the text."""
+    """Return texts with plain letters for accented ones and ``*`` for typographic signs.
+
+    For Python's patterns such a sign is not a letter, a space or a quotation mark. A combining mark without a letter becomes a control
+    character, because leaving it out would shorten the text.
+    """
     found = pc.utf8_normalize(pc.replace_substring_regex(texts, _MARKS, "\x01"), "NFKD")
     for pattern, plain in ((_MARKS, ""), (_SIGNS, "*"), ("[ßẞ]", "ss"), ("[øØ]", "o"), ("[łŁ]", "l")):
         found = pc.replace_substring_regex(found, pattern, plain)

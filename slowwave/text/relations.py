@@ -1,4 +1,4 @@
-"""Relations that plain statements give, such as where somebody lives, and the topic under which a memory is put."""
+"""Relations that plain statements give, such as a place of residence, and the topic under which a memory is put."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_WORDS: Final = 6  # of an object
 
 
 class StatedRelation(NamedTuple):
-    """Folded: who or what, which relation, and its one object. ``change``: the statement says that this is new."""
+    """Folded subject, relation and single object of a statement; ``change`` means that the statement calls it new."""
 
     subject: str
     relation: str
@@ -74,8 +74,11 @@ _DUE_DATE: Final = (
 
 
 class _Pattern(NamedTuple):
-    """``turned``: the object of the sentence is what the relation is of; ``change``: the verb says that it is new.
-    ``accepts`` returns whether an object, as it is written, is one of the relation; None accepts all."""
+    """Pattern of sentences that state a relation.
+
+    With ``turned`` the object of the sentence is the subject of the relation. With ``change`` the verb implies that the relation is new.
+    ``accepts`` returns whether an object, as written, fits the relation; None accepts all objects.
+    """
 
     relation: str
     sentence: re.Pattern[str]
@@ -89,12 +92,15 @@ def _is_job(said: str) -> bool:
 
 
 def _is_named(said: str) -> bool:
-    """Whether an object is a name, as places are: "moved to Bergen", not "moved to marketing"."""
+    """Return whether an object is a name, as places are: "moved to Bergen", not "moved to marketing"."""
     return _THE.sub("", said)[:1].isupper()
 
 
 def _is_employer(said: str) -> bool:
-    """Whether who joined something works for it: it has a name, and is neither a person nor what people join without being paid."""
+    """Return whether a person who joined something works for it.
+
+    The object must have a name, and be neither a person nor a group that people join without pay.
+    """
     words = [fold(w) for w in _WORDS.findall(_kept(said))]
     return (
         _is_named(said)
@@ -243,7 +249,7 @@ TRIGGER: Final = re.compile(
 
 
 def stated_relations(text: str) -> tuple[StatedRelation, ...]:
-    """The plain statements of a text, in order; one of each subject and relation, the last."""
+    """Return the plain statements of a text in order; for each subject and relation only the last one."""
     found: dict[tuple[str, str], StatedRelation] = {}
     if TRIGGER.search(text):
         for sentence in sentences(without_later(text)):
@@ -254,7 +260,7 @@ def stated_relations(text: str) -> tuple[StatedRelation, ...]:
 
 
 def _each(sentence: str) -> Iterator[str]:
-    """A sentence of several as one of each: "Mara, Joss and Edie have moved to Truro"."""
+    """Split a sentence about several people into one sentence for each: "Mara, Joss and Edie have moved to Truro"."""
     if several := _SEVERAL.match(sentence):
         yield from (name + sentence[several.end() :] for name in re.split(r",? and |, ", several[0]))
     else:
@@ -262,12 +268,12 @@ def _each(sentence: str) -> Iterator[str]:
 
 
 def is_unsure(sentence: str) -> bool:
-    """Whether a sentence asks, supposes, denies, wishes, plans or tells of the past, so that it states nothing."""
+    """Return whether a sentence states no fact: it asks, supposes, denies, wishes, plans or describes the past."""
     return _UNSURE.search(sentence) is not None
 
 
 def _of(sentence: str) -> StatedRelation | None:
-    """What one sentence states."""
+    """Return the relation that one sentence states."""
     if is_unsure(sentence):
         return None
     said = _begun(sentence)
@@ -279,13 +285,16 @@ def _of(sentence: str) -> StatedRelation | None:
 
 
 def _begun(said: str) -> str:
-    """A clause from its subject on."""
+    """Return a clause without the words before its subject."""
     lead = _LEAD_IN.match(said)
     return _CONTRACTED.sub("I ", said[lead.end() :] if lead else said)
 
 
 def _clauses(said: str) -> Iterator[str]:
-    """The sentence, and its subject with what "and" says of it besides, or what stands behind a semicolon or a conclusion."""
+    """Yield the sentence and its further clauses, with its subject.
+
+    Further clauses follow "and", a semicolon, a colon or a conclusion.
+    """
     yield said
     parts = _JOINED.split(said, maxsplit=2)[1:]
     subject = _LEADING.match(said)
@@ -317,13 +326,13 @@ def _in_clause(said: str, changed: bool) -> StatedRelation | None:
 
 
 def is_profession(object_: str) -> bool:
-    """Whether what somebody works as, or is, is what people do for a living."""
+    """Return whether an object names an occupation."""
     word = object_.split()[-1] if object_ else ""
     return word in _MORE_PROFESSIONS or (bool(word) and any(is_a(word, kind) for kind in _PROFESSIONS))
 
 
 def _subject(said: str) -> str:
-    """The key of a subject; empty for a pronoun and for one common noun, of which there may be many ("the meeting")."""
+    """Return the key of a subject; empty for a pronoun or a single common noun, which is ambiguous ("the meeting")."""
     folded = normalise_name(said)
     if folded in (SELF, "user", "the user"):
         return SELF
@@ -341,7 +350,7 @@ def _kept(said: str) -> str:
 
 
 def _object(said: str) -> str:
-    """What is named, without the clause behind it; empty where that is too long to be a name or value."""
+    """Return the folded name in an object without the clause after it; empty if it is too long for a name or value."""
     folded = _ARTICLE.sub("", normalise_name(_kept(said)))
     return folded if 0 < len(folded.split()) <= _MOST_WORDS and folded not in ("the", "a", "an") else ""
 
@@ -380,9 +389,12 @@ _OWNER: Final = re.compile(r"(?<!^)\b([A-Z][^\W\d_]+)['’]s\b")
 
 
 class TopicStatement(NamedTuple):
-    """``subject``: of whom or what a text speaks, folded: ``SELF`` for who says it, a relative as ``i: sister``, empty for nobody that it
-    names. ``words``: the stems of its words of content without those of the subject. ``relations``: those that it states ("lives in").
-    ``lead``: the name that opens what who says it tells of it in relation to himself ("Barclays blocked my card")."""
+    """Subject and content of a text.
+
+    ``subject`` is folded: ``SELF`` for the speaker, a relative as ``i: sister``, empty if the text names no person or thing. ``words``
+    are the stems of its words of content without those of the subject. ``relations`` are those that it states ("lives in"). ``lead`` is
+    the name at the start of a text by the speaker about it ("Barclays blocked my card").
+    """
 
     subject: str
     words: frozenset[str]
@@ -390,20 +402,24 @@ class TopicStatement(NamedTuple):
     lead: str = ""
 
     def about(self, subject: str) -> TopicStatement:
-        """The same, told of another subject that it names."""
+        """Return the same statement about another subject that it names."""
         return self._replace(subject=subject, words=self.words - {stem(part) for part in subject.split()}, lead="")
 
 
 def topic_statements(texts: prefilter.Texts) -> Iterator[TopicStatement | None]:
-    """What ``topic_statement`` reads in each of n texts; talk and relations are looked for where the column may hold them."""
+    """Yield the result of ``topic_statement`` for each of n texts.
+
+    Talk and relations are checked only in texts that may contain them according to a search of the column.
+    """
     flags = prefilter.found(texts, *_MAY_BE_TALK), prefilter.found(texts, _MAY_RELATE)
     for text, talk, relates in zip(texts.to_pylist(), *(f.tolist() for f in flags), strict=True):
         yield topic_statement(text, talk=talk, relates=relates)
 
 
 def topic_statement(text: str, *, talk: bool = True, relates: bool = True) -> TopicStatement | None:
-    """Read a text; None where it is no statement, or more than one of different subjects. Whether it may hold ``talk``, or say how
-    something ``relates``, may be known. Time: some 100 µs.
+    """Parse a text; return None if it is not a statement, or has statements about different subjects.
+
+    ``talk`` and ``relates`` state whether the text may contain talk or relations, if that is known. Time: about 100 µs.
     """
     if not text or len(text) > LONGEST or "\n" in text.strip():
         return None
@@ -426,7 +442,7 @@ def topic_statement(text: str, *, talk: bool = True, relates: bool = True) -> To
 
 
 def is_talk(sentence: str) -> bool:
-    """Whether a sentence greets, thanks, offers, advises or asks, by how it begins, or wants to know something."""
+    """Return whether a sentence greets, thanks, offers, advises, asks, or wants to know something."""
     return bool(_TALK.match(sentence) or _ASKS.match(sentence) or _WANTS_TO_KNOW.search(sentence))
 
 
@@ -439,7 +455,10 @@ def _states(sentence: str, talk: bool) -> bool:
 
 
 def _subject_topic_statements(sentence: str, before: str) -> str | None:
-    """Of whom a sentence speaks; None of two, or of whom only a sentence before it could tell."""
+    """Return the person or thing that a sentence is about.
+
+    Return None if there are two, or if a pronoun refers to a sentence before it and ``before`` is empty.
+    """
     lead = _leading(sentence)
     owns = "'s" in sentence or "’s" in sentence
     owners = {w for w in map(fold, _OWNER.findall(sentence) if owns else ()) if not is_plain(w) and w not in _DAYS}
@@ -463,7 +482,10 @@ def _subject_topic_statements(sentence: str, before: str) -> str | None:
 
 
 def _leading(sentence: str) -> str:
-    """The name that opens a sentence, folded; behind an article one of several words, or one that is no common word."""
+    """Return the name that opens a sentence, folded.
+
+    A name after an article must have several words, or one that is not a common word.
+    """
     run: list[str] = []
     for n, token in enumerate(_TOKEN.finditer(sentence)):
         word = token[0].removesuffix("'s").removesuffix("’s")

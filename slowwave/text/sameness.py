@@ -1,9 +1,9 @@
-"""Sameness: whether two short texts say the same in other words, by what they say alone.
+"""Sameness: whether two short texts have the same meaning in other words, judged only by their words.
 
-Two texts are the same when nothing contradicts, both state the same specifics, and the words that remain are the same, in the same
-order or with a phrase moved, but for slips of the finger and words that the caller knows to be synonyms. Two words of a lexicon are no
-slips of each other, nor are two that stand in none. Everything else is doubtful at best: one word more can be another thing ("the backup
-server"). How near their vectors are is the caller's to ask.
+Two texts are the same if nothing contradicts, both have the same specifics, and the remaining words are the same, in the same order or
+with one phrase moved. Misspellings and words that the caller knows as synonyms count as the same. Two words of a lexicon are never
+misspellings of each other, nor are two words outside it. All other pairs are doubtful at best: one more word can mean another thing ("the
+backup server"). The caller has to compare vectors.
 """
 
 from __future__ import annotations
@@ -55,8 +55,11 @@ _SENTENCE: Final = re.compile(r"[.!?:;\n]\s*$")
 
 
 class Sameness(NamedTuple):
-    """What two texts are to each other, and the sentence that says why. ``exact``: the same, word by word, in the same order; ``more``:
-    doubtful for no other reason than that one says something which the other does not."""
+    """Relation between two texts, and a sentence with the reason.
+
+    ``exact`` means that they have the same words in the same order. ``more`` means that the pair is doubtful only because one text
+    contains information that the other lacks.
+    """
 
     decision: Literal["same", "doubtful", "contradiction", "different"]
     reason: str
@@ -65,10 +68,10 @@ class Sameness(NamedTuple):
 
 
 def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[str] = ()) -> Sameness:
-    """Compare two texts; the answer does not depend on their order.
+    """Compare two texts; the result does not depend on their order.
 
-    ``known`` are words, folded, that count as such beside those of the lexicon: names and terms that other texts use as well
-    (``WordsInUse``). Time: 100 to 300 µs for each text, read once while it stays among the last 16,384, and 30 to 100 µs a pair.
+    ``known`` are folded words that count as known in addition to those of the lexicon: names and terms that other texts use as well
+    (``WordsInUse``). Time: 100 to 300 µs per text, which is parsed once while it is among the last 16,384, and 30 to 100 µs per pair.
     """
     if a > b:
         a, b = b, a
@@ -141,8 +144,11 @@ class WordsInUse:
 
 
 class Reading(NamedTuple):
-    """A text as read once. ``words`` are the stems of its words of content in order and ``raw`` as they stand, without ``figures``;
-    ``leads`` the preposition before each; ``names`` those with a capital."""
+    """Parsed form of a text for comparison.
+
+    ``words`` are the stems of its words of content in order and ``raw`` the same words as written, both without ``figures``. ``leads``
+    holds the preposition before each, ``names`` the words with a capital.
+    """
 
     specifics: Specifics
     words: tuple[str, ...]
@@ -202,25 +208,25 @@ def read(text: str) -> Reading:
 
 
 def _pasts(a: Reading) -> set[str]:
-    """The stems of the words that end in "ed"."""
+    """Return the stems of the words that end in "ed"."""
     return {w for w, r in zip(a.words, a.raw, strict=True) if r.endswith("ed")}
 
 
 def _same_persons(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """The same in the same order; who speaks may go unsaid ("Bought a car")."""
+    """Return whether persons are the same in the same order; the speaker may be left out ("Bought a car")."""
     silent = "i" not in a or "i" not in b
     return a == b or (silent and [p for p in a if p != "i"] == [p for p in b if p != "i"])
 
 
 def _fewer_persons(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """One names some of those that the other names, in their order ("the teacher", "her teacher")."""
+    """Return whether one text names some of the other's persons, in the same order ("the teacher", "her teacher")."""
     few, many = sorted((a, b), key=len)
     rest = iter(many)
     return all(person in rest for person in few)
 
 
 def _unmatched(a: Reading, b: Reading, synonyms: Synonyms | None, known: Container[str]) -> tuple[list[str], list[str]]:
-    """The words of each text that the other does not say in any form."""
+    """Return the words of each text that the other text lacks in any form."""
     if "".join(a.raw) == "".join(b.raw):  # "back up", "backup"
         return [], []
     mine, theirs = _rest(a, b), _rest(b, a)
@@ -238,7 +244,7 @@ def _unmatched(a: Reading, b: Reading, synonyms: Synonyms | None, known: Contain
 
 
 def _one_stem(a: Reading, b: Reading) -> list[tuple[str, str]]:
-    """Words of one stem that are two words and no forms of one: only an "e" at the end tells them apart ("suit", "suite")."""
+    """Return pairs of words with one stem that are different words: only a final "e" differs ("suit", "suite")."""
     one, two = set(a.raw) - set(b.raw), set(b.raw) - set(a.raw)
     ended = [(x, f"{x}e") for x in sorted(one) if f"{x}e" in two] + [
         (x, x[:-1]) for x in sorted(one) if x[-1] == "e" and x[:-1] in two
@@ -257,7 +263,10 @@ def _rest(a: Reading, b: Reading) -> list[str]:
 
 
 def _alike(x: str, y: str, names: frozenset[str], synonyms: Synonyms | None, known: Container[str]) -> bool:
-    """Whether two words are one with a slip of the finger, or synonyms; names are neither, nor are words that exclude each other."""
+    """Return whether two words are synonyms, spellings of one word, or one is a misspelling of the other.
+
+    Names never are, and neither are words that exclude each other.
+    """
     if x in names or y in names or not x.isalpha() or not y.isalpha():
         return False
     if set(EXCLUSIVE.get(x, ())) & set(EXCLUSIVE.get(y, ())):
@@ -274,7 +283,10 @@ def _content_words(a: Reading) -> list[str]:
 
 
 def _same_order(a: Reading, b: Reading) -> bool:
-    """The same order, or one phrase moved that a preposition or an adverb of time makes recognisable wherever it stands."""
+    """Return whether the words have the same order, apart from one moved phrase.
+
+    The phrase must be recognisable in any position by a preposition or an adverb of time.
+    """
     one = [(w, lead) for w, r, lead in zip(a.words, a.raw, a.leads, strict=True) if r not in FILLERS]
     two = [(w, lead) for w, r, lead in zip(b.words, b.raw, b.leads, strict=True) if r not in FILLERS]
     place = {w: k for k, (w, _) in enumerate(one)}
@@ -301,7 +313,7 @@ def _same_order(a: Reading, b: Reading) -> bool:
 
 
 def _stands_alone(one: tuple[str, str], two: tuple[str, str]) -> bool:
-    """Whether a moved phrase begins with the same preposition in both, or with an adverb of time."""
+    """Return whether a moved phrase begins with the same preposition in both texts, or with an adverb of time."""
     return bool(one[1] and one[1] == two[1]) or one[0] in TIMES
 
 

@@ -1,4 +1,4 @@
-"""Words that sameness knows: persons, turns of phrase and times that stand for each other, and words that add nothing."""
+"""Words for the comparison of texts: interchangeable persons, turns of phrase and times, and words that add nothing."""
 
 from __future__ import annotations
 

@@ -53,17 +53,17 @@ def each_text_once() -> Generator[None]:
 
 
 def known() -> dict[bytes, Findings] | None:
-    """What was found so far by ``key`` of the text; None where nothing is remembered."""
+    """Return the findings so far by ``text_key`` of the text; None if nothing is remembered."""
     return _KNOWN.get()
 
 
 def known_keys() -> dict[str, str] | None:
-    """Text → key of those that were asked for so far; None where nothing is remembered."""
+    """Return the keys computed so far, by text; None if nothing is remembered."""
     return _KEYS.get()
 
 
 def is_clean(text: str) -> bool:
-    """Whether it was noted that nothing of a text has to be marked before it is quoted."""
+    """Return whether a text is noted as having nothing to mask before it is quoted."""
     remembered = _CLEAN.get()
     return bool(remembered) and text_key(text) in remembered
 
@@ -78,7 +78,7 @@ def note_clean(text: str) -> None:
 
 
 def text_key(text: str) -> bytes:
-    """What a text is remembered by: no two texts have the same, unless somebody breaks BLAKE2."""
+    """Return the digest under which a text is remembered; different texts have different digests unless BLAKE2 is broken."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -115,8 +115,11 @@ _WORDS: Final = {
 
 
 def screen(text: str) -> tuple[Detection, ...]:
-    """All findings, by place; within ``each_text_once`` a text that was read is not read again. Cost: linear in the text; some 50
-    microseconds for a message of 200 characters without any."""
+    """Return all findings by place.
+
+    Within ``each_text_once`` a text is screened only once. Cost: linear in the text; about 50 microseconds for a message of 200
+    characters without findings.
+    """
     remembered = known()
     if remembered is None:
         return _read(text)
@@ -128,8 +131,10 @@ def screen(text: str) -> tuple[Detection, ...]:
 
 
 def screen_all(texts: prefilter.Texts) -> Iterator[tuple[int, tuple[Detection, ...]]]:
-    """(place, findings) of each text of a column that has any. Plain texts cost a few passes of RE2 over the column, the others what
-    ``screen`` costs."""
+    """Yield (place, findings) for each text of a column that has findings.
+
+    Plain texts cost a few passes of RE2 over the column, the others as much as ``screen``.
+    """
     suspect = np.flatnonzero(_may_hold(texts))
     for place, text in zip(suspect.tolist(), texts.take(suspect).to_pylist(), strict=True):
         if found := screen(text):
@@ -137,8 +142,10 @@ def screen_all(texts: prefilter.Texts) -> Iterator[tuple[int, tuple[Detection, .
 
 
 def note_plain(texts: prefilter.Texts) -> None:
-    """Remember of the plain texts of a column, within ``each_text_once``, that they hold nothing. A column of a few texts is not looked
-    through as a whole: who will screen many of them has all of them looked through at once."""
+    """Remember within ``each_text_once`` that the plain texts of a column have no findings.
+
+    A column of a few texts is not searched as a whole. A caller that screens many such columns passes all of their texts at once.
+    """
     remembered = known()
     if remembered is not None:
         for text in texts.filter(pa.array(~_may_hold(texts))).to_pylist():
@@ -161,7 +168,7 @@ def _read(text: str) -> tuple[Detection, ...]:
 
 
 def counting(findings: Iterable[Detection]) -> tuple[Detection, ...]:
-    """The findings for which a memory is acted on: not stray marks, and no look-alike words by themselves."""
+    """Return the findings that lead to an action on a memory: stray marks and look-alike words alone do not."""
     return tuple(f for f in findings if f.severity != "low" and f.kind != "lookalike")
 
 
@@ -193,10 +200,11 @@ def without_passages(text: str, findings: Iterable[Detection]) -> str:
 
 
 def redact(text: str, findings: Iterable[Detection] | None = None) -> str:
-    """The text with a marker for each secret and each hidden run that may carry something; stray hidden characters are left out.
+    """Return the text with a marker for each secret and each hidden run that may carry content.
 
-    Orders and look-alikes stay: they are words. ``findings`` are those of ``screen`` when it has been asked. What only shows itself in
-    the redacted text goes as well.
+    Stray hidden characters are left out. Orders and look-alikes stay, because they are words. ``findings`` are those of ``screen``, if
+    they are known. Findings that appear only in the redacted text are removed as well. If some remain after ``_AGAIN`` rounds, the result
+    is empty.
     """
     found = tuple(screen(text) if findings is None else findings)
     for _ in range(_AGAIN):
@@ -209,7 +217,10 @@ def redact(text: str, findings: Iterable[Detection] | None = None) -> str:
 
 
 def unsafe(text: str) -> str:
-    """Why a text must not be written where people and models trust it, in words without the text; empty when it may."""
+    """Return why a text must not be written where people and models trust it; empty if it may be written.
+
+    The reason does not quote the text.
+    """
     for finding in sorted(screen(text), key=lambda f: KINDS.index(f.kind)):
         if finding.severity != "low":
             return f"{_WORDS[finding.kind]} ({finding.rule})"
@@ -217,7 +228,7 @@ def unsafe(text: str) -> str:
 
 
 def _carried(text: str, unseen: Sequence[Detection]) -> list[Detection]:
-    """Orders in what hidden characters say: each run by itself, and all of one rule together."""
+    """Return the orders that hidden characters encode: each run alone, and all runs of one rule together."""
     found = [
         Detection(f.start, f.end, "injection", _CARRIED)
         for f in unseen
@@ -233,7 +244,7 @@ def _carried(text: str, unseen: Sequence[Detection]) -> list[Detection]:
 
 
 def _spans(found: Sequence[Detection]) -> list[tuple[int, int, str]]:
-    """Start, end and marker of what goes, apart from each other: secrets first, what overlaps becomes one."""
+    """Return start, end and marker of the parts to replace, without overlap; secrets win, and overlapping parts are merged."""
     spans: list[tuple[int, int, str]] = []
     for f in sorted(found, key=lambda f: (f.start, f.kind != "secret", -f.end)):
         marker = f"[redacted: {f.rule}]" if f.kind == "secret" or f.end - f.start > 2 else ""
@@ -248,7 +259,7 @@ def _spans(found: Sequence[Detection]) -> list[tuple[int, int, str]]:
 
 
 def _passages(text: str, found: Sequence[Detection]) -> list[tuple[int, int]]:
-    """The sentences of lines that hold findings, apart from each other."""
+    """Return the sentences that contain findings, line by line and without overlap."""
     spans: list[tuple[int, int]] = []
     at = 0
     for line in text.splitlines(keepends=True):
@@ -303,7 +314,10 @@ Known = dict[str, str]
 
 
 def quote(text: str, longest: int) -> str:
-    """The beginning of a text, at most ``longest`` characters with "…" at its end. Where nothing is cut, ``quotable`` looks at it."""
+    """Shorten a text to at most ``longest`` characters, with "…" at its end if it was cut.
+
+    A longer text is screened before it is cut. A text that is short enough is returned unchanged, for ``quotable`` to check.
+    """
     if len(text) <= longest:
         return text
     shown = _clean(text)
@@ -311,17 +325,21 @@ def quote(text: str, longest: int) -> str:
 
 
 def quotable(value: Any, known: Known | None = None) -> Any:
-    """A JSON value with a marker for each secret, and for hidden characters, in every depth, keys included; itself where there is none.
+    """Return a JSON value with markers for secrets and hidden characters at every depth, including keys.
 
-    A text whose key names it as a secret is read with its key. Time: linear in the distinct texts, each of which is read once.
+    A value without any is returned itself. A text whose key names it as a secret is checked together with its key. Time: linear in the
+    distinct texts, each of which is checked once.
     """
     return _value(value, "", {} if known is None else known)
 
 
 def quotable_all(values: Sequence[Any], written: Iterable[str] | None = None) -> list[Any]:
-    """What ``quotable`` gives for each of some JSON values. Many are looked through as one column of JSON, and only those read that may
-    hold something: a text of it stands there as it is, beside quotation marks, unless its JSON has a backslash. ``written`` is their JSON
-    where somebody needs that as well, without ASCII escapes."""
+    """Return the result of ``quotable`` for each of some JSON values.
+
+    Many values are searched as one column of JSON, and only those that may hold a finding are checked one by one. In that JSON a text
+    appears unchanged, next to quotation marks, unless the JSON has a backslash. ``written`` is the JSON of the values without ASCII
+    escapes, if the caller has it already.
+    """
     known: Known = {}
     if len(values) < _MANY:
         return [quotable(value, known) for value in values]
@@ -370,7 +388,7 @@ def _text(text: str, key: str, known: Known) -> str:
 
 @lru_cache(1_024)  # evidence has few keys
 def _names_one(key: str) -> bool:
-    """Whether a key names what stands under it as a secret."""
+    """Return whether a key names its value as a secret."""
     return _NAMES_ONE.search(key) is not None
 
 
@@ -391,7 +409,7 @@ def _clean(text: str) -> str:
 
 
 def _named(text: str, key: str) -> str:
-    """The text without what is a secret because of the key that it stands under."""
+    """Return a marker for a text that is a secret because of its key, otherwise the text."""
     from slowwave.text.secrets import secrets
 
     lead = f"{key}: "
@@ -465,15 +483,20 @@ _MAY_HAVE: Final = prefilter.relaxed(_CLASS.pattern)
 
 
 class PrivateWord(NamedTuple):
-    """A class of ``CLASSES``, and the first word of the text that belongs to it, as a dictionary has it; of an address or a number its form
-    alone, as its words tell what is private."""
+    """Class of ``CLASSES`` and the first word of the text that belongs to it, in dictionary form.
+
+    For an address or a number only its kind is given, because the words themselves are private.
+    """
 
     name: PrivacyClass
     word: str
 
 
 def private_word(text: str) -> PrivateWord | None:
-    """That of the most sensitive class that words of the text belong to, or None. Cost: linear."""
+    """Return the word of the most sensitive class to which words of the text belong, or None.
+
+    Cost: linear.
+    """
     found: dict[str, str] = {}
     for match in _CLASS.finditer(text.lower()):
         group = match.lastgroup or ""
@@ -484,7 +507,10 @@ def private_word(text: str) -> PrivateWord | None:
 
 
 def _of_somebody(text: str, at: int) -> bool:
-    """Whether the sentence around a place tells of somebody: of who speaks, of a person or a name, or as a note without a subject."""
+    """Return whether the sentence around a place is about a person.
+
+    This is the speaker, another person or a name. A short note without a subject counts as well.
+    """
     start = max((text.rfind(mark, 0, at) for mark in _STOPS), default=-1) + 1
     end = _END.search(text, at)
     sentence = text[start : end.end() if end else len(text)]
@@ -495,13 +521,16 @@ def _of_somebody(text: str, at: int) -> bool:
 
 
 def privacy_class(text: str) -> str:
-    """The most sensitive class that a word of the text belongs to, or an empty string. Cost: linear."""
+    """Return the most sensitive class to which a word of the text belongs, or an empty string.
+
+    Cost: linear.
+    """
     found = private_word(text)
     return found.name if found else ""
 
 
 def private_words(texts: prefilter.Texts) -> Iterator[tuple[int, PrivateWord]]:
-    """The place and the word of each text of a column that has one."""
+    """Yield the place and the private word of each text of a column that has one."""
     suspect = np.flatnonzero(prefilter.found(texts, f"(?i:{_MAY_HAVE})"))
     for place, text in zip(suspect.tolist(), texts.take(suspect).to_pylist(), strict=True):
         if found := private_word(text):

@@ -1,4 +1,4 @@
-"""Find secrets: keys and tokens by the form of their issuer, and passwords and codes as people write them down."""
+"""Detection of secrets: keys and tokens by the issuer's format, and passwords and codes as people write them down."""
 
 from __future__ import annotations
 
@@ -25,14 +25,20 @@ from slowwave.text.words import is_known, words_of
 
 
 class Likeness(NamedTuple):
-    """What ``slowwave.text.secrets`` knows of any value: whether it is a placeholder or reference, or words set apart by signs."""
+    """Tests of ``slowwave.text.secrets`` for any value.
+
+    They check whether it is a placeholder or reference (``harmless``), or words separated by signs (``slug``).
+    """
 
     harmless: Callable[[str], bool]
     slug: Callable[[str], bool]
 
 
 def stated_secrets(text: str, small: str, likeness: Likeness) -> Iterator[Detection]:
-    """Secrets of a text, ``small`` in small letters, in no order. Cost: linear, and next to nothing where no word names one."""
+    """Yield the secrets of a text, in no order; ``small`` is the text in lower case.
+
+    Cost: linear, and negligible if no word names a secret.
+    """
     if _SIGN.search(text):
         present = {word for word in _PASSWORD_HINTS if word in small}
         if present and _MIXED.search(text):
@@ -83,7 +89,10 @@ def _phrases(text: str) -> Iterator[Detection]:
 
 
 def _dashed(text: str) -> Iterator[Detection]:
-    """Passwords of three or more words with dashes between them: "correct-horse-battery", and not "not-yet-set" or "prod-db-password"."""
+    """Yield passwords of three or more words joined by dashes.
+
+    "correct-horse-battery" matches; "not-yet-set" and "prod-db-password" do not.
+    """
     for match in _WORDS.finditer(text):
         group = str(match.lastgroup)
         if _NOT_IN_PASSWORDS.isdisjoint(match[group].lower().split("-")):
@@ -110,7 +119,7 @@ def _keys(text: str, likeness: Likeness) -> Iterator[Detection]:
 
 
 def _near(text: str) -> Iterator[Detection]:
-    """Words that look like nothing but a password, in a line that speaks of one not far from them; not in code."""
+    """Yield words that look only like a password, in a line that mentions one nearby; not in code."""
     for match in _TALKED_OF.finditer(text):
         begin, end = max(0, match.start() - _NEAR), min(len(text), match.end() + _NEAR)
         begin = max(text.rfind("\n", begin, match.start()) + 1, begin)
@@ -131,7 +140,7 @@ def _near(text: str) -> Iterator[Detection]:
 
 
 def _is_password(value: str, strict: bool) -> bool:
-    """Whether a word looks like a password; ``strict`` where little but its place says so."""
+    """Return whether a word looks like a password; ``strict`` if little but its position suggests it."""
     if not 6 <= len(value) <= 64 or _ORDINARY.search(value):
         return False
     digits, letters = sum(c.isdigit() for c in value), sum(c.isalpha() for c in value)
@@ -145,7 +154,7 @@ def _is_password(value: str, strict: bool) -> bool:
 
 
 def _bits(value: str) -> float:
-    """Shannon's entropy of the characters, in bits a character."""
+    """Return Shannon's entropy of the characters, in bits per character."""
     return -sum(k / len(value) * math.log2(k / len(value)) for k in Counter(value).values())
 
 
@@ -159,7 +168,10 @@ def _pattern(written: str) -> re.Pattern[str]:
 
 
 class _StatedPattern(NamedTuple):
-    """Words of which a text must hold one, the pattern, and whether it says so little that the value has to say more."""
+    """Words of which a matching text contains at least one, the pattern, and whether the value is checked strictly.
+
+    A pattern is ``strict`` if it is weak evidence by itself.
+    """
 
     hints: frozenset[str]
     pattern: re.Pattern[str]
@@ -283,7 +295,7 @@ _KEY_HINTS: Final = ("key", "token", "secret")
 
 
 def _both(one: str, other: str) -> str:
-    """A pattern of RE2 for texts with both."""
+    """Build an RE2 pattern for texts that match both patterns, in any order."""
     return f"{one}(?s:.*){other}|{other}(?s:.*){one}"
 
 
@@ -315,7 +327,10 @@ MAY_HOLD_STATED_SECRETS: Final = (
 
 
 class _Form(NamedTuple):
-    """A provider's form: a literal that every such secret holds (small letters) and its pattern; the group ``s`` is the secret."""
+    """Provider's format of a secret: a lower-case literal that every such secret contains, and its pattern.
+
+    The group ``s`` of the pattern is the secret.
+    """
 
     rule: str
     hint: str
@@ -424,7 +439,10 @@ MAY_HOLD: Final = (
 
 
 def secrets(text: str) -> list[Detection]:
-    """Every secret that a rule knows, the first and longest where several do. Cost: linear in the text."""
+    """Return every secret that a rule knows; of overlapping ones the first and longest.
+
+    Cost: linear in the text.
+    """
     token = _TOKEN.search(text)
     small = text.lower()
     named = any([word in small for word in _HINTS])  # noqa: C419 - a list is faster than a generator for so few
@@ -443,7 +461,7 @@ def secrets(text: str) -> list[Detection]:
 
 
 def _apart(more: Iterable[Detection], sure: Sequence[Detection]) -> list[Detection]:
-    """Findings that touch none of those that are surer."""
+    """Return the findings that do not overlap any of the surer ones."""
     spans = [(f.start, f.end) for f in sure]
     return [f for f in more if not any(s < f.end and f.start < e for s, e in spans)]
 
@@ -471,7 +489,7 @@ def _of_form(form: _Form, text: str) -> Iterator[Detection]:
 
 
 def _assigned(text: str) -> Iterator[Detection]:
-    """Values of names such as ``password``: those that look like what the name says, and like nothing harmless."""
+    """Yield the values of names such as ``password`` that look like a secret and not like anything harmless."""
     at, looked = 0, 0
     while keyword := _KEYWORD.search(text, at):
         at = keyword.end()
@@ -498,14 +516,14 @@ def _assigned(text: str) -> Iterator[Detection]:
 
 
 def _name(text: str, end: int) -> str:
-    """What stands before a keyword and belongs to the name: the beginning of an identifier, or the word before."""
+    """Return the text before a keyword that belongs to the name: the start of an identifier, or the preceding word."""
     before = text[max(0, end - 50) : end]
     found = _NAME_BEFORE.search(before) if before and not before[-1].isspace() else _WORD_BEFORE.search(before)
     return found[0] if found else ""
 
 
 def _kind_of(name: str, value: str, *, quoted: bool, sep: str) -> str:
-    """The rule by which a named value is a secret, or an empty string."""
+    """Return the rule by which a named value is a secret, or an empty string."""
     if len(value) < 4 or _is_example(value) or _REFERENCE.match(value) or _HASH.match(value):
         return ""
     if not quoted and _CALL.search(value):
@@ -556,7 +574,7 @@ _BY_PROGRAM: Final = ("=", ":=", "=>", "(")
 
 
 def _says_something(value: str) -> bool:
-    """Whether a password in a URL or a command is one, and no placeholder or variable."""
+    """Return whether a password in a URL or a command is a real one rather than a placeholder or variable."""
     return (
         not _is_example(value)
         and not _REFERENCE.match(value)
@@ -573,12 +591,12 @@ def _is_harmless(value: str) -> bool:
 
 
 def _is_identifier(value: str) -> bool:
-    """Words of a program: camel case, snake case or dotted, without digits that words do not have."""
+    """Return whether a value is an identifier of a program: camel case, snake case or dotted, without digits."""
     return bool(re.fullmatch(r"[a-z]+(?:[A-Z][a-z]+)+|[A-Za-z]+(?:[_\-.][A-Za-z]+)+|[A-Z]{2,}(?:_[A-Z]+)+", value))
 
 
 def _is_slug(value: str) -> bool:
-    """Words set apart by signs, with a number or a date here and there: ``release-2024-01-token-cache``."""
+    """Return whether a value is words joined by signs, with a few numbers or dates: ``release-2024-01-token-cache``."""
     parts = re.split(r"[_\-./:]", value)
     return len(parts) > 2 and all(re.fullmatch(r"[A-Za-z]{2,}\d{0,2}|\d{1,4}|[A-Za-z]|", p) for p in parts)
 
@@ -587,7 +605,7 @@ _LIKENESS: Final = Likeness(_is_harmless, _is_slug)
 
 
 def _is_jwt(value: str) -> bool:
-    """Whether the first part of a token is JSON, and it is not the one of the manuals."""
+    """Return whether the first part of a token is JSON and the token is not the example from the manuals."""
     head, claims, *_ = f"{value}.".split(".")
     try:
         if not base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)).lstrip().startswith(b"{"):
@@ -598,13 +616,13 @@ def _is_jwt(value: str) -> bool:
 
 
 def entropy(value: str) -> float:
-    """Shannon's entropy of the characters, in bits a character."""
+    """Return Shannon's entropy of the characters, in bits per character."""
     n = len(value)
     return -sum(k / n * math.log2(k / n) for k in Counter(value).values()) if n else 0.0
 
 
 def _aws(text: str) -> Iterator[Detection]:
-    """Forty characters that are no hash, not far after a word of Amazon's."""
+    """Yield runs of forty characters that are not a hash, shortly after a word of Amazon's."""
     for match in _AWS_SECRET.finditer(text):
         value = match[0]
         if re.fullmatch(r"[0-9a-fA-F]{40}", value) or entropy(value) < 4.0 or _is_example(value):

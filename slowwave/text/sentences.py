@@ -1,4 +1,4 @@
-"""Sentences: where they end, which depend on the one before them, and which passages nobody may reword."""
+"""Sentences: their ends, their dependence on neighbours, and the passages that must not be reworded."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ class Verbatim(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Verbatim:
-        """The passages of a text; a quotation ends with its paragraph, a fence that is never closed with the text."""
+        """Find the verbatim passages of a text.
+
+        A quotation ends with its paragraph, an unclosed fence with the text.
+        """
         spans = [m.span() for m in _PASSAGE.finditer(text)]
         return cls(tuple(start for start, _ in spans), tuple(end for _, end in spans))
 
     def touches(self, start: int, end: int) -> bool:
-        """Whether a span overlaps such a passage."""
+        """Return whether a span overlaps such a passage."""
         place = bisect_right(self.starts, end - 1) - 1
         return place >= 0 and self.ends[place] > start
 
@@ -91,7 +94,10 @@ _LONGEST_ABBREVIATION: Final = 16
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text in their order, without the space around them; a line break counts as a space. Linear in the text."""
+    """Split a text into its sentences, in order and without surrounding space.
+
+    A line break counts as a space. Cost: linear in the text.
+    """
     if _BREAK.search(text) is None:  # what most memories are: one sentence
         return [whole] if (whole := text.strip()) else []
     parts: list[str] = []
@@ -108,7 +114,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _ends(text: str, start: int, end: int) -> bool:
-    """Whether the stop before ``end`` ends the sentence that began at ``start``."""
+    """Return whether the punctuation before ``end`` ends the sentence that began at ``start``."""
     close = end
     while close > start and text[close - 1] in _CLOSING:
         close -= 1
@@ -132,7 +138,7 @@ def _ends(text: str, start: int, end: int) -> bool:
 
 
 def _asides(text: str) -> list[tuple[int, int]]:
-    """What stands in quotation marks, code, addresses and brackets: apart from each other, by place."""
+    """Return the spans of quotations, code, addresses and brackets, sorted and without overlap."""
     verbatim = Verbatim.of(text)
     spans = [s for s in zip(verbatim.starts, verbatim.ends, strict=True) if s[1] - s[0] <= LONGEST_ASIDE]
     spans += _brackets(text)
@@ -147,7 +153,7 @@ def _asides(text: str) -> list[tuple[int, int]]:
 
 
 def _brackets(text: str) -> Iterator[tuple[int, int]]:
-    """The outermost brackets that are closed."""
+    """Yield the outermost brackets that are closed."""
     opened: list[int] = []
     for match in re.finditer(r"[()\[\]（）]", text):
         if match[0] in _OPEN:
@@ -159,13 +165,13 @@ def _brackets(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _within(asides: list[tuple[int, int]], ends: list[int], place: int) -> bool:
-    """Whether a place lies strictly inside of one of them."""
+    """Return whether a place lies strictly inside one of the asides."""
     k = bisect_left(ends, place + 1)
     return k < len(asides) and asides[k][0] < place < asides[k][1]
 
 
 def _whole(parts: Iterator[str]) -> Iterator[str]:
-    """The parts, with the number of a list item, and marks without a word, joined to what follows them."""
+    """Yield the parts, with list numbers and punctuation without words joined to the part that follows them."""
     held = ""
     for part in parts:
         piece = f"{held} {part}" if held else part
@@ -241,7 +247,10 @@ _FRAGMENT: Final = 3
 
 
 def lean(sentence: str) -> Lean:
-    """What a sentence, or a list item, leans on. Time: that of its first words."""
+    """Return what a sentence or a list item depends on.
+
+    Time: that of its first words.
+    """
     begin = _LEAD.match(sentence)
     rest = sentence[begin.end() if begin else 0 :][:200]
     if _CJK.match(rest):
@@ -266,7 +275,7 @@ def lean(sentence: str) -> Lean:
 
 
 def _later(words: list[str]) -> Lean:
-    """A pronoun that comes before any noun: "When she arrived, …"."""
+    """Return the dependence of a sentence whose first pronoun comes before any noun: "When she arrived, …"."""
     opener = words[0].lower()
     settled = opener not in _SUBORDINATE and not opener.endswith("ly")
     for k, word in enumerate(words[1:], 1):
@@ -283,7 +292,7 @@ def _later(words: list[str]) -> Lean:
 
 
 def _fragment(words: list[str]) -> Lean:
-    """A few words without a verb, which say nothing of their own."""
+    """Return the dependence of a short fragment without a verb, which has no meaning alone."""
     if len(words) > _FRAGMENT or words[0].lower() in ("i", "i'm", "we", "you", "please", "never", "always"):
         return ""
     verbal = any(w.lower() in GRAMMAR or re.search(r"(?:n't|ed|es|s|'m|'re)$", w.lower()) for w in words)
@@ -300,7 +309,10 @@ president director coach therapist roommate classmate guest
 
 
 def people(sentence: str) -> tuple[bool, bool]:
-    """Whether a sentence surely speaks of a person (a title, a role, a name that does something), and whether it may."""
+    """Return whether a sentence certainly mentions a person, and whether it may.
+
+    A title, a role, or a name that does something makes it certain.
+    """
     words = _WORD.findall(sentence)
     lows = [w.lower() for w in words]
     if _TITLED.search(sentence) or any(low.removesuffix("'s") in _ROLES for low in lows):
@@ -379,7 +391,10 @@ _LONGEST_COURTESY: Final = 200  # characters
 
 
 def bond(sentence: str, *, answering: bool = False) -> Bond:
-    """How a sentence belongs to those beside it; ``answering``: the one before it asks. Time: that of its first words."""
+    """Return how a sentence depends on its neighbours; ``answering`` means that the sentence before it is a question.
+
+    Time: that of its first words.
+    """
     head = sentence[:_LONGEST_HEAD]
     if _TAKES_BACK.match(head):
         return "both"
@@ -397,22 +412,31 @@ def bond(sentence: str, *, answering: bool = False) -> Bond:
 
 
 def assists(speaker: str) -> bool:
-    """Whether a speaker is an assistant: "Assistant:"."""
+    """Return whether a speaker is an assistant: "Assistant:"."""
     return bool(_ASSISTANTS.fullmatch(speaker.strip(" *_:：")))
 
 
 def reacts(sentence: str) -> bool:
-    """Whether a sentence answers or agrees, whatever was said: "Yes, …", "Good idea". Time: that of its first words."""
+    """Return whether a sentence answers or agrees, regardless of its content: "Yes, …", "Good idea".
+
+    Time: that of its first words.
+    """
     return bool(_ANSWERS.match(sentence))
 
 
 def warns(sentence: str) -> bool:
-    """Whether a sentence forbids, commands or warns. Time: linear."""
+    """Return whether a sentence forbids, commands or warns.
+
+    Time: linear.
+    """
     return bool(_WARNS.search(sentence))
 
 
 def courteous(sentence: str) -> bool:
-    """Whether a sentence greets, thanks or wishes well, and gives no figure. Time: that of its first words."""
+    """Return whether a sentence greets, thanks or wishes well, and contains no figure.
+
+    Time: that of its first words.
+    """
     return len(sentence) <= _LONGEST_COURTESY and bool(_COURTEOUS.match(sentence)) and not _FIGURE.search(sentence)
 
 
@@ -422,7 +446,10 @@ def _answers(head: str) -> bool:
 
 
 def _pointed_at(head: str) -> tuple[bool, bool]:
-    """Whether a pronoun means a person, and whether one means a thing, where nothing before it in the sentence may be meant."""
+    """Return whether a pronoun refers to a person, and whether one refers to a thing, outside the sentence.
+
+    A pronoun does not count if it may refer to an earlier word of the sentence.
+    """
     named = settled = person = False
     thing = bool(_THAT.search(head))
     words = [m[0].replace("’", "'") for m in _WORD_CONNECTIVES.finditer(head)][:_LOOKED_AT_CONNECTIVES]
@@ -442,7 +469,7 @@ def _pointed_at(head: str) -> tuple[bool, bool]:
 
 
 def _names(words: list[str], lows: list[str]) -> bool:
-    """Whether the first word is a name or a noun, with a verb or another name behind it, and no order."""
+    """Return whether the first word is a name or noun, as a verb or another name after it shows, and not an imperative."""
     if lows[0] in OPENERS or lows[0] in GRAMMAR or len(words) < 2:
         return False
     return words[1][0].isupper() or lows[1] in VERBS or lows[1] == "is" or lows[1].endswith(("s", "ed"))

@@ -62,10 +62,11 @@ _SPEAKERS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """``needs`` are places of units without which this one does not stand; one that is not ``alone`` comes only with what needs it.
+    """Part of a text that is kept whole or not at all.
 
-    ``line`` and ``paragraph`` count where it begins. ``list`` is the number of the list or table that it is an item of, -1 for none.
-    ``step``: it is one of some steps, which need each other. ``omission``: it only says that items are left out.
+    ``needs`` are the places of the units that this one needs; a unit that is not ``alone`` is kept only with a unit that needs it.
+    ``line`` and ``paragraph`` count where it begins. ``list`` is the number of the list or table of which it is an item, or -1. A
+    ``step`` is one of some steps that need each other. An ``omission`` only marks that items are left out.
     """
 
     text: str
@@ -80,17 +81,20 @@ class Unit:
 
     @property
     def asks(self) -> bool:
-        """Whether it is a question."""
+        """Return whether the unit is a question."""
         return _ASKS.search(self.text) is not None
 
 
 def units(text: str) -> list[Unit]:
-    """The units of a text in their order. Time: linear in the text."""
+    """Split a text into its units, in order.
+
+    Time: linear in the text.
+    """
     return _bound(_listed(_spoken(passages(text))))
 
 
 def mark_of(item: Unit) -> str:
-    """The line that says that items from this one on are left out; empty where none can be said."""
+    """Return the line that marks items from this one on as left out; empty if the item allows no such line."""
     if item.kind == "row":
         columns = item.text.strip().strip("|").count("|") + 1
         return "|" + f" {OMISSION} |" * columns if item.text.lstrip()[:1] == "|" else ""
@@ -99,7 +103,7 @@ def mark_of(item: Unit) -> str:
 
 
 def _spoken(found: Sequence[Passage]) -> list[Unit]:
-    """The passages as units, turns of a conversation sentence by sentence behind their speaker."""
+    """Convert passages to units; a turn of a conversation becomes its speaker and one unit for each sentence."""
     keys = [_key(p) for p in found]
     times = Counter(k for k in keys if k)
     talks = len(times) >= _SPEAKERS and sum(times.values()) > len(times) and max(times.values()) >= _SPEAKERS
@@ -151,7 +155,7 @@ def _key(p: Passage) -> str:
 
 
 def _bound(made: list[Unit]) -> list[Unit]:
-    """The units with what their connectives and pronouns need."""
+    """Return the units with the needs of their connectives and pronouns added."""
     named: dict[int, tuple[bool, bool]] = {}
     limiting: list[int] = []
     before = -1  # the last sentence
@@ -204,7 +208,7 @@ def _bound(made: list[Unit]) -> list[Unit]:
 
 
 def _limited_by(made: Sequence[Unit], k: int, before: int) -> int:
-    """The item that an item limits: what it stands under, else the one before it; -1 for none."""
+    """Return the item that an item limits: the one above it, otherwise the one before it; -1 if there is none."""
     above = max((n for n in made[k].needs if n < k and made[n].kind == "item"), default=-1)
     place = above if above >= 0 else before
     beside = place >= 0 and made[place].kind == "item"
@@ -212,7 +216,7 @@ def _limited_by(made: Sequence[Unit], k: int, before: int) -> int:
 
 
 def _paragraph(made: Sequence[Unit], k: int) -> tuple[int, ...]:
-    """The sentences of a paragraph or turn that one of them limits; of a long one those before it."""
+    """Return the sentences of a paragraph or turn that one of them limits; in a long one those before it."""
     u = made[k]
     first = last = k
     while first and _beside(made[first - 1], u):
@@ -231,13 +235,13 @@ def _beside(other: Unit, u: Unit) -> bool:
 
 
 def _bind(made: list[Unit], places: Sequence[int]) -> None:
-    """Have units need each other, so that they are kept or left out together."""
+    """Make units need each other, so that they are kept or left out together."""
     for k in places:
         made[k] = replace(made[k], needs=tuple(dict.fromkeys((*made[k].needs, *(n for n in places if n != k)))))
 
 
 def _same_subject(made: Sequence[Unit], before: int, u: Unit) -> tuple[int, ...]:
-    """What the sentence before needs, where both begin with the same pronoun: "It …. It …." speak of one thing."""
+    """Return the needs of the sentence before, if both begin with the same pronoun: "It …. It …." is about one thing."""
     one, two = _PRONOUN.match(made[before].text), _PRONOUN.match(u.text)
     if not one or not two or one[1][:2].lower() != two[1][:2].lower() or made[before].paragraph != u.paragraph:
         return ()
@@ -245,7 +249,7 @@ def _same_subject(made: Sequence[Unit], before: int, u: Unit) -> tuple[int, ...]
 
 
 def _whoever(made: Sequence[Unit], named: dict[int, tuple[bool, bool]], before: int) -> list[int]:
-    """The units that named somebody last, for certain and perhaps."""
+    """Return the units that last mentioned a person, certainly and possibly; without any, the unit ``before``."""
     perhaps = -1
     for place in range(before, max(-1, before - _REMEMBERED), -1):
         if place not in named:
@@ -259,7 +263,7 @@ def _whoever(made: Sequence[Unit], named: dict[int, tuple[bool, bool]], before: 
 
 
 def _listed(made: list[Unit]) -> list[Unit]:
-    """The units with the numbers of their lists; items that stand in one line need each other."""
+    """Return the units with the numbers of their lists; items on one line need each other."""
     open_: list[tuple[int, int, int]] = []  # indent, what they stand under, number
     number = -1
     lines = Counter(u.line for u in made if u.kind == "item")
@@ -285,7 +289,10 @@ def _listed(made: list[Unit]) -> list[Unit]:
 
 
 def _led(made: list[Unit]) -> list[Unit]:
-    """The units, a list with the sentence before it; one that counts or announces items is a part of their list: "There are two ways."."""
+    """Return the units with each list bound to the sentence before it.
+
+    A sentence that counts or announces the items is a part of their list: "There are two ways.".
+    """
     for k, u in enumerate(made[:-1]):
         after = made[k + 1]
         if u.kind != "sentence" or after.list < 0 or after.paragraph > u.paragraph + 1:
@@ -301,7 +308,7 @@ def _led(made: list[Unit]) -> list[Unit]:
 
 
 def _stepped(made: list[Unit]) -> list[Unit]:
-    """The units with steps bound together: of a numbered list that tells for the greater part what to do."""
+    """Return the units with steps bound together: the items of a numbered list that mostly gives instructions."""
     lists: dict[int, list[int]] = defaultdict(list)
     for k, u in enumerate(made):
         if u.kind == "item" and u.list >= 0:
@@ -373,10 +380,11 @@ _ADDRESS: Final = re.compile(r"\]\([^()\s]{1,500}\)|\bhttps?://\S+")
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """``text`` is made of ``units`` of the text, at ``places`` among all of its units; ``missing`` are specifics that are no longer said.
+    """Shortened text.
 
-    The text is empty where no unit fits, or where most of it is lists of which not half could be kept, steps and blocks: it cannot be said
-    well in so few tokens.
+    ``text`` consists of ``units`` of the original, at ``places`` among all of its units. ``missing`` are the specifics that it no longer
+    contains. The text is empty if no unit fits. It is empty as well if most of it is steps, blocks, and lists of which less than half
+    could be kept: such a text cannot be shortened well to so few tokens.
     """
 
     text: str
@@ -386,11 +394,11 @@ class Shortened:
 
 
 def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shortened:
-    """The text in at most ``max_tokens`` of ``token_count``; itself where it is as short as that.
+    """Shorten a text to at most ``max_tokens`` of ``token_count``; return a text that is short enough unchanged.
 
-    ``questions`` that the text has answered, the most important first: what answers them goes first. Then come what opens the text and
-    what is worth most a byte. Of a list at least half of the items stay, or none, except for what was asked for.
-    Time: linear in the text, and u · log u in its units while few gains change.
+    ``questions`` are those that the text has answered, the most important first. Their answers are kept first, then the opening of the
+    text and the units with the highest value per byte. At least half of the items of a list stay, or none, except those that answer a
+    question. Time: linear in the text, and u · log u in its units while few gains change.
     """
     found = units(text)
     if count(text) <= max_tokens:
@@ -415,7 +423,10 @@ def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shorte
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """The units with what they are worth: ``says`` are concepts, ``brings`` all that each needs; None where it is not taken by itself."""
+    """Units with their values.
+
+    ``says`` are the concepts of each unit. ``brings`` are all units that each needs, or None if it is not taken by itself.
+    """
 
     found: Sequence[Unit]
     says: Sequence[frozenset[str]]
@@ -428,7 +439,10 @@ class _Pool:
 
     @classmethod
     def of(cls, found: Sequence[Unit], questions: Sequence[str]) -> _Pool:
-        """Time: linear in the units."""
+        """Rate the units.
+
+        Time: linear in the units.
+        """
         says = [frozenset[str]() if _empty(u) else _concepts(u.text) for u in found]
         times = Counter(c for own in says for c in own)
         asked = [w for q in questions[:_QUESTIONS] if (w := frozenset(c for c in _concepts(q) if c in times))]
@@ -448,17 +462,20 @@ class _Pool:
         )
 
     def size(self, u: Unit) -> int:
-        """Bytes of a unit and what separates it."""
+        """Return the bytes of a unit and its separator."""
         return len(u.text.encode("utf-8", "replace")) + _SEPARATOR
 
     def own(self, k: int) -> float:
-        """What a unit is worth by itself."""
+        """Return the value of a unit by itself."""
         return sum(self.worth[c] for c in self.says[k])
 
 
 @lru_cache(maxsize=4096)
 def _concepts(text: str) -> frozenset[str]:
-    """Figures, names and denials of a text, "=" before them, and the stems of its other words of content; addresses say nothing."""
+    """Return the figures, names and denials of a text, prefixed with "=", and the stems of its other words of content.
+
+    Addresses are ignored.
+    """
     s = specifics(_ADDRESS.sub("]", text))
     known = frozenset(w for name in s.names for w in name.split())
     terms = s.figures() | s.identifiers | s.names | {f"not {d}" for d in s.denied | s.declined}
@@ -470,7 +487,10 @@ def _empty(u: Unit) -> bool:
 
 
 def _bonuses(found: Sequence[Unit]) -> list[float]:
-    """(u,) What each unit is worth for its place, as the first of the text or of a section, and for what it warns of."""
+    """Return (u,) extra values of units: for being the first of the text or of a section, and for warnings.
+
+    In a conversation with an assistant, statements of the other speakers get one as well.
+    """
     bonus = [_WARNING if u.kind not in ("heading", "block", "speaker") and warns(u.text) else 0.0 for u in found]
     assisted = any(u.kind == "speaker" and assists(u.text) for u in found)
     for k, u in enumerate(found):
@@ -489,8 +509,11 @@ def _bonuses(found: Sequence[Unit]) -> list[float]:
 def _answering(
     found: Sequence[Unit], says: Sequence[frozenset[str]], times: Mapping[str, int], asked: frozenset[str]
 ) -> list[int]:
-    """The units that have most of what was asked for, rare words before common ones, down to half of the best; of a question what is said
-    behind it, of a heading or label what stands under it."""
+    """Return the units that best answer a question, by the share of its concepts that they contain.
+
+    Rare words count more than common ones. Units down to half of the best score are returned. A question is replaced by the unit after
+    it, a heading or label by the units under it.
+    """
     total = sum(1 / times[c] for c in asked)
     scores = [sum(1 / times[c] for c in own & asked) for own in says]
     ranked = sorted((k for k, s in enumerate(scores) if s and not _empty(found[k])), key=lambda k: (-scores[k], k))
@@ -513,7 +536,7 @@ def _answering(
 
 
 def _brought(found: Sequence[Unit], place: int) -> frozenset[int] | None:
-    """The places of all that a unit does not stand without, itself among them; None where they are too many."""
+    """Return the places of a unit and all units that it needs; None if they are more than ``_MOST_NEEDED``."""
     brings = {place}
     left = list(found[place].needs)
     while left:
@@ -540,7 +563,10 @@ class _Choice:
     pinned: set[int] = field(default_factory=set[int])  # what answers a question
 
     def made(self) -> set[int]:
-        """The places of what is chosen: answers, then what is worth most a byte; or one unit alone, where that is worth more."""
+        """Return the places of the chosen units: answers first, then those with the highest value per byte.
+
+        If one unit alone has a higher value, it is chosen before the others.
+        """
         self._answer()
         room = self.left
         first, said, paid = set(self.chosen), set(self.said), set(self.paid)
@@ -571,7 +597,7 @@ class _Choice:
         return not any(self.pool.found[b].list in self.banned and b not in self.pool.asked for b in brings)
 
     def _value(self, places: Iterable[int], without: Collection[int]) -> float:
-        """What units are worth together with all they bring, without those that are there anyway."""
+        """Return the joint value of units and all units that they need, not counting those in ``without``."""
         new = {b for k in places for b in self.pool.brings[k] or ()} - set(without)
         there = frozenset[str]().union(*(self.pool.says[k] for k in without))
         told = frozenset[str]().union(*(self.pool.says[k] for k in new)) - there
@@ -583,7 +609,7 @@ class _Choice:
         return sum(self.pool.size(self.pool.found[b]) for b in new) + sum(self.pool.marks[n] for n in lists)
 
     def _gain(self, k: int) -> tuple[float, float]:
-        """What a unit adds to what is chosen, and that by its bytes."""
+        """Return the value that a unit adds to the chosen ones, and that value relative to its bytes."""
         new = [b for b in self.pool.brings[k] or () if b not in self.chosen]
         told = {c for b in new for c in self.pool.says[b]} - self.said
         gain = sum(self.pool.worth[c] for c in told) + sum(self.pool.bonus[b] for b in new)
@@ -633,7 +659,10 @@ class _Choice:
 
 
 def _mostly_gone(pool: _Pool, chosen: Collection[int], banned: Collection[int]) -> bool:
-    """Whether most of a text is lists, steps and blocks that could not be kept: what is left is only what stood around them."""
+    """Return whether most of a text is lists, steps and blocks that could not be kept.
+
+    Only the text around them would be left.
+    """
     gone = {u.list for k, u in enumerate(pool.found) if u.step and k not in chosen} | set(banned)
     whole = lost = 0
     for k, u in enumerate(pool.found):
@@ -644,7 +673,7 @@ def _mostly_gone(pool: _Pool, chosen: Collection[int], banned: Collection[int]) 
 
 
 def _below_half(found: Sequence[Unit], chosen: Collection[int], asked: Collection[int]) -> set[int]:
-    """The lists of which something stays, and not half; where what was asked for is one of its items, that may stay."""
+    """Return the lists of which some items are chosen but less than half, except lists with a chosen item that was asked for."""
     whole = Counter(u.list for u in found if u.list >= 0 and not u.omission)
     kept = Counter(found[k].list for k in chosen if found[k].list >= 0 and k not in asked)
     pinned = {found[k].list for k in chosen if k in asked}
@@ -652,7 +681,10 @@ def _below_half(found: Sequence[Unit], chosen: Collection[int], asked: Collectio
 
 
 def _joined(found: Sequence[Unit], chosen: Collection[int]) -> str:
-    """The chosen units as one text: on lines and in paragraphs of their own where they were; the first gap of a list with its mark."""
+    """Join the chosen units into one text.
+
+    They stay on separate lines and in separate paragraphs as before. The first gap of a list gets its omission mark.
+    """
     lists = {found[k].list for k in chosen} - {-1}
     marked: set[int] = set()
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Specifics: numbers, dates, names and negations that must not change, and the checks that a new text keeps and adds none."""
+"""Specifics: numbers, dates, names and negations that must not change, and the checks that a new text preserves them."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Specifics:
-    """The specifics of one text, each a normalised string ("5 km", "2024-05-06", "v" of versions dropped).
+    """Specifics of one text, each a normalised string ("5 km", "2024-05-06", versions without "v").
 
-    ``exclusive`` holds (group, term): terms of one group rule each other out (``north`` and ``south``). ``letters`` are single
-    letters that tell things apart ("Plan B", initials), ``ranks`` the ordinals of a title ("2nd baron"), ``variants`` words
-    that make another thing of a thing ("remix", "Jr"), ``denied`` stems of what a negation turns round, ``declined`` of what is refused
-    or lacking. ``words`` are all words, folded, ``prose`` those of a longer text as written and in order.
+    ``exclusive`` holds (group, term): terms of one group exclude each other (``north`` and ``south``). ``letters`` are single letters
+    that distinguish things ("Plan B", initials), ``ranks`` the ordinals of a title ("2nd baron"), ``variants`` words that make a
+    different thing ("remix", "Jr"). ``denied`` are the stems of what a negation applies to, ``declined`` those of what is refused or
+    lacking. ``words`` are all words, folded, ``prose`` those of a longer text as written and in order.
     """
 
     numbers: frozenset[str] = _NONE
@@ -72,18 +72,18 @@ class Specifics:
     prose: tuple[str, ...] = ()
 
     def statement(self) -> Statement | None:
-        """What the text says in the order of its words; None when it has too few or too many."""
+        """Return the statement of the text in the order of its words; None if it has too few or too many words."""
         return read_statement(self.prose, self.letters) if self.prose else None
 
     def terms(self) -> frozenset[str]:
-        """What must stay reachable when the text is merged away.
+        """Return the terms that must stay reachable when the text is merged away.
 
-        Single letters and exclusive terms are left out: common words ("on", "before") would drown the rest.
+        Single letters and exclusive terms are left out, because common words ("on", "before") would dominate the rest.
         """
         return self.figures() | self.identifiers | self.names | self.negations
 
     def figures(self) -> frozenset[str]:
-        """Quantities, versions, ordinals and dates: "15", "v15" and "XV" are one figure."""
+        """Return quantities, versions, ordinals and dates: "15", "v15" and "XV" are one figure."""
         return self.numbers | self.versions | self.romans | self.ordinals | self.dates
 
     def groups(self) -> dict[str, frozenset[str]]:
@@ -95,8 +95,10 @@ class Specifics:
 
 
 def specifics(text: str) -> Specifics:
-    """Extract the specifics of a text in any script. Time: linear in its length; a short text is read once while it stays among the
-    last 4,096."""
+    """Extract the specifics of a text in any script.
+
+    Time: linear in its length; a short text is parsed once while it is among the last 4,096.
+    """
     return _remembered(text) if len(text) <= _SHORT else _read(text)
 
 
@@ -115,7 +117,7 @@ _remembered: Final = lru_cache(4_096)(_read)
 
 
 def may_have_specifics(text: str) -> bool:
-    """A cheap look before ``specifics``: False only for plain words with nothing in them but a name."""
+    """Return False only for plain words with nothing specific but a name; a cheap check before ``specifics``."""
     return not (_PLAIN.fullmatch(text) and _KNOWN.isdisjoint(text.lower().split(" ")))
 
 
@@ -136,7 +138,7 @@ class _Found:
         self.exclusive: set[tuple[str, str]] = set()
 
     def word(self, k: int, low: str) -> None:
-        """Roman numerals, letters, number words, negations, variants and exclusive terms."""
+        """Add Roman numerals, letters, number words, negations, variants and exclusive terms."""
         word = self.words[k]
         if len(low) == 1:
             self._letter(k, low)
@@ -174,12 +176,12 @@ class _Found:
         self.kinds["denied"].add(self._target(k))
 
     def _target(self, k: int) -> str:
-        """The stem of what a negation turns round: the next word of content, at the end of a text the one before."""
+        """Return the stem of the word that a negation applies to: the next word of content, otherwise the one before."""
         after, before = self.lows[k + 1 : k + 6], self.lows[max(0, k - 5) : k][::-1]
         return next((stem(w) for w in (*after, *before) if w not in GRAMMAR and w not in NEGATIONS), "")
 
     def _cardinal(self, k: int, value: int) -> None:
-        """A number word with the tens before and the unit after it; a bare "one" is none."""
+        """Add a number word with the tens before it and the unit after it; a bare "one" does not count."""
         tens, after = self._tens(k), self._next(k)
         if value + tens != 1:
             self.kinds["numbers"].add(f"{value + tens} {unit(after)}" if is_unit(after) else str(value + tens))
@@ -201,7 +203,10 @@ class _Found:
         return _SECOND.search(self.text[max(0, start - 8) : start]) is not None
 
     def _letter(self, k: int, low: str) -> None:
-        """A single letter: a roman numeral at the end of a name, else an initial or what tells apart; no article, no "I"."""
+        """Add a single letter: as a Roman numeral at the end of a name, otherwise as an initial or a distinguishing letter.
+
+        The article "a" and the pronoun "I" do not count.
+        """
         letter, match, last = self.words[k], self.matches[k], k == len(self.words) - 1
         if not letter.isascii() or (match.start() and self.text[match.start() - 1] == "'"):
             return
@@ -214,7 +219,7 @@ class _Found:
             self.kinds["letters"].add(low)
 
     def specifics(self) -> Specifics:
-        """All that was found."""
+        """Return all specifics found."""
         kinds = {kind: frozenset(values) for kind, values in self.kinds.items() if values}
         if ranks := self.kinds.get("ordinals") and _RANK.findall(self.text):
             kinds["ranks"] = frozenset(ordinal(int(n)) for n in ranks)
@@ -235,7 +240,10 @@ def _beside_digit(text: str, match: re.Match[str]) -> bool:
 
 
 def _proper_names(text: str, matches: list[re.Match[str]], names: set[str]) -> None:
-    """Runs of capitalised words; one capitalised word that opens a sentence counts only when it looks like a name."""
+    """Add the runs of capitalised words to ``names``.
+
+    A single capitalised word at the start of a sentence counts only if it looks like a name.
+    """
     if text.islower():
         return
     whole = all(m[0][0].isupper() for m in matches)
@@ -267,7 +275,7 @@ def _proper_names(text: str, matches: list[re.Match[str]], names: set[str]) -> N
 
 
 def _figure_beside(text: str, match: re.Match[str]) -> bool:
-    """Whether the word is part of a code or a unit ("ABC-123", "3 GB")."""
+    """Return whether the word is part of a code or a unit ("ABC-123", "3 GB")."""
     before = text[max(0, match.start() - 2) : match.start()].rstrip(" -_/.")
     return before[-1:].isdigit() or _FIGURE.match(text, match.end()) is not None
 
@@ -312,11 +320,16 @@ _CAPITAL_GROUNDING: Final = re.compile(r"(?<![\w'’])[^\W\d_]\w+")
 
 
 def ungrounded(claim: str, sources: Sequence[str]) -> tuple[str, ...]:
-    """What of ``claim`` stands in none of ``sources``, sorted; empty when all of it does.
+    """Return the parts of ``claim`` that none of ``sources`` supports, sorted; empty if all are supported.
 
-    That are numbers, dates, versions, identifiers and names, words with a capital, negations of something that no source denies,
-    what only sources that deny it mention, and terms that exclude those of the sources. Time: linear in the texts, each of which
-    is read once.
+    These are:
+    - numbers, dates, versions, identifiers and names
+    - words with a capital
+    - negations of something that no source denies
+    - statements of something that only sources denying it mention
+    - terms that exclude those of the sources
+
+    Time: linear in the texts, each of which is parsed once.
     """
     said, known = _read_grounding(claim), [_read_grounding(s) for s in sources]
     text = " \n ".join(["", *(" ".join(tokenise(s)) for s in sources), ""])
@@ -330,9 +343,10 @@ def ungrounded(claim: str, sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def unsaid(terms: frozenset[str], texts: Sequence[str]) -> frozenset[str]:
-    """The terms (of ``Specifics.terms``) that stand in none of the texts; one without digits may also stand inside a longer name.
+    """Return the terms (of ``Specifics.terms``) that occur in none of the texts.
 
-    Words are compared before texts are read for their specifics, which costs a hundred times more.
+    A term without digits may also occur inside a longer name. Words are compared before texts are parsed for their specifics, which costs
+    a hundred times more.
     """
     words = " \n ".join(["", *(" ".join(tokenise(text)) for text in texts), ""])
     left = frozenset(t for t in terms if _has_digit(t) or f" {' '.join(tokenise(t))} " not in words)
@@ -344,7 +358,7 @@ def unsaid(terms: frozenset[str], texts: Sequence[str]) -> frozenset[str]:
 
 
 def _turned(said: Specifics, known: Sequence[Specifics]) -> set[str]:
-    """What the claim denies and no source does, and what it says plainly although a source that mentions it denies it."""
+    """Return the terms that only the claim denies, and those that it asserts although a source that mentions them denies them."""
     denied = _union(k.denied | k.declined for k in known)
     plain = {stem(w) for w in said.words}
     if said.negations or said.declined:
@@ -393,10 +407,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """``lines`` are the passages of the text in order, then those that are new; one that is reworded consists of several pieces.
+    """Difference between a text and its replacement.
 
-    What is said twice and stands once is kept. ``lost`` of ``passages`` go, whole or reworded; ``tokens`` before and after; ``terms`` are
-    specifics that neither ``after`` nor a text beside it states.
+    ``lines`` are the passages of the text in order, then the new ones; a reworded passage consists of several pieces. A passage that
+    occurs twice before and once after is kept. ``lost`` of ``passages`` are removed, whole or reworded. ``tokens`` are the tokens before
+    and after. ``terms`` are specifics that neither the new text nor a text next to it states.
     """
 
     lines: tuple[tuple[Piece, ...], ...]
@@ -407,9 +422,9 @@ class Losses:
 
 
 def losses(before: str, after: str, beside: Sequence[str] = ()) -> Losses:
-    """Compare ``before`` with ``after``; a specific that one of the texts ``beside`` states is not among the terms.
+    """Compare ``before`` with ``after``; specifics that one of the other texts states are not among the terms.
 
-    Time: linear in the passages; words are compared within passages that were reworded.
+    These texts are ``beside``. Time: linear in the passages; words are compared within passages that were reworded.
     """
     old, new = ([p.text.strip() for p in passages(text)] for text in (before, after))
     said = {_key(p) for p in old}
@@ -436,7 +451,7 @@ def _key(text: str) -> str:
 
 
 def _partners(gone: Sequence[str], fresh: Sequence[str]) -> dict[int, int]:
-    """Place among those that go → place of the new passage that has most of its words, each once."""
+    """Map the place of each removed passage to that of the new passage with most of its words, each used once."""
     having: dict[str, list[int]] = defaultdict(list)
     words = [set(_key(text).split()[:_COMPARED]) for text in fresh]
     for n, own in enumerate(words):
@@ -484,7 +499,7 @@ Roles = Mapping[str, frozenset[str]]
 
 
 def exchanged_parties(claim: str, sources: Sequence[str]) -> tuple[str, ...]:
-    """Pairs "ann, bob: paid" of ``claim`` whose roles a source has exchanged and none has as they are, sorted; empty when all is well.
+    """Return the pairs "ann, bob: paid" of ``claim`` whose roles a source exchanges and no source confirms, sorted.
 
     Time: linear in the texts; for each clause of the claim the clauses that share a word with it.
     """
@@ -512,7 +527,7 @@ def _exchanged(mine: Roles, theirs: Iterable[Roles]) -> Iterator[tuple[str, str]
 
 @lru_cache(maxsize=512)
 def _read_who_did_what(text: str) -> tuple[tuple[str, Roles], ...]:
-    """(stem of a word that relates others, what stands around it and how) for every clause of a text."""
+    """Return (stem of a relating word, the words around it with their roles) for every clause of a text."""
     found: list[tuple[str, Roles]] = []
     for line in text.splitlines():
         for sentence in sentences(line):
@@ -540,8 +555,10 @@ def _of(words: Sequence[str]) -> Iterator[tuple[str, Roles]]:
 
 
 def _role(lows: Sequence[str], content: Sequence[bool], at: int, verb: int) -> str:
-    """``subject``, ``object`` or the preposition that the word at ``at`` stands behind, looked for up to the verb. Behind a preposition
-    that opens the clause the word before the verb is its subject ("On Monday Ann paid")."""
+    """Return the role of the word at ``at``: ``subject``, ``object`` or the preposition before it, searched up to the verb.
+
+    After a preposition that opens the clause, the word before the verb is its subject ("On Monday Ann paid").
+    """
     start = verb if at > verb else -1
     for n in range(at - 1, start, -1):
         if lows[n] in _PREPOSITIONS:
@@ -552,7 +569,7 @@ def _role(lows: Sequence[str], content: Sequence[bool], at: int, verb: int) -> s
 
 
 def _is_passive(lows: Sequence[str], verb: int) -> bool:
-    """Whether the word is a participle that tells what is done to what stands before it."""
+    """Return whether the word is a passive participle, whose subject comes before it."""
     word = lows[verb]
     if not (word.endswith(("ed", "en")) or word in _PARTICIPLES):
         return False

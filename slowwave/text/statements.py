@@ -1,4 +1,4 @@
-"""Statements: what a text says about what, whether two are about the same thing, and which are plain and of the present."""
+"""Statements: the contents of texts, whether two are about the same thing, and which are plain and of the present."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _WHERE: Final = frozenset(("in", "at", "on", "from"))
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A text of ``SHORTEST`` to ``LONGEST`` words; ``read_statement`` makes it.
+    """Text of ``SHORTEST`` to ``LONGEST`` words; ``read_statement`` builds it.
 
-    ``sentence``: it is prose, not a long name. ``matter`` holds the stems of its words of content that are no names, ``runs`` its
-    names, ``places`` (stem before, preposition, name) of those behind a verb or noun, ``company`` (group, term, stem beside) of
-    each exclusive term and ("letter", letter, stem before) of each letter.
+    ``sentence`` means that it is prose and not a long name. ``matter`` holds the stems of its words of content that are not names,
+    ``runs`` its names. ``places`` holds (stem before, preposition, name) of names after a verb or noun. ``company`` holds (group, term,
+    neighbouring stem) of each exclusive term and ("letter", letter, stem before) of each letter.
     """
 
     sentence: bool
@@ -53,7 +53,11 @@ class Statement:
     company: frozenset[tuple[str, str, str]]
 
     def exchanged(self, other: Statement) -> tuple[Run, Run] | None:
-        """Two names of which each stands in one sentence only: in the same place, or where all else agrees."""
+        """Return two names, one from each statement, that replace each other.
+
+        Each occurs in one statement only, and they are in the same place, or everything else agrees. Return None if there is no such
+        pair.
+        """
         mine = {run for run in self.runs if other.words.isdisjoint(run)}
         theirs = {run for run in other.runs if self.words.isdisjoint(run)}
         if not mine or not theirs:
@@ -71,7 +75,7 @@ class Statement:
 
 @lru_cache(maxsize=1024)
 def read_statement(words: tuple[str, ...], letters: frozenset[str]) -> Statement:
-    """Read words as written, in order, and the single letters among them that tell things apart."""
+    """Parse words as written, in order; ``letters`` are the single letters among them that distinguish things."""
     lows = [w.casefold() for w in words]
     capital = [w[0].isupper() and not (k == 0 and lows[0] in OPENERS) for k, w in enumerate(words)]
     grammar = [low in GRAMMAR for low in lows]
@@ -97,7 +101,7 @@ def read_statement(words: tuple[str, ...], letters: frozenset[str]) -> Statement
 
 @lru_cache(maxsize=65_536)  # texts have most words in common
 def stem(word: str) -> str:
-    """A folded word without the commonest endings: enough to see "works" in "working"."""
+    """Return a folded word without the commonest endings, enough to recognise "works" in "working"."""
     for ending in ("ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
@@ -130,7 +134,7 @@ def _places(
 
 
 def _company(lows: Sequence[str], letters: Collection[str]) -> Iterator[tuple[str, str, str]]:
-    """Exclusive terms with the nearest word of content on either side, and letters with the word before."""
+    """Yield exclusive terms with the nearest word of content on either side, and letters with the word before."""
     for k, low in enumerate(lows):
         if k and low in letters:
             yield "letter", low, stem(lows[k - 1])
@@ -142,7 +146,7 @@ def _company(lows: Sequence[str], letters: Collection[str]) -> Iterator[tuple[st
 
 
 def _alike(a: Run, b: Run) -> bool:
-    """Whether two names may be spellings, a short form or an acronym of one."""
+    """Return whether two names may be spellings of one name, a name and its short form, or a name and its acronym."""
     if {w[:_LIKE] for w in a} & {w[:_LIKE] for w in b}:
         return True
     return "".join(w[0] for w in a) in b or "".join(w[0] for w in b) in a
@@ -205,32 +209,32 @@ _TOKEN_PRESENT_STATEMENTS: Final = re.compile(WORD)
 
 
 def stating(text: str) -> list[str]:
-    """The sentences of a text that may state something: no questions, and no greetings, which have a few words."""
+    """Return the sentences of a text that may state a fact: no questions, and no greetings, which have few words."""
     return [s for s in sentences(text) if not s.endswith("?") and len(_TOKEN_PRESENT_STATEMENTS.findall(s)) > _GREETING]
 
 
 def is_open(sentence: str) -> bool:
-    """Whether a sentence asks, wishes, plans, supposes, or tells what others say."""
+    """Return whether a sentence asks, wishes, plans, supposes or reports what others say."""
     return sentence.rstrip().endswith("?") or _OPEN.search(sentence) is not None
 
 
 def says_later(sentence: str) -> bool:
-    """Whether a sentence says until which day it held, or what was told later ("(until 2026-02-11; then: …)")."""
+    """Return whether a sentence has a mark of its end date or of a later report ("(until 2026-02-11; then: …)")."""
     return _MARKED.search(sentence) is not None
 
 
 def without_later(sentence: str) -> str:
-    """A text without what its sentences say was told later ("(later, on 2026-02-11: …)")."""
+    """Return a text without the marks of later reports ("(later, on 2026-02-11: …)")."""
     return _MARK.sub("", sentence)
 
 
 def is_wish(sentence: str) -> bool:
-    """Whether a sentence tells what somebody wishes for, and is open in nothing else."""
+    """Return whether a sentence states a person's wish and is open in no other respect."""
     return _WISH.search(sentence) is not None and not is_open(_WISH.sub(" ", sentence))
 
 
 def is_present(sentence: str) -> bool:
-    """Whether a sentence may be a plain statement of the present."""
+    """Return whether a sentence may be a plain statement of the present."""
     was = (
         says_later(sentence)
         or _PAST_PRESENT_STATEMENTS.search(sentence) is not None
@@ -240,7 +244,10 @@ def is_present(sentence: str) -> bool:
 
 
 def _is_past_present_statements(sentence: str) -> bool:
-    """Whether a past form stands right behind who did it: "Mara rang from Oslo", "my sister phoned"; not "I prefer salted butter"."""
+    """Return whether a past form directly follows its subject.
+
+    "Mara rang from Oslo" and "my sister phoned" match; "I prefer salted butter" does not.
+    """
     for match in _DID_PRESENT_STATEMENTS.finditer(sentence):
         name = fold(match["name"] or "")
         common = bool(name) and not match.start() and (name in _OPENERS or is_plain(name)) and not is_given(name)
@@ -250,36 +257,36 @@ def _is_past_present_statements(sentence: str) -> bool:
 
 
 def says_new(text: str) -> bool:
-    """Whether a word of change says that something is new."""
+    """Return whether a word of change marks something as new."""
     return _NEW.search(text) is not None
 
 
 def is_own(sentence: str) -> bool:
-    """Whether who speaks is spoken of."""
+    """Return whether a sentence is about its speaker."""
     return _SELF.search(sentence) is not None
 
 
 def said(sentence: str) -> list[str]:
-    """The folded words of a sentence in their order."""
+    """Return the folded words of a sentence in order."""
     if sentence.isascii():  # folding moves no boundary of its words
         return _TOKEN_PRESENT_STATEMENTS.findall(sentence.lower())
     return [fold(w) for w in _TOKEN_PRESENT_STATEMENTS.findall(sentence)]
 
 
 def is_kin(word: str) -> bool:
-    """Whether a folded word is a relative, a friend or somebody else's."""
+    """Return whether a folded word is a relative, a friend or another person in a relation to the speaker."""
     return _IS_KIN.fullmatch(word) is not None
 
 
 def persons(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
-    """Given names and relatives of somebody, folded; ``without`` some."""
+    """Return the given names and the relatives of a person in a sentence, folded, except those in ``without``."""
     named = {fold(_owner(w)) for w in _TOKEN_PRESENT_STATEMENTS.findall(sentence) if w[0].isupper()}
     kin = {fold(w) for w in _KIN.findall(sentence)}
     return frozenset(w for w in named if w not in without and is_given(w)) | kin
 
 
 def names(sentence: str) -> frozenset[str]:
-    """Capitalised words but a common one at the beginning, folded."""
+    """Return the capitalised words, folded, except a common one at the beginning."""
     return frozenset(
         fold(w)
         for k, w in enumerate(_bare(sentence))
@@ -288,7 +295,7 @@ def names(sentence: str) -> frozenset[str]:
 
 
 def matter(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
-    """Stems of the words of content; ``without`` some words."""
+    """Return the stems of the words of content, except those in ``without``."""
     words = said(sentence)
     found = {_content(w) for w in (words if not without else [w for w in words if w not in without])}
     found.discard("")
@@ -297,12 +304,15 @@ def matter(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
 
 @lru_cache(maxsize=65_536)  # texts have most words in common
 def _content(word: str) -> str:
-    """The stem of a word of content; empty for any other."""
+    """Return the stem of a word of content; empty for any other word."""
     return stem(word) if _is_content(word) else ""
 
 
 def are_apart(one: str, other: str) -> bool:
-    """Whether two sentences speak of what is kept apart: by contrast, or as a noun of both has another word before it."""
+    """Return whether two sentences are about different things.
+
+    They are if a contrast separates them, or if a noun of both has different words before it.
+    """
     a, b = set(said(one)), set(said(other))
     mine, theirs = a - b, b - a
     if any((x in mine and y in theirs) or (y in mine and x in theirs) for x, y in _CONTRASTS):
@@ -312,7 +322,10 @@ def are_apart(one: str, other: str) -> bool:
 
 
 def of_one_matter(one: str, other: str) -> bool:
-    """Whether two sentences speak of the same persons and of one matter; where each has a name that the other has not, they do not."""
+    """Return whether two sentences are about the same persons and the same matter.
+
+    They are not if each has a name that the other lacks.
+    """
     mine, theirs = names(one), names(other)
     return (
         bool(matter(one) & matter(other))
@@ -331,9 +344,9 @@ def _owner(word: str) -> str:
 
 
 def _modifiers(sentence: str) -> dict[str, set[str]]:
-    """Words of content → the uncapitalised words of content right before them, which before a name are no verbs ("cancelled Netflix").
+    """Map words of content to the lower-case words of content directly before them.
 
-    Those without one are left out.
+    Before a name, words that look like verbs do not count ("cancelled Netflix"). Words without such a neighbour are left out.
     """
     found: dict[str, set[str]] = {}
     for one, other in pairwise(_TOKEN_PRESENT_STATEMENTS.finditer(sentence)):
@@ -400,15 +413,18 @@ _NOUN_BEFORE: Final = words_of("of is are was were")
 
 
 class ReadSubject(NamedTuple):
-    """The words of content of a subject in order, without their owners' "'s", and what says which of several it is."""
+    """Words of content of a subject in order, without possessive "'s", and the marks that distinguish it from others."""
 
     words: tuple[str, ...]
     marks: frozenset[str]
 
 
 def are_of_others(one: str, other: str) -> bool:
-    """Whether two statements are about different things: the marks of their subjects differ, or the words in one place of them, or one is
-    of somebody and the other of what he has."""
+    """Return whether two statements are about different things.
+
+    They are in three cases: the marks of their subjects differ, their subjects differ in one place, or one is about a person or thing and
+    the other about something it owns.
+    """
     if _is_of(one, other) or _is_of(other, one):
         return True
     a, b = subject(one), subject(other)
@@ -421,8 +437,11 @@ def are_of_others(one: str, other: str) -> bool:
 
 
 def _are_releases(one: ReadSubject, other: ReadSubject) -> bool:
-    """Return whether two subjects are the same but for the last component of a version: two releases of one driver, of which a device has
-    one at a time. A numbered section of a text is another section."""
+    """Return whether two subjects are identical except for the last component of a version.
+
+    They are two releases of one driver, of which a device has one at a time. Numbers of sections are not versions: a numbered section of
+    a text is another section.
+    """
     mine, theirs = one.marks - other.marks, other.marks - one.marks
     if one.words != other.words or not _NUMBERED.isdisjoint(one.words) or len(mine) != 1 or len(theirs) != 1:
         return False
@@ -431,7 +450,7 @@ def _are_releases(one: ReadSubject, other: ReadSubject) -> bool:
 
 
 def _is_exchanged(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two rows of words are the same but for one place, where each has others, of which none is short for one or means the same."""
+    """Return whether two sequences of words are identical except for one place, where no word may mean one of the other words."""
     shorter = min(len(one), len(other))
     start = next((k for k in range(shorter) if one[k] != other[k]), shorter)
     end = next((k for k in range(shorter - start) if one[-1 - k] != other[-1 - k]), shorter - start)
@@ -442,7 +461,7 @@ def _is_exchanged(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _may_be(one: str, other: str) -> bool:
-    """Whether a word is another, a form of it or short for it ("db", "database"), or is above it."""
+    """Return whether ``one`` may mean ``other``: its beginning, an abbreviation ("db", "database") or a more general term."""
     if other.startswith(one) or is_a(other, one):
         return True
     letters = iter(other)
@@ -450,8 +469,11 @@ def _may_be(one: str, other: str) -> bool:
 
 
 def are_other_cases(one: str, other: str) -> bool:
-    """Whether two statements with other figures tell of two events or measurements: what somebody did, another ordinal of what was, more
-    than one figure with its unit, or an amount of something else."""
+    """Return whether two statements with different figures describe two events or measurements.
+
+    They do if both report an action, or events of the past with different ordinals. They do as well if more than one figure with a unit
+    differs, or if the amounts are of different things.
+    """
     if _DID.match(one) and _DID.match(other):
         return True
     words, others = (_TOKEN.findall(fold(s)) for s in (one, other))
@@ -466,8 +488,10 @@ def are_other_cases(one: str, other: str) -> bool:
 
 
 def share_a_measure(one: str, other: str) -> bool:
-    """Return whether some figures in which two statements differ measure the same: both are times, dates, money or lengths, or the same
-    noun stands next to both ("port 6379", "connect to port 6380"). A count of relays and a version of firmware do not.
+    """Return whether some figures in which two statements differ measure the same quantity.
+
+    They do if both are times, dates, money or lengths, or if the same noun is next to both ("port 6379", "connect to port 6380"). A count
+    of relays and a version of firmware do not.
     """
     mine, theirs = _measured(one), _measured(other)
     return any(
@@ -487,13 +511,16 @@ def are_about_others(one: str, other: str, without: Collection[str] = ()) -> boo
 
 
 def _own_words(sentence: str, without: Collection[str]) -> set[str]:
-    """The stems of the words of a subject, without pronouns with their verbs ("I've")."""
+    """Return the stems of the words of a subject, without pronouns contracted with their verbs ("I've")."""
     found = subject(sentence)
     return {stem(w) for w in found.words if w not in without and not CONTRACTED.match(w)} if found else set()
 
 
 def _measured(sentence: str) -> dict[str, frozenset[str]]:
-    """Figures, each with its kind of measure, or the counted noun, or else the nouns before it (where there are none, behind it)."""
+    """Map each figure to its kind of measure, the counted noun, or the nouns near it.
+
+    The nouns are those before the figure; if there are none, those after it.
+    """
     found: dict[str, frozenset[str]] = {}
     words = [fold(m[0]) for m in _FIGURE.finditer(sentence)]
     for k, word in enumerate(words):
@@ -512,14 +539,14 @@ def _measured(sentence: str) -> dict[str, frozenset[str]]:
 
 
 def _nouns(words: Sequence[str]) -> frozenset[str]:
-    """The stems of the words that may name what is measured."""
+    """Return the stems of the words that may name the measured quantity."""
     return frozenset(
         stem(w) for w in words if w[0].isalpha() and not (w in GRAMMAR or w in ARTICLES or w in _HOW or w in COMMON)
     )
 
 
 def _kind_of_figure(word: str, behind: str) -> str:
-    """The kind of measure that a figure with its unit has: "€", "time" of hours, "length"; empty for a bare number."""
+    """Return the kind of measure of a figure with its unit: "€", "time" for hours, "length"; empty for a bare number."""
     kinds: Kinds = defaultdict(set)
     read(f"{word} {behind}" if behind.isalpha() else word, kinds)
     for figure in sorted(kinds["dates"]):
@@ -531,7 +558,10 @@ def _kind_of_figure(word: str, behind: str) -> str:
 
 
 def _kind_of_rate(behind: Sequence[str]) -> str:
-    """Return the kind of measure of a unit for another, such as "length per time" for "m/s" and "metres per second", else nothing."""
+    """Return the kind of measure of a rate, such as "length per time" for "m/s"; empty if it is not a rate.
+
+    "metres per second" is recognised as well.
+    """
     of, slash, per = behind[0].partition("/") if behind else ("", "", "")
     if not slash and len(behind) > 2 and behind[1] == "per":
         of, per = behind[0], behind[2]
@@ -544,7 +574,7 @@ def _is_past(words: Sequence[str]) -> bool:
 
 
 def _amounts(words: Sequence[str]) -> dict[str, str]:
-    """Units → of what there is so much: "200 g of flour"."""
+    """Map each unit to the thing measured: "200 g of flour"."""
     return {
         unit: stem(what)
         for figure, unit, of, what in zip(words, words[1:], words[2:], words[3:], strict=False)
@@ -553,19 +583,22 @@ def _amounts(words: Sequence[str]) -> dict[str, str]:
 
 
 def _measures(words: Sequence[str]) -> set[tuple[str, str]]:
-    """Figures with the word behind them."""
+    """Return the figures with the word after them."""
     return {(w, stem(behind)) for w, behind in pairwise(words) if w[0].isdigit() and behind.isalpha()}
 
 
 def _is_of(one: str, other: str) -> bool:
-    """Whether one speaks of what somebody has, of which the other that speaks of him says nothing: "Milo's cousin", "Milo"."""
+    """Return whether ``one`` is about something that the subject of ``other`` owns, and ``other`` does not mention it.
+
+    An example is "Milo's cousin" and "Milo".
+    """
     owned = _OWNER.match(one)
     return owned is not None and re.match(rf"{re.escape(owned[1])} ", other) is not None and owned[2] not in other
 
 
 @lru_cache(maxsize=4_096)
 def subject(sentence: str) -> ReadSubject | None:
-    """What stands before the first verb, or before a colon; None where neither is known."""
+    """Return the subject of a sentence, the words before its first verb or colon; None if it has neither."""
     found: list[str] = []
     for written, behind in pairwise([*_TOKEN.findall(_LED_IN.sub("", sentence))[: _MOST + 1], ""]):
         word = fold(written)
@@ -595,8 +628,11 @@ def _is_verb(written: str) -> bool:
 
 
 def exchanged(a: str, b: str) -> str:
-    """The word around which two names exchange places: something before it in one stands behind it in the other, and the other way
-    round. Empty where there is none. The answer does not depend on the order. Time: linear in the words for each role word."""
+    """Return the word around which two names exchange places, or an empty text.
+
+    Something before the word in one name is behind it in the other, and vice versa. The order of the names does not matter. Time: linear
+    in the words, for each role word.
+    """
     one, two = _WORD.findall(a), _WORD.findall(b)
     low, other = [fold(w) for w in one], [fold(w) for w in two]
     if low == other or sorted(low) != sorted(other):
@@ -615,7 +651,7 @@ def _once(words: Sequence[str]) -> set[str]:
 
 
 def _roles(words: Sequence[str]) -> set[str]:
-    """The words of a name that set what stands around them in relation: prepositions, and small words between capitalised ones."""
+    """Return the words of a name that relate its parts: prepositions, and small words between capitalised ones."""
     found = {fold(w) for w in words} & _RELATIONS
     for before, word, after in zip(words, words[1:], words[2:], strict=False):
         if word.islower() and len(word) > 2 and before[0].isupper() and after[0].isupper() and word not in _NO_ROLE:

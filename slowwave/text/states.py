@@ -1,4 +1,4 @@
-"""States that a plain statement gives a thing, definite descriptions, and values that a statement says are over."""
+"""States that a plain statement gives a thing, definite descriptions, and values that a statement declares to be over."""
 
 from __future__ import annotations
 
@@ -109,7 +109,10 @@ _PASSING_DESCRIPTIONS: Final = words_of(
 
 
 def descriptions(text: str) -> tuple[StatedRelation, ...]:
-    """The descriptions of a text with their values, in order: of each thing the last. Time: 20 µs a sentence that has one."""
+    """Return the descriptions of a text with their values, in order; for each thing only the last.
+
+    Time: 20 µs per sentence with a description.
+    """
     found: dict[tuple[str, str], StatedRelation] = {}
     if TRIGGER_DESCRIPTIONS.search(text):
         for sentence in sentences(without_later(text)):
@@ -139,7 +142,7 @@ def _described_thing(sentence: str) -> StatedRelation | None:
 
 
 def kind_of(value: str) -> tuple[str, str]:
-    """Whether a value is a figure, a code or a name, and it in its plain form; empty for other words."""
+    """Return the kind of a value (a figure, a code or a name) and its plain form; both are empty for other words."""
     bare = _LED_BY.sub("", _LED_BY.sub("", value.strip()))
     if bare[:1].isupper():
         bare = _WHERE.sub("", bare)
@@ -234,7 +237,10 @@ TRIGGER: Final = re.compile(
 
 @lru_cache(maxsize=16_384)
 def states(text: str) -> tuple[StatedRelation, ...]:
-    """The states of a text, in order: of each thing and relation the last. Time: 30 µs a sentence that tells one."""
+    """Return the states of a text, in order; for each thing and relation only the last.
+
+    Time: 30 µs per sentence with a state.
+    """
     found: dict[tuple[str, str], StatedRelation] = {}
     if TRIGGER.search(text):
         for sentence in sentences(without_later(text)):
@@ -245,17 +251,20 @@ def states(text: str) -> tuple[StatedRelation, ...]:
 
 
 def is_state(relation: str) -> bool:
-    """Whether a relation is one of ``states``."""
+    """Return whether a relation is one of ``states``."""
     return _STATE.match(relation) is not None
 
 
 def is_named_state(relation: str) -> bool:
-    """Whether it is one whose object is a name."""
+    """Return whether a relation is a state whose object is a name."""
     return is_state(relation) and relation.endswith("(name)")
 
 
 def rivals(relation: str, one: str, other: str) -> bool:
-    """Whether two objects of one state exclude each other: days, names and figures do; of other words antonyms and things of one kind."""
+    """Return whether two objects of one state exclude each other.
+
+    Days, names and figures do. Of other words, antonyms and words of one kind do.
+    """
     if not relation.endswith("(words)"):
         return True
     leading = relation.removesuffix(" (words)").split(" ", 1)[1:]
@@ -271,7 +280,7 @@ def _exclude(one: str, other: str) -> Kind | None:
 
 
 def _of(sentence: str) -> Iterator[StatedRelation]:
-    """What the clauses of a sentence state."""
+    """Yield the states in the clauses of a sentence."""
     said = _PLANNED.sub("is", sentence).rstrip(".! ")
     if _QUOTES.search(said) or is_unsure(said):
         return
@@ -283,7 +292,7 @@ def _of(sentence: str) -> Iterator[StatedRelation]:
 
 
 def _in_clauses(clauses: Iterable[str], tense: str) -> Iterator[StatedRelation]:
-    """What clauses state; "it" is what the one before speaks of, and what follows "my job:" is that."""
+    """Yield the states in clauses; "it" is the subject of the clause before, and a value after "my job:" belongs to that."""
     before = ""
     for part in clauses:
         clause, _, more = part.partition(", ")
@@ -299,12 +308,12 @@ def _in_clauses(clauses: Iterable[str], tense: str) -> Iterator[StatedRelation]:
 
 
 def _is_whole(stated: StatedRelation, more: str) -> bool:
-    """Whether what follows behind a comma is no list that the state begins."""
+    """Return whether the text after a comma does not continue the state as a list."""
     return not more or (more[0].islower() and not stated.relation.endswith("(words)"))
 
 
 def _in_clause(clause: str, tense: str) -> Iterator[StatedRelation]:
-    """What is said of that which stands before the first verb."""
+    """Yield the states that a clause gives for the subject before its first verb."""
     words = _TOKEN.findall(clause)
     at = next((k for k, w in enumerate(words) if k and (w in _VERBS or words[k : k + 2] == ["takes", "place"])), 0)
     if not 0 < at <= _MOST:
@@ -317,7 +326,7 @@ def _in_clause(clause: str, tense: str) -> Iterator[StatedRelation]:
 
 
 def _moved(subject: str, said: str) -> Iterator[StatedRelation]:
-    """The states of what has changed to something or moved there: which it is, a place tells."""
+    """Yield the states of something that changed or moved; without a preposition, a name or word may be a value or a place."""
     for leading in ("", "in ", "on ", "at "):
         for stated in _state(subject, "is", f"{leading}{said}".split(), new=True):
             if not leading or stated.relation.endswith(("(name)", "(words)")):
@@ -325,7 +334,7 @@ def _moved(subject: str, said: str) -> Iterator[StatedRelation]:
 
 
 def _state(subject: str, tense: str, said: Sequence[str], *, new: bool = False) -> Iterator[StatedRelation]:
-    """The state that stands behind a verb, of one definite thing."""
+    """Yield the state after a verb, if the subject is one definite thing."""
     words = [w.strip("`'’") for w in said]
     while words and fold(words[0]) in _ADVERBS:
         new = new or words[0] == "now"
@@ -361,7 +370,7 @@ def _state(subject: str, tense: str, said: Sequence[str], *, new: bool = False) 
 
 
 def _kind(value: Sequence[str]) -> tuple[str, str]:
-    """Whether it is a day, a figure, a code, a name or other words, and it in its plain form; empty for a mixture."""
+    """Return the kind of a value (a day, figure, code, name or other words) and its plain form; both empty for a mixture."""
     folded = " ".join(map(fold, value))
     if all(w in _DAYS for w in folded.split()):
         return "day", folded
@@ -378,7 +387,7 @@ def _kind(value: Sequence[str]) -> tuple[str, str]:
 
 
 def _key(subject: str, tail: Sequence[str]) -> str:
-    """What a subject is known by, with what stands behind its state; empty where it is no definite thing."""
+    """Return the key of a subject and of the words after its state; empty if the subject is not a definite thing."""
     words = [fold(w.strip("`")) for w in _TOKEN.findall(subject)]
     if not words or words[0] in _NO_SUBJECT or not _SEVERAL.isdisjoint(words):
         return ""
@@ -394,14 +403,17 @@ def _key(subject: str, tail: Sequence[str]) -> str:
 
 
 def _head(subject: str) -> str:
-    """The stem of the noun of a subject."""
+    """Return the stem of the noun of a subject."""
     words = [fold(w) for w in _TOKEN.findall(subject)]
     end = next((k for k, w in enumerate(words) if k and w in _TAIL), len(words))
     return stem(words[end - 1])
 
 
 def _is_person(subject: str, *, placed: bool) -> bool:
-    """Whether a subject is somebody; of what is ``placed`` somewhere, one capitalised word that is no common one may be."""
+    """Return whether a subject is a person.
+
+    If something is ``placed`` somewhere, one capitalised word that is not a common word may be a person.
+    """
     words = _TOKEN.findall(subject)
     last = fold(words[-1])
     if last in ("i", "user") or is_kin(last):
@@ -411,7 +423,7 @@ def _is_person(subject: str, *, placed: bool) -> bool:
 
 
 def _is_one(subject: str) -> bool:
-    """Whether a subject is so named that there is one: by a name, an owner who is known, or two words of content."""
+    """Return whether a subject identifies one thing, by a name, a known owner or two words of content."""
     words = [w for w in _TOKEN.findall(subject) if fold(w) not in GRAMMAR and fold(w) not in ARTICLES]
     if not words or fold(subject.split()[0]) in _THEIRS:
         return False
@@ -436,7 +448,7 @@ _WORDS_ENDED_VALUES: Final[Mapping[str, str]] = {name: text.replace("\n", "") fo
 
 
 def _markers(side: str) -> tuple[tuple[str, bool], ...]:
-    """Markers before or behind a value, and whether they are sure of its end."""
+    """Return the markers before or behind a value, each with whether it is sure evidence of its end."""
     return tuple((_FILE[side][name].replace("\n", ""), name == "sure") for name in ("sure", "doubted"))
 
 
@@ -487,8 +499,10 @@ TRIGGER_ENDED_VALUES: Final = re.compile(rf"(?i)(?:\b|^|[,—–-])(?:{_WORDS_EN
 
 
 class EndedValue(NamedTuple):
-    """``words`` of a value that is over, folded, and the sentence that says so; ``moved`` are the stems of what has left the value
-    ("moved the backups from Oslo"), empty where the sentence names nothing."""
+    """Value that is no longer current: its folded ``words`` and the sentence that states its end.
+
+    ``moved`` are the stems of what has left the value ("moved the backups from Oslo"), empty if the sentence names nothing.
+    """
 
     words: tuple[str, ...]
     sentence: str
@@ -496,7 +510,10 @@ class EndedValue(NamedTuple):
 
 
 def ended_values(text: str) -> tuple[EndedValue, ...]:
-    """What a text says is over, in order. Time: 50 µs for a sentence with a word of an end."""
+    """Return the values that a text states are over, in order.
+
+    Time: 50 µs per sentence with a word of an end.
+    """
     found: dict[tuple[str, ...], EndedValue] = {}
     if TRIGGER_ENDED_VALUES.search(text):
         changed = says_new(without_later(text))
@@ -511,7 +528,10 @@ def ended_values(text: str) -> tuple[EndedValue, ...]:
 
 
 def ends(earlier: str, value: EndedValue) -> bool:
-    """Whether a memory that was made before ends with the value: it states that and nothing besides. Time: 50 µs a sentence."""
+    """Return whether an earlier memory ends with the value: it states that value and nothing else.
+
+    Time: 50 µs per sentence.
+    """
     sentence = ended_sentence(earlier, value)
     if sentence is None or len(stating(earlier)) > 1:
         return False
@@ -519,7 +539,7 @@ def ends(earlier: str, value: EndedValue) -> bool:
 
 
 def ended_sentence(earlier: str, value: EndedValue) -> str | None:
-    """The one sentence of a text that was made before which ends with the value; None where there is none, or are several."""
+    """Return the one sentence of an earlier text that ends with the value; None if there is none or more than one."""
     found = [s for s in stating(earlier) if len(s) <= _LONGEST_ENDED_VALUES and _sentence_ends(without_later(s), value)]
     return found[0] if len(found) == 1 else None
 
@@ -541,12 +561,12 @@ def _sentence_ends(sentence: str, value: EndedValue) -> bool:
 
 
 def _matter(sentence: str, value: EndedValue) -> frozenset[str]:
-    """What a sentence is about: its words of content without the value and without persons, who are in many sentences."""
+    """Return the words of content of a sentence without the value and without persons, who occur in many sentences."""
     return matter(sentence, (*value.words, *persons(sentence)))
 
 
 def _is_one_of_several(sentence: str, words: Sequence[str]) -> bool:
-    """Whether a value stands in a list: "I play the cello and the oboe"."""
+    """Return whether a value is part of a list: "I play the cello and the oboe"."""
     value = r"\W+".join(map(re.escape, words))
     joined = r"(?:and|or|as well as|plus|&)"
     return (
@@ -559,16 +579,18 @@ def _is_one_of_several(sentence: str, words: Sequence[str]) -> bool:
 
 
 def _is_stated(sentence: str) -> bool:
-    """Whether a sentence tells what is or is wished for, and neither of a while ("I gave up sugar for a month") nor of what a day brought
-    ("Today's class is cancelled").
+    """Return whether a sentence states a fact or a wish.
+
+    It must be neither temporary ("I gave up sugar for a month") nor an event of a day ("Today's class is cancelled").
     """
     passing = _FOR_A_WHILE.search(sentence) or _OF_DAYS.search(sentence)
     return (not is_open(sentence) or is_wish(sentence)) and passing is None
 
 
 def _is_held_as(earlier: str, later: str) -> bool:
-    """Whether an earlier sentence may have held what the later one ends: a wish ends wishes, and nothing that is; what is said of a day has
-    ended with it.
+    """Return whether an earlier sentence may have held the value that the later one ends.
+
+    A wish ends only wishes. A statement about a day has ended with that day.
     """
     if _OF_A_DAY.search(earlier):
         return False
@@ -576,7 +598,7 @@ def _is_held_as(earlier: str, later: str) -> bool:
 
 
 def _read(sentence: str) -> list[tuple[list[str], bool, str]]:
-    """Words behind or before each marker, whether that is sure of an end, and what the marker says has moved."""
+    """Return the words next to each marker, whether the marker is sure of an end, and what it states has moved."""
     found = [
         (m["value"].split(), sure, m.groupdict().get("moved") or "")
         for pattern, sure in _BEFORE
@@ -591,7 +613,7 @@ def _read(sentence: str) -> list[tuple[list[str], bool, str]]:
 
 
 def _led(said: str) -> list[str]:
-    """The words nearest to a marker behind them, back to one that is no part of a value."""
+    """Return the words nearest before a marker, back to a word that cannot be part of a value."""
     led: list[str] = []
     for word in reversed(said.split()):
         if fold(word) in _PLACED_ENDED_VALUES and led:  # "the plant on my desk died": the plant did
@@ -609,12 +631,12 @@ def _led(said: str) -> list[str]:
 
 
 def _stops(word: str) -> bool:
-    """Whether a word is no part of a value."""
+    """Return whether a word cannot be part of a value."""
     return fold(word) in STOPS or CONTRACTED.match(word) is not None
 
 
 def _value(said: Sequence[str]) -> list[str]:
-    """The words up to the first that is no part of a value; none where all are common ones."""
+    """Return the words up to the first that cannot be part of a value; empty if all of them are common words."""
     words: list[str] = []
     for word in said:
         if _stops(word) or len(words) == _MOST_WORDS:
@@ -624,12 +646,12 @@ def _value(said: Sequence[str]) -> list[str]:
 
 
 def _is_days(words: Sequence[str]) -> bool:
-    """Whether a value is days of the week alone: "closed on Mondays" says when, and not what is over."""
+    """Return whether a value is only days of the week: "closed on Mondays" gives a time and not what is over."""
     return all(fold(w).removesuffix("s") in DAYS for w in words)
 
 
 def _is_named(words: Sequence[str], sentence: str) -> bool:
-    """Whether a value is a name or has a figure; a common word at the beginning of a sentence is none."""
+    """Return whether a value is a name or has a figure; a common word at the beginning of a sentence is not a name."""
     first = sentence.startswith(words[0])
     return any(c.isdigit() for w in words for c in w) or any(
         w[0].isupper() and not (first and k == 0 and is_plain(fold(w))) for k, w in enumerate(words)
@@ -637,13 +659,13 @@ def _is_named(words: Sequence[str], sentence: str) -> bool:
 
 
 def _at(sentence: str, words: Sequence[str]) -> int | None:
-    """Where the words stand in a row among those of the sentence."""
+    """Return the position of the words, in sequence, among those of the sentence; None if they are not there."""
     told, n = said(sentence), len(words)
     return next((k for k in range(len(told) - n + 1) if told[k : k + n] == list(words)), None)
 
 
 def _of_one(sentence: str, value: EndedValue) -> bool:
-    """Whether both speak of the same persons and names, what has ended left out; who speaks is one."""
+    """Return whether both sentences are about the same persons and names, without the ended value; the speaker is a person."""
     told = {stem(w.removesuffix("'s").removesuffix("’s")) for w in (*said(value.sentence), *value.words)}
     if not {stem(w) for w in names(sentence)} <= told:
         return False
@@ -655,7 +677,10 @@ def _of_one(sentence: str, value: EndedValue) -> bool:
 
 
 def _is_object(sentence: str, words: Sequence[str]) -> bool:
-    """Whether a short statement of who speaks, or of somebody named, ends with the words or goes on behind them with another phrase."""
+    """Return whether the words are the object of a short statement about the speaker or a named person.
+
+    They are if the statement ends with them or continues with another phrase.
+    """
     told, at = said(sentence), _at(sentence, words)
     if not at or at < 2 or len(told) > _SHORT or not (is_own(sentence) or persons(sentence, words)):
         return False

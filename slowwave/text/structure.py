@@ -1,4 +1,4 @@
-"""The structure of a text: its lines, its passages, and which passages do not stand without others."""
+"""The structure of a text: its lines, its passages, and which passages need others."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ Kind = Literal["sentence", "item", "row", "heading", "block"]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """``needs`` are places of passages without which this one does not stand. A heading, and what leads a list in, is not ``alone``: it
-    comes with what needs it. ``line`` and ``paragraph`` count where it begins in its text.
+    """Part of a text that is kept whole or not at all.
+
+    ``needs`` are the places of the passages that this one needs. A heading, and the text that introduces a list, is not ``alone``: it is
+    kept only with a passage that needs it. ``line`` and ``paragraph`` count where it begins in its text.
     """
 
     text: str
@@ -31,12 +33,12 @@ class Passage:
 
 
 def needing(p: Passage, place: int) -> Passage:
-    """The passage, which needs one more."""
+    """Return the passage with one more need."""
     return Passage(p.text, p.kind, p.line, p.paragraph, (*p.needs, place), p.alone)
 
 
 def not_alone(p: Passage) -> Passage:
-    """The passage, which comes only with what needs it."""
+    """Return the passage as one that is kept only with a passage that needs it."""
     return Passage(p.text, p.kind, p.line, p.paragraph, p.needs, False)
 
 
@@ -89,7 +91,7 @@ _CODE: Final = re.compile(
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is one JSON value in brackets."""
+    """Return whether a text is one JSON value in brackets."""
     stripped = text.strip()
     if stripped[:1] + stripped[-1:] not in ("{}", "[]"):
         return False
@@ -101,29 +103,32 @@ def is_json(text: str) -> bool:
 
 
 def indent_of(line: str) -> int:
-    """Columns before a line's first character."""
+    """Return the number of columns before a line's first character."""
     return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
 
 
 def is_row(line: str) -> bool:
-    """Whether a line is a row of a table."""
+    """Return whether a line is a row of a table."""
     stripped = line.strip()
     return (stripped[:1] == "|" == stripped[-1:] and len(stripped) > 2) or (" | " in stripped and stripped[:1] != "|")
 
 
 def is_capitals(line: str) -> bool:
-    """Whether a line is a heading in capitals."""
+    """Return whether a line is a heading in capitals."""
     return bool(_CAPITALS.fullmatch(line.strip())) and sum(c.isupper() for c in line) > 2
 
 
 def is_entry(line: str) -> bool:
-    """Whether a line has a key of a few words and something behind it."""
+    """Return whether a line has a key of a few words and a value after it."""
     key = KEY.match(line)
     return bool(key and key["rest"] and len(key["key"].split()) <= 6)
 
 
 def begins(line: str, before: str = "") -> bool:
-    """Whether a line begins a block of its own, whatever stands before it; the last words of a wrapped line (``before``) begin none."""
+    """Return whether a line begins a new block, regardless of the line before it.
+
+    The last words of a wrapped line (``before``) do not begin one.
+    """
     key = KEY.match(line)
     if key and not key["rest"] and len(before) >= _SHORT and line.lstrip()[:1].islower() and not ENDED.search(before):
         return bool(MARKER.match(line) or QUOTED.match(line))
@@ -136,7 +141,10 @@ def begins(line: str, before: str = "") -> bool:
 
 
 def code_end(lines: Sequence[str], at: int) -> int:
-    """The line behind the indented code that begins at line ``at``, empty lines within it too; ``at`` where it does not look like code."""
+    """Return the line after the indented code that begins at line ``at``; ``at`` if it does not look like code.
+
+    Empty lines within the code belong to it.
+    """
     least = indent_of(lines[at])
     if least < _CODE_INDENT:
         return at
@@ -149,7 +157,7 @@ def code_end(lines: Sequence[str], at: int) -> int:
 
 
 def goes_on(line: str, after: str) -> bool:
-    """Whether a sentence goes on over a line break: it was wrapped."""
+    """Return whether a sentence was wrapped and continues after a line break."""
     begin = after.lstrip()[:1]
     if ENDED.search(line):
         return False
@@ -163,7 +171,7 @@ def goes_on(line: str, after: str) -> bool:
 
 
 def runs_of(lines: Sequence[str], at: int, end: int) -> Iterator[tuple[int, str]]:
-    """(line, text) of the lines from ``at`` to ``end``, wrapped ones together."""
+    """Yield (line, text) of the lines from ``at`` to ``end``, with wrapped lines joined."""
     start, run = at, [lines[at].strip()]
     longest = max(len(line) for line in lines[at:end])
     for k in range(at + 1, end):
@@ -178,7 +186,10 @@ def runs_of(lines: Sequence[str], at: int, end: int) -> Iterator[tuple[int, str]
 
 
 def parts_of(run: str) -> Iterator[tuple[str, Kind, bool]]:
-    """(text, kind, whether it leads in the items after it) of one run of prose: sentences, or the items of a list within it."""
+    """Yield (text, kind, whether it introduces the items after it) for one run of prose.
+
+    The parts are sentences, or the items of a list within the run.
+    """
     marks = enumerated(run)
     if not marks:
         for sentence in sentences(run):
@@ -192,7 +203,7 @@ def parts_of(run: str) -> Iterator[tuple[str, Kind, bool]]:
 
 
 def enumerated(run: str) -> list[int]:
-    """Where the items of a list within a line begin: "1. … 2. …", "a) … b) …", "• … • …"."""
+    """Return the starts of the items of a list within a line: "1. … 2. …", "a) … b) …", "• … • …"."""
     bullets = [m.start() for m in _BULLETS.finditer(run)]
     if len(bullets) > 1:
         return bullets
@@ -210,7 +221,7 @@ def enumerated(run: str) -> list[int]:
 
 
 def separated(lines: Sequence[str]) -> bool:
-    """Whether lines are rows of values with one separator."""
+    """Return whether lines are rows of values with the same separator."""
     for separator, least in (("\t", 1), (",", 2), (";", 2)):
         counts = {line.count(separator) for line in lines}
         if len(counts) == 1 and counts.pop() >= least and not any(ENDED.search(line) for line in lines):
@@ -232,18 +243,21 @@ _TITLE: Final = 100
 
 
 def passages(text: str) -> list[Passage]:
-    """The passages of a text in their order. Time: linear in the text."""
+    """Split a text into its passages, in order.
+
+    Time: linear in the text.
+    """
     return _Reader(text).read()
 
 
 def structured(text: str) -> bool:
-    """Whether a text is more than prose: it has items, rows, headings or blocks."""
+    """Return whether a text has items, rows, headings or blocks and is not only prose."""
     return any(p.kind != "sentence" for p in passages(text))
 
 
 @dataclass(slots=True)
 class _Open:
-    """A heading, label or item under which passages may stand: its place and level or indent."""
+    """Heading, label or item that may contain passages: its place and its level or indent."""
 
     place: int
     level: int
@@ -326,7 +340,7 @@ class _Reader:
     # Places
 
     def _context(self, indent: int, *, under_item: bool = False) -> tuple[int, ...]:
-        """What a passage at this indent stands under."""
+        """Return the passages above a passage at this indent."""
         needs: list[int] = []
         if under_item and self.items:
             needs.append(self.items[-1].place)
@@ -344,7 +358,7 @@ class _Reader:
         return place
 
     def _leaning(self, text: str, first: bool) -> tuple[tuple[int, ...], bool]:
-        """The places that a sentence leans on, and whether the one before it does not stand without it either."""
+        """Return the places that a sentence depends on, and whether the sentence before it depends on it in return."""
         before = len(self.found) - 1
         if before < 0:
             return (), False
@@ -359,7 +373,7 @@ class _Reader:
                 return (), False
 
     def _whoever(self, before: int) -> tuple[int, ...]:
-        """The passages that named somebody last, for certain and perhaps; the one before where none did."""
+        """Return the passages that last mentioned a person, certainly and possibly; without any, the one before."""
         perhaps = -1
         for place in range(before, max(-1, before - _REMEMBERED), -1):
             if place not in self.people:
@@ -372,11 +386,11 @@ class _Reader:
         return (perhaps if perhaps >= 0 else before,)
 
     def _bind(self, place: int) -> None:
-        """The passage before ``place`` needs it as well."""
+        """Make the passage before ``place`` need it as well."""
         self.found[place - 1] = needing(self.found[place - 1], place)
 
     def _close(self, indent: int, *, prose: bool, fresh: bool) -> None:
-        """End the items and labels that a line at this indent no longer stands under."""
+        """End the items and labels that do not contain a line at this indent."""
         while self.items and self.items[-1].level >= indent:
             self.items.pop()
         while self.labels:
@@ -393,7 +407,7 @@ class _Reader:
             self.lead = -1
 
     def _anything_after(self, at: int) -> bool:
-        """Whether something follows that may stand under this line, and no heading at once."""
+        """Return whether text follows that may belong under this line, and not a heading."""
         for line in self.lines[at + 1 : at + 4]:
             if line.strip():
                 return not HEADING.match(line)
@@ -411,7 +425,10 @@ class _Reader:
         return end
 
     def _label(self, at: int, indent: int) -> int:
-        """A line that names what follows: "Anna:", "**Rules**", "[Open questions]", capitals."""
+        """Add a line that names the following text: "Anna:", "**Rules**", "[Open questions]", capitals.
+
+        Return the line after it.
+        """
         keyed = bool(KEY.match(self.lines[at]))
         section = not keyed and at + 1 < len(self.lines) and not self.lines[at + 1].strip()
         fresh = at == 0 or not self.lines[at - 1].strip()
@@ -463,7 +480,10 @@ class _Reader:
         return end
 
     def _rest_of_item(self, at: int, indent: int) -> int:
-        """The line after the item that begins at ``at``: what is indented more belongs to it, and lines that go on."""
+        """Return the line after the item that begins at ``at``.
+
+        Lines with more indent belong to it, and so do lines that continue it.
+        """
         end = at + 1
         while end < len(self.lines):
             line = self.lines[end]
@@ -488,7 +508,7 @@ class _Reader:
         return end
 
     def _entry(self, at: int, indent: int) -> int:
-        """A line with a key or a speaker, and the lines that go on under the same name."""
+        """Add a line with a key or a speaker, and the lines that continue it; return the line after them."""
         self._close(indent, prose=False, fresh=at == 0 or not self.lines[at - 1].strip())
         end = at + 1
         while end < len(self.lines) and self.lines[end].strip() and not begins(self.lines[end]):
@@ -538,7 +558,7 @@ class _Reader:
         return end
 
     def _leads_in(self, end: int) -> bool:
-        """Whether the prose that ends before line ``end`` leads in what follows: by its colon, or as a title above a list."""
+        """Return whether the prose before line ``end`` introduces the text after it, by its colon or as a title above a list."""
         text = self.found[-1].text
         rest = next((n for n in range(end, min(end + 3, len(self.lines))) if self.lines[n].strip()), -1)
         if rest < 0 or HEADING.match(self.lines[rest]):
@@ -560,7 +580,7 @@ class _Reader:
         return end
 
     def _settled(self) -> list[Passage]:
-        """The passages, with those that are headings of others marked as nothing by themselves."""
+        """Return the passages; those that only head other passages are marked as not alone."""
         under: set[int] = {n for k, p in enumerate(self.found) for n in p.needs if n < k}
         settled: list[Passage] = []
         for k, p in enumerate(self.found):

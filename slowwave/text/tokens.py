@@ -1,4 +1,4 @@
-"""Tokens: words and names in the form in which they are compared, their number, and one spelling for letters that look alike."""
+"""Words and names in the form in which they are compared, token counts, and one spelling for letters that look alike."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _EDGES: Final = " \t\r\n.,;:!?\"'`“”‘’«»()[]{}<>"
 
 
 def fold(text: str) -> str:
-    """NFKC, case-folded, typographic apostrophes made plain: the alphabet of every comparison."""
+    """Normalise a text for comparison: NFKC, case-folded, with plain apostrophes."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
 
 
 def tokenise(text: str) -> list[str]:
-    """The folded words of ``text`` in order; ``don't`` is one word, a possessive ``'s`` is cut off."""
+    """Return the folded words of ``text`` in order; ``don't`` is one word, a possessive ``'s`` is removed."""
     folded = fold(text)
     words: list[str] = _WORD.findall(folded)
     return [word.removesuffix("'s") for word in words] if "'s" in folded else words
 
 
 def normalise_name(name: str) -> str:
-    """A name as the key under which equal names meet: folded, inner space single, punctuation at the edges gone.
+    """Return the key of a name: folded, with single spaces and without punctuation at its ends.
 
-    A name of nothing but punctuation keeps it, so that different names never share an empty key.
+    Equal names have equal keys. A name of punctuation only keeps it, so that different names never share an empty key.
     """
     folded = _SPACE.sub(" ", fold(name)).strip()
     return folded.strip(_EDGES) or folded
@@ -52,16 +52,16 @@ RULE: Final = f"{BYTES_A_TOKEN} bytes of UTF-8 a token, rounded up for each text
 
 
 def count(text: str) -> int:
-    """Tokens of one text: a quarter of its bytes of UTF-8, rounded up.
+    """Return the tokens of one text: a quarter of its UTF-8 bytes, rounded up.
 
-    For plain English this is Plugged.in's count of outputs (1.3: characters / 4). It counts inputs by 3, which makes a saving of
-    a third out of nothing: 1,500 characters are 375 tokens here, going in and coming out.
+    For plain English this is Plugged.in's count of outputs (1.3: characters / 4). Plugged.in divides inputs by 3, which makes a saving of
+    a third out of nothing: 1,500 characters are 375 tokens here, as input and as output.
     """
     return -(-len(text.encode("utf-8", "replace")) // BYTES_A_TOKEN)
 
 
 def counts(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
-    """(n,) texts → (n,) tokens, by the same rule; 0 where there is none."""
+    """Return (n,) tokens of (n,) texts by the rule of ``count``; 0 for a null."""
     import numpy as np
     import pyarrow as pa  # which takes a while to load: who counts one text does without
     import pyarrow.compute as pc
@@ -116,10 +116,10 @@ _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def folded(text: str) -> tuple[str, list[int] | None]:
-    """(the text in small Latin letters as far as it looks like them, the place in ``text`` of each character, and of the end).
+    """Return the text in the Latin letters that it resembles, and the place in ``text`` of each character and the end.
 
-    None for places stands for equal places. Words of letters and digits are read as leetspeak, letters set apart by one sign as
-    one word. Other scripts keep their letters. Cost: linear.
+    The letters are lower-case. The places are None if both texts have the same places. Words of letters and digits are parsed as
+    leetspeak, letters separated by one sign as one word. Other scripts keep their letters. Cost: linear.
     """
     if text.isascii():
         return _plain(text.lower()), None
@@ -132,12 +132,12 @@ def folded(text: str) -> tuple[str, list[int] | None]:
 
 
 def spelled_out(text: str) -> list[tuple[int, int, str]]:
-    """Runs of single letters set apart by one sign, five and more: start, end and the word that they spell."""
+    """Return runs of five or more single letters separated by one sign, as start, end and the word that they spell."""
     return [(m.start(), m.end(), m[0].replace(m[1], "")) for m in _SPACED.finditer(text)]
 
 
 def _plain(text: str) -> str:
-    """Leetspeak within words as letters, character by character."""
+    """Replace leetspeak within words by letters, character by character."""
     if not _LEET_SIGN.search(text) or not _DIGITS.search(text):
         return text
     return _MIXED.sub(lambda m: m[0].translate(_LEET), text)
@@ -160,6 +160,9 @@ def _letter(character: str) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: ``one`` for 1, else ``many``, which is made of ``one`` where it is not given (items, memories)."""
+    """Format a number with its noun: ``one`` for 1, otherwise ``many``.
+
+    Without ``many`` the plural is formed from ``one`` (items, memories).
+    """
     plural = many or (f"{one[:-1]}ies" if one.endswith("ry") else f"{one}s")
     return f"{number:,} {one if number == 1 else plural}"

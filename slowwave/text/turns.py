@@ -1,4 +1,4 @@
-"""Turns of a session: who said what and when; reports of outside tools; texts that tell an agent how to behave."""
+"""Turns of a session with speakers and times, reports of outside tools, and texts that instruct an agent how to behave."""
 
 from __future__ import annotations
 
@@ -47,8 +47,11 @@ _BULLET: Final = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][
 
 
 class SessionTurn(NamedTuple):
-    """``speaker``: ``USER``, ``ASSISTANT``, ``system``, a name as it is written, or empty for nobody. ``lines`` are its lines with their
-    numbers on the page (from 1); ``at`` is in UTC, None where the page does not say."""
+    """Turn of a session.
+
+    ``speaker`` is ``USER``, ``ASSISTANT``, ``system``, a name as written, or empty if there is none. ``lines`` are the lines of the turn
+    with their numbers on the page (from 1). ``at`` is in UTC, and None if the page gives no time.
+    """
 
     speaker: str
     lines: tuple[tuple[int, str], ...]
@@ -56,7 +59,7 @@ class SessionTurn(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What was said, as it stands on the page."""
+        """Return the text of the turn as written on the page."""
         return "\n".join(line for _, line in self.lines).strip()
 
 
@@ -68,7 +71,10 @@ class SpokenSentence(NamedTuple):
 
 
 def session_turns(page: str) -> list[SessionTurn]:
-    """The turns of a page in their order, those that say nothing left out. A page whose head cannot be read is one without a head."""
+    """Return the turns of a page in order, without empty ones.
+
+    If the head of the page cannot be parsed, the whole page is the body.
+    """
     try:
         head = frontmatter(page)
         first, body = head.lines + 1, page[head.end :]
@@ -96,7 +102,10 @@ def session_turns(page: str) -> list[SessionTurn]:
 
 
 def spoken(turn: SessionTurn) -> list[SpokenSentence]:
-    """The sentences of a turn with their lines: of prose and of list items, not of code, quotations, tables and headings."""
+    """Return the sentences of a turn with their lines.
+
+    Prose and list items count; code, quotations, tables and headings do not.
+    """
     found: list[SpokenSentence] = []
     for paragraph in _paragraphs(turn.lines):
         joined = " ".join(text for _, text in paragraph)
@@ -110,7 +119,7 @@ def spoken(turn: SessionTurn) -> list[SpokenSentence]:
 
 
 def _begins(line: str) -> tuple[str, datetime | None, str] | None:
-    """Speaker, time and the rest of a line that begins a turn; None for any other."""
+    """Return the speaker, the time and the rest of a line that begins a turn; None for any other line."""
     match = _HEAD.match(line)
     if match is None:
         return None
@@ -140,7 +149,7 @@ def _instant(text: str | None) -> datetime | None:
 
 
 def _paragraphs(lines: Sequence[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Runs of lines that are one paragraph or list item, without the marks before them."""
+    """Yield the runs of lines that form a paragraph or list item, without the marks before them."""
     held: list[tuple[int, str]] = []
     fence = ""
     for number, line in lines:
@@ -159,7 +168,7 @@ def _paragraphs(lines: Sequence[tuple[int, str]]) -> Iterator[list[tuple[int, st
 
 
 def _line_at(paragraph: Sequence[tuple[int, str]], place: int) -> int:
-    """The line on which a place of the joined paragraph stands."""
+    """Return the line of a position in the joined paragraph."""
     end = 0
     for number, text in paragraph:
         end += len(text) + 1
@@ -183,7 +192,7 @@ _MOST_DIGITS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class OrganizationReport:
-    """What the report counts."""
+    """Counts of the report."""
 
     consolidated: int = 0
     removed: int = 0
@@ -191,10 +200,10 @@ class OrganizationReport:
 
 
 def parse(text: str) -> OrganizationReport | None:
-    """The report of a text, or None where no heading begins one.
+    """Parse the report in a text; return None if no heading begins one.
 
-    The first heading wins, and everything after it is searched: keys may stand in any order and on any line. Of each key the first
-    number counts; one that is missing, or needs more than 64 bits, is 0.
+    The first heading is used and all text after it is searched: keys may occur in any order and on any line. The first number of each key
+    counts. A number that is missing or needs more than 64 bits is 0.
     """
     heading = _HEADING.search(text)
     if heading is None:
@@ -267,15 +276,20 @@ _PROSE: Final = 3
 
 
 def gives_order(sentence: str) -> bool:
-    """Return whether one sentence tells its reader what to do or not to do."""
+    """Return whether one sentence instructs its reader to do something or not to do it."""
     return bool(_STRONG.search(sentence) or _IMPERATIVE.match(sentence) or _ORDER.match(sentence))
 
 
 def instructive(text: str) -> bool:
-    """Whether a text is a persona, a list of rules or a policy. Linear in the text.
+    """Return whether a text is a persona, a list of rules or a policy.
 
-    That are two items at least of which half or more give an order, one of them with "must", "never" or the like; or any list under a
-    title such as "Refund policy"; or prose that begins "You are …" and goes on speaking to whom it means; or prose of orders.
+    It is one of these:
+    - at least two items, half or more of which give an order, one of them with "must", "never" or the like
+    - any list under a title such as "Refund policy"
+    - prose that begins "You are …" and goes on to address its reader
+    - prose of orders
+
+    Cost: linear in the text.
     """
     if not re.search(HINT, text):
         return False

@@ -1,4 +1,4 @@
-"""Words of English: those with a part of their own in a sentence, and the lexicon that tells a slip from a word."""
+"""Words of English with a special role in a sentence, and the lexicon that distinguishes misspellings from words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a table written by hand."""
+    """Return the words of a hand-written table."""
     return frozenset(text.split())
 
 
@@ -363,7 +363,7 @@ ROMANS: Final = {
 
 
 class Measure(NamedTuple):
-    """What a unit measures, how many of the base unit it is, and its other spellings; a plural "s" is understood."""
+    """Unit of measure: its dimension, its size in base units, and its other spellings; a plural "s" is implied."""
 
     dimension: str
     factor: str
@@ -422,9 +422,9 @@ _ASKED: Final = 65_536  # words that are remembered
 
 @lru_cache(maxsize=_ASKED)
 def is_word(word: str) -> bool:
-    """Whether a folded word is in the list, with or without its accents.
+    """Return whether a folded word is in the list, with or without its accents.
 
-    The first question reads the list: some 20 ms and 4 MB. Every new word takes a binary search, 10 µs.
+    The first call loads the list: about 20 ms and 4 MB. Each new word takes a binary search, 10 µs.
     """
     if word in TERMS:
         return True
@@ -438,8 +438,10 @@ def is_word(word: str) -> bool:
 
 @lru_cache(maxsize=_ASKED)
 def is_known(word: str) -> bool:
-    """Whether it is a word, or made of words: one behind a prefix ("reindexing") or before an ending ("sharding"), two as one
-    ("stacktrace")."""
+    """Return whether a text is a word or made of words.
+
+    This is a word after a prefix ("reindexing") or before an ending ("sharding"), or two words in one ("stacktrace").
+    """
     if is_word(word):
         return True
     if any(_ends(word, e) for e in ENDINGS):
@@ -450,7 +452,7 @@ def is_known(word: str) -> bool:
 
 
 def _ends(word: str, ending: str) -> bool:
-    """Whether it is a word before an ending, and none that doubles its last letter there ("begining")."""
+    """Return whether a text is a word before an ending, and not one that doubles its last letter there ("begining")."""
     stem = word.removesuffix(ending)
     return len(stem) < len(word) and len(stem) >= _LEAST and is_word(stem) and not is_word(stem + stem[-1] + ending)
 
@@ -462,7 +464,7 @@ class _Words(NamedTuple):
     starts: NDArray[np.int32]
 
     def at(self, start: int) -> bytes:
-        """The word that begins there."""
+        """Return the word that begins at ``start``."""
         return self.text[start : self.text.index(b"\n", start)]
 
 

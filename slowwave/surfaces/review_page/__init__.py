@@ -1,3 +1,3 @@
-"""The review page: a person reads the questions of a plan, answers them, signs once, and sees it applied, in a browser."""
+"""Review page in the browser: a person reads a plan's questions, answers them, approves once, and sees the plan applied."""
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class SigningPages:
         self._desk = desk
 
     def routes(self) -> list[Route]:
-        """Their routes, from ``/plans/`` on."""
+        """Return the routes of these pages, which begin with ``/plans/``."""
         plan = "/plans/{plan:str}"
         return [
             Route(f"{plan}/sign", self.asked),
@@ -85,7 +85,7 @@ class SigningPages:
         ]
 
     def asked(self, request: Request) -> Response:
-        """What a signature would cover."""
+        """Show the items that an approval would cover."""
         return self._sign_page(request)
 
     def sign(self, request: Request) -> Response:
@@ -112,7 +112,7 @@ class SigningPages:
         return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
 
     def signed(self, request: Request) -> Response:
-        """What was approved and rejected of a plan, and what became of it."""
+        """Show what was approved and rejected in a plan, and the results of applying it."""
         plan = self._plan(request)
         approvals, rejected = self._desk.signed(plan.plan_hash)
         drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
@@ -126,7 +126,7 @@ class SigningPages:
         return page("signed.html", values)
 
     def countersign(self, request: Request) -> Response:
-        """Sign what others approved of a plan and what lacks a signature."""
+        """Give the second approval to the approvals of others that lack one."""
         plan = self._plan(request)
         name, note = _reviewer(request).name, _form(request).get("note", "")
         countersign(
@@ -209,7 +209,7 @@ class SigningPages:
         return self._desk.plan(str(request.path_params["plan"]))
 
     def _approval(self, plan: StoredPlan, request: Request) -> SignedApproval:
-        """The approval that a form names, if it is one of this plan."""
+        """Return the approval that a form names; raise ``Refused`` if it is not an approval of this plan."""
         named = _form(request).get("approval", "")
         approvals, _ = self._desk.signed(plan.plan_hash)
         found = next((one for one in approvals if one.approval_id == named), None)
@@ -245,7 +245,7 @@ def _reviewer(request: Request) -> Reviewer:
 
 
 def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, each as it was said first."""
+    """Return the fields of a form, each with its first value."""
     said: Posted = request.state.said
     return {name: values[0] for name, values in said.form.items()}
 
@@ -262,7 +262,7 @@ class AmendingPages:
         self._desk = desk
 
     def routes(self) -> list[Route]:
-        """Their routes, from ``/plans/`` on."""
+        """Return the routes of these pages, which begin with ``/plans/``."""
         plan = "/plans/{plan:str}"
         return [
             Route(f"{plan}/amend", self.asked),
@@ -271,7 +271,7 @@ class AmendingPages:
         ]
 
     def asked(self, request: Request) -> Response:
-        """The members of a merge, or the text that is proposed, with what would come of a change."""
+        """Show the members of a merge or the proposed text, and a preview of the change."""
         return self._shown(request, request.query_params.get("item", ""))
 
     def split(self, request: Request) -> Response:
@@ -326,7 +326,7 @@ class AmendingPages:
 
 
 def _members(stored: StoredItem) -> list[tuple[str, str]]:
-    """Id and name of each member of a merge, the survivor first."""
+    """Return the id and name of each member of a merge, the survivor first."""
     item = stored.item
     rows = (*((item.mutation.keep,) if item.mutation.keep else ()), *item.mutation.absorb)
     given = item.evidence.get("names")
@@ -335,7 +335,7 @@ def _members(stored: StoredItem) -> list[tuple[str, str]]:
 
 
 def _text(stored: StoredItem) -> str:
-    """The text that an item proposes, without secrets."""
+    """Return the text that an item proposes, with markers for secrets and hidden characters."""
     said = (i.values.get("content") for i in stored.item.mutation.inserts if i.table == "memory_versions")
     return str(quotable(str(next(said, ""))))
 
@@ -359,7 +359,7 @@ class RulePages:
         self._desk = desk
 
     def routes(self) -> list[Route]:
-        """Their routes, from ``/plans/`` on."""
+        """Return the routes of these pages, which begin with ``/plans/``."""
         path = "/plans/{plan:str}/rules"
         return [
             Route(path, self.shown),
@@ -368,7 +368,7 @@ class RulePages:
         ]
 
     def shown(self, request: Request) -> Response:
-        """The rules that the drafts bear out, each with the questions that it would take now, and the policies of the namespace."""
+        """Show the rules learned from the drafts, the questions that each would answer now, and the namespace's policies."""
         plan = self._plan(request)
         namespace, path = plan.header.namespace, f"/plans/{plan.plan_hash}"
         drafts = read_drafts(self._desk.store, namespace, plan.plan_hash)
@@ -396,7 +396,7 @@ class RulePages:
         return page("rules.html", values)
 
     def accept(self, request: Request) -> Response:
-        """Accept a rule in the reviewer's name, with a limit a night."""
+        """Accept a rule in the reviewer's name, with a limit of items per night."""
         plan, form = self._plan(request), self._form(request)
         limit = form.get("per_night", "")
         if not (limit.isascii() and limit.isdecimal() and len(limit) < 6):
@@ -427,7 +427,7 @@ class RulePages:
 
 
 def _capital(said: str) -> str:
-    """A sentence as a heading begins."""
+    """Capitalize the first letter of a sentence, for use as a heading."""
     return said[:1].upper() + said[1:]
 
 
@@ -443,12 +443,12 @@ class DecidedPages:
         self._desk = desk
 
     def routes(self) -> list[Route]:
-        """Their routes, from ``/plans/`` on."""
+        """Return the routes of these pages, which begin with ``/plans/``."""
         plan = "/plans/{plan:str}/decided"
         return [Route(plan, self.asked), Route(plan, self.answer, methods=["POST"])]
 
     def asked(self, request: Request) -> Response:
-        """The groups that look decided, each with a sample."""
+        """Show the groups of questions that look decided, each with a sample."""
         plan, found = self._read(request)
         waiting, path = {w.id: w for w in found.items}, f"/plans/{plan.plan_hash}"
         groups = [
@@ -468,7 +468,10 @@ class DecidedPages:
         return page("decided.html", values)
 
     def answer(self, request: Request) -> Response:
-        """Draft the verdict of a group for all of its questions: those of the page, or none."""
+        """Draft the verdict of a group for all of its questions.
+
+        Raises ``Refused``, and writes nothing, if the group is not the one that the page showed.
+        """
         plan, found = self._read(request)
         said: Posted = request.state.said
         named = said.form.get("known_by", [""])[0]
@@ -489,7 +492,7 @@ class DecidedPages:
 
 
 def known_by(group: LikeQuestions) -> str:
-    """What names a group: its verdict and its very items, so that an answer never covers others than were shown."""
+    """Return a digest of a group's verdict and items, so that an answer never covers items that were not shown."""
     return hashlib.sha256("\n".join((group.verdict, *group.items)).encode()).hexdigest()[:32]
 
 
@@ -499,7 +502,7 @@ _GONE: Final = "The database does not answer. Nothing half-written stands. Try a
 
 
 def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Starlette:
-    """The review page of a store, or of the namespace ``only``, for those whom ``entrance`` lets in."""
+    """Build the review page of a store, or of the namespace ``only``, for the people whom ``entrance`` admits."""
     desk = Desk(store, only)
 
     def plans(request: Request) -> Response:
@@ -525,7 +528,7 @@ def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Sta
 
 
 def _refused(request: Request, problem: Exception) -> Response:
-    """A refusal is an answer; every other error of ours is the store's."""
+    """Answer an exception: status 409 for ``Refused``, 503 for any other error of Slowwave, which comes from the store."""
     return _message(request, str(problem), 409 if isinstance(problem, Refused) else 503)
 
 
@@ -540,7 +543,7 @@ def _wrong(request: Request, problem: Exception) -> Response:
 
 
 def _message(request: Request, message: str, status: int) -> Response:
-    """A sentence as JSON for the page's script, else as a page."""
+    """Answer with a sentence, as JSON if the request comes from the page's script, otherwise as a page."""
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"message": message}, status)
     return page("refusal.html", {"message": message}, status)

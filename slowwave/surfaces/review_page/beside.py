@@ -1,8 +1,8 @@
-"""``python -m slowwave.surfaces.review_page.beside NAME FD [PORT]``: the review page beside another program of this machine, and no
-longer than that.
+"""Command that serves the review page next to another program on this machine, for as long as that program runs.
 
-``slowwave dev`` starts it beside the UI, which links to it. It listens on a socket that it is handed, lets in by one link, which it prints
-once the UI answers on its port, below what that says of its start; and it ends with the process that started it, however that ends.
+Usage: ``python -m slowwave.surfaces.review_page.beside NAME FD [PORT]``. ``slowwave dev`` starts it together with the UI, which links to
+it. It listens on a socket that it inherits and admits its reviewer by a link that works once. It prints the link when the UI answers on
+its port, below the UI's start messages. It ends when the process that started it ends, for whatever reason.
 """
 
 from __future__ import annotations

@@ -63,8 +63,11 @@ _REJECTED: Final = "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s A
 
 @dataclass(frozen=True, slots=True)
 class PlanToReview:
-    """A plan of which something waits for a person: its review items, those that planners decided, and whether what is approved of it
-    lacks a signature."""
+    """Plan with work for a reviewer.
+
+    The work is its review items (``questions``), the items that planners ``decided``, and approvals that lack a second approval
+    (``half_signed``).
+    """
 
     plan_hash: str
     namespace: str
@@ -76,8 +79,11 @@ class PlanToReview:
 
 @dataclass(frozen=True, slots=True)
 class SignedApproval:
-    """An approval of a plan, and what its run did, if there was one. ``covers`` counts its items, ``stand`` those that are applied now.
-    Further signatures are by the ``countersigners``; ``missing`` more are needed."""
+    """Approval of a plan and the result of its run, if there was one.
+
+    ``covers`` counts the items of the approval, ``stand`` those that are applied now. ``countersigners`` gave further approvals;
+    ``missing`` more are needed.
+    """
 
     approval_id: str
     approver: str
@@ -106,7 +112,7 @@ class Desk:
         self._lock = Lock()
 
     def waiting(self) -> list[PlanToReview]:
-        """The plans that wait, the newest first, at most a hundred."""
+        """Return the plans with pending work, the newest first, at most a hundred."""
         with (
             self.store.connect("reader") as connection,
             connection.cursor(row_factory=class_row(PlanToReview)) as cursor,
@@ -114,7 +120,10 @@ class Desk:
             return cursor.execute(_WAITING, {"only": self.only}).fetchall()
 
     def plan(self, hash_: str) -> StoredPlan:
-        """A plan by its whole hash, as it is now. Raises ``Refused`` where there is none, or it is of a namespace that is not shown."""
+        """Return the current state of a plan by its full hash.
+
+        Raises ``Refused`` if there is no such plan, or if it belongs to a namespace that is not shown.
+        """
         with self.store.connect("reader") as connection:
             row: Any = connection.execute(_STANDS, (hash_,)).fetchone()
             if row is None or self.only not in (None, row[0]):
@@ -123,7 +132,7 @@ class Desk:
             return self._kept(connection, hash_, (*row[1:3], sorted(row[3].items())))
 
     def signed(self, hash_: str) -> tuple[list[SignedApproval], int]:
-        """The approvals of a plan, the newest first, and how many of its items are rejected."""
+        """Return the approvals of a plan, the newest first, and the number of its rejected items."""
         with self.store.connect("reader") as connection:
             with connection.cursor(row_factory=class_row(SignedApproval)) as cursor:
                 approvals = cursor.execute(_SIGNED, (hash_,)).fetchall()
@@ -156,35 +165,35 @@ _REORDERING: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def page(template: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:
-    """A template as an answer. A value that it names and that is not there is an error."""
+    """Render a template as a response; a value that the template names and that is missing is an error."""
     return HTMLResponse(_environment().get_template(template).render(values), status)
 
 
 def fragment(html: str) -> HTMLResponse:
-    """A part of a page, that a template made, as an answer."""
+    """Return a rendered part of a page as a response."""
     return HTMLResponse(html)
 
 
 def rendered(template: str, values: Mapping[str, object]) -> str:
-    """A template as HTML."""
+    """Render a template as HTML."""
     return _environment().get_template(template).render(values)
 
 
 def shown(text: object, longest: int = LONGEST) -> Markup:
-    """A text of memory as HTML: escaped, hidden characters as ``U+202E``, and set apart so that its direction stays its own."""
+    """Return a text of memory as HTML: escaped, with hidden characters as ``U+202E`` and its text direction isolated."""
     whole = str(text)
     return Markup("<bdi>{}</bdi>").format(visible(whole[:longest])) + left_out(len(whole) - longest)
 
 
 def left_out(characters: int) -> Markup:
-    """That so many characters more are there; empty where none are."""
+    """Return a note that so many more characters exist, or an empty text if there are none."""
     if characters <= 0:
         return Markup("")
     return Markup(' <span class="cut">… {:,} more characters</span>').format(characters)
 
 
 def visible(text: str) -> Markup:
-    """A text as HTML, its hidden and reordering characters by number."""
+    """Return a text as HTML, with its hidden and reordering characters shown as code points."""
     found = [(run.start, run.end) for run in hidden(text)] + [m.span() for m in _REORDERING.finditer(text)]
     pieces: list[Markup] = []
     at = 0

@@ -1,4 +1,4 @@
-"""Guard the review page: let people in by a link or a proxy, check each request, and set the headers of answers."""
+"""Access to the review page: admit reviewers by a link or a proxy, check each request, and set the headers of responses."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """Who asks: the name that signs, and the token that forms of theirs carry."""
+    """Person who sends a request: the name for approvals, and the token that this person's forms carry."""
 
     name: str
     form_token: str
@@ -62,8 +62,11 @@ class Reviewer:
 
 @dataclass(slots=True)
 class Entrance:
-    """``origins`` are the addresses under which the page answers (scheme, host and port), ``reviewer`` the name of whoever has the link;
-    with a ``proxy`` there is no link. ``clock`` counts seconds, ``wall`` those since 1970, which other processes count as well.
+    """Access control of the review page, by links or by a proxy.
+
+    ``origins`` are the addresses at which the page answers (scheme, host and port). ``reviewer`` is the name of the person who has the
+    link; with a ``proxy`` there is no link. ``clock`` returns seconds, ``wall`` the seconds since 1970, which other processes use as
+    well.
     """
 
     origins: tuple[str, ...]
@@ -78,26 +81,32 @@ class Entrance:
 
     @property
     def cookie(self) -> str:
-        """The cookie's name. It has the port in it: browsers send a host's cookies to all of its ports."""
+        """Return the name of the cookie.
+
+        It contains the port, because browsers send a host's cookies to all of its ports.
+        """
         return f"slowwave_review_{urlsplit(self.origins[0]).port or 0}"
 
     @property
     def secure(self) -> bool:
-        """Whether the page is reached over TLS."""
+        """Return whether the page is reached over TLS."""
         return self.origins[0].startswith("https:")
 
     def link(self) -> str:
-        """A new address that lets its holder in, once."""
+        """Create an address that admits its holder once."""
         token = secrets.token_urlsafe(32)
         self._links.add(_hashed(token))
         return f"{self.origins[0]}/enter?token={token}"
 
     def key(self) -> str:
-        """What ``granted`` signs tokens with that this entrance takes."""
+        """Return the key with which ``granted`` makes tokens that this entrance accepts."""
         return hmac.new(self._secret, b"links", hashlib.sha256).hexdigest()
 
     def enter(self, token: str) -> str | None:
-        """The id of a new session for the token of a link, which opens nothing afterwards; None where it opens nothing now."""
+        """Exchange the token of a link for a new session and return its id; None if the token is not valid now.
+
+        A token is valid only once.
+        """
         wanted = _hashed(token)
         if wanted in self._links:
             self._links.discard(wanted)
@@ -112,7 +121,7 @@ class Entrance:
         return f"/s/{self._form_token(f'address {_hashed(session)}')}"
 
     def by_session(self, session: str) -> Reviewer | None:
-        """Who holds a session; None where it is none, or over."""
+        """Return the reviewer of a session; None if there is no such session or it is over."""
         known = _hashed(session)
         end = self._sessions.get(known)
         if end is None or not self.reviewer:
@@ -123,9 +132,10 @@ class Entrance:
         return Reviewer(self.reviewer, self._form_token(known))
 
     def by_proxy(self, address: str, named: Sequence[str]) -> Reviewer | None:
-        """Who is logged in at the proxy, by the values of its header; None for another address, and where no one name is sent.
+        """Return the reviewer who is logged in at the proxy, according to the values of the proxy's header.
 
-        Raises ``Refused`` for a name that may not sign.
+        Return None if the request comes from another address or does not send exactly one name. Raises ``Refused`` for a name that may
+        not approve.
         """
         if self.proxy is None or address not in self.proxy.addresses or len(named) != 1:
             return None
@@ -133,7 +143,7 @@ class Entrance:
         return Reviewer(named[0], self._form_token(f"login {named[0]}"))
 
     def _takes(self, token: str, hashed: str) -> bool:
-        """Whether a token was granted with the key, in time, and not used before; it is from now on."""
+        """Return whether a token was made with the key, has not expired and was not used before, and mark it as used."""
         now = self.wall()
         end, _, rest = token.partition(".")
         nonce, _, signed = rest.partition(".")
@@ -151,7 +161,7 @@ class Entrance:
 
 
 def granted(key: str, now: float | None = None) -> str:
-    """A token that lets in once, for ``GRANT_SECONDS``, at the entrance whose ``key`` it is."""
+    """Create a token that admits its holder once, within ``GRANT_SECONDS``, at the entrance with this ``key``."""
     told = f"{int(time.time() if now is None else now) + GRANT_SECONDS}.{secrets.token_hex(16)}"
     return f"{told}.{_signed(key, told)}"
 
@@ -166,12 +176,12 @@ def check_reviewer(name: str) -> None:
 def entrance_of(
     host: str, port: int, *, reviewer: str, user_header: str = "", proxies: Iterable[str] = (), origin: str = ""
 ) -> Entrance:
-    """The entrance of a page that listens at ``host`` and ``port``.
+    """Build the entrance of a page that listens at ``host`` and ``port``.
 
-    A loopback address gives links to ``reviewer``, and so does an ``origin`` with a loopback address: the port of a container that is
-    published on this machine alone. Every other address needs a proxy with a login: its ``user_header``, the addresses it comes from, and
-    the ``origin`` (``https://review.example.com``) under which people see the page. Raises ``Refused`` where a name, an address or one of
-    these is missing or is none.
+    A loopback address gives links to ``reviewer``. So does an ``origin`` with a loopback address: the port of a container that is
+    published on this machine only. Any other address needs a proxy with a login: its ``user_header``, the addresses that it connects
+    from, and the ``origin`` (``https://review.example.com``) at which people see the page. Raises ``Refused`` if a name, an address or
+    one of these is missing or invalid.
     """
     if origin and reviewer and not (user_header or proxies) and is_loopback(urlsplit(_origin(origin)).hostname or ""):
         check_reviewer(reviewer)
@@ -226,7 +236,7 @@ def _signed(key: str, told: str) -> str:
 
 
 def _hashed(token: str) -> str:
-    """What is compared and kept in a token's place: its time tells nothing of the token."""
+    """Hash a token for storage and comparison, so that the time of a comparison reveals nothing about the token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -268,7 +278,7 @@ _FOREIGN: Final = "This form did not come from this page, so nothing was written
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What a POST says: the fields of a form, or a JSON object."""
+    """Content of a POST request: the fields of a form, or a JSON object."""
 
     form: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     body: dict[str, Any] | None = None
@@ -281,14 +291,17 @@ class _No:
 
 
 class RequestGuard:
-    """ASGI middleware. Behind it, ``request.state`` has ``reviewer`` and ``said``; files under ``/static/`` are everybody's."""
+    """ASGI middleware that checks each request.
+
+    Requests that it admits have ``reviewer`` and ``said`` in ``request.state``. Files under ``/static/`` are served to everyone.
+    """
 
     def __init__(self, app: ASGIApp, entrance: Entrance) -> None:
         self._app, self._entrance = app, entrance
         self._hosts: Final = {urlsplit(origin).netloc: origin for origin in entrance.origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Pass a request on, or answer with the reason for its refusal."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -317,7 +330,7 @@ class RequestGuard:
                 await _refusal(scope, _No(500, told))(scope, receive, sent)
 
     async def _let_in(self, scope: Scope, receive: Receive) -> Response | None:
-        """The answer to a request that goes no further; None where it does, and its reviewer is in the scope."""
+        """Return the response to a request that is not admitted; None if it is admitted, with its reviewer in the scope."""
         headers, path, method = Headers(scope=scope), str(scope["path"]), str(scope["method"])
         named = headers.getlist("host")
         origin = self._hosts.get(named[0].lower()) if len(named) == 1 else None
@@ -341,8 +354,9 @@ class RequestGuard:
         return None
 
     def _entered(self, scope: Scope) -> Response:
-        """A session for the token of a link, and the way to a page without it. The browser goes there from a page of ours: after a
-        redirect from elsewhere it would keep the cookie back.
+        """Start a session for the token of a link, and answer with a page that goes to an address without the token.
+
+        The browser goes there from a page of this server, because it would withhold the cookie after a redirect from another site.
         """
         token = QueryParams(cast("bytes", scope["query_string"])).get("token", "")
         session = self._entrance.enter(token)
@@ -379,7 +393,7 @@ class RequestGuard:
         return reviewer
 
     async def _said(self, headers: Headers, receive: Receive, origin: str, reviewer: Reviewer) -> Posted | _No:
-        """What a request that writes says, if it came from a page of ours."""
+        """Parse the content of a request that writes, or return a refusal if it does not come from a page of this server."""
         if headers.getlist("origin") != [origin]:
             return _No(403, _FOREIGN)
         raw: bytes | None = None
@@ -407,7 +421,7 @@ class RequestGuard:
 
 
 def _below_session(scope: Scope, send: Send) -> Send:
-    """Pass an answer on with the links of its page, and its redirect, below the address of the session that asked."""
+    """Put the links of a page, and its redirect, below the address of the session that asked."""
     held: list[Message] = []
 
     async def sent(message: Message) -> None:
@@ -434,7 +448,7 @@ def _below_session(scope: Scope, send: Send) -> Send:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """A request's whole body; None where it is too much."""
+    """Read the whole body of a request; return None if it exceeds ``MOST_BYTES``."""
     parts: list[bytes] = []
     size = 0
     while True:
@@ -451,7 +465,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _refusal(scope: Scope, no: _No) -> Response:
-    """Why not: a sentence as JSON for the page's script, else a page."""
+    """Answer with the reason for a refusal, as JSON for the page's script, otherwise as a page."""
     if "application/json" in Headers(scope=scope).get("accept", ""):
         return Response(json.dumps({"message": no.message}), no.status, media_type="application/json")
     return page("refusal.html", {"message": no.message, "unknown": no.message == _NO_LINK}, no.status)
@@ -467,7 +481,7 @@ _SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RunningPage:
-    """A page that answers at ``origin`` and lets in ``reviewer``; ``key`` signs links to it."""
+    """Page that answers at ``origin`` and admits ``reviewer``; ``key`` authenticates links to it."""
 
     origin: str
     reviewer: str
@@ -475,17 +489,17 @@ class RunningPage:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """Return the port that the page listens on."""
         return urlsplit(self.origin).port or 0
 
     def link(self) -> str:
-        """A new address that lets its holder in, once, within ``entrance.GRANT_SECONDS``."""
+        """Create an address that admits its holder once, within ``GRANT_SECONDS``."""
         return f"{self.origin}/enter?token={granted(self.key)}"
 
 
 @contextmanager
 def noted(home: Path, entrance: Entrance) -> Generator[None]:
-    """Note the page of an entrance in ``home`` for as long as this lasts; nothing where people come in by a proxy."""
+    """Record the page of an entrance in ``home`` until the context ends; do nothing if a proxy admits reviewers."""
     if not entrance.reviewer:
         yield
         return
@@ -502,7 +516,10 @@ def noted(home: Path, entrance: Entrance) -> Generator[None]:
 
 
 def running_page(home: Path, port: int | None = None) -> RunningPage:
-    """The page that is noted in ``home`` and answers, of a port where several do. Raises ``Refused`` where none or several do."""
+    """Find the page that is recorded in ``home`` and answers, at ``port`` if one is given.
+
+    Raises ``Refused`` if there is no such page or more than one.
+    """
     notes = [_note(home, port)] if port else sorted(home.glob(_note(home, "*").name))
     found = [page for page in map(_read, notes) if page and _answers(page)]
     if len(found) == 1:
@@ -530,7 +547,7 @@ def _read(note: Path) -> RunningPage | None:
 
 
 def _answers(page: RunningPage) -> bool:
-    """Whether something listens there still: who is killed leaves its note."""
+    """Return whether the page still accepts connections; a process that was killed leaves its note."""
     try:
         socket.create_connection((urlsplit(page.origin).hostname or "", page.port), timeout=_SECONDS).close()
     except (OSError, ValueError):

@@ -64,23 +64,23 @@ class Chosen:
 
     @classmethod
     def of(cls, said: Mapping[str, str]) -> Chosen:
-        """From the parameters of an address; what is none of ours is left out."""
+        """Build the choice from the parameters of an address; unknown parameters are ignored."""
         given = {f.name: said.get(f.name, "")[:200] for f in fields(cls) if f.name != "page"}
         page = said.get("page", "")
         return cls(**given, page=max(1, int(page)) if page.isascii() and page.isdecimal() and len(page) < 6 else 1)
 
     @property
     def narrow(self) -> int:
-        """How many filters are set, the search aside."""
+        """Return the number of filters that are set, including the order but not the search."""
         return sum(bool(value) for value in (self.question, self.operation, self.risk, self.state, self.sort))
 
     def query(self, **more: str | int) -> str:
-        """As the query of an address, with ``more`` beside it or in place of a field's value; empty values are left out."""
+        """Return the choice as the query of an address, with ``more`` added or replacing fields; empty values are left out."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "page" or self.page > 1}
         return urlencode({name: value for name, value in (own | more).items() if value})
 
     def at(self, page: int) -> Chosen:
-        """The same on another page."""
+        """Return the same choice for another page."""
         return replace(self, page=page)
 
 
@@ -111,7 +111,10 @@ _ORDERS: Final[Mapping[Sort, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """A question in the queue, as text: ``title`` quotes memory. ``said`` is what became of it, with who said so."""
+    """Question in the queue, as text.
+
+    ``title`` quotes memory. ``said`` gives the verdict so far and who gave it.
+    """
 
     item: str
     href: str
@@ -149,7 +152,10 @@ class QueuePage:
 def chosen_queue(
     plan: StoredPlan, drafts: Mapping[str, Draft], chosen: Chosen, names: Mapping[str, str] | None = None
 ) -> Queue:
-    """The queue of a plan, filtered and ordered as was chosen; a value that is none of a filter's filters nothing."""
+    """Return the queue of a plan, filtered and ordered as chosen.
+
+    A value that is not one of a filter's values has no effect.
+    """
     states: dict[str, State] = {state: state for state in _SIGNS}
     sorts: dict[str, Sort] = {sort: sort for sort in SORTS}
     return queue(
@@ -165,7 +171,7 @@ def chosen_queue(
 
 
 def queue_page(found: Queue, chosen: Chosen, path: str) -> QueuePage:
-    """The rows of a queue by what they ask, and of those the ones of the page; their links begin with ``path``."""
+    """Group the rows of a queue by question and select those of the chosen page; their links begin with ``path``."""
     groups = {g.code: g for g in found.groups if chosen.question in ("", g.code) and g.items}
     wanted = [w for g in groups.values() for w in g.items]
     pages = max(1, -(-len(wanted) // PAGE))
@@ -185,7 +191,7 @@ def queue_page(found: Queue, chosen: Chosen, path: str) -> QueuePage:
 
 
 def queue_row(waiting: Waiting, href: str) -> QueueRow:
-    """A question as a row that leads to ``href``."""
+    """Build the row of a question, with a link to ``href``."""
     draft = waiting.draft
     said = said_of(draft, STATES[waiting.state].lower()) if draft else STATES[waiting.state].lower()
     return QueueRow(
@@ -204,7 +210,7 @@ def queue_row(waiting: Waiting, href: str) -> QueueRow:
 
 
 def said_of(draft: Draft, verdict: str) -> str:
-    """Who said what of an item, and whether they said it of an earlier plan."""
+    """Describe the verdict on an item: who gave it, who disagreed, and whether it was given on an earlier plan."""
     against = f"; not so {', '.join(draft.against)}" if draft.against else ""
     followed = f", from the plan of {draft.followed:%Y-%m-%d}" if draft.followed else ""
     instead = f", plan {draft.amended[:12]} instead" if draft.amended else ""
@@ -212,7 +218,7 @@ def said_of(draft: Draft, verdict: str) -> str:
 
 
 def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:
-    """The filters that make sense for a plan, and the orders there are."""
+    """Return the filters that apply to a plan, and the possible orders."""
     asked = [s for s in plan.items if s.decision == "review" and s.status == "pending"]
     codes, operations = {s.question for s in asked}, sorted({s.operation for s in asked})
     return [
@@ -227,9 +233,10 @@ def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:
 
 
 def alike(found: Queue, item: str, at_least: float | None) -> tuple[Waiting, float, list[Waiting]]:
-    """A question, the probability from which others count, and the open ones of its operation that ask the same, the least probable first.
+    """Find the open questions of the same kind as ``item`` with at least a given probability, the least probable first.
 
-    Without ``at_least`` it is the question's own probability. Raises ``Refused`` for an item that does not wait.
+    Return the question of ``item``, the least probability, and the questions found: those of the same operation that ask the same.
+    Without ``at_least`` the least probability is that of ``item``. Raises ``Refused`` if ``item`` is not pending.
     """
     of = next((w for w in found.items if w.id == item), None)
     if of is None:
@@ -241,7 +248,7 @@ def alike(found: Queue, item: str, at_least: float | None) -> tuple[Waiting, flo
 
 
 def spread(rows: Sequence[Waiting], most: int) -> list[Waiting]:
-    """At most so many of the rows, evenly from the first to the last."""
+    """Return at most ``most`` of the rows, evenly from the first to the last."""
     if len(rows) <= most:
         return list(rows)
     return [rows[round(n * (len(rows) - 1) / (most - 1))] for n in range(most)]
@@ -257,7 +264,10 @@ _MARKS: Final[Mapping[str, str]] = {"+ ": "came", "- ": "went", "~ ": "ours", " 
 
 @dataclass(frozen=True, slots=True)
 class CardLine:
-    """A line of the comparison, its cells as HTML. What only names a row (``named``) differs always, and nothing follows from it."""
+    """Line of the comparison, with its cells as HTML.
+
+    ``named`` marks a line that only names a row: it always differs, which means nothing.
+    """
 
     name: str
     cells: Sequence[Markup]
@@ -267,7 +277,10 @@ class CardLine:
 
 @dataclass(frozen=True, slots=True)
 class CardStep:
-    """One piece of evidence: its bar from ``x`` on (0 to 200, 100 says nothing), what its weight means, and how probable it is so far."""
+    """Piece of evidence: its bar, the meaning of its weight, and the probability so far.
+
+    The bar begins at ``x`` (0 to 200; 100 is neutral).
+    """
 
     says: str
     weight: str
@@ -279,7 +292,7 @@ class CardStep:
 
 
 def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, object]:
-    """What the template of a card shows; ``path`` is the address of its plan, for the rest of what is cut."""
+    """Build the values for the template of a card; ``path`` is the address of its plan, for links to the rest of cut texts."""
     rest = f"{path}/items/{stored.id}/text" if path else ""
     return {
         "card": card,
@@ -294,12 +307,15 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
 
 
 def marked_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair each line of a diff with the style class of its first character."""
+    """Pair each line of a diff with the style class of its prefix."""
     return [(_MARKS.get(line[:2], "ours"), line) for line in lines]
 
 
 def cell(runs: Sequence[MarkedRun], *, mark: bool = True, rest: str = "") -> Markup:
-    """The runs of a cell as HTML; ``mark`` says whether those that differ are marked, ``rest`` where a longer text goes on."""
+    """Return the runs of a cell as HTML.
+
+    ``mark`` decides whether runs that differ are marked. ``rest`` is the address of the rest of a longer text.
+    """
     if not any(run.text for run in runs):
         return Markup('<span class="nothing">nothing</span>')
     text = Markup("<bdi>{}</bdi>").format(Markup("").join(_pieces(runs, mark=mark)))
@@ -318,7 +334,7 @@ def _pieces(runs: Sequence[MarkedRun], *, mark: bool) -> Iterator[Markup]:
 
 
 def _lines(lines: Sequence[ComparedLine], rest: str) -> list[CardLine]:
-    """The lines of a comparison, those that name rows last."""
+    """Build the lines of a comparison, those that name rows last."""
     made = [_line(line, rest, named=line.name in _NAMES) for line in lines]
     return [line for line in made if not line.named] + [line for line in made if line.named]
 
@@ -373,7 +389,7 @@ class PlanPages:
         self._desk = desk
 
     def routes(self) -> list[Route]:
-        """Their routes, from ``/plans/`` on."""
+        """Return the routes of these pages, which begin with ``/plans/``."""
         plan = "/plans/{plan:str}"
         return [
             Route(plan, self.shown),
@@ -388,7 +404,7 @@ class PlanPages:
         ]
 
     def shown(self, request: Request) -> Response:
-        """Queue, card and verdicts of a plan."""
+        """Show the queue, the current card and the verdicts of a plan."""
         plan, drafts = self._read(request)
         path = f"/plans/{plan.plan_hash}"
         chosen = Chosen.of(request.query_params)
@@ -426,12 +442,12 @@ class PlanPages:
         return page("review.html", values)
 
     def card(self, request: Request) -> Response:
-        """The card of a question alone."""
+        """Return the card of one question, without the page around it."""
         plan, drafts = self._read(request)
         return fragment(self._card(plan, drafts, str(request.path_params["item"])))
 
     def text(self, request: Request) -> Response:
-        """A piece of a text that the card cuts, with the ways to what stands before and after it."""
+        """Show a piece of a text that the card cuts, with links to the pieces before and after it."""
         plan, said = self._plan(request), request.query_params
         stored = next((s for s in plan.items if s.id == request.path_params["item"]), None)
         line, column, begin = said.get("line", ""), _number(said.get("cell", "")), _number(said.get("begin", ""))
@@ -452,7 +468,7 @@ class PlanPages:
         return page("text.html", values)
 
     def drafts(self, request: Request) -> Response:
-        """What was said of each question, the counts, and how many others look decided by it."""
+        """Return the verdicts on the questions, the counts, and the number of other questions that look decided by them."""
         plan, drafts = self._read(request)
         found = queue(plan, drafts)
         return JSONResponse(
@@ -460,7 +476,7 @@ class PlanPages:
         )
 
     def say(self, request: Request) -> Response:
-        """Keep verdicts: JSON with ``drafts``, or one by a form, which goes on to the next question."""
+        """Store verdicts: JSON with ``drafts``, or one verdict from a form, which then opens the next question."""
         plan, said = self._plan(request), _said(request)
         if said.body is not None:
             given = said.body.get("drafts")
@@ -480,7 +496,10 @@ class PlanPages:
         return RedirectResponse(f"/plans/{plan.plan_hash}?{_back(said).query()}", 303)
 
     def follow(self, request: Request) -> Response:
-        """Seal the questions that follow from the answers so far, such as from those that were given to many at once."""
+        """Seal the questions that follow from the answers so far.
+
+        These are questions from answers that were given to many at once, for example.
+        """
         plan = self._plan(request)
         made = seal_follow_ups(self._desk.store, plan.header.namespace, plan.plan_hash, by=_reviewer(request).name)
         if not made:
@@ -490,7 +509,7 @@ class PlanPages:
         return RedirectResponse(f"/plans/{made[0]}", 303)
 
     def undo(self, request: Request) -> Response:
-        """Take back what the reviewer said last, and show it again."""
+        """Undo the reviewer's last answer and show its question again."""
         plan, said = self._plan(request), _said(request)
         namespace, hash_ = plan.header.namespace, plan.plan_hash
         items = undo_last(self._desk.store, namespace, hash_, reviewer=_reviewer(request).name)
@@ -503,7 +522,7 @@ class PlanPages:
         return JSONResponse({"drafts": {item: told.get(item, none) for item in items}})
 
     def alike(self, request: Request) -> Response:
-        """The open questions of a kind, with a sample, before all of them are answered."""
+        """Show the open questions of a kind with a sample, before one verdict is given on all of them."""
         plan, drafts = self._read(request)
         found = queue(plan, drafts)
         asked = request.query_params.get("at_least", "")
@@ -521,7 +540,10 @@ class PlanPages:
         return page("alike.html", values)
 
     def say_alike(self, request: Request) -> Response:
-        """The same verdict on all open questions of a kind: those that were counted on the page, or none."""
+        """Give the same verdict on all open questions of a kind.
+
+        Raises ``Refused``, and writes nothing, if their number differs from the one that the page showed.
+        """
         plan, drafts = self._read(request)
         form = _said(request).form
         item, verdict, note, least, count = (
@@ -560,7 +582,7 @@ class PlanPages:
 
 
 def session_links(store: Store, plan: StoredPlan) -> dict[str, object]:
-    """The plans of the session that a plan belongs to, with how many of their questions are open, and the questions that follow."""
+    """Return the plans of a plan's session, each with the number of its open questions, and the questions that follow."""
     session = read_session(store, plan.header.namespace, plan.plan_hash)
     names = {s.id: title_of(s) for one in session for s in one.plan.items}
     return {
@@ -584,7 +606,7 @@ def refuse_problem(done: AnswerOutcome) -> None:
 
 
 def _made(done: AnswerOutcome) -> dict[str, object]:
-    """What an answer made, as the page's script reads it; empty for most answers."""
+    """Return the plans and the problem that an answer produced, for the page's script; empty for most answers."""
     return {
         **({"amended": done.amended.plan_hash} if done.amended else {}),
         **({"follow_ups": list(done.follow_ups)} if done.follow_ups else {}),
@@ -593,12 +615,12 @@ def _made(done: AnswerOutcome) -> dict[str, object]:
 
 
 def looks_decided(found: Queue) -> int:
-    """How many questions look decided by the answers so far."""
+    """Return the number of questions that look decided by the answers so far."""
     return sum(len(group.items) for group in found.look_decided)
 
 
 def bar_values(plan: StoredPlan, found: Queue, reviewer: Reviewer) -> dict[str, object]:
-    """What every page of a plan shows of it: which it is, how far it is, who looks at it, and the token of its forms."""
+    """Return the values that every page of a plan shows: the plan, its progress, the reviewer and the token of its forms."""
     counts = dict(found.counts)
     return {
         "plan": {
@@ -626,7 +648,7 @@ def _said(request: Request) -> Posted:
 
 
 def _back(said: Posted) -> Chosen:
-    """The filters that a form was sent with."""
+    """Return the filters that a form was sent with."""
     return Chosen.of(dict(parse_qsl(said.form.get("query", [""])[0])))
 
 
