@@ -1,8 +1,9 @@
-"""Matching: who is the same as whom. ``match_entities`` takes a table; the steps before a decision have a module each.
+"""Matching: decide which rows are the same entity.
 
-``Matches.next_questions`` says what to ask people, ``Matches.learn`` decides again with their answers.
-``match_memories`` and ``cluster_memories`` do the like for memories. Each name is imported when it is first asked for, because settings
-take the options of matching from here and need none of the libraries that matching computes with.
+``match_entities`` takes a table; each step before a decision has its module. ``Matches.next_questions`` returns the questions to ask
+people, and ``Matches.learn`` decides again with their answers. ``match_memories`` and ``cluster_memories`` do the same for memories. Each
+name is imported on first use, because settings take the options of matching from here and need none of the libraries that matching
+computes with.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers of people about pairs: what they decide, and how scores are calibrated by them."""
+"""Answers of people about pairs: their consequences, and the calibration of scores by them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNSURE: Final = "unsure"
 
 
 class PairAnswer(NamedTuple):
-    """Two ids, the smaller first, and whether they are the same; None: unsure."""
+    """Two ids, the smaller first, and whether they are the same; None means unsure."""
 
     a: str
     b: str
@@ -38,16 +38,16 @@ class PairAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers in the order of their ids, one a pair."""
+    """Answers in the order of their ids, at most one per pair."""
 
     pairs: tuple[PairAnswer, ...] = ()
 
     @classmethod
     def of(cls, given: Iterable[tuple[str, str, bool | str | None]]) -> Answers:
-        """Read triples (a, b, same): True, False, or "unsure". A pair may be answered twice; what is sure counts.
+        """Parse triples (a, b, same), where ``same`` is True, False, or "unsure".
 
-        Raises ``Refused`` where an answer is none of these, a row is compared with itself, or answers exclude each other. Time
-        grows with the answers; those that exclude each other cost a search more.
+        A pair may be answered twice; a sure answer replaces "unsure". Raises ``Refused`` if an answer is none of these, if a row is
+        compared with itself, or if answers contradict each other. Time grows with the answers; contradictory ones cost one more search.
         """
         found: dict[tuple[str, str], bool | None] = {}
         for one, other, said in given:
@@ -86,7 +86,7 @@ class Answers:
 
 
 def _path(beside: dict[str, list[str]], a: str, b: str) -> list[str]:
-    """The shortest chain from a to b."""
+    """Return the shortest chain from ``a`` to ``b``."""
     came = {a: a}
     open_ = deque([a])
     while b not in came:
@@ -103,8 +103,11 @@ def _path(beside: dict[str, list[str]], a: str, b: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnsweredRows:
-    """Answers about n rows: ``i`` < ``j`` (l,) are row numbers, sorted; ``same`` (l,) and ``sure`` (l,) what was said of each
-    pair. ``unknown`` answers name a row that is not there, rows of two types, or of a type in which nothing is compared."""
+    """Answers about n rows.
+
+    ``i`` < ``j`` (l,) are row numbers, sorted. ``same`` (l,) and ``sure`` (l,) are the answer to each pair and whether it was certain.
+    ``unknown`` is the number of answers that name a missing row, rows of two types, or rows of a type in which nothing is compared.
+    """
 
     n: int
     i: Ints
@@ -115,7 +118,10 @@ class AnsweredRows:
 
     @classmethod
     def of(cls, answers: Answers, ids: NDArray[np.object_], kind: Ints, kinds: Iterable[int]) -> AnsweredRows:
-        """The answers about rows with these ``ids`` (n,), in order, and types ``kind`` (n,), where those are among ``kinds``."""
+        """Return the answers about rows with these ``ids`` (n,), in order, and types ``kind`` (n,).
+
+        Only answers about types in ``kinds`` are kept.
+        """
         looked = frozenset(kinds)
         place = {str(id_): k for k, id_ in enumerate(ids)} if answers.pairs else {}
         known = [
@@ -128,12 +134,12 @@ class AnsweredRows:
         return cls(len(ids), i, j, same.astype(bool), sure.astype(bool), len(answers) - len(known))
 
     def keys(self, *, same: bool) -> Ints:
-        """i·n+j of the pairs that were surely answered so, ascending."""
+        """Return i·n+j of the pairs with the sure answer ``same``, ascending."""
         at = np.flatnonzero((self.same == same) & self.sure)
         return self.i[at] * self.n + self.j[at]
 
     def of_pairs(self, i: Ints, j: Ints) -> Ints:
-        """Where the pairs (p,) stand among the answers, -1 where nobody answered."""
+        """Return the position of each pair (p,) among the answers, or -1 for a pair without an answer."""
         if not len(self.i):
             return np.full(len(i), -1, np.int64)
         keys, wanted = self.i * self.n + self.j, np.minimum(i, j) * self.n + np.maximum(i, j)
@@ -171,8 +177,11 @@ _STILL: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreCorrection:
-    """The correction of one type: ``names`` (d,) of the traits, ``mean`` (d,) and ``covariance`` (d, d) of their coefficients,
-    ``answers`` the answered pairs behind them."""
+    """The score correction of one entity type.
+
+    ``names`` (d,) are the traits, ``mean`` (d,) and ``covariance`` (d, d) describe their coefficients, and ``answers`` is the number of
+    answered pairs that they were learnt from.
+    """
 
     names: tuple[str, ...]
     mean: Reals
@@ -180,17 +189,20 @@ class ScoreCorrection:
     answers: int
 
     def odds(self, raw: Reals, traits: Traits) -> Reals:
-        """Corrected log-odds (p,) of pairs whose score is ``raw`` (p,)."""
+        """Return the corrected log-odds (p,) of pairs whose score is ``raw`` (p,)."""
         doubt = np.where(traits.gated, 1.0, _FIRM) * self.doubt(traits)
         return (clipped(raw) + traits.values @ self.mean) / np.sqrt(1 + np.pi / 8 * doubt)
 
     def doubt(self, traits: Traits) -> Reals:
-        """Variance (p,) of the corrected log-odds."""
+        """Return the variance (p,) of the corrected log-odds."""
         with one_thread():  # clusters ask of a hundred pairs at a time, of which threads are not worth their start
             return np.maximum(np.einsum("pd,pd->p", traits.values @ self.covariance, traits.values), 0.0)
 
     def aligned(self, names: Sequence[str], deviation: Reals) -> ScoreCorrection:
-        """The same for other traits: one that was not seen has its prior, mean 0 and ``deviation`` (d,)."""
+        """Return this correction for other traits.
+
+        A trait that this correction does not know gets its prior: mean 0 and ``deviation`` (d,).
+        """
         if tuple(names) == self.names:
             return self
         place = {name: k for k, name in enumerate(self.names)}
@@ -203,15 +215,16 @@ class ScoreCorrection:
 
 
 def clipped(raw: Reals) -> Reals:
-    """Log-odds within what is believed."""
+    """Clip log-odds to the range in which they are believed."""
     return np.clip(raw, -CLIP, CLIP)
 
 
 def calibrate(raw: Reals, traits: Traits, same: Flags, trusted: tuple[Reals, Traits] | None = None) -> ScoreCorrection:
-    """Learn the correction from l answered pairs: their scores ``raw`` (l,) and whether they are the ``same`` (l,). ``trusted`` are scores
-    and traits of pairs that the score is sure of and nobody was asked about.
+    """Learn the correction from l answered pairs.
 
-    Newton's method, a step halved until it is better, on a convex loss, which has one minimum. Time grows with l · d².
+    ``raw`` (l,) are the scores of the pairs and ``same`` (l,) the answers. ``trusted`` holds the scores and traits of pairs that the
+    score is sure of and that no one was asked about. The method is Newton's, with each step halved until the loss falls, on a convex loss
+    that has one minimum. Time grows with l · d².
     """
     answers = len(raw)
     yes, weight = same.astype(float), np.ones(answers)
@@ -250,8 +263,11 @@ def calibrate(raw: Reals, traits: Traits, same: Flags, trusted: tuple[Reals, Tra
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Pairs that people have decided: ``rows`` holds id, entity_type, name and attributes as they were, ``pairs`` names two of
-    them and whether they are the same, ``asked`` the pairs that a person was asked about as they were in doubt."""
+    """Pairs that people have decided.
+
+    ``rows`` holds the id, entity_type, name and attributes of each row at the time of the decision. ``pairs`` names two rows and whether
+    they are the same. ``asked`` holds the pairs that a person was asked about because they were in doubt.
+    """
 
     rows: Any
     pairs: tuple[tuple[str, str, bool], ...]
@@ -260,15 +276,18 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decided:
-    """Labelled pairs as rows of a population of their own. ``pairs`` has by folded type the rows (l,) and (l,), whether they are the
-    same (l,), and whether a person was asked (l,)."""
+    """Labelled pairs as rows of a dedicated population.
+
+    ``pairs`` holds by folded type the two row numbers of each pair (l,) and (l,), whether the rows are the same (l,), and whether a
+    person was asked (l,).
+    """
 
     population: Population | None
     pairs: Mapping[str, tuple[Ints, Ints, Flags, Flags]]
 
     @classmethod
     def of(cls, labelled: Labelled | None, like: Population) -> Decided:
-        """Read the rows as those of ``like`` are read."""
+        """Build the population of the labelled rows in the same way as ``like``."""
         if labelled is None or not labelled.pairs:
             return cls(None, {})
         population = Population.of(labelled.rows, shapes=like.shapes())
@@ -289,7 +308,7 @@ class Decided:
         )
 
     def teaches(self, name: str, like: Comparer) -> dict[str, Any]:
-        """The pairs of a type in the comparisons of ``like``, as ``slowwave.matching.weights.fit`` takes them."""
+        """Return the labelled pairs of a type in the comparisons of ``like``, as arguments for ``slowwave.matching.weights.fit``."""
         if self.population is None or name not in self.pairs:
             return {}
         i, j, same, _ = self.pairs[name]
@@ -298,8 +317,11 @@ class Decided:
     def asked(
         self, name: str, like: Comparer, differences: Differences
     ) -> tuple[ComparisonLevels, Reals, Reals, Flags] | None:
-        """The pairs of a type that a person was asked about: how they compare, how alike their letters are, which signs their words give,
-        and the answers."""
+        """Return the pairs of a type that a person was asked about, or None if there are none.
+
+        The result holds their comparison levels, the similarity of their letters, the signs of differing words in their names, and the
+        answers.
+        """
         if self.population is None or name not in self.pairs or not self.pairs[name][3].any():
             return None
         i, j, same, asked = self.pairs[name]
@@ -309,7 +331,10 @@ class Decided:
 
 
 def _compare(population: Population, like: Comparer, i: Ints, j: Ints) -> tuple[ComparisonLevels, Comparer]:
-    """Pairs of one type. How rare a name or a value is cannot be estimated from these rows, so that stays unsaid; nor have they vectors."""
+    """Compare pairs of one type.
+
+    These rows do not show how rare a name or a value is, so rarity stays empty; nor do they have vectors.
+    """
     own = Comparer(population, int(population.kind[i[0]]), WordInformation.of(population.names.folded))
     found = own.compare(i, j).levels
     place = {(c.name, c.shape): k for k, c in enumerate(own.comparisons)}

@@ -1,8 +1,8 @@
-"""Attributes as columns: every key of an entity type, with what its values are learnt to be.
+"""Attributes as columns: every key of an entity type, with the learnt shape of its values.
 
-A column is not named by hand: its shape (email, url, phone, date, code, number, category or text) is read off its values, and
-decides how they are normalised and compared. What agreement weighs belongs to ``slowwave.matching.weights``, how pairs are
-compared to ``slowwave.matching.compare``.
+A column is not configured by hand: its shape (email, url, phone, date, code, number, category or text) is inferred from its values, and
+decides how they are normalised and compared. The weight of agreement belongs to ``slowwave.matching.weights``, the comparison of pairs to
+``slowwave.matching.compare``.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ _SAMPLE: Final = 400
 class Column:
     """One attribute ``key`` of one entity type (code ``kind``).
 
-    ``rows`` (m,) are the rows that state it, ascending; a row repeats when its value is a list. ``codes`` (m,) point into
-    ``texts`` (v,), the distinct values in normal form, which ``counts`` (v,) rows hold. ``distinct`` is the share of values that
-    differ; ``serial`` says that no two rows ever agree, as with the number of a row.
+    ``rows`` (m,) are the rows that state it, ascending; a row is repeated if its value is a list. ``codes`` (m,) index ``texts`` (v,),
+    the distinct values in normal form, and ``counts`` (v,) are the numbers of rows that hold them. ``distinct`` is the share of values
+    that differ. ``serial`` means that no two rows ever agree, as with a row number.
     """
 
     kind: int
@@ -84,32 +84,32 @@ class Column:
 
     @property
     def distinct(self) -> float:
-        """Distinct values for each value stated."""
+        """Return the number of distinct values per stated value."""
         return len(self.texts) / max(len(self.codes), 1)
 
     @property
     def serial(self) -> bool:
-        """Whether no value is held twice in a column long enough to tell."""
+        """Return whether every value of the column is held once and there are enough values to decide."""
         return len(self.codes) >= _MEASURED and len(self.texts) == len(self.codes)
 
     def first(self, rows: Ints) -> Ints:
-        """The code of each row's first value, -1 where it states none."""
+        """Return the code of each row's first value, or -1 for a row without one."""
         at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
         return np.where(self.rows[at] == rows, self.codes[at], -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attributes:
-    """All columns, by type and key."""
+    """The attribute columns of a population, by entity type and key."""
 
     columns: tuple[Column, ...]
 
     def stated(self) -> Ints:
-        """The rows that state any attribute, what their names say left out."""
+        """Return the rows that state any attribute, without the attributes derived from their names."""
         return np.unique(np.concatenate([np.empty(0, np.int64), *(c.rows for c in self.columns if c.key != CODES)]))
 
     def of(self, kind: int) -> tuple[Column, ...]:
-        """The columns of one entity type."""
+        """Return the columns of one entity type."""
         return tuple(c for c in self.columns if c.kind == kind)
 
 
@@ -119,9 +119,10 @@ def prepare(
     shapes: Mapping[tuple[int, str], str] | None = None,
     display_names: Sequence[str] = (),
 ) -> Attributes:
-    """JSON objects (texts or mappings) and type codes of n rows → columns. One pass; nested objects are left out.
+    """Convert JSON objects (texts or mappings) and type codes of n rows to columns.
 
-    ``shapes`` names those that are known already. Codes that stand in the names, ``display_names``, make a column of their own.
+    This takes one pass; nested objects are left out. ``shapes`` holds the shapes that are known already. Codes in the names,
+    ``display_names``, make a separate column.
     """
     raw: dict[tuple[int, str], _Raw] = {}
     known: dict[str, tuple[tuple[str, str], ...]] = {}  # texts that were read: rows have many in common
@@ -156,7 +157,7 @@ def _put(column: _Raw, row: int, value: str) -> None:
 
 
 class _Raw:
-    """A column while it is read."""
+    """A column while its rows are parsed."""
 
     def __init__(self) -> None:
         self.rows = array("q")
@@ -165,7 +166,7 @@ class _Raw:
 
 
 def _column(kind: int, key: str, raw: _Raw, shape: str) -> Column | None:
-    """Learn the shape unless it is known, bring the values to normal form, number the distinct ones in their order."""
+    """Build a column: learn the shape unless it is known, normalise the values, and number the distinct ones in order."""
     shape = shape or _shape(key, list(raw.number), len(raw.codes))
     forms = np.array([_normal(shape, v) for v in raw.number] or [""], np.object_)
     texts, number = np.unique(forms, return_inverse=True)
@@ -184,7 +185,7 @@ def _column(kind: int, key: str, raw: _Raw, shape: str) -> Column | None:
 
 
 def _shape(key: str, values: Sequence[str], stated: int) -> str:
-    """What the values of a column are; a shape needs eight in ten of them."""
+    """Return the shape of the values of a column, if at least 80 % of them have it."""
     distinct = sorted(values)
     sample = [v.strip() for v in distinct[:: max(1, len(distinct) // _SAMPLE)]]
     sample = [v for v in sample if fold(v) not in _NOTHING] or [""]
@@ -212,7 +213,7 @@ def _shape(key: str, values: Sequence[str], stated: int) -> str:
 
 
 def _normal(shape: str, value: str) -> str:
-    """A value in the form in which it is compared."""
+    """Return a value in the form in which it is compared."""
     value = value.strip()
     if shape == "email":
         return value.casefold()
@@ -234,7 +235,10 @@ def _normal(shape: str, value: str) -> str:
 
 
 def _codes(name: str) -> Iterator[str]:
-    """Words of a name that mix letters and digits, five signs or more, and are no quantity ("24-inch"): "KDL-46V4100"."""
+    """Yield the words of a name that mix letters and digits, such as "KDL-46V4100".
+
+    They have five characters or more and are not quantities ("24-inch").
+    """
     if not _DIGIT.search(name):
         return
     for match in _CODED.finditer(name):
@@ -244,14 +248,14 @@ def _codes(name: str) -> Iterator[str]:
 
 
 def _parted_codes(name: str) -> Iterator[str]:
-    """What may be a code that is written with a space: up to four letters and a number."""
+    """Yield the possible codes that are written with a space: up to four letters and a number."""
     if _DIGIT.search(name):
         for match in _PARTED.finditer(name):
             yield re.sub(r"[\W_]", "", match[0]).casefold()
 
 
 def _scalars(given: object) -> Iterator[tuple[str, str]]:
-    """Attribute and value of a JSON object, lists spelled out; what is not one has none."""
+    """Yield attribute and value pairs of a JSON object, with lists expanded, or nothing for any other value."""
     if isinstance(given, str):
         if not given or given == "{}":
             return

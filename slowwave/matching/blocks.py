@@ -24,7 +24,11 @@ _CHUNK_BLOCKS: Final = 4_000_000  # pairs made at a time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
-    """``rows`` (m,) of the members; for each block where it starts, its ``size`` and how many members lead (b,)."""
+    """Blocks of rows.
+
+    ``rows`` (m,) are the members. For each block, ``start`` is its first member, ``size`` its size and ``leading`` the number of members
+    that lead (b,).
+    """
 
     rows: Ints
     start: Ints
@@ -36,7 +40,7 @@ class Blocks:
 
     @classmethod
     def of(cls, rows: Ints, codes: Ints, leads: Flags | None = None) -> Blocks:
-        """Rows (m,) with the codes of their blocks (m,) → blocks of two and more rows; all members lead unless given."""
+        """Build blocks of two or more rows from rows (m,) and the codes of their blocks (m,); all lead unless ``leads`` is given."""
         if not len(rows):
             return cls(rows, rows, rows, rows)
         n = int(rows.max()) + 1
@@ -57,25 +61,28 @@ class Blocks:
 
     @property
     def pairs(self) -> Ints:
-        """Pairs in each block."""
+        """Return the number of pairs in each block."""
         return self.leading * self.size - self.leading * (self.leading + 1) // 2
 
     def take(self, kept: Flags) -> Blocks:
-        """Some of the blocks."""
+        """Return the flagged blocks."""
         size = self.size[kept]
         return Blocks(self.rows[np.repeat(kept, self.size)], np.cumsum(size) - size, size, self.leading[kept])
 
     def touching(self, focus: Flags) -> Blocks:
-        """The blocks with a row of the focus (n,)."""
+        """Return the blocks that hold a row of the focus (n,)."""
         return self.take(np.add.reduceat(focus[self.rows], self.start) > 0) if len(self) else self
 
     def within(self, budget: float) -> tuple[Blocks, Blocks]:
-        """The smallest blocks that have no more than ``budget`` pairs together, and the rest."""
+        """Split the blocks into the smallest ones, with at most ``budget`` pairs in total, and the rest."""
         kept = affordable(self.pairs, budget)
         return self.take(kept), self.take(~kept)
 
     def all_pairs(self, n: int, focus: Flags | None = None) -> Ints:
-        """All pairs of rows below n; with ``focus`` (n,) those with a row of it."""
+        """Return all pairs of rows below n.
+
+        With ``focus`` (n,), only the pairs with a row of the focus.
+        """
         place = np.arange(len(self.rows)) - np.repeat(self.start, self.size)
         leads = place < np.repeat(self.leading, self.size)
         size, start = np.repeat(self.size, self.size), np.repeat(self.start, self.size)
@@ -95,7 +102,7 @@ class Blocks:
 
 
 def affordable(costs: Ints, budget: float) -> Flags:
-    """The cheapest things that cost no more than ``budget`` together."""
+    """Flag the cheapest items whose total cost is at most ``budget``."""
     order = np.argsort(costs, kind="stable")
     kept = np.zeros(len(costs), bool)
     kept[order[: np.searchsorted(np.cumsum(costs[order]), budget, side="right")]] = True
@@ -103,26 +110,26 @@ def affordable(costs: Ints, budget: float) -> Flags:
 
 
 def ranges(first: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """(which, place): the places ``first``, ``first`` + 1, … of every range, ``count`` of them."""
+    """Return (which, place): the places ``first``, ``first`` + 1, … of every range, ``count`` of them."""
     which = np.repeat(np.arange(len(count)), count)
     return which, np.arange(len(which)) + np.repeat(first - np.cumsum(count) + count, count)
 
 
 def packed_pairs(i: Ints, j: Ints, n: int) -> Ints:
-    """Pairs as i·n + j with i < j, sorted and unique; a row with itself is no pair."""
+    """Return pairs as i·n + j with i < j, sorted and unique, without pairs of a row with itself."""
     apart = i != j
     i, j = i[apart], j[apart]
     return unique(np.minimum(i, j) * n + np.maximum(i, j))
 
 
 def unique(values: Ints) -> Ints:
-    """Sorted distinct values; much faster here than ``numpy.unique``, which hashes."""
+    """Return the sorted distinct values; much faster here than ``numpy.unique``, which hashes."""
     values = np.sort(values)
     return values[fresh(values)]
 
 
 def fresh(ordered: Ints) -> Flags:
-    """Which values differ from the one before."""
+    """Flag the values that differ from the one before."""
     return np.r_[True, ordered[1:] != ordered[:-1]] if len(ordered) else np.zeros(0, bool)
 
 
@@ -160,8 +167,11 @@ _SHARE: Final = 0.8  # of the cosine asked for that the rarest features alone mu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TfIdfRows:
-    """(n, features) float32 unit rows of types ``kind`` (n,); features are numbered from the rarest up, and ``frequency`` counts
-    the rows of each. Features of one row only are left out, though they count for the length of the row."""
+    """Tf-idf rows: an (n, features) float32 matrix of unit rows of types ``kind`` (n,).
+
+    Features are numbered from the rarest up, and ``frequency`` is the number of rows with each feature. Features of a single row are left
+    out, though they count towards the length of the row.
+    """
 
     kind: Ints
     matrix: Any
@@ -169,7 +179,10 @@ class TfIdfRows:
 
     @classmethod
     def of(cls, kind: Ints, read: Read, tokens: int) -> TfIdfRows:
-        """Read the rows twice, first to count. ``kind`` (n,) is the type of each row, ``tokens`` the number of different tokens."""
+        """Read the rows twice, the first time to count.
+
+        ``kind`` (n,) is the type of each row, ``tokens`` the number of different tokens.
+        """
         source = _Source(kind, read, tokens, int(kind.max(initial=0)) + 1)
         frequency, weight = source.weigh()
         several = np.flatnonzero(frequency > 1)
@@ -200,17 +213,20 @@ class TfIdfRows:
         return cls(kind, sparse.csr_matrix((data, indices, ends), shape=(len(kind), len(order))), frequency)
 
     def take(self, rows: Ints) -> TfIdfRows:
-        """Some of the rows, with the weights of all."""
+        """Return some of the rows, with the weights learnt from all rows."""
         return self if len(rows) == len(self.kind) else TfIdfRows(self.kind[rows], self.matrix[rows], self.frequency)
 
     def cosines(self, i: Ints, j: Ints) -> Reals:
-        """Cosines (p,) of pairs of rows."""
+        """Return the cosines (p,) of pairs of rows."""
         return _dots(self.matrix, i, self.matrix, j)
 
     def near(self, cosine: float, work: float, most: int, focus: Flags | None = None) -> tuple[Ints, Ints, int]:
-        """Pairs i, j with a cosine ≥ ``cosine``, for every row at most the ``most`` nearest of those after it; with ``focus`` (n,)
-        of all, for its rows. Also how many rows have more. Where no row costs more than ``work`` multiply-adds nothing else is
-        missed; else a pair that agrees in its most frequent features only."""
+        """Find pairs i, j with a cosine ≥ ``cosine``, and count the rows that have more than ``most``.
+
+        For every row, at most the ``most`` nearest of the rows after it are returned. With ``focus`` (n,), the nearest of all rows are
+        returned for the rows of the focus. If no row costs more than ``work`` multiply-adds, no other pair is missed. Otherwise a pair
+        that agrees only in its most frequent features may be missed.
+        """
         query, kept, lost = self._rarest(work)
         least = _least(kept, lost, cosine)
         rare, rest, heavy = self._split_frequent(query, least)
@@ -239,8 +255,11 @@ class TfIdfRows:
     def nearest(
         self, k: int, floor: float, work: float, focus: Flags | None = None, *, crowd: int = 0, alike: float = 1.0
     ) -> tuple[Ints, Ints]:
-        """(i, j): for every row i (of ``focus``) the k rows j of the highest cosine from ``floor`` up, and up to ``crowd`` rows with a
-        cosine ≥ ``alike``, by the features that fit into ``work``. A pair may come from both its ends."""
+        """Find pairs (i, j): for every row i (of ``focus``) the k rows j with the highest cosine of at least ``floor``.
+
+        In addition up to ``crowd`` rows with a cosine ≥ ``alike``. Only the features that fit into ``work`` multiply-adds are used. A
+        pair may be found from both of its rows.
+        """
         query, _, _ = self._rarest(work)
         index = self.matrix.T.tocsr()
 
@@ -256,7 +275,7 @@ class TfIdfRows:
         return _joined(list(_each(pairs, self._parts(rows, work))))
 
     def _rarest(self, work: float) -> tuple[Any, Reals, Reals]:
-        """The rows with only their rarest features, as many as cost ``work``; the squared length that they keep and lose."""
+        """Return the rows reduced to their rarest features, up to a cost of ``work``, with the squared lengths kept and lost."""
         matrix = self.matrix
         sizes = np.diff(matrix.indptr)
         cost = np.concatenate([[0], np.cumsum(self.frequency[matrix.indices])])
@@ -267,8 +286,11 @@ class TfIdfRows:
         return query, kept, np.maximum(whole - kept, 0)
 
     def _split_frequent(self, query: Any, least: Reals) -> tuple[Any, Reals, Reals]:
-        """The query without the most frequent features, which are most of its cost, but for rows that could reach ``least`` by these
-        alone; the length that each row of it lost so, and the length of each row of the matrix in these features."""
+        """Remove the most frequent features, which cause most of the cost, from the query.
+
+        Rows that could reach ``least`` by these features alone keep them. Also returns the length that each row of the query lost, and
+        the length of each row of the matrix in these features.
+        """
         frequent = np.arange(self.matrix.shape[1]) >= self.matrix.shape[1] - _FREQUENT
 
         def length(matrix: Any) -> Reals:
@@ -282,14 +304,14 @@ class TfIdfRows:
         return rare, rest, heavy
 
     def _parts(self, rows: Ints, work: float) -> list[Ints]:
-        """Rows to multiply at a time, so many that their products fit into the chunk."""
+        """Split rows into parts whose products fit into a chunk."""
         size = int(np.clip(_PRODUCTS // max(min(work, self.matrix.shape[0]), 1), 16, _CHUNK))
         return [rows[k : k + size] for k in range(0, len(rows), size)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Source:
-    """Rows as they are read: ``kind`` (n,) below ``kinds``, tokens below ``tokens``."""
+    """A source of rows: ``kind`` (n,) below ``kinds``, tokens below ``tokens``."""
 
     kind: Ints
     read: Read
@@ -298,11 +320,11 @@ class _Source:
 
     @property
     def starts(self) -> range:
-        """Where each part begins."""
+        """Return the first row of each part."""
         return range(0, len(self.kind), _READ)
 
     def entries(self, low: int) -> tuple[Ints, Ints, Ints]:
-        """(row from ``low`` on, feature, how often) of the part that begins at ``low``, in the order of rows."""
+        """Return (row from ``low`` on, feature, count) of the part that begins at ``low``, in the order of rows."""
         rows, token = self.read(low, min(low + _READ, len(self.kind)))
         feature = token * self.kinds + self.kind[rows]  # an own one for each type
         if self.tokens * self.kinds > _BUCKETS:
@@ -313,7 +335,7 @@ class _Source:
         return packed >> 24, packed & (_BUCKETS - 1), times
 
     def weigh(self) -> tuple[NDArray[np.int32], Reals]:
-        """For each feature the rows that hold it and ln(1 + rows of the type / those)."""
+        """Return for each feature the number of rows that hold it, and ln(1 + rows of the type / that number)."""
         size = min(self.tokens * self.kinds, _BUCKETS)
         frequency, of_type = np.zeros(size, np.int32), np.zeros(size, np.int32)
         members = np.bincount(self.kind, minlength=self.kinds)
@@ -324,8 +346,11 @@ class _Source:
 
 
 def _least(kept: Reals, lost: Reals, cosine: float) -> Reals:
-    """What a row's rarest features must reach so that all may reach ``cosine``: the Cauchy-Schwarz bound kept + rest·sin ≥ cosine,
-    solved for the part that is kept, and a share of what they would have if agreement were the same in all features."""
+    """Return the sum that the rarest features of a row must reach so that all features may reach ``cosine``.
+
+    It is the larger of two values: the Cauchy-Schwarz bound kept + rest·sin ≥ cosine, solved for the part that is kept, and a share of
+    the sum that the kept features would have if agreement were equal in all features.
+    """
     whole = np.sqrt(kept + lost)
     angle = np.arctan2(np.sqrt(lost), np.sqrt(kept)) + np.arccos(np.minimum(cosine / np.maximum(whole, 1e-6), 1))
     bound = np.sqrt(kept) * np.cos(np.minimum(angle, np.pi / 2))
@@ -334,7 +359,10 @@ def _least(kept: Reals, lost: Reals, cosine: float) -> Reals:
 
 
 def _product(query: Any, rows: Ints, index: Any, least: Reals) -> tuple[Ints, Ints, Reals]:
-    """(place in ``rows``, column, sum) of the rows of a query times an index, where the sum is positive and reaches ``least``."""
+    """Return (place in ``rows``, column, sum) of the rows of a query times an index.
+
+    Only sums that are positive and reach ``least`` are returned.
+    """
     part = (query[rows] @ index).tocsr()
     hits = np.flatnonzero(part.data >= max(least.min(initial=np.inf), _SLACK))  # few of many
     at = np.searchsorted(part.indptr, hits, side="right") - 1
@@ -344,8 +372,10 @@ def _product(query: Any, rows: Ints, index: Any, least: Reals) -> tuple[Ints, In
 
 
 def _within_reach(part: Any, index: Any, least: Reals, rest: Reals, heavy: Reals) -> tuple[Ints, Ints]:
-    """(row, column) of a part (m, features) of a query times an index, where the sum reaches ``least`` (m,) together with all that the
-    features left out of the part may add: by Cauchy-Schwarz the product of ``rest`` (m,) and ``heavy`` (columns,)."""
+    """Find the (row, column) entries of a part (m, features) of a query times an index that may reach ``least`` (m,).
+
+    By Cauchy-Schwarz, the features left out of the part add at most the product of ``rest`` (m,) and ``heavy`` (columns,).
+    """
     sums = (part @ index).tocsr()
     bound = heavy[sums.indices]
     sizes = np.diff(sums.indptr)
@@ -356,12 +386,15 @@ def _within_reach(part: Any, index: Any, least: Reals, rest: Reals, heavy: Reals
 
 
 def _dots(a: Any, i: Ints, b: Any, j: Ints) -> Reals:
-    """Products (p,) of rows i of one matrix with rows j of another."""
+    """Return the products (p,) of rows i of one matrix with rows j of another."""
     return np.asarray(a[i].multiply(b[j]).sum(axis=1), np.float32).ravel()
 
 
 def _best(at: Ints, j: Ints, score: Reals, most: int) -> tuple[Ints, Ints, int]:
-    """For each ``at`` the ``most`` j of the highest score (≤ 1), the lower j first; and for how many ``at`` there were more."""
+    """Return for each ``at`` the ``most`` j with the highest scores (≤ 1), and how many ``at`` have more.
+
+    Of equal scores the lower j comes first.
+    """
     distance = ((1 - np.clip(score, 0, 1)) * 0xFFFF).astype(np.int64)
     packed = np.sort((at << 48) | (distance << 32) | j)
     at = packed >> 48
@@ -371,7 +404,10 @@ def _best(at: Ints, j: Ints, score: Reals, most: int) -> tuple[Ints, Ints, int]:
 
 
 def _spans(n: int, focus: Flags | None) -> Iterator[tuple[Ints, int]]:
-    """Rows, and the first row of what they are joined with: pairs are looked at once. Rows of a focus meet all rows."""
+    """Yield rows, and the first row of those that they are joined with.
+
+    Each pair is compared once. Rows of a focus are joined with all rows.
+    """
     if focus is not None:
         yield np.flatnonzero(focus), 0
         return
@@ -401,7 +437,7 @@ _BACK: Final = pow(_STEP, -1, 1 << 64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CharacterNgrams:
-    """The characters of n texts as numbers below ``alphabet``; ``ends`` (n + 1,) parts the texts."""
+    """The characters of n texts as numbers below ``alphabet``; ``ends`` (n + 1,) are the boundaries of the texts."""
 
     codes: NDArray[np.int32]
     ends: Ints
@@ -409,7 +445,7 @@ class CharacterNgrams:
 
     @classmethod
     def of(cls, texts: NDArray[np.object_]) -> CharacterNgrams:
-        """Number the letters in the order of Unicode."""
+        """Assign numbers to the letters of ``texts`` in Unicode order."""
         points = np.frombuffer("".join(texts.tolist()).encode("utf-32-le", "surrogatepass"), np.uint32)
         seen = np.zeros(0x110000, bool)
         seen[points] = True
@@ -418,7 +454,7 @@ class CharacterNgrams:
         return cls(number[points], ends, int(seen.sum()))
 
     def triples(self, low: int, high: int) -> tuple[Ints, Ints]:
-        """(text, trigram) for texts from ``low`` to ``high`` (exclusive); trigrams are below alphabet³."""
+        """Return (text, trigram) for texts from ``low`` to ``high`` (exclusive); trigrams are below alphabet³."""
         codes = self.codes[self.ends[low] : self.ends[high]].astype(np.int64)
         owner = np.repeat(np.arange(low, high), np.diff(self.ends[low : high + 1]))
         groups = (codes[:-2] * self.alphabet + codes[1:-1]) * self.alphabet + codes[2:]
@@ -426,7 +462,7 @@ class CharacterNgrams:
         return owner[:-2][whole], groups[whole]
 
     def deletions(self, low: int, high: int) -> tuple[Ints, NDArray[np.uint64]]:
-        """(text, hash) of texts from ``low`` to ``high`` (exclusive), each whole and with each of its letters left out."""
+        """Return (text, hash) for texts from ``low`` to ``high`` (exclusive), each whole and with each of its letters left out."""
         codes = self.codes[self.ends[low] : self.ends[high]].astype(np.uint64)
         size = np.diff(self.ends[low : high + 1])
         owner = np.repeat(np.arange(high - low), size)

@@ -1,4 +1,4 @@
-"""Choose the pairs that are compared: the union of many cheap keys and of near vectors, within one entity type."""
+"""The choice of pairs to compare: the union of many cheap keys and of near vectors, within one entity type."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ _WORK_DISTINCT_NAMES: Final = (600, 400_000_000)  # multiply-adds that a name ma
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctNames:
-    """t names: ``first`` (t,) is a row of each; the rows of name k are ``rows[start[k] : start[k] + size[k]]``."""
+    """The t distinct names.
+
+    ``first`` (t,) is one row of each; the rows of name k are ``rows[start[k] : start[k] + size[k]]``.
+    """
 
     first: Ints
     rows: Ints
@@ -64,20 +67,22 @@ class DistinctNames:
         return len(self.first)
 
     def only(self, focus: Flags) -> DistinctNames:
-        """The same names with only the rows of a focus (n,)."""
+        """Return the same names with only the rows of a focus (n,)."""
         kept = focus[self.rows]
         before = np.concatenate([[0], np.cumsum(kept)])
         start = before[self.start]
         return DistinctNames(self.first, self.rows[kept], start, before[self.start + self.size] - start)
 
     def spread(self, distinct: Ints, codes: Ints) -> Blocks:
-        """Blocks of the rows of some names (m,), a block for each code (m,)."""
+        """Return blocks of the rows of some names (m,), one block for each code (m,)."""
         which, place = ranges(self.start[distinct], self.size[distinct])
         return Blocks.of(self.rows[place], codes[which])
 
     def cross(self, a: Ints, b: Ints, bits: Bits, n: int, focus: Flags | None) -> tuple[Ints, Bits]:
-        """Pairs of the rows of names a with those of names b, packed as in ``Blocks``, with the bits of their names; with a
-        focus only those with a row of it."""
+        """Return the pairs of rows of names ``a`` with rows of names ``b``, and the bits of their names.
+
+        Pairs are packed as in ``Blocks``. With a focus, only pairs with a row of it are returned.
+        """
         left = self if focus is None else self.only(focus)
         ways = [(a, b)] if focus is None else [(a, b), (b, a)]
         found: list[tuple[Ints, Bits]] = []
@@ -95,19 +100,19 @@ class DistinctNames:
 
 
 def name_blocks(population: Population, distinct: DistinctNames) -> Iterator[tuple[str, Blocks]]:
-    """(key, blocks of names)."""
+    """Yield (key, blocks of names)."""
     names, first, kind = population.names, distinct.first, population.kind[distinct.first]
     kinds = int(population.kind.max(initial=0)) + 1
 
     def block(codes: Ints, owner: Ints | None = None, leads: Flags | None = None) -> Blocks:
-        """Blocks of names with an equal code, an own number for each type; no code is -1."""
+        """Return blocks of names with an equal code, numbered separately for each type; a missing code is -1."""
         owner = np.arange(len(first)) if owner is None else owner
         has = codes >= 0
         owner, codes = owner[has], codes[has]
         return Blocks.of(owner, codes * kinds + kind[owner], None if leads is None else leads[has])
 
     def flat(codes: Ints) -> tuple[Ints, Ints]:
-        """A table of codes and the name of each."""
+        """Return the codes of a table as one column, with the name that each belongs to."""
         return codes.ravel(), np.repeat(np.arange(len(codes)), codes.shape[1])
 
     yield "words", block(names.ordered[first])
@@ -123,7 +128,7 @@ def name_blocks(population: Population, distinct: DistinctNames) -> Iterator[tup
 
 
 def _slips(population: Population, distinct: DistinctNames) -> Blocks:
-    """Blocks of names that are equal but for one letter: inserted, lost, changed or swapped with the next."""
+    """Return blocks of names that differ by one letter: inserted, lost, changed or swapped with the next."""
     names, n = population.names, len(distinct)
     kind, letters = population.kind[distinct.first], names.length[distinct.first]
     usable = (letters >= _SLIPS[0]) & (letters <= _SLIPS[1])
@@ -145,8 +150,10 @@ def _slips(population: Population, distinct: DistinctNames) -> Blocks:
 
 
 def near_names(population: Population, distinct: DistinctNames, focus: Flags | None) -> tuple[Ints, int]:
-    """Pairs of names whose character trigrams have a tf-idf cosine ≥ .5, and how many names have more such neighbours than
-    are kept. Prose is left to other keys."""
+    """Find pairs of names whose character trigrams have a tf-idf cosine ≥ .5.
+
+    Also returns the number of names that have more such neighbours than are kept. Prose is left to other keys.
+    """
     texts = population.names.folded[distinct.first]
     letters = CharacterNgrams.of(np.array([f"  {t} " if len(t) <= LONGEST else "" for t in texts], np.object_))
     rows = TfIdfRows.of(population.kind[distinct.first], letters.triples, letters.alphabet**3)
@@ -172,8 +179,10 @@ _SOUNDS: Final = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Texts:
-    """The names, or one attribute: row k of ``rows`` (m,), ascending, holds text ``codes[k]``, whose words are
-    ``words[ends[code] : ends[code + 1]]``."""
+    """The texts of the names, or of one attribute.
+
+    Row k of ``rows`` (m,), ascending, holds text ``codes[k]``, whose words are ``words[ends[code] : ends[code + 1]]``.
+    """
 
     rows: Ints
     codes: Ints
@@ -181,7 +190,7 @@ class _Texts:
     ends: Ints
 
     def read(self, rows: Ints) -> tuple[Ints, Ints]:
-        """(place in ``rows``, word), one entry for every time that a row holds a word."""
+        """Return (place in ``rows``, word), one entry for every occurrence of a word in a row."""
         low = np.searchsorted(self.rows, rows)
         at, member = ranges(low, np.searchsorted(self.rows, rows, side="right") - low)
         codes = self.codes[member]
@@ -214,13 +223,13 @@ class Records:
         return cls(texts[0], tuple(texts[1:]), len(coded.dictionary))
 
     def read(self, rows: Ints) -> tuple[Ints, Ints]:
-        """(place in ``rows``, word), one entry for every time that a row holds a word."""
+        """Return (place in ``rows``, word), one entry for every occurrence of a word in a row."""
         found = [text.read(rows) for text in (self.names, *self.attributes)]
         return np.concatenate([at for at, _ in found]), np.concatenate([word for _, word in found])
 
 
 def _split_records(shape: str, texts: pa.Array) -> tuple[pa.Array, Ints]:
-    """The words of all texts, text after text, and where those of each end."""
+    """Split all texts into words; return the words, text after text, and the position where those of each text end."""
     lists = pc.utf8_split_whitespace(texts)
     words, owner = pc.list_flatten(lists), pc.list_parent_indices(lists).to_numpy().astype(np.int64)
     stated = _flags(pc.not_equal(words, ""))
@@ -241,7 +250,7 @@ def _split_records(shape: str, texts: pa.Array) -> tuple[pa.Array, Ints]:
 
 
 def _joined(owner: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
-    """Neighbours of which one has a digit, as one word."""
+    """Join neighbouring words of which one has a digit."""
     numbered = _flags(pc.match_substring_regex(words, r"\d"))
     short = pc.utf8_length(words).to_numpy() <= _JOINED
     beside = (owner[1:] == owner[:-1]) & (numbered[1:] | numbered[:-1]) & short[1:] & short[:-1]
@@ -250,7 +259,10 @@ def _joined(owner: Ints, words: pa.Array) -> tuple[Ints, pa.Array]:
 
 
 def _sound(words: pa.Array) -> pa.Array:
-    """Words by the classes of their consonants: Soundex (Russell 1918) without its first letter and length; each distinct word once."""
+    """Encode words by the classes of their consonants.
+
+    The code is Soundex (Russell 1918) without its first letter and its length; each distinct word is encoded once.
+    """
     encoded = words.dictionary_encode()
     sounds = encoded.dictionary
     for pattern, code in _SOUNDS:
@@ -307,7 +319,10 @@ _YIELD: Final = 0.01  # share of such pairs from which a block is worth splittin
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidatePairs:
-    """Pairs i < j (row numbers), sorted, with the keys that found them as bits; ``dropped`` says what was left out."""
+    """Candidate pairs i < j (row numbers), sorted, with the keys that found them as bits.
+
+    ``dropped`` describes what was left out.
+    """
 
     i: Ints
     j: Ints
@@ -315,19 +330,20 @@ class CandidatePairs:
     dropped: tuple[str, ...]
 
     def only_by(self, key: str) -> Flags:
-        """Pairs (p,) that no other key has found."""
+        """Flag the pairs (p,) that no other key has found."""
         return self.found_by == _bit(key)
 
     def counts(self) -> dict[str, int]:
-        """Pairs found by each key; a pair counts for every key that found it."""
+        """Count the pairs found by each key; a pair counts for every key that found it."""
         return {key: int(np.count_nonzero(self.found_by & (1 << bit))) for bit, key in enumerate(KEYS)}
 
 
 def find(population: Population, band_low: float, threshold: float, focus: Flags | None = None) -> CandidatePairs:
-    """All candidate pairs. ``band_low`` is the cosine from which near vectors are looked at, ``threshold`` that of merges.
+    """Find all candidate pairs.
 
-    With ``focus`` (n,) only pairs with a row of it, at a cost that shrinks with it; of the nearest names, records and vectors those
-    of its rows are asked for.
+    ``band_low`` is the cosine from which near vectors are compared, ``threshold`` the cosine from which they merge. With ``focus`` (n,),
+    only pairs with a row of the focus are found, at a cost that shrinks with it. The nearest names, records and vectors are then searched
+    for the rows of the focus only.
     """
     found = _Found(len(population), focus)
     records = Records.of(population)
@@ -345,7 +361,10 @@ def find(population: Population, band_low: float, threshold: float, focus: Flags
 
 
 class _Found:
-    """What a search over n rows has found so far, packed as i·n + j; the blocks that were too large; what was left out."""
+    """The results of a search over n rows so far.
+
+    Pairs are packed as i·n + j. Blocks that were too large and descriptions of what was left out are kept as well.
+    """
 
     def __init__(self, n: int, focus: Flags | None) -> None:
         self.n, self.focus = n, focus
@@ -354,34 +373,34 @@ class _Found:
         self._pairs: list[tuple[Ints, Bits | np.uint16]] = []
 
     def budget(self, pairs_per_row: float) -> float:
-        """Pairs that a key may cost."""
+        """Return the number of pairs that a key may cost."""
         return max(_FEW_PAIRS, pairs_per_row * self.n)
 
     def add(self, key: str, packed: Ints, bits: Bits | None = None) -> None:
-        """Sorted distinct pairs that a key has found, or those of several keys with their bits."""
+        """Add the sorted distinct pairs that a key has found, or those of several keys with their bits."""
         self._pairs.append((packed, _bit(key) if bits is None else bits))
 
     def add_blocks(self, key: str, blocks: Blocks, pairs_per_row: float) -> None:
-        """The pairs of the smallest blocks that keep to the budget; the other blocks are set aside."""
+        """Add the pairs of the smallest blocks that fit the budget, and set the other blocks aside."""
         small, large = blocks.within(self.budget(pairs_per_row))
         self.add(key, small.all_pairs(self.n, self.focus))
         self.set_aside(key, large)
 
     def set_aside(self, key: str, blocks: Blocks) -> None:
-        """Blocks that are too large for all their pairs."""
+        """Set aside blocks that are too large for all of their pairs."""
         blocks = blocks if self.focus is None else blocks.touching(self.focus)
         if len(blocks):
             self.large.append((key, blocks))
 
     def touched(self, i: Ints, j: Ints) -> Ints:
-        """Pairs of rows, packed; with a focus those with a row of it."""
+        """Pack pairs of rows; with a focus, only those with a row of it."""
         if self.focus is not None:
             kept = self.focus[i] | self.focus[j]
             i, j = i[kept], j[kept]
         return packed_pairs(i, j, self.n)
 
     def union(self) -> CandidatePairs:
-        """All pairs, each with the bits of every key that found it."""
+        """Return all pairs, each with the bits of every key that found it."""
         packed, bits = _merged(self._pairs)
         n = max(self.n, 1)
         return CandidatePairs(packed // n, packed % n, bits, tuple(self.dropped))
@@ -392,7 +411,7 @@ def _bit(key: str) -> np.uint16:
 
 
 def _merged(pairs: list[tuple[Ints, Bits | np.uint16]]) -> tuple[Ints, Bits]:
-    """Distinct pairs and the bits of all lists that hold them."""
+    """Merge lists of pairs, and combine the bits of all lists that hold a pair."""
     packed = unique(np.concatenate([np.empty(0, np.int64), *(p for p, _ in pairs)]))
     bits = np.zeros(len(packed), np.uint16)
     for some, found_by in pairs:
@@ -401,7 +420,7 @@ def _merged(pairs: list[tuple[Ints, Bits | np.uint16]]) -> tuple[Ints, Bits]:
 
 
 def _reader(records: Records, rows: Ints) -> Read:
-    """Reads the words of some of the rows (m,)."""
+    """Return a function that reads the words of some of the rows (m,)."""
 
     def read(low: int, high: int) -> tuple[Ints, Ints]:
         at, word = records.read(rows[low:high])
@@ -411,13 +430,13 @@ def _reader(records: Records, rows: Ints) -> Read:
 
 
 def _work(n: int) -> float:
-    """Multiply-adds that each of n rows may cost."""
+    """Return the number of multiply-adds that each of n rows may cost."""
     least, together = _WORK
     return max(least, together / max(n, 1))
 
 
 def _by_names(population: Population, found: _Found) -> None:
-    """Rows whose names are the same or share a key."""
+    """Find pairs of rows whose names are equal or share a key."""
     distinct = DistinctNames.of_rows(population)
     several = np.flatnonzero(distinct.size > 1)
     fits = affordable(distinct.size[several] * (distinct.size[several] - 1) // 2, found.budget(_NAMED))
@@ -444,7 +463,10 @@ def _by_names(population: Population, found: _Found) -> None:
 def _name_pairs(
     population: Population, distinct: DistinctNames, asked: DistinctNames, found: _Found
 ) -> tuple[Ints, Ints, Bits]:
-    """Pairs of distinct names that share a key, with the bits of the keys; blocks that are too large are set aside as blocks of rows."""
+    """Find pairs of distinct names that share a key, with the bits of the keys.
+
+    Blocks that are too large are set aside as blocks of rows.
+    """
     t = len(distinct)
     focus = None if found.focus is None else asked.size > 0
     pairs: list[tuple[Ints, Bits | np.uint16]] = []
@@ -461,7 +483,7 @@ def _name_pairs(
 
 
 def _by_values(population: Population, records: Records, found: _Found) -> None:
-    """Rows that share an alias, a value of an identifying attribute or a rare word of their names."""
+    """Find pairs of rows that share an alias, a value of an identifying attribute or a rare word of their names."""
     kinds = int(population.kind.max(initial=0)) + 1
     known = population.known_as.tocoo()
     rows = known.row.astype(np.int64)
@@ -477,8 +499,10 @@ def _by_values(population: Population, records: Records, found: _Found) -> None:
 
 
 def _near_records(population: Population, records: Records, words: TfIdfRows, found: _Found) -> Ints:
-    """Each row with the nearest records, and with more of them that look alike: small populations bear more. Of a record that more
-    rows have, all are paired with the first, which alone meets the others."""
+    """Pair each row with its nearest records, and with further records that look alike: more in small populations.
+
+    If several rows have the same record, all of them are paired with the first, and only the first is paired with other records.
+    """
     least, most = _NEAREST
     share = _NEAREST_PAIRS // max(found.n, 1)
     k = int(np.clip(share, least, most))
@@ -494,7 +518,10 @@ def _near_records(population: Population, records: Records, words: TfIdfRows, fo
 
 
 def _worth_splitting(words: TfIdfRows, found: _Found) -> list[Blocks]:
-    """The large blocks of names, and those of other keys whose pairs look alike more often than any pairs would."""
+    """Return the large blocks of names, and those of other keys whose pairs look alike often enough.
+
+    A block of another key is kept if at least 1 % of its pairs look alike.
+    """
     kept: list[Blocks] = []
     for key, blocks in found.large:
         worth = np.ones(len(blocks), bool) if key in _NAMES else _yield(blocks, words) >= _YIELD
@@ -528,7 +555,7 @@ def _split(records: Records, large: list[Blocks], found: _Found) -> None:
 
 
 def _yield(blocks: Blocks, words: TfIdfRows) -> NDArray[np.float64]:
-    """Share of each block's pairs whose records look alike, in a sample."""
+    """Return the share of each block's pairs whose records look alike, from a sample."""
     sample = max(10, min(_SAMPLE, _SAMPLES // max(len(blocks), 1)))
     shares = np.random.default_rng(0).random((2, 1, sample))  # the same in every block, whatever other blocks there are
     i, j = blocks.rows[(shares * blocks.size[:, None]).astype(np.int64) + blocks.start[:, None]].reshape(2, -1)
@@ -537,7 +564,7 @@ def _yield(blocks: Blocks, words: TfIdfRows) -> NDArray[np.float64]:
 
 
 def _first_of_record(records: Records, rows: Ints, block: Ints) -> Ints:
-    """For each member (m,) of a block the first one there with the very same words."""
+    """Return for each member (m,) of a block the first member with exactly the same words."""
     signature = np.empty(len(rows), np.int64)
     for low in range(0, len(rows), _READ):
         part = rows[low : low + _READ]
@@ -551,7 +578,7 @@ def _first_of_record(records: Records, rows: Ints, block: Ints) -> Ints:
 
 
 def _sums(at: Ints, word: Ints, n: int) -> Ints:
-    """A number for the words of each of n rows that does not depend on their order."""
+    """Return a number for the words of each of n rows that does not depend on their order."""
     mixed = (word.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     order = np.argsort(at, kind="stable")
@@ -563,7 +590,10 @@ def _sums(at: Ints, word: Ints, n: int) -> Ints:
 def _vector_pairs(
     population: Population, band_low: float, threshold: float, focus: Flags | None
 ) -> tuple[Ints, Ints, list[str]]:
-    """Pairs of one type with cosine ≥ ``band_low``; a type too dense for that is searched at ``threshold``, or not at all."""
+    """Find pairs of one type with cosine ≥ ``band_low``.
+
+    A type that is too dense for that is searched at ``threshold``, or not at all.
+    """
     found: list[tuple[Ints, Ints]] = []
     raised: list[str] = []
     has = np.flatnonzero(population.vector >= 0)
@@ -597,7 +627,7 @@ def _vector_pairs(
 
 
 def _across(population: Population, some: Ints, rows: Ints, threshold: float) -> tuple[Ints, Ints]:
-    """Places (in ``some``, in ``rows``) of vectors with a cosine ≥ ``threshold``, tile by tile."""
+    """Find the places (in ``some``, in ``rows``) of vectors with a cosine ≥ ``threshold``, tile by tile."""
     found: list[tuple[Ints, Ints]] = []
     for top in range(0, len(some), _TILE):
         tall = population.units[population.vector[some[top : top + _TILE]]]

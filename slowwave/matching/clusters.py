@@ -1,4 +1,4 @@
-"""Group rows that become one: clusters that grow along pairs that may merge and resist chaining."""
+"""Groups of rows that become one: clusters that grow along pairs that may merge and resist chaining."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ _MOST: Final = 30.0  # log-odds beyond which an edge counts no more
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clusters:
-    """``label`` (n,): the smallest row of each row's cluster. ``joined`` and ``refused`` (edges,): the edges that joined two
-    clusters, and those that would have joined clusters which do not agree."""
+    """Clusters of rows.
+
+    ``label`` (n,) is the smallest row of each row's cluster. ``joined`` (edges,) flags the edges that joined two clusters, and
+    ``refused`` (edges,) the edges that would have joined clusters which do not agree.
+    """
 
     label: Ints
     joined: Flags
@@ -36,8 +39,10 @@ class Clusters:
 
 
 def once(says: Says, n: int, most: int = 1_000_000) -> Says:
-    """The same answers (of pairs of n rows), asked once of each pair as long as no more than ``most`` have been: clusters that are
-    grown again, and those that have grown since they were tried, ask about the same pairs."""
+    """Wrap ``says`` so that it is called once for each pair of n rows, as long as at most ``most`` answers are stored.
+
+    Clusters that are grown again, and clusters that have grown since they were last tried, ask about the same pairs.
+    """
     keys, told = np.zeros(0, np.int64), np.zeros(0, bool)
 
     def answer(i: Ints, j: Ints) -> Flags:
@@ -61,12 +66,15 @@ def once(says: Says, n: int, most: int = 1_000_000) -> Says:
 def grow(
     n: int, i: Ints, j: Ints, forbids: Says, agrees: Says, start: Ints | None = None, unanimous: int = 0
 ) -> Clusters:
-    """Join n rows along edges (i, j), given strongest first; ``start`` (n,) is the smallest row of groups that are joined already. With
-    ``unanimous`` so many pairs across two cores must be there, and all must agree.
+    """Join n rows along edges (i, j), given strongest first.
 
-    Works in rounds: every cluster names its strongest open edge, and edges named from both sides are tried at once, which gives
-    the same clusters as one edge at a time. An edge whose clusters do not agree stays refused. ``forbids`` is asked of every pair
-    that comes to stand in one cluster, so the cost grows with the sum of squared cluster sizes; ``agrees`` of at most 36 a try.
+    ``start`` (n,) is the smallest row of groups that are joined already. With ``unanimous``, at least that many pairs across two cores
+    must exist, and all of them must agree.
+
+    The algorithm works in rounds: every cluster names its strongest open edge, and edges named from both sides are tried at once, which
+    gives the same clusters as one edge at a time. An edge whose clusters do not agree stays refused. ``forbids`` is called for every pair
+    that would be in one cluster, so the cost grows with the sum of squared cluster sizes. ``agrees`` is called for at most 36 pairs per
+    try.
     """
     label = np.arange(n) if start is None else start.copy()
     order = np.argsort(label, kind="stable")
@@ -105,9 +113,11 @@ def grow(
 
 
 def ambiguous_rows(grown: Clusters, i: Ints, j: Ints, odds: NDArray[np.float64], margin: float) -> Flags:
-    """Rows (n,) that belong to two clusters almost as well: the odds of their refused edges together are within ``margin`` (log-odds) of
-    those of their edges into their own, so that many rows that suit count for more than one. Which cluster is right is undecidable, so
-    they should join neither unseen."""
+    """Flag the rows (n,) that belong to two clusters almost equally well.
+
+    The odds of a row's refused edges together are within ``margin`` (log-odds) of the odds of its edges into its own cluster, so many
+    suitable rows count for more than one. The right cluster cannot be decided, so such a row should join neither without review.
+    """
     n = len(grown.label)
     own, other = np.zeros(n), np.zeros(n)
     inside = grown.label[i] == grown.label[j]
@@ -119,8 +129,10 @@ def ambiguous_rows(grown: Clusters, i: Ints, j: Ints, odds: NDArray[np.float64],
 
 
 def _first(one: Ints, other: Ints, sizes: Ints, other_sizes: Ints) -> Ints:
-    """The core of two clusters joined: members of both cores in proportion to the sizes, so that one row which joins many does
-    not move the core, and two halves are both heard."""
+    """Return the core of two joined clusters: members of both cores in proportion to the cluster sizes.
+
+    A single row that joins many does not change the core, and two halves of equal size are both represented.
+    """
     turn = np.arange(1, CORE + 1)
     turns = np.concatenate([turn / sizes[:, None], turn / other_sizes[:, None]], axis=1)
     both = np.concatenate([one, other], axis=1)
@@ -129,7 +141,7 @@ def _first(one: Ints, other: Ints, sizes: Ints, other_sizes: Ints) -> Ints:
 
 
 def _quorum(core: Ints, a: Ints, b: Ints, agrees: Says, unanimous: int) -> Flags:
-    """Whether enough of the pairs across the cores of clusters ``a`` and ``b`` agree."""
+    """Return whether enough of the pairs across the cores of clusters ``a`` and ``b`` agree."""
     x = np.repeat(core[a], CORE, axis=1).ravel()
     y = np.tile(core[b], (1, CORE)).ravel()
     of = np.repeat(np.arange(len(a)), CORE * CORE)
@@ -141,7 +153,7 @@ def _quorum(core: Ints, a: Ints, b: Ints, agrees: Says, unanimous: int) -> Flags
 
 
 def _allowed(label: Ints, a: Ints, b: Ints, forbids: Says) -> Flags:
-    """Whether no pair across each two clusters (labels ``a`` and ``b``) is forbidden."""
+    """Return whether no pair across clusters ``a`` and ``b`` (labels) is forbidden."""
     k = len(a)
     if not k:
         return np.zeros(0, bool)
@@ -172,8 +184,11 @@ BORNE_OUT: Final = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouped:
-    """``label`` (n,): the smallest row of each row's group; ``joined``: the places of the pairs that hold the groups together, beside those
-    that were joined at the start; ``refused`` (p,): the pairs that would join groups which do not agree."""
+    """Groups of rows.
+
+    ``label`` (n,) is the smallest row of each row's group. ``joined`` holds the positions of the pairs that hold the groups together, in
+    addition to those joined at the start. ``refused`` (p,) flags the pairs that would join groups which do not agree.
+    """
 
     label: Ints
     joined: Ints
@@ -181,7 +196,7 @@ class Grouped:
 
 
 class Within(NamedTuple):
-    """Pairs of rows i < j (p,) that were within one group before anybody was asked."""
+    """Pairs of rows i < j (p,) that were in one group before any person was asked."""
 
     i: Ints
     j: Ints
@@ -189,9 +204,11 @@ class Within(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouping:
-    """The pairs (i, j) (p,) of n rows that may make groups, strongest first, with their log-odds ``odds`` (p,). ``edges`` are the places of
-    those that may merge by themselves, ``likely`` of those that may where others bear them out; ``margin`` are the log-odds by which one
-    group must suit a row better than another."""
+    """The pairs (i, j) (p,) of n rows that may form groups, strongest first, with their log-odds ``odds`` (p,).
+
+    ``edges`` are the positions of the pairs that may merge by themselves, ``likely`` of those that may merge if other pairs support them.
+    ``margin`` is the log-odds by which one group must suit a row better than another.
+    """
 
     n: int
     i: Ints
@@ -202,7 +219,7 @@ class Grouping:
     margin: float
 
     def grown(self, forbids: Says, agrees: Says, start: Ints | None = None) -> Grouped:
-        """The groups that the pairs make, from those at the ``start`` (n,) on."""
+        """Return the groups that the pairs form, beginning with the groups at the ``start`` (n,)."""
         i, j, edges = self.i, self.j, self.edges
         grown = grow(self.n, i[edges], j[edges], forbids, agrees, start)
         ambiguous = ambiguous_rows(grown, i[edges], j[edges], self.odds[edges], self.margin)
@@ -219,17 +236,19 @@ class Grouping:
         return Grouped(grown.label, np.concatenate([joined, likely[grown.joined]]), refused)
 
     def within(self, grown: Grouped) -> Within:
-        """The pairs that may merge, and those that others bore out, of one group each."""
+        """Return the pairs inside one group that may merge by themselves or with the support of other pairs."""
         at = np.union1d(self.edges, grown.joined)
         at = at[grown.label[self.i[at]] == grown.label[self.j[at]]]
         return Within(self.i[at], self.j[at])
 
 
 def whole(n: int, within: Within, odds: Reals, margin: float, forbids: Says, told: Ints) -> tuple[Ints, Within]:
-    """The groups of n rows that answers leave whole: label (n,), and the pairs that hold them together beside the answers.
+    """Return the groups of n rows that remain joined after the answers: label (n,), and the pairs that hold them together.
 
-    ``told`` (n,) are the groups that every yes has joined, ``odds`` (p,) the log-odds of the pairs after the answers, of which those under
-    an even chance hold nothing together any more; ``forbids`` says what may not be one, after the answers."""
+    The returned pairs do not include the answers. ``told`` (n,) are the groups that every yes has joined. ``odds`` (p,) are the log-odds
+    of the pairs after the answers; pairs below an even chance no longer hold a group together. ``forbids`` decides which pairs may not be
+    in one group after the answers.
+    """
     order = np.lexsort((within.j, within.i, -odds))
     order = order[odds[order] >= 0]
     i, j, none = within.i[order], within.j[order], np.zeros(0, np.int64)

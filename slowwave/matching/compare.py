@@ -1,4 +1,4 @@
-"""Compare pairs: the level at which names, attributes and values agree, and traits by which answers correct a score."""
+"""Comparison of pairs: the level at which names, attributes and values agree, and traits for the correction of scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LETTERS: Final = 0.7  # of two values that are alike, those that are the same
 
 
 def any_equal(column: Column, i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:
-    """For a column of lists: which pairs have a value in common, and its code (the rarest)."""
+    """Return which pairs share a value of a column of lists, and the code of the rarest shared value."""
     order = np.argsort(np.argsort(column.counts, kind="stable"), kind="stable")
     ranks = len(column.texts) - order  # larger is rarer; never 0
     matrix: Any = sparse.csr_matrix(
@@ -50,7 +50,7 @@ def any_equal(column: Column, i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:
 
 
 def same_values(column: Column, i: Ints, j: Ints, n: int) -> NDArray[np.bool_]:
-    """Whether two rows of each pair list the same values."""
+    """Return whether the two rows of each pair list the same values."""
     mark = np.random.default_rng(0).integers(1, 1 << 62, len(column.texts), dtype=np.uint64)
     sums = np.zeros(n, np.uint64)
     np.add.at(sums, column.rows, mark[column.codes])
@@ -58,7 +58,10 @@ def same_values(column: Column, i: Ints, j: Ints, n: int) -> NDArray[np.bool_]:
 
 
 def value_levels(column: Column, words: WordInformation | None, a: Ints, b: Ints) -> Levels:
-    """Levels of unequal distinct values. Only the values that are asked for are read, so that a few pairs cost little."""
+    """Return the levels of unequal distinct values.
+
+    Only the values in question are read, so that a few pairs cost little.
+    """
     read, at = np.unique(np.concatenate([a, b]), return_inverse=True)
     asked, p, q = column.texts[read], at[: len(a)], at[len(a) :]
     x, y = asked[p], asked[q]
@@ -92,7 +95,7 @@ def value_levels(column: Column, words: WordInformation | None, a: Ints, b: Ints
 
 
 def _date_levels(x: NDArray[np.object_], y: NDArray[np.object_]) -> Levels:
-    """Levels of unequal dates in normal form (yyyymmdd; what is no date is compared letter by letter)."""
+    """Return the levels of unequal dates in normal form (yyyymmdd); a value that is not a date is compared letter by letter."""
     edits = each_pair(x, y, OSA.distance, 1, np.int32)
     parts = [[np.array([t[at] for t in s], np.object_) for at in (slice(4), slice(4, 6), slice(6, 8))] for s in (x, y)]
     (year, month, day), (other_year, other_month, other_day) = parts
@@ -102,7 +105,10 @@ def _date_levels(x: NDArray[np.object_], y: NDArray[np.object_]) -> Levels:
 
 
 def each_pair(x: NDArray[np.object_], y: NDArray[np.object_], scorer: Any, cutoff: float, dtype: Any) -> NDArray[Any]:
-    """Scores (p,) of pairs of texts, those beyond the cutoff as rapidfuzz gives them; a few pairs are not worth a second thread."""
+    """Return scores (p,) of pairs of texts, those beyond the cutoff as rapidfuzz returns them.
+
+    A few pairs are compared on one thread, because a second one would not pay.
+    """
     workers = _WORKERS if len(x) >= _THREADED else 1
     return process.cpdist(x, y, scorer=scorer, score_cutoff=cutoff, workers=workers, dtype=dtype)
 
@@ -146,14 +152,14 @@ _SHORT: Final = 24  # letters up to which Jaro-Winkler tells names apart: long o
 
 
 def shared(matrix: Any, i: Ints, j: Ints) -> Reals:
-    """How many columns of a 0/1 matrix the two rows of each pair share."""
+    """Count the columns of a 0/1 matrix that the two rows of each pair share."""
     if not matrix.nnz or not len(i):
         return np.zeros(len(i))
     return np.asarray(matrix[i].multiply(matrix[j]).sum(axis=1), float).ravel()
 
 
 def name_levels(population: Population, words: WordInformation, i: Ints, j: Ints) -> tuple[Levels, Reals]:
-    """How the names of pairs agree, the strongest level that holds, and how much information (nats) they share."""
+    """Return the strongest level at which the names of each pair agree, and the information (nats) that they share."""
     names = population.names
     found = np.zeros(len(i), np.int8)
 
@@ -186,7 +192,10 @@ def name_levels(population: Population, words: WordInformation, i: Ints, j: Ints
 def _word_levels(
     population: Population, words: WordInformation, i: Ints, j: Ints, plain: Reals, mended: Reals
 ) -> Levels:
-    """Levels of names that are not the same in any form: by letters when short, by what is left of their words else."""
+    """Return the levels of names that are equal in no form.
+
+    Short names are compared by letters, others by the words that remain.
+    """
     names = population.names
     level = np.zeros(len(i), np.int8)
     over = [1 - mended / np.maximum(words.mended_total[rows], 1e-9) for rows in (i, j)]
@@ -315,10 +324,10 @@ _NEIGHBOURS: Final = 3  # fewer neighbours than that say nothing
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """One column of evidence: its name, what its levels are called, and the prior m and u of each (levels,).
+    """One column of evidence: its name, the names of its levels, and the prior m and u of each (levels,).
 
-    ``most`` bounds the weights that may be learnt: names that differ never speak for a match, however many pairs of brothers in
-    one house or of bars in one hotel there are.
+    ``most`` bounds the weights that may be learnt: names that differ never count for a match, however many pairs of brothers in one house
+    or of bars in one hotel there are.
     """
 
     name: str
@@ -330,31 +339,34 @@ class Comparison:
 
     @property
     def attribute(self) -> bool:
-        """Whether it compares values of an attribute."""
+        """Return whether the comparison is one of attribute values."""
         return self.shape in SHAPES
 
     @property
     def prior(self) -> Reals:
-        """Weight of each level before any data: ln(m / u)."""
+        """Return the weight of each level before any data: ln(m / u)."""
         return np.log(self.m / self.u)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonLevels:
-    """Levels (p, c) of p pairs in c comparisons, ``rarity`` (p, c) what agreeing on this very value adds to the weight of the
-    level, and the cosine (p,), nan without vectors. Column 0 is the name, 1 how rare what the names share is."""
+    """Levels (p, c) of p pairs in c comparisons.
+
+    ``rarity`` (p, c) is what agreement on this particular value adds to the weight of the level. ``cosine`` (p,) is nan without vectors.
+    Column 0 is the name, column 1 the rarity of what the names share.
+    """
 
     levels: Levels
     rarity: Reals
     cosine: Reals
 
     def take(self, at: Ints) -> ComparisonLevels:
-        """Those of some of the pairs."""
+        """Return the levels of some of the pairs."""
         return ComparisonLevels(self.levels[at], self.rarity[at], self.cosine[at])
 
 
 class Comparer:
-    """Compares rows of one entity type."""
+    """A comparer for rows of one entity type."""
 
     def __init__(
         self,
@@ -390,7 +402,10 @@ class Comparer:
         )
 
     def compare(self, i: Ints, j: Ints) -> ComparisonLevels:
-        """Pairs of rows i < j (p,) → their levels. Cosines are rounded, so that no level hangs on the last bit of a sum."""
+        """Compare pairs of rows i < j (p,).
+
+        Cosines are rounded, so that no level depends on the last bit of a sum.
+        """
         population = self._population
         levels = np.full((len(i), len(self.comparisons)), -1, np.int8)
         rarity = np.zeros(levels.shape)
@@ -417,7 +432,10 @@ class Comparer:
         return ComparisonLevels(levels, rarity, similarity)
 
     def _explained(self, i: Ints, j: Ints) -> NDArray[np.bool_]:
-        """Whether each name says nothing that is not in the other's name or attributes ("Blue River - Anna Berg" is by Anna Berg)."""
+        """Return whether the other row's name and attributes contain all that each name states.
+
+        For example, "Blue River - Anna Berg" is explained by a row "Blue River" with the author Anna Berg.
+        """
         if self._said is None:
             self._said = self._words.said([c for c in self.columns if c.shape in _WORDED])
         found = self._words.left_over(self._said, i, j) <= _NOTHING
@@ -427,20 +445,20 @@ class Comparer:
 
     @property
     def words(self) -> WordInformation:
-        """The words of all names."""
+        """Return the words of all names."""
         return self._words
 
     def holders(self, rows: Ints) -> Ints:
-        """How many rows of the type have the name of each of these (p,), folded."""
+        """Count the rows of the type that have the folded name of each of these rows (p,)."""
         return self._holders[self._population.names.plain[rows] + 1]
 
     def attributes(self, i: Ints, j: Ints) -> Levels:
-        """The levels of the attributes alone (p, columns)."""
+        """Return the levels of the attributes only (p, columns)."""
         found = [self._attribute(k, column, i, j)[0] for k, column in enumerate(self.columns)]
         return np.column_stack(found) if found else np.empty((len(i), 0), np.int8)
 
     def values(self, i: int, j: int) -> dict[str, tuple[str, str]]:
-        """The values of two rows in every attribute that both state, in normal form."""
+        """Return the values of two rows, in normal form, for every attribute that both state."""
         found: dict[str, tuple[str, str]] = {}
         for column in self.columns:
             a, b = column.first(np.array([i, j])).tolist()
@@ -449,13 +467,16 @@ class Comparer:
         return found
 
     def wordings(self, i: Ints, j: Ints) -> Reals:
-        """How alike the letters of whole rows are (p,)."""
+        """Return the similarity of the letters of whole rows (p,)."""
         if self._wording is None:
             self._wording = trigrams(_records(self._population, self._rows, self.columns))
         return wording.cosines(self._wording, np.searchsorted(self._rows, i), np.searchsorted(self._rows, j))
 
     def _rarity(self, name: Levels, information: Reals, i: Ints) -> Levels:
-        """Bucket of how many of the type's rows would agree by coincidence. For the rarest no single word may count for much."""
+        """Return the bucket of the expected number of rows of the type that agree by coincidence.
+
+        For the rarest bucket, no single word may count for much.
+        """
         size = np.log(max(len(self._rows), 2))
         level = np.searchsorted(-np.log([1.0, 0.1, 0.01]), information - size, side="right")
         many = (name >= LEVEL["reordered"]) & (self._words.bounded[i] - size >= _UNMISTAKABLE)
@@ -485,7 +506,7 @@ class Comparer:
         return levels, rarity
 
     def _neighbours(self, i: Ints, j: Ints) -> Levels:
-        """Levels of the Jaccard coefficient of the neighbours; a few shared hubs say little."""
+        """Return the levels of the Jaccard coefficient of the neighbours; a few shared hubs are little evidence."""
         neighbours = self._population.neighbours
         common, mine, theirs = shared(neighbours, i, j), _held(neighbours, i), _held(neighbours, j)
         jaccard = common / np.maximum(mine + theirs - common, 1)
@@ -496,7 +517,7 @@ class Comparer:
 
 
 def _records(population: Population, rows: Ints, columns: Sequence[Column]) -> list[str]:
-    """The name and all attributes of each row as one text."""
+    """Return the name and all attributes of each row as one text."""
     found = [str(t) for t in population.names.folded[rows]]
     for column in columns:
         for row, text in zip(np.searchsorted(rows, column.rows).tolist(), column.texts[column.codes], strict=True):
@@ -530,8 +551,11 @@ def _tabled(name: str, shape: str) -> Comparison:
 
 
 def _held_by_groups(population: Population, words: WordInformation, column: Column) -> bool:
-    """Whether values of a column belong to groups: more than half of the neighbouring rows that share one have other names, as those on
-    one invoice or one filing. Looks at up to 20,000 pairs of rows."""
+    """Return whether the values of a column belong to groups, such as the rows of one invoice or one filing.
+
+    This is so if more than half of the neighbouring rows that share a value have different names. At most 20,000 pairs of rows are
+    compared.
+    """
     order = np.lexsort((column.rows, column.codes))
     rows, codes = column.rows[order], column.codes[order]
     at = np.flatnonzero((codes[1:] == codes[:-1]) & (rows[1:] != rows[:-1]))
@@ -543,7 +567,7 @@ def _held_by_groups(population: Population, words: WordInformation, column: Colu
 
 
 def _held(matrix: Any, rows: Ints) -> Ints:
-    """How many columns of a 0/1 matrix each of the rows holds."""
+    """Count the columns of a 0/1 matrix that each row holds."""
     return matrix.indptr[rows + 1] - matrix.indptr[rows]
 
 
@@ -569,8 +593,11 @@ _SCORE, _PART, _GATE, _LETTERS_TRAITS, _ALL, _SIGN = 1.0, 0.5, 2.5, 1.0, 1.5, 2.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traits:
-    """``values`` (p, d) of p pairs, ``names`` (d,) and the ``deviation`` (d,) of the prior of their coefficients;
-    ``gated`` (p,): a gate keeps the pair from merging by its score alone."""
+    """The traits of p pairs.
+
+    ``names`` (d,) and ``values`` (p, d) are the traits, ``deviation`` (d,) belongs to the prior of their coefficients. ``gated`` (p,): a
+    gate keeps the pair from merging by its score alone.
+    """
 
     names: tuple[str, ...]
     values: Reals
@@ -578,18 +605,18 @@ class Traits:
     gated: Flags
 
     def take(self, at: Ints | Flags) -> Traits:
-        """The traits of some of the pairs."""
+        """Return the traits of some of the pairs."""
         return replace(self, values=self.values[at], gated=self.gated[at])
 
     @classmethod
     def join(cls, parts: Sequence[Traits]) -> Traits:
-        """The traits of all pairs of several with the same names."""
+        """Join the traits of several sets of pairs with the same trait names."""
         values, gated = (np.concatenate([getattr(p, field) for p in parts]) for field in ("values", "gated"))
         return replace(parts[0], values=values, gated=gated)
 
 
 def names_of(comparisons: Sequence[Comparison], signs: Sequence[str] = ()) -> tuple[tuple[str, ...], Reals]:
-    """The names of the traits of pairs with these comparisons and signs of differing words, and the deviations of their priors."""
+    """Return the names of the traits for these comparisons and signs of differing words, and the deviations of their priors."""
     named = [("all", _ALL), ("score", _SCORE), *((f"{c.shape} {c.name}", _PART) for c in comparisons)]
     named += [("losses", _PART), *((gate, _GATE) for gate in GATES), ("letters", _LETTERS_TRAITS)]
     named += [(f"{_WORDS}{sign}", _SIGN) for sign in signs]
@@ -597,7 +624,7 @@ def names_of(comparisons: Sequence[Comparison], signs: Sequence[str] = ()) -> tu
 
 
 def signs_of(names: Sequence[str]) -> tuple[str, ...]:
-    """The signs of differing words among the names of traits."""
+    """Return the signs of differing words among the names of traits."""
     return tuple(name.removeprefix(_WORDS) for name in names if name.startswith(_WORDS))
 
 
@@ -610,9 +637,12 @@ def traits(
     letters: Reals,
     signs: tuple[Sequence[str], Reals] = ((), np.zeros((0, 0))),
 ) -> Traits:
-    """``odds`` (p,) are scores, ``parts`` (p, c) what each comparison put into them, ``losses`` (p,) what they lost beside, ``gates`` (p,)
-    each as in ``GATES``, ``letters`` (p,) how alike the letters of the rows are, from 0 to 1; ``signs`` which words may differ, and
-    (p, signs) which do (``slowwave.matching.words``)."""
+    """Build the traits of p pairs.
+
+    ``odds`` (p,) are their scores, ``parts`` (p, c) the contribution of each comparison, and ``losses`` (p,) the further losses of the
+    score. ``gates`` holds one flag array (p,) for each of ``GATES``. ``letters`` (p,) is the similarity of the letters of the rows, from
+    0 to 1. ``signs`` holds the signs of differing words and the array (p, signs) of their values (``slowwave.matching.words``).
+    """
     names, deviation = names_of(comparisons, signs[0])
     columns = [
         np.ones(len(odds)),

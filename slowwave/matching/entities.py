@@ -1,4 +1,4 @@
-"""``match_entities``: match a table of any origin, each row under the type that its namesakes have."""
+"""Matching of a table of any origin, each row under the type that rows of its name have."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ UNTYPED: Final = frozenset(
 
 
 def compared_as(types: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The type under which each row is compared: a row without a type takes the only one that rows of its name have."""
+    """Return the type under which each row is compared.
+
+    A row without a type takes the type of the rows with its name, if these have only one.
+    """
     kinds = {type_: fold(type_) for type_ in set(types)}
     if UNTYPED.isdisjoint(kinds.values()):
         return list(types)
@@ -46,7 +49,10 @@ def compared_as(types: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def namesakes(ids: Sequence[str], types: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of ids (the smaller first) of one name and two types: the first row of each type with that of the type before it."""
+    """Return pairs of ids (the smaller first) with one name and two types.
+
+    They are the first row of each type with that of the type before it.
+    """
     first: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for id_, type_, name in sorted(zip(ids, types, names, strict=True)):
         if (kind := fold(type_)) not in UNTYPED and (folded := fold(name)):
@@ -77,14 +83,14 @@ def match_entities(
 ) -> Matches:
     """Match the rows of an Arrow table or pandas frame with each other; the order of the rows does not matter.
 
-    Columns: ``id`` and ``name``; optional ``entity_type`` (only rows of one type are compared; where it says nothing, under that of the
-    one typed namesake), ``attributes`` (a mapping or JSON text), ``vector`` (numbers, one length), ``aliases``, ``neighbours`` and
-    ``documents`` (lists; or ``links``, a mapping that holds the latter two) and ``source`` (where the row came from). Neighbours are any
-    things that rows have in common.
+    Columns: ``id`` and ``name``; optional ``entity_type`` (only rows of one type are compared; a row without a type is compared under the
+    type of its only typed namesake), ``attributes`` (a mapping or JSON text), ``vector`` (numbers, one length), ``aliases``,
+    ``neighbours`` and ``documents`` (lists; or ``links``, a mapping that holds the latter two) and ``source`` (the origin of the row).
+    Neighbours are any items that rows have in common.
 
-    ``answers`` are pairs of ids and whether they are the same: True, False or "unsure"; ``Matches.next_questions`` says which to ask for,
-    ``Matches.learn`` decides again with more of them. ``aim`` "precision" merges what is as sure as the settings ask, "f1" what
-    balances right and complete best.
+    ``answers`` are pairs of ids and whether they are the same: True, False or "unsure". ``Matches.next_questions`` returns the pairs to
+    ask about, and ``Matches.learn`` decides again with more answers. The ``aim`` "precision" merges pairs that are as sure as the
+    settings demand, "f1" the pairs that best balance precision and recall.
 
     Raises ``Refused`` with the row named.
     """
@@ -123,7 +129,7 @@ def match_entities(
 
 
 def _attributes(row: int, given: Any) -> str | None:
-    """Attributes as JSON text, None where there are none."""
+    """Return attributes as JSON text, or None if there are none."""
     if is_missing(given) or given == "":
         return None
     if isinstance(given, Mapping):
@@ -138,7 +144,7 @@ def _attributes(row: int, given: Any) -> str | None:
 
 
 def _lists(columns: Mapping[str, list[Any]], name: str, n: int) -> list[list[str]]:
-    """A column of lists of texts; neighbours and documents may stand in ``links``."""
+    """Return a column of lists of texts; neighbours and documents may be in the column ``links``."""
     given = columns.get(name)
     if given is None and name in ("neighbours", "documents") and "links" in columns:
         given = [link.get(name) if isinstance(link, Mapping) else None for link in columns["links"]]

@@ -1,4 +1,4 @@
-"""Weigh the evidence for pairs: log-odds that two rows are one thing, votes of attributes, and the waterfall that explains it."""
+"""Evidence for pairs: log-odds that two rows are one entity, votes of attributes, and the waterfall that explains them."""
 
 from __future__ import annotations
 
@@ -43,15 +43,23 @@ OVERWHELMING: Final = 9.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Everything for p pairs, each (p,).
+    """The scores of p pairs; every field is (p,).
 
-    ``name`` codes NAME_LEVELS; ``rarity`` how rare what the names share is, -1 where they do not agree; ``cosine`` is nan without
-    vectors; ``contested``: a strong identifier is in conflict; ``identified``: an identifier is equal, ``owned``: one that stands for one
-    thing alone, as no phone of a house does; ``personal``: such a one or a date; ``elsewhere``: the name is common, and what says which of
-    its things is meant differs, or it lacks the model code that nearly all names of the type have; ``opposed``: attributes differ, and as
-    many as agree; ``supported``: more attributes speak for a match than against it; ``learnt``: the weights of the type are; ``near``: the
-    cosine reaches the threshold of its type; ``far``: there are vectors, and their cosine is below the band; ``corrected``: answers have
-    corrected the odds.
+    - ``name`` codes NAME_LEVELS.
+    - ``rarity``: how rare the shared part of the names is, -1 where they do not agree.
+    - ``cosine`` is nan without vectors.
+    - ``contested``: a strong identifier is in conflict.
+    - ``identified``: an identifier is equal.
+    - ``owned``: an equal identifier belongs to one entity only, unlike the phone number of a house.
+    - ``personal``: such an identifier or a date is equal.
+    - ``elsewhere``: the name is common and what distinguishes its entities differs, or it lacks the model code that nearly all names
+      of the type have.
+    - ``opposed``: attributes differ, and as many as agree.
+    - ``supported``: more attributes support a match than oppose it.
+    - ``learnt``: the weights of the type are learnt.
+    - ``near``: the cosine reaches the threshold of its type.
+    - ``far``: there are vectors, and their cosine is below the band.
+    - ``corrected``: answers have corrected the odds.
     """
 
     odds: Reals
@@ -72,12 +80,12 @@ class Scores:
     corrected: Flags
 
     def take(self, at: Ints | Flags) -> Scores:
-        """The scores of some of the pairs."""
+        """Return the scores of some of the pairs."""
         return Scores(*(getattr(self, f.name)[at] for f in fields(self)))
 
     @classmethod
     def join(cls, parts: Sequence[Scores]) -> Scores:
-        """The scores of all pairs of several."""
+        """Join the scores of several sets of pairs."""
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
 
@@ -94,9 +102,9 @@ _BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 
 
 def identifiers(columns: Sequence[Column], weights: Weights, levels: NDArray[np.int8]) -> tuple[Flags, Flags]:
-    """Whether a strong identifier is in conflict, and whether an identifier is equal; ``levels`` (p, columns).
+    """Return whether a strong identifier is in conflict, and whether an identifier is equal; ``levels`` (p, columns).
 
-    A slip of the pen is no conflict where it was learnt that slips occur.
+    Once weights have been learnt for a type, a slip of the pen is no conflict.
     """
     contested, identified = (np.zeros(len(levels), bool) for _ in range(2))
     for k, column in enumerate(columns):
@@ -109,7 +117,7 @@ def identifiers(columns: Sequence[Column], weights: Weights, levels: NDArray[np.
 
 
 def own_equal(comparer: Comparer, own: Sequence[bool], levels: NDArray[np.int8]) -> Flags:
-    """Whether a column that is its holder's ``own`` is equal; ``levels`` (p, columns)."""
+    """Return whether a column flagged in ``own`` as the holder's own is equal; ``levels`` (p, columns)."""
     tops = [
         levels[:, k] >= len(TABLES[c.shape]) - 1 - (c.shape == "date") for k, c in enumerate(comparer.columns) if own[k]
     ]
@@ -117,18 +125,24 @@ def own_equal(comparer: Comparer, own: Sequence[bool], levels: NDArray[np.int8])
 
 
 def opposing(columns: Sequence[Column]) -> Reals:
-    """Nats from which each column (columns,) speaks against a match: identifiers and dates are there to tell things apart."""
+    """Return the nats from which each column (columns,) opposes a match; less for identifiers and dates, which distinguish."""
     return np.array([HEARD if c.shape in (*IDENTIFIERS, "date") else _AGAINST for c in columns])
 
 
 def votes(parts: Reals, against: Reals | float) -> tuple[Ints, Ints]:
-    """How many attributes speak against a match, by so many nats, and for it, (p,) each; ``parts`` (p, columns) are their weights."""
+    """Count the attributes that oppose a match by at least ``against`` nats, and those that support it, (p,) each.
+
+    ``parts`` (p, columns) are the weights of the attributes.
+    """
     return (parts <= -against).sum(axis=1), (parts >= HEARD).sum(axis=1)
 
 
 def strong(column: Column, weights: Weights, k: int) -> bool:
-    """Whether two values of a column stand for two things: matches hardly ever differ in it. Its shape decides while nothing is
-    learnt, what was seen then, so that a number which is often mistyped forbids nothing."""
+    """Return whether two values of a column mean two entities, because matches hardly ever differ in it.
+
+    The shape of the column decides until weights are learnt. After that the learnt weights decide, so a number that is often mistyped
+    forbids nothing.
+    """
     if column.key == CODES or (column.serial and column.shape != "email"):  # names have their own vetoes
         return False
     if weights.learnt:
@@ -201,10 +215,10 @@ class Evidence:
         model: WeightsByType | None = None,
         teach: Flags | None = None,
     ) -> Evidence:
-        """Learn the weights of each type from its candidate pairs; a type in ``model`` keeps those given.
+        """Learn the weights of each type from its candidate pairs; a type in ``model`` keeps the given weights.
 
-        A type with fewer than 100 pairs starts from what the others have learnt together. ``teach`` (p,) are the pairs to learn from, all
-        unless given: of pairs that only an equal value has brought together every stranger agrees in that very column.
+        A type with fewer than 100 pairs starts from what the others have learnt together. ``teach`` (p,) flags the pairs to learn from,
+        all by default: in pairs that only an equal value has brought together, every stranger agrees in that very column.
         """
         words = WordInformation.of(population.names.folded)
         kinds = np.unique(population.kind[i]).tolist()
@@ -292,8 +306,10 @@ class Evidence:
         )
 
     def traits(self, i: Ints, j: Ints, least: float = -np.inf) -> Iterable[tuple[str, Ints, Reals, Traits]]:
-        """By folded type: where its pairs stand among the p pairs, their scores before any correction, and their traits; only of pairs
-        with scores from ``least``."""
+        """Yield for each folded type the positions of its pairs among the p pairs, their uncorrected scores and traits.
+
+        Only pairs with a score of at least ``least`` are included.
+        """
         for kind, at in _by_kind(self._population.kind[i]):
             compared = self._comparers[kind].compare(i[at], j[at])
             raw = self._weights(kind).odds(compared.levels, compared.rarity)
@@ -303,11 +319,11 @@ class Evidence:
 
     @property
     def was_asked(self) -> bool:
-        """Whether a person has decided doubtful pairs on earlier nights."""
+        """Return whether a person decided doubtful pairs on earlier nights."""
         return self._decided is not None and any(asked.any() for *_, asked in self._decided.pairs.values())
 
     def decided(self) -> Iterable[tuple[str, Reals, Traits, Flags]]:
-        """By folded type: scores, traits and whether they are the same, of the decided pairs that people were asked about."""
+        """Yield for each folded type the scores, traits and answers of the decided pairs that people were asked about."""
         for kind, comparer in self._comparers.items():
             name = self._population.type_name(kind)
             found = self._decided and self._decided.asked(name, comparer, self.differences(kind))
@@ -317,7 +333,7 @@ class Evidence:
                 yield name, raw, self._stated(kind, compared, raw, letters, signs), same
 
     def corrected(self, calibrations: Mapping[str, ScoreCorrection], answered: AnsweredRows) -> Evidence:
-        """The same evidence, its odds corrected by type, and answered pairs as certain as they were answered."""
+        """Return the same evidence with odds corrected by type, and with answered pairs as certain as their answers."""
         model = {name: replace(w, calibration=calibrations.get(name, w.calibration)) for name, w in self.model.items()}
         found = Evidence(
             *(self._population, self._settings, model, self._comparers, answered, self._decided, self._looked_at),
@@ -328,18 +344,18 @@ class Evidence:
 
     @property
     def kinds(self) -> Iterable[int]:
-        """Codes of the types that have pairs."""
+        """Return the codes of the types that have pairs."""
         return self._comparers.keys()
 
     def wording(self, i: Ints, j: Ints) -> Reals:
-        """How alike the letters of whole rows are (p,), from 0 to 1."""
+        """Return the similarity of the letters of whole rows (p,), from 0 to 1."""
         found = np.zeros(len(i))
         for kind, at in _by_kind(self._population.kind[i]):
             found[at] = self._comparers[kind].wordings(i[at], j[at])
         return found
 
     def contested(self, i: Ints, j: Ints) -> Flags:
-        """Which pairs (p,) are in conflict in a strong identifier while none is equal."""
+        """Flag the pairs (p,) with a conflict in a strong identifier and no equal identifier."""
         found = np.zeros(len(i), bool)
         for kind, at in _by_kind(self._population.kind[i]):
             columns = self._comparers[kind].columns
@@ -354,7 +370,10 @@ class Evidence:
         return self._organisations.parted(i, j)
 
     def waterfalls(self, i: Ints, j: Ints) -> list[tuple[dict[str, object], ...]]:
-        """The weights of pairs as a person reads them: prior first, then whatever spoke; they add up to the log-odds."""
+        """Return the weights of pairs for display: the prior first, then each piece of evidence.
+
+        The weights of a pair add up to its log-odds.
+        """
         found: list[tuple[dict[str, object], ...]] = [()] * len(i)
         for kind, at in _by_kind(self._population.kind[i]):
             comparer, weights = self._comparers[kind], self._weights(kind)
@@ -373,7 +392,7 @@ class Evidence:
         return self._stated(kind, compared, raw, letters, signs)
 
     def looking_at(self, i: Ints, j: Ints) -> Evidence:
-        """The same evidence, where words that differ are looked for among these pairs (p,), unless some were named before."""
+        """Return the same evidence with these pairs (p,) as the source of differing words, unless pairs were given before."""
         if len(self._looked_at[0]):
             return self
         return Evidence(
@@ -382,7 +401,7 @@ class Evidence:
         )
 
     def differences(self, kind: int) -> Differences:
-        """The signs of differing words that count for a type: those that were learnt, else the commonest of ``looking_at``."""
+        """Return the signs of differing words for a type: the learnt ones, or the commonest in the pairs of ``looking_at``."""
         learnt = self._weights(kind).calibration
         if learnt is not None:
             return Differences(signs_of(learnt.names))
@@ -393,7 +412,7 @@ class Evidence:
         return self._differences[kind]
 
     def _signs(self, kind: int) -> SignReader:
-        """What reads the signs of a type in the names at hand."""
+        """Return the reader that finds the signs of a type in the names of the population."""
         if kind not in self._readers:
             self._readers[kind] = self.differences(kind).reader(self._comparers[kind].words)
         return self._readers[kind]
@@ -419,7 +438,7 @@ class Evidence:
         )
 
     def _say(self, i: Ints, j: Ints, odds: Reals) -> None:
-        """Put what was answered of the pairs themselves in place of their odds."""
+        """Replace the odds of answered pairs by their answers."""
         if self._answered is not None and len(self._answered.i):
             at = self._answered.of_pairs(i, j)
             said = np.flatnonzero((at >= 0) & self._answered.sure[at])
@@ -429,7 +448,7 @@ class Evidence:
         return self.model[self._population.type_name(kind)]
 
     def _cosine(self, kind: int) -> float:
-        """The cosine that a merge of this type needs, however its name is spelled."""
+        """Return the cosine that a merge of this type needs, for any spelling of the type name."""
         given, name = self._settings, self._population.type_name(kind)
         own = [
             t for spelling, t in given.operations.dedupe_entities.per_type_thresholds.items() if fold(spelling) == name
@@ -465,26 +484,26 @@ class Evidence:
 
 
 def _lost(losses: Sequence[float]) -> Iterable[dict[str, object]]:
-    """Steps for what the log-odds lose beside the comparisons."""
+    """Yield the waterfall steps for what the log-odds lose in addition to the comparisons."""
     for (evidence, detail), loss in zip(_LOSSES.items(), losses, strict=True):
         if loss < -_SAID:
             yield {"evidence": evidence, "weight": round(loss, 3), "detail": detail}
 
 
 def _answers_step(weight: float) -> Iterable[dict[str, object]]:
-    """A step for what answers say, of the pair or of others like it."""
+    """Yield the waterfall step for answers about the pair or about similar pairs."""
     if abs(weight) >= _SAID:
         yield {"evidence": "answers", "weight": round(weight, 3), "detail": _ANSWERS}
 
 
 def _levels(comparer: Comparer, i: Ints, j: Ints) -> NDArray[np.int8]:
-    """Levels of many pairs (p, c), a part at a time: only these are kept, a byte each."""
+    """Return the levels of many pairs (p, c), computed in parts: only the levels are kept, one byte each."""
     starts = range(0, len(i), _PART)
     return np.concatenate([comparer.compare(i[s : s + _PART], j[s : s + _PART]).levels for s in starts])
 
 
 def _by_kind(kinds: Ints) -> Iterable[tuple[int, Ints]]:
-    """Each type code with the positions of its pairs."""
+    """Yield each type code with the positions of its pairs."""
     order = np.argsort(kinds, kind="stable")
     for at in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
         if len(at):
@@ -492,13 +511,13 @@ def _by_kind(kinds: Ints) -> Iterable[tuple[int, Ints]]:
 
 
 def _started(comparison: Comparison, pooled: Mapping[str, tuple[Reals, Reals]]) -> Comparison:
-    """The comparison with what other types have learnt in place of the table set by hand."""
+    """Return the comparison with the m and u learnt from other types in place of the values set by hand."""
     m, u = pooled.get(comparison.shape, (comparison.m, comparison.u))
     return replace(comparison, m=m, u=u)
 
 
 def _pooled(learnt: Iterable[Weights]) -> Mapping[str, tuple[Reals, Reals]]:
-    """Shape of a comparison → mean m and u over the types that learnt them, weighed by the matches behind them."""
+    """Return the mean m and u of each shape of comparison over the types that learnt them, weighted by their matches."""
     sums: dict[str, tuple[Reals, Reals, float]] = {}
     for weights in learnt:
         if not weights.learnt:
@@ -530,8 +549,11 @@ _SOUNDS: Final = 0.85  # Jaro-Winkler
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OtherNames:
-    """Folded names of n rows with their codes, how many different names of all hold each word, and whether a row is of a type of persons
-    (n,): most names of the type begin with a given name."""
+    """Folded names of n rows with their codes.
+
+    ``held`` counts the distinct names that hold each word. ``person`` (n,) flags the rows of a type of persons: a type in which most
+    names begin with a given name.
+    """
 
     folded: NDArray[np.object_]
     code: Ints
@@ -541,7 +563,10 @@ class OtherNames:
 
     @classmethod
     def of(cls, population: Population) -> OtherNames:
-        """Count the words. Time grows with the distinct names, about 1 µs each."""
+        """Count the words of the names.
+
+        Time grows with the distinct names, about 1 µs each.
+        """
         folded = population.names.folded
         held = Counter(word for name in set(folded.tolist()) for word in set(name.split()))
         given = _GIVEN | known_names().given
@@ -554,9 +579,10 @@ class OtherNames:
         return cls(folded, population.names.plain, held, (share >= _PERSONS)[population.kind], {})
 
     def apart(self, i: Ints, j: Ints, *, known: bool = False) -> Flags:
-        """Whether the names of pairs (p,) are two names; prose is not looked at. Each distinct pair of names is read once, in 5 to 15 µs.
+        """Return whether the names of pairs (p,) are two different names; prose is not compared.
 
-        With ``known`` only where the words that are left over are known names, so that neither can be a slip too many.
+        Each distinct pair of names is read once, in 5 to 15 µs. With ``known``, only pairs count whose left-over words are known names,
+        so that neither word can be a slip.
         """
         return self._looks(i, j) > known
 
@@ -571,11 +597,14 @@ class OtherNames:
         return found
 
     def compatible(self, i: Ints, j: Ints) -> Flags:
-        """Pairs (p,) of short names of two words or more of which one has every word of the other, each in some form."""
+        """Flag pairs (p,) of short names of two or more words of which one has every word of the other, in some form."""
         return self._looks(i, j) == _ONE
 
     def outvoted(self, i: Ints, j: Ints, scores: Scores) -> Flags:
-        """Pairs (p,) that are two names and have no identifier of their own in common: only what a group shares could make them one."""
+        """Flag pairs (p,) that are two names and share no identifier of their own.
+
+        Only attributes that a group shares could make them one.
+        """
         asked = np.flatnonzero((scores.name <= LEVEL["spelling"]) & ~scores.owned)
         found = np.zeros(len(i), bool)
         found[asked] = self.apart(i[asked], j[asked])
@@ -590,7 +619,7 @@ class OtherNames:
         return self.looked[key]
 
     def _two(self, a: str, b: str) -> int:
-        """1 where words are left over on both sides, 2 where these are known, ``_ONE`` where on one side at the most."""
+        """Return 1 if words are left over on both sides, 2 if these are known names, ``_ONE`` if on one side at most."""
         one, two = (Counter(w for w in name.split() if w not in UNNAMED) for name in (a, b))
         if max(one.total(), two.total()) > _WORDS:
             return 0
@@ -600,7 +629,7 @@ class OtherNames:
         return 2 if all(w in _GIVEN or self.held.get(w, 0) >= _KNOWN for w in (*mine, *theirs)) else 1
 
     def left_over(self, one: Counter[str], two: Counter[str]) -> tuple[list[str], list[str]]:
-        """The words of each of two names that the other has in no form."""
+        """Return the words of each of two names that the other name has in no form."""
         mine, theirs = list((one - two).elements()), list((two - one).elements())
         for left, right in ((mine, theirs), (theirs, mine)):
             for letter in [w for w in left if len(w) == 1]:
@@ -616,14 +645,14 @@ class OtherNames:
         return mine, theirs
 
     def _same(self, a: str, b: str) -> bool:
-        """Whether two different words may be one."""
+        """Return whether two different words may be forms of one word."""
         if {a, *FORMAL.get(a, ())} & {b, *FORMAL.get(b, ())} or respelt(a, b) or stem(a) == stem(b):
             return True
         begins = min(len(a), len(b)) >= _BEGINNING and (a.startswith(b) or b.startswith(a))
         return (begins or _near(a, b)) and not self._rivals(a, b)
 
     def _rivals(self, a: str, b: str) -> bool:
-        """Whether two words that are nearly one are two names all the same."""
+        """Return whether two nearly equal words are nevertheless two names."""
         fewer, more = sorted((self.held.get(a, 0), self.held.get(b, 0)))
         common = fewer >= _COMMON and fewer >= _SLIPS * more
         return common or (a in _GIVEN and b in _GIVEN) or a + "a" == b or b + "a" == a

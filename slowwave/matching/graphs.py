@@ -28,7 +28,7 @@ _NO_TYPE: Final = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeErr
 
 
 class EdgeList(NamedTuple):
-    """m edges among ``n`` nodes: positions (m,) int32 of both ends, and weights (m,) float64 of 0 or more."""
+    """The m edges among ``n`` nodes: positions (m,) int32 of both ends, and weights (m,) float64 of 0 or more."""
 
     n: int
     source: np.ndarray
@@ -37,18 +37,21 @@ class EdgeList(NamedTuple):
     nodes: _Nodes
 
     def rank(self) -> np.ndarray:
-        """(n,) int64: the place of each node when all are sorted by id, for what must not depend on their order."""
+        """Return (n,) int64: the position of each node in the order of ids.
+
+        It is for results that must not depend on the order of the nodes.
+        """
         rank = np.empty(self.n, np.int64)
         rank[self.nodes.order()] = np.arange(self.n)
         return rank
 
 
 def read_edges(nodes: Ids, source: Ids, target: Ids, weight: Weights | None = None) -> EdgeList:
-    """Check and read a graph; without ``weight`` every edge weighs 1.
+    """Check and parse a graph; without ``weight`` every edge weighs 1.
 
-    Raises ``ValueError`` for repeated nodes, edges between unknown nodes, ids of several types, arrays of several lengths and
-    weights that are negative or not finite. Time grows with nodes and edges; integers are found four times as fast as strings,
-    and both ten times as fast as values for which Arrow has no type, such as tuples.
+    Raises ``ValueError`` for repeated nodes, edges between unknown nodes, ids of several types, arrays of different lengths and weights
+    that are negative or not finite. Time grows with nodes and edges; integers are found four times as fast as strings, and both ten times
+    as fast as values for which Arrow has no type, such as tuples.
     """
     known = _Nodes(nodes)
     with ThreadPoolExecutor(2) as pool:  # Arrow and NumPy let go of the interpreter while they look up
@@ -68,7 +71,7 @@ def read_edges(nodes: Ids, source: Ids, target: Ids, weight: Weights | None = No
 
 
 class _Nodes:
-    """The nodes as integers, as an Arrow array, or as they came when Arrow has no type for them."""
+    """The nodes as integers, as an Arrow array, or as they were given if Arrow has no type for them."""
 
     def __init__(self, nodes: Ids) -> None:
         self._given = nodes
@@ -88,14 +91,17 @@ class _Nodes:
         return len(self._given)
 
     def order(self) -> np.ndarray:
-        """The positions of the nodes sorted by id; values for which Arrow has no type by the names of their types and their ``repr``."""
+        """Return the positions of the nodes sorted by id.
+
+        Values that have no Arrow type are sorted by the name of their Python type and by their ``repr``.
+        """
         if self._arrow is not None:
             return pc.sort_indices(self._arrow).to_numpy().astype(np.int64)
         names = [(type(node).__name__, repr(node)) for node in self._places]
         return np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
 
     def positions(self, ends: Ids, side: str) -> np.ndarray:
-        """(m,) int32 positions of ``ends`` among the nodes."""
+        """Return the positions (m,) int32 of ``ends`` among the nodes."""
         if len(ends) == 0:
             return np.empty(0, np.int32)
         found = self._find(ends, side)
@@ -130,7 +136,7 @@ class _Nodes:
 
 
 def _arrow(ids: Ids) -> pa.Array | pa.ChunkedArray | None:
-    """Arrow finds strings in strings an order of magnitude faster than sorting NumPy's fixed-width ones does."""
+    """Convert ids to Arrow, which finds strings ten times faster than sorting NumPy's fixed-width strings."""
     if len(ids) == 0:
         return pa.array([], pa.null())
     try:
@@ -151,7 +157,10 @@ def _integers(ids: pa.Array | pa.ChunkedArray | None) -> np.ndarray | None:
 
 
 def _look_up(nodes: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
-    """Positions by a table of all integers from the least to the greatest node; None when they lie too far apart."""
+    """Return positions from a table of all integers between the least and the greatest node.
+
+    Returns None if these are too far apart.
+    """
     low, high = int(nodes.min()), int(nodes.max())
     if high - low > _ROOMY * (len(nodes) + len(ends)):
         return None
@@ -180,14 +189,14 @@ def communities(
     resolution: float = 1.0,
     seed: int = 0,
 ) -> np.ndarray:
-    """The community of each of ``nodes``: (n,) int64 labels, numbered from 0 by first appearance.
+    """Return the community of each of ``nodes``: (n,) int64 labels, numbered from 0 by first appearance.
 
     ``source`` and ``target`` are the ends of m undirected edges, ``weight`` (m,) their weights (1 each if None);
-    ``slowwave.matching.graphs`` says what ids may be. The same graph and seed give the same communities: neither the order of nodes
-    and edges nor their direction matters, parallel edges add up, self-loops do not count. A node without an edge of weight is a
-    community of its own. Above 1, ``resolution`` makes more and smaller communities. Time grows a little faster than the edges: 5
-    million take some 25 s. Raises ``ValueError`` as ``read_edges`` does, and for a resolution that is not above 0 or a
-    seed under 0.
+    ``slowwave.matching.graphs`` describes the allowed ids. The same graph and seed give the same communities. The order of nodes and
+    edges and the direction of edges do not matter, parallel edges add up, and self-loops do not count. A node without a weighted edge is
+    a separate community. A ``resolution`` above 1 makes more and smaller communities. Time grows a little faster than the number of
+    edges: 5 million take about 25 s. Raises ``ValueError`` as ``read_edges`` does, and for a resolution that is not above 0 or a seed
+    below 0.
     """
     if not (np.isfinite(resolution) and resolution > 0):
         raise ValueError(f"Communities were asked for at a resolution of {resolution}; give one above 0.")
@@ -199,10 +208,11 @@ def communities(
 def modularity(
     labels: np.ndarray, source: np.ndarray, target: np.ndarray, weight: np.ndarray, resolution: float = 1.0
 ) -> float:
-    """Modularity of a partition: the share of weight inside communities, less ``resolution`` times what chance would put there.
+    """Return the modularity of a partition.
 
-    ``labels`` (n,) are integers from 0; ``source`` and ``target`` (m,) positions among them, each undirected edge once. 0 without
-    weight. Newman & Girvan 2004; self-loops are left out, as in ``communities``.
+    It is the share of weight inside communities, less ``resolution`` times the share expected by chance. ``labels`` (n,) are integers
+    from 0; ``source`` and ``target`` (m,) are positions among them, each undirected edge once. Returns 0 without weight. Newman & Girvan
+    2004; self-loops are left out, as in ``communities``.
     """
     return float(shares(labels, source, target, weight, resolution).sum())
 
@@ -210,7 +220,7 @@ def modularity(
 def shares(
     labels: np.ndarray, source: np.ndarray, target: np.ndarray, weight: np.ndarray, resolution: float = 1.0
 ) -> np.ndarray:
-    """What each label adds to the modularity: (labels,) float64."""
+    """Return the contribution of each label to the modularity: (labels,) float64."""
     count = int(labels.max()) + 1 if len(labels) else 0
     weight = np.where(source == target, 0.0, weight)
     total = weight.sum()
@@ -223,7 +233,7 @@ def shares(
 
 
 def by_first_appearance(labels: np.ndarray) -> np.ndarray:
-    """The same partition with labels numbered from 0 in the order in which they first appear."""
+    """Return the same partition with labels numbered from 0 in the order of first appearance."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     number = np.empty(len(first), np.int64)
     number[np.argsort(first)] = np.arange(len(first))
@@ -231,7 +241,10 @@ def by_first_appearance(labels: np.ndarray) -> np.ndarray:
 
 
 def _leiden(edges: EdgeList, resolution: float, seed: int) -> np.ndarray:
-    """Labels in any numbering. Nodes go in by id and without those that have no edge, so that neither can change the outcome."""
+    """Return labels in any numbering.
+
+    Nodes are ordered by id, without those that have no edge, so that neither the order nor isolated nodes can change the result.
+    """
     import graspologic_native  # brings SciPy, which definitions do without
     from scipy import sparse
 
@@ -262,7 +275,7 @@ def _leiden(edges: EdgeList, resolution: float, seed: int) -> np.ndarray:
 
 
 def _folded(edges: EdgeList, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Both ends by rank, the lesser first, and the weight of each undirected edge, once, the heaviest at 1.
+    """Return both ends by rank, the smaller first, and the weight of each undirected edge, once, the heaviest at 1.
 
     Parallel weights are summed in the order of their size, so that sums do not depend on the order of the edges.
     """
@@ -296,13 +309,13 @@ def pagerank(
     tolerance: float = 1e-10,
     max_iterations: int = 200,
 ) -> np.ndarray:
-    """Ranks of ``nodes`` in their order: (n,) float64 that sum to 1.
+    """Return the ranks of ``nodes`` in their order: (n,) float64 that sum to 1.
 
-    ``source`` and ``target`` are the ends of m directed edges, ``weight`` (m,) their weights (1 each if None); parallel edges
-    add up, a self-loop keeps its share, and an undirected graph is given as each edge both ways. ``slowwave.matching.graphs`` says
-    what ids may be. Iteration ends when the L1 change of a sweep is under ``tolerance``; time is that of ``read_edges`` and of
-    some fifty passes over the edges. Raises ``ValueError`` for repeated nodes, edges between unknown nodes, weights that are
-    negative or not finite and a damping outside 0 to 1, ``ArithmeticError`` when ``max_iterations`` sweeps do not suffice.
+    ``source`` and ``target`` are the ends of m directed edges, ``weight`` (m,) their weights (1 each if None). Parallel edges add up, a
+    self-loop keeps its share, and an undirected graph is given as each edge both ways. ``slowwave.matching.graphs`` describes the allowed
+    ids. Iteration ends when the L1 change of a sweep is below ``tolerance``; time is that of ``read_edges`` and of about fifty passes
+    over the edges. Raises ``ValueError`` for repeated nodes, edges between unknown nodes, weights that are negative or not finite and a
+    damping outside 0 to 1, and ``ArithmeticError`` if ``max_iterations`` sweeps do not suffice.
     """
     from scipy import sparse  # definitions do without
 
@@ -337,9 +350,9 @@ COOCCURRENCE: Final = "ASSOCIATED_WITH"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntityGraph:
-    """Positions (m,) of both ends of every edge among n entities, and its weight; self-loops are gone.
+    """The positions (m,) of both ends of every edge among n entities, and its weight, without self-loops.
 
-    ``row`` (m,) is where the edge stands in the table that it came from; ``degree`` (n,) counts edges, whatever their weight.
+    ``row`` (m,) is the edge's row in its table; ``degree`` (n,) counts edges, whatever their weight.
     """
 
     source: np.ndarray
@@ -351,10 +364,10 @@ class EntityGraph:
 
 
 def entity_graph(ids: pa.Array, edges: pa.Table, cooccurrence: float) -> EntityGraph:
-    """The graph of the model ``live_relationships``, both ends of whose rows are among ``ids``.
+    """Build the graph of the model ``live_relationships``; both ends of each of its rows must be among ``ids``.
 
-    An edge weighs what its row says, one of the type ``ASSOCIATED_WITH`` ``cooccurrence`` times that, and less the more chance would
-    have its ends stand together (``association``).
+    The weight of an edge is the weight of its row, multiplied by ``cooccurrence`` for the type ``ASSOCIATED_WITH``, and by the row's
+    ``association``, which is lower the more often the two ends would occur together by chance.
     """
     source, target = (
         pc.index_in(edges[end], value_set=ids).to_numpy().astype(np.int64)
@@ -388,13 +401,14 @@ def steady(
     resolution: float = 1.0,
     least: int = 2,
 ) -> np.ndarray:
-    """Tonight's labels, with last night's boundaries where they still hold: (n,) int64, numbered from 0 by first appearance.
+    """Return tonight's labels with last night's boundaries where these still hold: (n,) int64.
 
-    ``found`` (n,) are the labels that ``communities`` gives, ``before`` (n,) those of last night, -1 for a node that had none;
-    the edges are positions, each undirected edge once. An old community is what still hangs together of it, if those are ``least``
-    nodes or more. A node that had none joins the old community that most nodes of its new one come from, if an edge leads
-    there. Old and new communities that overlap form groups; a group keeps the old ones unless the new ones raise its modularity by
-    more than ``WORTH`` of it. Given its own outcome as ``before`` it returns that again. Time grows with nodes and edges.
+    The labels are numbered from 0 by first appearance. ``found`` (n,) are the labels from ``communities``, ``before`` (n,) those of last
+    night, -1 for a node that had none; the edges are positions, each undirected edge once. An old community consists of the part of it
+    that is still connected, if that has ``least`` nodes or more. A node without an old label joins the old community that most nodes of
+    its new one come from, if an edge leads there. Old and new communities that overlap form groups; a group keeps the old ones unless the
+    new ones raise its modularity by more than ``WORTH`` of it. Given its own result as ``before``, the function returns it again. Time
+    grows with nodes and edges.
     """
     from scipy import sparse  # definitions do without
 
@@ -418,7 +432,7 @@ def steady(
 
 
 def _connected(labels: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The connected parts of every label, numbered from 0."""
+    """Return the connected parts of every label, numbered from 0."""
     from scipy import sparse
 
     inside = labels[source] == labels[target]
@@ -429,7 +443,7 @@ def _connected(labels: np.ndarray, source: np.ndarray, target: np.ndarray) -> np
 
 
 def _majority(found: np.ndarray, before: np.ndarray, count: int) -> np.ndarray:
-    """The old label that most nodes of each new one had, the least of several; -1 where none had any."""
+    """Return the old label of most nodes of each new label, the smallest if several tie, or -1 if none had one."""
     had = before >= 0
     pairs, sizes = np.unique(np.stack([found[had], before[had]]), axis=1, return_counts=True)
     order = np.lexsort((pairs[1], -sizes, pairs[0]))

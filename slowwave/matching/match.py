@@ -1,4 +1,4 @@
-"""Decide who is the same as whom: candidates, weights, vetoes and clusters become merges, questions or nothing."""
+"""Decisions about which rows are the same: candidates, weights, vetoes and clusters become merges, questions or nothing."""
 
 from __future__ import annotations
 
@@ -50,12 +50,15 @@ FLOOR: Final = 0.9
 
 
 def of(aim: Aim, kinds: Ints, probabilities: Reals, may: Flags, precision: float) -> Reals:
-    """The threshold of each type code; ``kinds``, ``probabilities`` and ``may`` (p,) are those of the pairs worth a look."""
+    """Return the threshold of each type code.
+
+    ``kinds``, ``probabilities`` and ``may`` (p,) belong to the pairs that are worth a review.
+    """
     return of_f1(kinds, probabilities, may) if aim == "f1" else of_precision(kinds, probabilities, may, precision)
 
 
 def of_precision(kinds: Ints, probabilities: Reals, may: Flags, precision: float) -> Reals:
-    """For each type code the lowest probability from which the mean over its pairs that may merge is ``precision``."""
+    """Return for each type code the lowest probability at which its pairs that may merge have a mean of ``precision``."""
     found = np.full(int(kinds.max(initial=0)) + 1, FLOOR)
     for kind in np.unique(kinds).tolist():
         p = np.sort(probabilities[(kinds == kind) & may])[::-1]
@@ -65,7 +68,7 @@ def of_precision(kinds: Ints, probabilities: Reals, may: Flags, precision: float
 
 
 def of_f1(kinds: Ints, probabilities: Reals, may: Flags) -> Reals:
-    """For each type code the probability at which 2 · right / (merged + matches) is largest, all three as expected."""
+    """Return for each type code the probability that maximises 2 · right / (merged + matches), all three expected values."""
     found = np.full(int(kinds.max(initial=0)) + 1, FLOOR)
     for kind in np.unique(kinds).tolist():
         p = np.sort(probabilities[(kinds == kind) & may])[::-1]
@@ -91,15 +94,21 @@ _YEARS: Final = range(1500, 2101)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """``title`` (n,) numbers the titles of each type. Of each column of dates ``recurring`` says which titles recur by it (titles,), and
-    the codes of its values (n,) are -1 where a row states none."""
+    """Titles that recur on several dates.
+
+    ``title`` (n,) numbers the titles of each type. For each column of dates, ``recurring`` holds a flag for each title that recurs by it
+    (titles,) and the codes of the column's values (n,), -1 for a row without one.
+    """
 
     title: Ints
     recurring: tuple[tuple[Flags, Ints], ...]
 
     @classmethod
     def of(cls, population: Population, model: WeightsByType, person: Flags) -> Series:
-        """Count the dates of each title; ``person`` (n,) are rows of persons. Linear in the rows."""
+        """Count the dates of each title; ``person`` (n,) flags rows of persons.
+
+        Time is linear in the rows.
+        """
         form = population.names.compact
         named = (form >= 0) & ~person
         keys = np.where(named, population.kind * (int(form.max(initial=0)) + 1) + form, -1)
@@ -121,14 +130,14 @@ class Series:
         return cls(title, tuple(recurring))
 
     def apart(self, i: Ints, j: Ints) -> Flags:
-        """Whether pairs (p,) have one title that recurs, and two dates."""
+        """Return whether pairs (p,) share a recurring title and have two different dates."""
         found = np.zeros(len(i), bool)
         for at, a, b in self._recur(i, j):
             found[at] |= (a != b) & (a >= 0) & (b >= 0)
         return found
 
     def ambiguous(self, i: Ints, j: Ints) -> Flags:
-        """The rows (n,) of titles that recur which state no date and are in pairs (p,) with two dates or more."""
+        """Flag the rows (n,) with a recurring title and no date that are in pairs (p,) with two or more dates."""
         found = np.zeros(len(self.title), bool)
         for at, a, b in self._recur(i, j):
             row = np.concatenate([i[at][(a < 0) & (b >= 0)], j[at][(b < 0) & (a >= 0)]])
@@ -137,7 +146,7 @@ class Series:
         return found
 
     def _recur(self, i: Ints, j: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
-        """For each column of dates: which pairs have one title that recurs by it, and the dates of both sides."""
+        """Yield for each column of dates the pairs with one title that recurs by it, and the dates of both sides."""
         same = np.flatnonzero(self.title[i] == self.title[j]) if self.recurring else np.zeros(0, np.int64)
         for recurs, date in self.recurring:
             at = same[recurs[self.title[i[same]]]]
@@ -145,7 +154,7 @@ class Series:
 
 
 def _dates_things(column: Column, population: Population, model: WeightsByType) -> bool:
-    """Whether the values of a column are days or years of the things that rows of its type are."""
+    """Return whether the values of a column are days or years of the entities in its rows."""
     if column.repeated or not (column.shape == "date" or (column.shape == "number" and _years(column))):
         return False
     weights = model.get(population.type_name(column.kind))
@@ -174,9 +183,12 @@ OVERRULED: Final = "A person has answered that they are the same, though a rule 
 
 
 def taught(evidence: Evidence, answered: AnsweredRows, vetoes: Vetoes, i: Ints, j: Ints) -> Evidence:
-    """The evidence after the answers, and after earlier nights' decisions about doubtful pairs. A type with fewer than ``ENOUGH`` of both
-    keeps its scores. ``i`` and ``j`` (p,) are the candidates, of which the sure ones stand behind the score. The order of the answers does
-    not matter; time grows with their number and with that of the candidates, up to a sample of them."""
+    """Return the evidence corrected by the answers, and by decisions of earlier nights about doubtful pairs.
+
+    A type with fewer than ``ENOUGH`` of both together keeps its scores. ``i`` and ``j`` (p,) are the candidates; the ones that the score
+    is sure of support it. The order of the answers does not matter. Time grows with the number of answers and with the number of
+    candidates, up to a sample of them.
+    """
     sure = np.flatnonzero(answered.sure)
     if len(sure) or evidence.was_asked:
         evidence = evidence.looking_at(*_doubtful(evidence, vetoes, i, j))
@@ -200,7 +212,10 @@ def taught(evidence: Evidence, answered: AnsweredRows, vetoes: Vetoes, i: Ints, 
 
 
 def _trusted(evidence: Evidence, vetoes: Vetoes, i: Ints, j: Ints) -> Mapping[str, tuple[Reals, Traits]]:
-    """By folded type: scores and traits of candidates that would merge by their score alone, of very many every k-th."""
+    """Return by folded type the scores and traits of candidates that would merge by their score alone.
+
+    Of very many candidates, every k-th is used.
+    """
     step = -(-len(i) // _SAMPLE) or 1
     i, j = i[::step], j[::step]
     found: dict[str, tuple[Reals, Traits]] = {}
@@ -211,7 +226,10 @@ def _trusted(evidence: Evidence, vetoes: Vetoes, i: Ints, j: Ints) -> Mapping[st
 
 
 def _doubtful(evidence: Evidence, vetoes: Vetoes, i: Ints, j: Ints) -> tuple[Ints, Ints]:
-    """Candidates that a score leaves open or takes for one, and no veto keeps apart; of very many every k-th is looked at."""
+    """Return the candidates that are undecided or positive by score and that no veto keeps apart.
+
+    Of very many candidates, every k-th is checked.
+    """
     step = -(-len(i) // _SAMPLE) or 1
     i, j = i[::step], j[::step]
     at = np.flatnonzero(evidence.score(i, j).odds >= _OPEN)
@@ -221,8 +239,11 @@ def _doubtful(evidence: Evidence, vetoes: Vetoes, i: Ints, j: Ints) -> tuple[Int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """What answers have joined: ``label`` (n,) the smallest row of each row's group, ``links`` the pairs of rows that hold the groups
-    together, ``reasons`` what speaks against some of them, ``counts`` how many answers there were and what became of them."""
+    """The groups of rows that answers have joined.
+
+    ``label`` (n,) is the smallest row of each row's group. ``links`` holds the pairs of rows that hold the groups together, ``reasons``
+    what contradicts some of them, and ``counts`` the number of answers and their outcomes.
+    """
 
     label: Ints
     links: tuple[tuple[int, int], ...]
@@ -296,8 +317,11 @@ _CHUNK: Final = 131_072  # pairs weighed at a time
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Why two ids were decided as they were: ``level`` is that of the names, ``cosine`` None without vectors, ``reason`` why
-    they were not merged. The weights of the waterfall add up to the log-odds of the probability."""
+    """An explanation of the decision about two ids.
+
+    ``level`` is the level of the names, ``cosine`` is None without vectors, and ``reason`` states why the two were not merged. The
+    weights of the waterfall add up to the log-odds of the probability.
+    """
 
     a: str
     b: str
@@ -310,12 +334,13 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """What was decided. ``merges`` are clusters to merge now, ``review`` the pairs for a person, most telling first.
+    """The decisions of a matching run.
 
-    ``multimodal`` are clusters that are not merged, as the vectors of two members are too far apart.
-    ``merge_links`` are the pairs that hold each cluster together, weakest last; ``thresholds`` the probability that a merge needed, by
-    entity type; ``expected_false`` how many of these links are wrong if the probabilities are right; ``counts`` the denominators:
-    rows, candidates by key, vetoes by reason, decisions; ``dropped`` what was left out of the search; ``model`` the weights.
+    ``merges`` are the clusters to merge now, and ``review`` the pairs for a person, most informative first. ``multimodal`` are clusters
+    that are not merged because the vectors of two members are too far apart. ``merge_links`` are the pairs that hold each cluster
+    together, weakest last. ``thresholds`` is the probability that a merge needed, by entity type, and ``expected_false`` the number of
+    wrong links to expect if the probabilities are right. ``counts`` holds the denominators (rows, candidates by key, vetoes by reason,
+    decisions), ``dropped`` describes what was left out of the search, and ``model`` holds the weights.
     """
 
     merges: tuple[tuple[str, ...], ...]
@@ -337,11 +362,14 @@ class Matches:
     _answered: AnsweredRows
 
     def learn(self, answers: Answers, aim: Aim = "precision") -> Matches:
-        """Decide again with answers of people: all there are, as those of an earlier call are not kept. See ``match``."""
+        """Decide again with answers of people.
+
+        ``answers`` must hold all of them, because those of an earlier call are not kept. See ``match``.
+        """
         return _settle(self._task, answers, aim)
 
     def next_questions(self, k: int = 10) -> tuple[Question, ...]:
-        """Which k pairs to ask a person about next, most telling first; see ``slowwave.matching.review``."""
+        """Return the k pairs to ask a person about next, those that teach most first; see ``slowwave.matching.review``."""
         judged, task = self._doubts.judged, self._task
         open_ = ~(judged.one_sided | judged.other_word | judged.scores.contested)
         return next_questions(
@@ -359,11 +387,14 @@ class Matches:
         )
 
     def explain(self, a: str, b: str) -> Pair:
-        """The pair of two ids with its waterfall."""
+        """Return the pair of two ids with its waterfall."""
         return self.explain_all([(a, b)])[0]
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> tuple[Pair, ...]:
-        """Pairs of ids with their waterfalls, weighed together. Raises ``KeyError`` for an id that was not matched."""
+        """Return pairs of ids with their waterfalls, weighed together.
+
+        Raises ``KeyError`` for an id that was not matched.
+        """
         place = {str(id_): k for k, id_ in enumerate(self.ids)}
         rows = np.array([sorted((place[a], place[b])) for a, b in pairs], np.int64).reshape(-1, 2)
         i, j = rows[:, 0], rows[:, 1]
@@ -398,14 +429,14 @@ def match(
     answers: Answers | None = None,
     aim: Aim = "precision",
 ) -> Matches:
-    """Match live entities with each other. The order of the rows does not matter.
+    """Match live entities with each other; the order of the rows does not matter.
 
-    ``entities`` has id, entity_type, name and optionally attributes (JSON text), source_document_ids and source; ``matrix`` (v, d)
-    holds vectors and ``rows`` (n,) each entity's row in it or -1; ``links`` has source_entity_id and target_entity_id of live
-    relationships, or ``neighbours`` names those of each row; ``aliases`` has entity_id and alias; ``cannot_link`` names pairs of ids that
-    must not merge, by reason; ``labelled`` are pairs that people have decided. With ``focus`` only pairs with one of these ids are
-    looked at; ``model`` holds weights of an earlier call, which are not learnt again. ``answers`` decide pairs and correct the scores of
-    others; ``aim`` is what the threshold is chosen by.
+    ``entities`` has id, entity_type, name and optionally attributes (JSON text), source_document_ids and source. ``matrix`` (v, d) holds
+    vectors, and ``rows`` (n,) each entity's row in it or -1. ``links`` has source_entity_id and target_entity_id of live relationships,
+    or ``neighbours`` names those of each row. ``aliases`` has entity_id and alias. ``cannot_link`` names pairs of ids that must not
+    merge, by reason. ``labelled`` are pairs that people have decided. With ``focus``, only pairs with one of these ids are compared.
+    ``model`` holds weights of an earlier call, which are not learnt again. ``answers`` decide pairs and correct the scores of others, and
+    ``aim`` decides how the threshold is chosen.
     """
     population = Population.of(entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases)
     lowest = min(
@@ -439,7 +470,7 @@ def match(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """What is to be decided, before anybody was asked."""
+    """A matching task before any person is asked."""
 
     population: Population
     settings: MatchSettings
@@ -510,8 +541,11 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
 
 
 def _other_word(vetoes: Vetoes, i: Ints, j: Ints, scores: Scores) -> Flags:
-    """Pairs whose names differ in a word that is no slip; where attributes or an identifier bear them out only opposites count, for
-    the name of a person or a firm may be a word that is mistyped into another."""
+    """Flag the pairs whose names differ in a word that is not a slip.
+
+    If attributes or an identifier support the pair, only opposites count, because a word in the name of a person or a firm may be
+    mistyped into another word.
+    """
     near = np.flatnonzero((scores.name > LEVEL["different"]) & (scores.name <= LEVEL["spelling"]))
     found = np.zeros(len(i), bool)
     words, opposites = vetoes.other_words(i[near], j[near])
@@ -520,7 +554,7 @@ def _other_word(vetoes: Vetoes, i: Ints, j: Ints, scores: Scores) -> Flags:
 
 
 def _variant(variants: Variants, i: Ints, j: Ints, scores: Scores) -> Flags:
-    """Pairs of one model code, and of no stronger likeness, whose names say which variant is meant, each another."""
+    """Flag pairs with one model code, and no stronger similarity, whose names state different variants."""
     found = np.zeros(len(i), bool)
     at = np.flatnonzero(scores.name <= LEVEL["coded"])
     found[at] = variants.apart(i[at], j[at])
@@ -528,13 +562,16 @@ def _variant(variants: Variants, i: Ints, j: Ints, scores: Scores) -> Flags:
 
 
 def _ambiguous(series: Series, judged: Judged) -> Flags:
-    """The rows (n,) that could be of two things of one title, as they state no date."""
+    """Flag the rows (n,) that state no date and so could belong to two entities of one title."""
     likely = judged.scores.probability >= REVIEW
     return series.ambiguous(judged.i[likely], judged.j[likely])
 
 
 def _worth_a_look(evidence: Evidence, i: Ints, j: Ints, scores: Scores) -> Flags:
-    """Pairs that a person should see though the weights say no: the same rare name, or, without vectors, rows worded alike."""
+    """Flag pairs for a person although the weights oppose them.
+
+    They have the same rare name, or, without vectors, rows of similar wording.
+    """
     found = (scores.name >= LEVEL["spelling"]) & (scores.rarity >= RARE)
     possible = np.flatnonzero(~found & np.isnan(scores.cosine) & (scores.probability >= _POSSIBLE))
     found[possible] = evidence.wording(i[possible], j[possible]) >= WORDING
@@ -542,7 +579,7 @@ def _worth_a_look(evidence: Evidence, i: Ints, j: Ints, scores: Scores) -> Flags
 
 
 def _may(scores: Scores, names: OtherNames, i: Ints, j: Ints) -> Flags:
-    """Which pairs may merge by the kind of their evidence, when it is strong enough."""
+    """Flag the pairs whose kind of evidence allows a merge if it is strong enough."""
     named, same = scores.name >= LEVEL["explained"], scores.name >= LEVEL["acronym"]
     seen = (
         (named & scores.near) | (same & scores.identified) | ((scores.rarity == UNMISTAKABLE) & np.isnan(scores.cosine))
@@ -559,8 +596,11 @@ def _may(scores: Scores, names: OtherNames, i: Ints, j: Ints) -> Flags:
 
 
 class _Groupable(NamedTuple):
-    """How judged pairs may make groups: the threshold of each type, the pairs, and which pairs of rows ``conflicts`` keeps apart whatever
-    else is known, ``refuses`` as their names are two as well, or ``holds``."""
+    """The judged pairs in the form in which they are grouped.
+
+    ``limits`` are the thresholds of the types. ``conflicts`` flags the pairs of rows that stay apart whatever else is known, ``refuses``
+    also those whose names or variants are two, and ``holds`` those that agree.
+    """
 
     limits: Reals
     grouping: Grouping
@@ -631,7 +671,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
 
 
 def _unasked(task: _Task, aim: Aim) -> Within:
-    """The pairs within the groups that the evidence makes by itself, which are looked for once."""
+    """Return the pairs within the groups that the evidence makes by itself; computed once per aim."""
     if aim not in task.unasked:
         judged = _judge(task, task.evidence, task.vetoes, Counter())
         can = _groupable(task, task.evidence, task.vetoes, judged, aim)
@@ -710,8 +750,8 @@ def _decide(
 def _multimodal(task: _Task, evidence: Evidence, label: Ints, told: Ints) -> frozenset[int]:
     """Return the labels of clusters in which two members have vectors farther apart than a cluster may have.
 
-    Members that an equal identifier or a person's answer joins are one entity whatever their vectors. Cost: a look at each pair of members
-    that have vectors.
+    Members that an equal identifier or a person's answer joins are one entity whatever their vectors are. Cost: one comparison of each
+    pair of members that have vectors.
     """
     rows = np.flatnonzero(task.population.vector >= 0)
     rows = rows[np.argsort(label[rows], kind="stable")]
@@ -735,13 +775,13 @@ def _multimodal(task: _Task, evidence: Evidence, label: Ints, told: Ints) -> fro
 
 
 def _unique_sources(population: Population, settings: MatchSettings) -> Flags:
-    """Which source codes are known to be free of duplicates."""
+    """Flag the source codes that are known to be free of duplicates."""
     free = settings.operations.dedupe_entities.unique_sources
     return np.array(["*" in free or s in free for s in population.source_names], bool)
 
 
 def _same_source(population: Population, unique: Flags, i: Ints, j: Ints) -> Flags:
-    """Pairs from one source that is known to be free of duplicates."""
+    """Flag pairs from one source that is known to be free of duplicates."""
     if not unique.any():
         return np.zeros(len(i), bool)
     a, b = population.sources[i], population.sources[j]
@@ -749,7 +789,7 @@ def _same_source(population: Population, unique: Flags, i: Ints, j: Ints) -> Fla
 
 
 def _chunks(n: int) -> Iterator[slice]:
-    """Slices over n pairs; one empty slice when there are none, so that results have their shapes."""
+    """Yield slices over n pairs, or one empty slice if there are none, so that results have their shapes."""
     for start in range(0, max(n, 1), _CHUNK):
         yield slice(start, start + _CHUNK)
 
@@ -763,11 +803,11 @@ def _chunks(n: int) -> Iterator[slice]:
 def cohesive_groups(
     matrix: NDArray[np.floating], i: Ints, j: Ints, cosine: NDArray[np.floating], floor: float, most: int = 50
 ) -> list[list[int]]:
-    """Groups of at least two rows of (n, d) unit vectors, each sorted, by their first row.
+    """Group (n, d) unit vectors; return groups of at least two rows, each sorted, ordered by their first row.
 
-    Pairs (p,) are joined the nearest first (complete linkage, greedy): two groups become one where every row of the one has a cosine ≥
-    ``floor`` with every row of the other, and where ``most`` rows are not exceeded. The pairs need not be all there are: what they
-    leave out is looked up in the matrix. Time: p · log p, and for each pair the product of two groups of at most ``most`` rows.
+    Pairs (p,) are joined nearest first (complete linkage, greedy): two groups become one if every row of one has a cosine ≥ ``floor``
+    with every row of the other, and the group has at most ``most`` rows. The pairs need not be complete: cosines of missing pairs are
+    computed from the matrix. Time: p · log p, and for each pair the product of two groups of at most ``most`` rows.
     """
     group: dict[int, list[int]] = {}
     order = np.lexsort((j, i, -cosine))

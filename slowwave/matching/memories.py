@@ -1,4 +1,4 @@
-"""Match memories: which tell the same, which are about one matter, and how near unrelated texts are."""
+"""Matching of memories: which state the same, which are about one subject, and how near unrelated texts are."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ALIKE: Final = ("kind", "scope", "subject", "author")
 
 
 class MemoryPair(NamedTuple):
-    """Two ids, the smaller first, how near they are, what was decided, and the sentence that says why."""
+    """Two ids, the smaller first, with their cosine, the decision, and a sentence that explains it."""
 
     a: str
     b: str
@@ -59,8 +59,11 @@ class MemoryPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryMatches:
-    """What was decided. ``merges`` are disjoint groups of ids to merge now; ``pairs`` all that were looked at, nearest first; ``counts``
-    the denominators: rows, texts, pairs, decisions."""
+    """The decisions about memories.
+
+    ``merges`` are disjoint groups of ids to merge now, ``pairs`` all pairs that were compared, nearest first, and ``counts`` the
+    denominators: rows, texts, pairs, decisions.
+    """
 
     merges: tuple[tuple[str, ...], ...]
     pairs: tuple[MemoryPair, ...]
@@ -68,16 +71,16 @@ class MemoryMatches:
 
     @property
     def review(self) -> tuple[MemoryPair, ...]:
-        """The pairs for a person."""
+        """Return the pairs for a person."""
         return tuple(p for p in self.pairs if p.decision == "review")
 
     @property
     def contradictions(self) -> tuple[MemoryPair, ...]:
-        """The pairs that cannot both be true."""
+        """Return the pairs that cannot both be true."""
         return tuple(p for p in self.pairs if p.decision == "contradiction")
 
     def explain(self, a: str, b: str) -> MemoryPair | None:
-        """The pair of two ids; None when it was not looked at."""
+        """Return the pair of two ids, or None if it was not compared."""
         a, b = min(a, b), max(a, b)
         return next((p for p in self.pairs if (p.a, p.b) == (a, b)), None)
 
@@ -91,14 +94,14 @@ def match_memories(
     """Match the rows of an Arrow table or pandas frame with each other; the order of the rows does not matter.
 
     Columns: ``id`` and ``text``; optional ``created_at``, ``kind``, ``scope``, ``subject``, ``author`` (only rows that agree in all that
-    are there are compared) and ``vector`` (numbers, one length, null where there is none). Without vectors ``embed`` makes them, else the
-    offline model.
+    are present are compared) and ``vector`` (numbers, one length, null for a row without one). Without vectors, ``embed`` computes them,
+    or else the offline model.
 
-    A pair merges when the texts have equal keys; or say the same and the cosine reaches ``threshold`` (``LENIENCE`` less when they have
-    the same words in the same order). No two rows of a group contradict or say something else. A pair that is near and doubtful is for
-    *review*. Raises ``Refused`` with the row named, ``EmbeddingError`` when nothing can embed.
+    A pair merges if the texts have equal keys, or if they say the same and the cosine reaches ``threshold`` (``LENIENCE`` less if they
+    have the same words in the same order). No two rows of a group contradict each other or say something else. A pair that is near and
+    doubtful is for *review*. Raises ``Refused`` with the row named, and ``EmbeddingError`` if nothing can embed.
 
-    Time: that of ``neighbours`` over the distinct texts, and some 200 µs for each pair of neighbours, at most ``NEAREST`` a text.
+    Time: that of ``neighbours`` over the distinct texts, and about 200 µs for each pair of neighbours, at most ``NEAREST`` per text.
     """
     memories = _Memories.of(table, embed)
     own = memories.distinct()
@@ -150,13 +153,13 @@ def cluster_memories(
     min_size: int = 3,
     embed: Embed | None = None,
 ) -> tuple[tuple[str, ...], ...]:
-    """Groups of ids about one matter, for an Arrow table or pandas frame as ``match_memories`` takes it; the order of the rows does not
-    matter.
+    """Group the ids of memories about one subject.
 
-    Groups grow along pairs of neighbours (the ``nearest`` of each row, cosine ≥ ``floor``), strongest first, and every two members have
-    a cosine ≥ ``cohesion``: so a chain of near pairs is no group, and a row far from all is in none. Groups are disjoint, sorted by their
-    first id, and hold at least ``min_size`` rows. Only rows of one kind, scope, subject and author come together, where there are such
-    columns. Time: that of ``neighbours``, and the squared sizes of the groups.
+    ``table`` is an Arrow table or pandas frame as for ``match_memories``; the order of its rows does not matter. Groups grow along pairs
+    of neighbours (the ``nearest`` of each row, cosine ≥ ``floor``), strongest first. Every two members have a cosine ≥ ``cohesion``, so a
+    chain of near pairs is no group, and a row far from all others is in no group. Groups are disjoint, sorted by their first id, and hold
+    at least ``min_size`` rows. Only rows of one kind, scope, subject and author are grouped, if the table has such columns. Time: that of
+    ``neighbours``, and the squared sizes of the groups.
     """
     memories = _Memories.of(table, embed)
     i, j, cosine = _near(memories, np.arange(len(memories.ids)), floor, nearest)
@@ -171,8 +174,11 @@ def cluster_memories(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Memories:
-    """Rows in the order of their ids. ``copy_of`` (n,) is the first row of the same block and key; ``units`` (v, d) unit vectors and
-    ``rows`` (n,) each row's place among them, -1 where it has none; ``embedded`` when the vectors are ours."""
+    """Memories in the order of their ids.
+
+    ``copy_of`` (n,) is the first row of the same block and key. ``units`` (v, d) are unit vectors, and ``rows`` (n,) is each row's
+    position among them, -1 for a row without one. ``embedded`` is set if Slowwave computed the vectors.
+    """
 
     ids: tuple[str, ...]
     texts: tuple[str, ...]
@@ -223,11 +229,11 @@ class _Memories:
         return cls(ordered, texts, block.astype(np.int64), copy_of, units, at[rows], embedded)
 
     def distinct(self) -> Ints:
-        """The rows that are no copy of an earlier one."""
+        """Return the rows that are not a copy of an earlier row."""
         return np.flatnonzero(self.copy_of == np.arange(len(self.ids)))
 
     def groups(self, label: Ints) -> tuple[tuple[str, ...], ...]:
-        """The ids of rows that have a label in common."""
+        """Return the ids of the rows that share a label, grouped by label."""
         members: dict[int, list[str]] = {}
         for id_, of in zip(self.ids, label.tolist(), strict=True):
             members.setdefault(of, []).append(id_)
@@ -235,7 +241,7 @@ class _Memories:
 
 
 def _near(memories: _Memories, own: Ints, floor: float, k: int = NEAREST) -> tuple[Ints, Ints, Floats]:
-    """Neighbours within each block among rows ``own``: i < j and the cosine."""
+    """Find the neighbours within each block among rows ``own``: i < j and the cosine."""
     own = own[memories.rows[own] >= 0]
     found: list[tuple[Ints, Ints, Floats]] = []
     order = own[np.argsort(memories.block[own], kind="stable")]
@@ -251,7 +257,7 @@ def _near(memories: _Memories, own: Ints, floor: float, k: int = NEAREST) -> tup
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Reader:
-    """Sameness of rows, each pair of texts compared once."""
+    """The sameness of rows; each pair of texts is compared once."""
 
     texts: tuple[str, ...]
     compare: Callable[[str, str], Sameness]
@@ -275,7 +281,7 @@ class _Reader:
         return cls(memories.texts, compare)
 
     def say(self, x: int, y: int) -> Sameness:
-        """What two rows are to each other."""
+        """Return the sameness of two rows."""
         a, b = self.texts[x], self.texts[y]
         return self.compare(min(a, b), max(a, b))
 
@@ -299,21 +305,21 @@ _DECILE: Final = 1.2816
 
 
 class NullCosines(NamedTuple):
-    """Cosines of unrelated texts: their ``median``, and their standard ``deviation`` by what lies below it."""
+    """Cosines of unrelated texts: their ``median``, and their standard ``deviation`` estimated from the values below it."""
 
     median: float
     deviation: float
 
     def above(self, deviations: float) -> float:
-        """The cosine so many deviations above the median, at most .99."""
+        """Return the cosine that is ``deviations`` deviations above the median, at most .99."""
         return min(0.99, self.median + deviations * self.deviation)
 
 
 def null_cosines(vectors: NDArray[np.floating]) -> NullCosines:
-    """Of (n, d) vectors, n ≥ 2, most of which are of unrelated texts; zero and unsound ones are left out.
+    """Measure the cosines of unrelated texts in (n, d) vectors, n ≥ 2, most of which are unrelated.
 
-    The deviation is read off below the median, where related texts are not: so some that belong together move it little. Beyond
-    512 rows evenly drawn ones are compared.
+    Zero and non-finite vectors are left out. The deviation is taken from below the median, where related texts have no influence, so a
+    few related texts change it little. If there are more than 512 rows, an evenly drawn sample is compared.
     """
     units, _ = unit_rows(vectors[:: -(-len(vectors) // _MOST)])
     cosine = (units @ units.T)[np.triu_indices(len(units), 1)].astype(np.float64)

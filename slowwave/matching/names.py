@@ -1,4 +1,4 @@
-"""Names in the forms that are compared: nicknames, other alphabets, and the best name for rows that become one."""
+"""Names in the forms that are compared: nicknames, other alphabets, and the best name for merged rows."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ _AFTER: Final = _table(_CYRILLIC + _GREEK + _LATIN)
 
 
 def latin(text: str) -> str:
-    """Case-folded text without accents, in Latin letters where its alphabet has them."""
+    """Case-fold a text, remove accents, and transliterate alphabets that have Latin equivalents."""
     text = unicodedata.normalize("NFKC", text).casefold().translate(_BEFORE)  # й is a letter, not an accented и
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return text.replace("ου", "ou").translate(_AFTER)
@@ -198,15 +198,20 @@ _UPPER: Final = 0.05  # share of names with a capital below which a namespace is
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Names:
-    """Forms of n names. All code arrays are (n,) unless noted.
+    """The forms of n names; all code arrays are (n,) unless noted.
 
-    ``plain``: folded, "Last, First" turned round. ``compact``: no spaces, titles or legal forms. ``ordered``: words sorted.
-    ``short``: ``compact`` where the name or its first word may be an acronym; ``acronym`` (n, 3): initials of its words, with
-    and without small words, and of all but the last, -1 where no name is ``short`` so. ``nickname`` (n, 4): the name with its
-    first word in formal form. ``initial``: first letter and last word of two-part names, ``abbreviated`` whether the first word
-    is that letter alone. ``family``: first letter of the first and whole last word of any name of several words ("Smith J" read
-    as "J Smith"), ``lettered`` whether a given name is but a letter; ``ends``: whole first and last word of names of up to five.
-    ``length`` counts the letters of ``compact``. ``folded`` and ``squeezed`` are the texts of ``plain`` and ``compact``.
+    - ``plain``: folded, with "Last, First" turned round.
+    - ``compact``: without spaces, titles or legal forms.
+    - ``ordered``: words sorted.
+    - ``short``: ``compact`` if the name or its first word may be an acronym.
+    - ``acronym`` (n, 3): initials of its words, with and without small words, and of all but the last; -1 if no name has that ``short``.
+    - ``nickname`` (n, 4): the name with its first word in formal form.
+    - ``initial``: first letter and last word of two-part names; ``abbreviated``: whether the first word is only that letter.
+    - ``family``: first letter of the first and whole last word of any name of several words ("Smith J" is parsed as "J Smith");
+      ``lettered``: whether a given name is only a letter.
+    - ``ends``: whole first and last word of names of up to five words.
+    - ``length``: the number of letters of ``compact``.
+    - ``folded`` and ``squeezed``: the texts of ``plain`` and ``compact``.
     """
 
     folded: NDArray[np.object_]
@@ -226,13 +231,16 @@ class Names:
 
 
 def fold(text: str) -> str:
-    """Lower case without accents or punctuation, in Latin letters where an alphabet has them, words parted by one space; "+" and
-    "#" stay ("C++", "C#"). A text without words stays as it is."""
+    """Fold a text to lower case without accents or punctuation, with words separated by one space.
+
+    Letters of other alphabets become Latin if the alphabet has a transliteration; "+" and "#" stay ("C++", "C#"). A text without words
+    keeps its characters.
+    """
     return _words(text) or " ".join(text.casefold().split())
 
 
 def fold_all(texts: pa.Array) -> pa.Array:
-    """``fold`` of every text each distinct token folded once."""
+    """Fold every text as ``fold`` does; each distinct token is folded once."""
     lists = pc.utf8_split_whitespace(texts)
     tokens = pc.list_flatten(lists).dictionary_encode()
     folded = pa.array([_words(t) for t in tokens.dictionary.to_pylist()], pa.string())
@@ -247,7 +255,10 @@ def fold_all(texts: pa.Array) -> pa.Array:
 
 
 def prepare(names: Sequence[str]) -> Names:
-    """Names → their forms. Arrays throughout, but for distinct words and names with a comma: some 5 µs a distinct name."""
+    """Compute the forms of names.
+
+    Arrays are used throughout, except for distinct words and names with a comma: about 5 µs per distinct name.
+    """
     coded = pa.array(names, pa.string()).dictionary_encode()
     raw, inverse = coded.dictionary, coded.indices.to_numpy()
     plain = fold_all(_turned(raw))
@@ -296,45 +307,45 @@ class _Words:
 
     @property
     def first(self) -> Codes:
-        """Position of the first word of each name."""
+        """Return the position of the first word of each name."""
         return self.ends[:-1]
 
     @property
     def count(self) -> Codes:
-        """Words of each name, one at least."""
+        """Return the number of words of each name, at least one."""
         return np.diff(self.ends)
 
     @property
     def letters(self) -> Codes:
-        """Letters of each distinct word."""
+        """Return the number of letters of each distinct word."""
         return pc.utf8_length(self.distinct).to_numpy().astype(np.int64)
 
     def among(self, some: frozenset[str]) -> Flags:
-        """Which distinct words are in a set."""
+        """Flag the distinct words that are in a set."""
         return pc.is_in(self.distinct, pa.array(sorted(some), pa.string())).to_numpy(zero_copy_only=False)
 
     def join(self, by: str, initials: Flags | None = None) -> pa.Array:
-        """Names as texts; of words flagged in ``initials`` the first letter only."""
+        """Return the names as texts; words flagged in ``initials`` are reduced to their first letter."""
         parts = self.distinct.take(pa.array(self.codes))
         if initials is not None:
             parts = pc.if_else(pa.array(initials), pc.utf8_slice_codeunits(parts, 0, 1), parts)
         return _join(self.ends, parts, by)
 
     def kept(self, flags: Flags) -> _Words:
-        """The names with only the flagged words."""
+        """Return the names with only the flagged words."""
         return _Words(self.distinct, self.codes[flags], np.concatenate([[0], np.cumsum(flags)])[self.ends])
 
     def at(self, positions: Codes) -> pa.Array:
-        """The words at some positions."""
+        """Return the words at some positions."""
         return self.distinct.take(pa.array(self.codes[positions]))
 
     def last_outside(self, some: frozenset[str]) -> Codes:
-        """Position of the last word of each name that is not in a set; the first word where all are."""
+        """Return the position of the last word of each name that is not in a set, or of the first word if all are."""
         places = np.where(self.among(some)[self.codes], -1, np.arange(len(self.codes)))
         return np.maximum(np.maximum.reduceat(places, self.first), self.first)
 
     def core(self) -> _Words:
-        """Without leading titles and trailing legal forms; one word always stays."""
+        """Return the names without leading titles and trailing legal forms; at least one word is kept."""
         places = np.arange(len(self.codes))
         last = self.last_outside(_LEGAL)
         named = np.where(self.among(_TITLES)[self.codes], len(places), places)
@@ -342,13 +353,16 @@ class _Words:
         return self.kept((places >= np.repeat(start, self.count)) & (places <= np.repeat(last, self.count)))
 
     def ordered(self) -> pa.Array:
-        """The words of each name in one order, whatever it was."""
+        """Return the words of each name in a canonical order."""
         owner = np.repeat(np.arange(len(self.count)), self.count)
         packed = np.sort((owner << 32) | self.codes)
         return _Words(self.distinct, (packed & 0xFFFFFFFF).astype(np.int32), self.ends).join(" ")
 
     def acronyms(self) -> tuple[pa.Array, ...]:
-        """Initials of all words, of all but small ones, and of all but the last, which is whole ("PTA Meeting")."""
+        """Return the initials of all words, of all but small words, and of all but the last word, which is kept whole.
+
+        The third form is for names such as "PTA Meeting".
+        """
         large = self.kept(~self.among(_SMALL)[self.codes])
         whole = np.zeros(len(self.codes), bool)
         whole[self.ends[1:] - 1] = True
@@ -360,7 +374,7 @@ class _Words:
         return tuple(pc.if_else(pa.array(enough), text, None) for text, enough in texts)
 
     def formal(self) -> list[pa.Array]:
-        """The name with its first word in each formal form it may stand for, null where there is none."""
+        """Return the name with its first word in each formal form that it may abbreviate, or null for names without such a form."""
         shorts = sorted(FORMAL)
         place = pc.index_in(self.distinct, pa.array(shorts, pa.string()))
         rest = self.kept(~np.isin(np.arange(len(self.codes)), self.first)).join(" ")
@@ -376,7 +390,7 @@ class _Words:
         return found
 
     def initial(self) -> tuple[pa.Array, Flags]:
-        """First letter and last word of two-part names, and whether the first word is a letter alone."""
+        """Return the first letter and last word of two-part names, and whether the first word is only a letter."""
         last = self.codes[self.ends[1:] - 1]
         letter = pc.utf8_slice_codeunits(self.at(self.first), 0, 1)
         two = (self.count == 2) & pc.utf8_is_alpha(letter).to_numpy(zero_copy_only=False)
@@ -385,8 +399,10 @@ class _Words:
         return pc.if_else(pa.array(whole), text, None), two & (self.letters[self.codes[self.first]] == 1)
 
     def family(self) -> tuple[pa.Array, Flags, pa.Array]:
-        """First letter of the first and whole last word of names of several words, whether a given name is a letter alone, and
-        both words whole. A name that ends in letters is read from its other end: "Smith J R" as "J R Smith"."""
+        """Return the first letter of the first word with the last word, whether a given name is one letter, and both words.
+
+        Only names of several words have them. A name that ends in letters is read from its other end: "Smith J R" as "J R Smith".
+        """
         bare = (self.letters == 1) & pc.utf8_is_alpha(self.distinct).to_numpy(zero_copy_only=False)
         last, first = self.last_outside(_LAST), self.first
         several = last > first
@@ -406,7 +422,7 @@ class _Words:
 
 
 def _words(text: str) -> str:
-    """The folded words of a text."""
+    """Return the folded words of a text."""
     text = text.casefold() if text.isascii() else latin(text)
     return " ".join(_WORD.findall(text.replace("&", " and "))).replace("'", "")
 
@@ -416,7 +432,7 @@ def _join(ends: Codes, parts: pa.Array, by: str) -> pa.Array:
 
 
 def _turned(names: pa.Array) -> pa.Array:
-    """Turn "Last, First" and "Last, First, Jr." round; not a legal form after the comma, nor a list."""
+    """Turn "Last, First" and "Last, First, Jr." round, except legal forms after the comma and lists."""
     listed = pc.match_substring(names, ",")
     if not pc.any(listed).as_py():
         return names
@@ -435,7 +451,7 @@ def _turn(name: str) -> str:
 
 
 def _may_be_short(names: pa.Array, words: _Words, compact: pa.Array) -> Flags:
-    """Whether a name may be an acronym ("IBM", "I.B.M.", "Nato"), alone or before one more word ("PTA Meeting")."""
+    """Return whether a name may be an acronym ("IBM", "I.B.M.", "Nato"), alone or before one more word ("PTA Meeting")."""
     lower = pc.equal(pc.utf8_lower(names), names).to_numpy(zero_copy_only=False)
     capital = pc.utf8_is_upper(pc.utf8_slice_codeunits(names, 0, 1)).to_numpy(zero_copy_only=False)
     if len(lower) - np.count_nonzero(lower) < _UPPER * len(lower):
@@ -453,13 +469,13 @@ def _may_be_short(names: pa.Array, words: _Words, compact: pa.Array) -> Flags:
 
 
 def _look_up(texts: pa.Array, known: pa.Array, codes: Codes) -> Codes:
-    """The code of each text among known ones, -1 elsewhere."""
+    """Return the code of each text among the known texts, or -1 for an unknown text."""
     place = pc.fill_null(pc.index_in(texts, known), -1).to_numpy()
     return np.append(codes, -1)[place]
 
 
 def _codes(coded: pa.DictionaryArray) -> Codes:
-    """The numbers of an encoded column; -1 for null and for the empty text."""
+    """Return the codes of an encoded column, with -1 for null and for the empty text."""
     codes = pc.fill_null(coded.indices, -1).to_numpy().astype(np.int64)
     empty = np.append(pc.equal(coded.dictionary, "").to_numpy(zero_copy_only=False), False)
     return np.where(empty[codes], -1, codes)
@@ -489,7 +505,7 @@ _LONGEST: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class NameCandidate:
-    """The name of one row: ``sources`` counts what it comes from, ``context`` holds other texts of the row, such as its attributes."""
+    """The name of one row: ``sources`` counts its origins, ``context`` holds other texts of the row, such as its attributes."""
 
     name: str
     sources: int = 0
@@ -497,9 +513,9 @@ class NameCandidate:
 
 
 def choose_name(candidates: Sequence[NameCandidate]) -> str:
-    """Return the best of the names; of equally good ones the first.
+    """Return the best of the names, or the first of several equally good ones.
 
-    Cost: the product of the words of each two names, and a look at the lexicon for each word that another name spells differently.
+    Cost: the product of the words of each two names, and a lookup in the lexicon for each word that another name spells differently.
     """
     if not candidates:
         raise ValueError("A name can be chosen from one candidate or more, and none was given.")
@@ -545,7 +561,10 @@ def _misspells(name: _ReadName, other: _ReadName, context: frozenset[str]) -> in
 
 
 def _is_misspelt(word: str, right: str, context: frozenset[str]) -> bool:
-    """Whether one of two words a few letters apart is known, by the lexicon or by what else the rows say, and the first is not."""
+    """Return whether ``word`` is a misspelling of ``right``, a word that is a few letters away.
+
+    This is so if ``right`` is known, from the lexicon or from the other values of the rows, and ``word`` is not.
+    """
     if not near(word, right) or respelt(word, right):
         return False
     found = [(_is_correct(w), any(w in other for other in context)) for w in (word, right)]
@@ -557,7 +576,7 @@ def _is_correct(word: str) -> bool:
 
 
 def _abbreviates(name: _ReadName, other: _ReadName) -> int:
-    """Return 2 for an acronym or initials of what the other name writes out, 1 for the short form of a given name, else 0."""
+    """Return 2 for an acronym or initials of the other name, 1 for a short form of its given name, else 0."""
     mine, theirs = set(name.words) - set(other.words), [w for w in other.words if w not in name.words]
     if not mine or not theirs:
         return 0
@@ -572,7 +591,7 @@ def _abbreviates(name: _ReadName, other: _ReadName) -> int:
 
 
 def _is_turned(name: _ReadName, other: _ReadName) -> bool:
-    """Whether a name has its family name first and a comma, and the other name has as many words without one."""
+    """Return whether a name has its family name first and a comma, and the other name has as many words without one."""
     family, comma, given = name.text.partition(",")
     if not comma or "," in given or "," in other.text:
         return False
@@ -589,7 +608,7 @@ def _accents(name: _ReadName, others: Iterable[_ReadName]) -> int:
 
 
 def _is_unaccented(name: _ReadName, other: _ReadName) -> bool:
-    """Whether a name is the other one in plain letters ("Mueller" and "Muller" of "Müller")."""
+    """Return whether a name is the other one in plain letters ("Mueller" and "Muller" for "Müller")."""
     text = unicodedata.normalize("NFC", other.text)
     if not name.text.isascii() or not any(map(_is_accented, text)):
         return False
@@ -609,7 +628,7 @@ _WRITTEN_OUT: Final = str.maketrans(
 
 
 def _lacks_capitals(name: _ReadName, other: _ReadName) -> bool:
-    """Whether a name is written in letters of one size, and the other one has the same letters with capitals as names have them."""
+    """Return whether a name has letters of one case, and the other name the same letters with capitals as in names."""
     if _squeezed(name) != _squeezed(other):
         return False
     return _has_one_size(name.text) and not _has_one_size(other.text)
@@ -620,7 +639,7 @@ def _has_one_size(text: str) -> bool:
 
 
 def _is_brand(name: _ReadName, other: _ReadName) -> bool:
-    """Whether a name joins with a capital what the other one writes as two words."""
+    """Return whether a name joins with a capital two words that the other name writes separately."""
     return bool(_BRAND.search(name.text)) and not _BRAND.search(other.text) and _squeezed(name) == _squeezed(other)
 
 

@@ -1,4 +1,4 @@
-"""Options of matching: the thresholds of merges and of questions, as the settings of a namespace give them or with their defaults."""
+"""Options of matching: thresholds of merges and questions, from the settings of a namespace or by default."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SwitchedOn(BaseModel):
 
 
 class DedupeEntitiesOptions(SwitchedOn):
-    """What is set of ``dedupe_entities``."""
+    """Options of ``dedupe_entities``."""
 
     default_threshold: float = Field(
         default=0.90,
@@ -41,7 +41,7 @@ class DedupeEntitiesOptions(SwitchedOn):
 
 
 class RecomputeCentroidsOptions(SwitchedOn):
-    """What is set of ``recompute_centroids``."""
+    """Options of ``recompute_centroids``."""
 
     lev_threshold: int = Field(default=2, ge=0, description="Names this close keep the mean vector.")
     min_intra_cluster_cosine: float = Field(
@@ -57,12 +57,12 @@ class MatchOperations(Protocol):
 
     @property
     def dedupe_entities(self) -> DedupeEntitiesOptions:
-        """Thresholds of merges and questions."""
+        """Return the thresholds of merges and questions."""
         ...
 
     @property
     def recompute_centroids(self) -> RecomputeCentroidsOptions:
-        """How near the members of a cluster have to be."""
+        """Return the options that state how near the members of a cluster have to be."""
         ...
 
 
@@ -71,7 +71,7 @@ class MatchSettings(Protocol):
 
     @property
     def operations(self) -> MatchOperations:
-        """The options by operation."""
+        """Return the options by operation."""
         ...
 
 
@@ -85,6 +85,6 @@ class DefaultOperations:
 
 @dataclass(frozen=True, slots=True)
 class DefaultSettings:
-    """Settings for callers that have none: every option has its default, whatever the environment says."""
+    """Settings for callers that have none: every option has its default, whatever the environment is."""
 
     operations: DefaultOperations = field(default_factory=DefaultOperations)

@@ -1,4 +1,4 @@
-"""Names of organisations that are one but for abbreviations, legal form and address, and codes of models in names."""
+"""Names of organisations that differ only in abbreviations, legal form and address, and codes of models in names."""
 
 from __future__ import annotations
 
@@ -59,8 +59,11 @@ class Words(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A name that was read: ``core`` and ``unit`` in full words, the families of its legal forms, its places from near to far, and the
-    place that its core names itself."""
+    """A parsed name of an organisation.
+
+    ``core`` and ``unit`` are in full words, ``legal`` holds the families of its legal forms, ``places`` its places from near to far, and
+    ``seat`` the place that is part of the core itself.
+    """
 
     core: tuple[str, ...]
     unit: tuple[str, ...]
@@ -71,8 +74,11 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Organisations:
-    """``number`` (n,) numbers the organisation, or part of one, that each name is read as, -1 where it is none; ``read`` holds the
-    legal forms and places of each folded name; ``branch`` (n,): the name calls itself a campus or a branch."""
+    """The organisations that the names of n rows are parsed as.
+
+    ``number`` (n,) numbers the organisation, or the part of one, of each name, -1 for a name that is not one. ``read`` holds the legal
+    forms and places of each folded name. ``branch`` (n,): the name calls itself a campus or a branch.
+    """
 
     number: Ints
     text: Ints
@@ -81,7 +87,7 @@ class Organisations:
 
     @classmethod
     def of(cls, population: Population) -> Organisations:
-        """Read the names of all types that hold organisations: some 20 µs a distinct name."""
+        """Parse the names of all types that hold organisations; about 20 µs per distinct name."""
         n = len(population)
         number, text = np.full(n, -1, np.int64), np.zeros(n, np.int64)
         branch = np.zeros(n, bool)
@@ -104,7 +110,10 @@ class Organisations:
         return cls(number, text, branch, found)
 
     def same(self, i: Ints, j: Ints) -> Flags:
-        """Whether the names of pairs (p,) are those of one organisation: neither legal forms nor places speak against it."""
+        """Return whether the names of pairs (p,) are of one organisation.
+
+        Neither their legal forms nor their places may differ.
+        """
         found = (self.number[i] == self.number[j]) & (self.number[i] >= 0) & (self.branch[i] == self.branch[j])
         at = np.flatnonzero(found & (self.text[i] != self.text[j]))
         texts = np.sort(np.stack([self.text[i[at]], self.text[j[at]]]), axis=0)
@@ -114,7 +123,7 @@ class Organisations:
         return found
 
     def parted(self, i: Ints, j: Ints) -> Flags:
-        """Return which pairs (p,) are an institution and its campus or branch, as far as their names say."""
+        """Flag pairs (p,) that are an institution and its campus or branch, according to their names."""
         found = self.branch[i] != self.branch[j]
         at = np.flatnonzero((self.number[i] == self.number[j]) & (self.number[i] >= 0) & (self.text[i] != self.text[j]))
         for k, a, b in zip(at.tolist(), self.text[i[at]].tolist(), self.text[j[at]].tolist(), strict=True):
@@ -123,7 +132,7 @@ class Organisations:
 
 
 def _holds_organisations(names: Sequence[str]) -> bool:
-    """Whether a type is one of organisations, by a sample of its folded names."""
+    """Return whether a type is one of organisations, from a sample of its folded names."""
     if len(names) < _LEAST:
         return False
     words = vocabulary()
@@ -132,7 +141,10 @@ def _holds_organisations(names: Sequence[str]) -> bool:
 
 
 def _read_all(names: Sequence[str]) -> list[Read | None]:
-    """Each name as it is read by itself, but for what other names teach: which words are places, and which cores are organisations."""
+    """Parse each name, with places and cores of organisations learnt from the other names.
+
+    The result is None for a name that is not of an identifiable organisation.
+    """
     parted = [[_full(part) for part in _parts(name)] for name in names]
     behind: dict[str, set[tuple[str, ...]]] = {}
     for parts in parted:
@@ -177,8 +189,11 @@ def _read(parts: Sequence[tuple[str, ...]], places: Set[str]) -> Read | None:
 
 
 def _place_at_end(core: Sequence[str], places: Set[str], cut: bool) -> int:
-    """How many words at the end of a core are a place: one that the core has just named ("University of Harrow Harrow"), or that stands
-    behind another place or before one that was ``cut`` off; a single one is a part of the name ("Bank of India")."""
+    """Return the number of words at the end of a core that are a place, or 0.
+
+    They are a place if the core has just named it ("University of Harrow Harrow"), or if they follow another place or precede one that
+    was ``cut`` off. A single place is part of the name ("Bank of India").
+    """
     small = vocabulary().small
     for words in range(min(_PLACE, len(core) - 1), 0, -1):
         rest, end = core[:-words], core[-words:]
@@ -194,8 +209,10 @@ def _ends_in_place(core: Sequence[str], places: Set[str]) -> bool:
 
 
 def _identifies(core: tuple[str, ...]) -> bool:
-    """Whether a core says which organisation is meant: by a word that is none of the language, or by many words; there is many a "Central
-    High School"."""
+    """Return whether a core identifies an organisation: by a word that is not a common one, or by many words.
+
+    There are many organisations named "Central High School".
+    """
     return len(core) >= _LONG or any(len(w) > 1 and (w in known_names().places or not is_known(w)) for w in core)
 
 
@@ -213,7 +230,10 @@ def _agree(a: Read | None, b: Read | None) -> bool:
 
 
 def _is_elsewhere(a: Read | None, b: Read | None) -> bool:
-    """Whether one of two names of a core states another near place than the core itself ("of Arden"), and the other one states none."""
+    """Return whether one of two names of a core states a place other than the one in the core, and the other states none.
+
+    The places are near ones, not countries. An example of a place in the core is "of Arden".
+    """
     if a is None or b is None or not a.seat or is_known(a.seat):
         return False
     lands = {*vocabulary().lands.values(), *known_names().lands}
@@ -231,7 +251,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _full(part: str) -> tuple[str, ...]:
-    """The words of a part, abbreviations in full; single letters behind each other are one word ("u k")."""
+    """Return the words of a part with abbreviations in full; consecutive single letters become one word ("u k")."""
     words = vocabulary()
     if (land := words.lands.get(part)) is not None:
         return tuple(land.split())
@@ -246,7 +266,7 @@ def _head(part: tuple[str, ...]) -> bool:
 
 
 def _unit(part: tuple[str, ...]) -> bool:
-    """Whether it names a part of an organisation: "Department of Physics", not "Harrow School"."""
+    """Return whether ``part`` names a unit of an organisation: "Department of Physics", not "Harrow School"."""
     return bool(part) and part[0] in vocabulary().units and len(part) > 1
 
 
@@ -256,7 +276,7 @@ def _legal_only(part: tuple[str, ...]) -> bool:
 
 @cache
 def vocabulary() -> Words:
-    """The lists, read once."""
+    """Return the word lists of ``organisations.toml``; the file is read once."""
     read = tomllib.loads(files("slowwave.matching").joinpath("organisations.toml").read_text("utf-8"))
     legal = {word: family for family, words in read["legal"].items() for word in words}
     lands = {form: land for land, forms in read["lands"].items() for form in (land, *forms)}
@@ -283,14 +303,20 @@ _SETS: Final = 3  # different sets of codes that a code may stand in: one of mor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelCodes:
-    """``codes`` (n,) number the set of codes of each name, and ``offer`` (n,) its words of accessories; 0 where there are none."""
+    """Model codes in names.
+
+    ``codes`` (n,) number the set of codes of each name, ``offer`` (n,) its words of accessories; 0 for a name without any.
+    """
 
     codes: Marks
     offer: Marks
 
     @classmethod
     def of(cls, population: Population) -> ModelCodes:
-        """Read off the columns of codes and the names. Linear in the words of the names that have a code."""
+        """Collect the codes from the columns of codes and the names.
+
+        Time is linear in the words of the names that have a code.
+        """
         n = len(population)
         codes, offer = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
         for column in population.attributes.columns:
@@ -310,21 +336,21 @@ class ModelCodes:
         return cls(codes, offer)
 
     def same_offer(self, i: Ints, j: Ints) -> Flags:
-        """Whether the names of pairs (p,) have the same words of accessories, or both none."""
+        """Return whether the names of pairs (p,) have the same words of accessories, or none in both."""
         return self.offer[i] == self.offer[j]
 
     def same(self, i: Ints, j: Ints) -> Flags:
-        """Whether the names of pairs (p,) have the same codes, one at least, and the same words of accessories."""
+        """Return whether the names of pairs (p,) have the same codes, at least one, and the same words of accessories."""
         return (self.codes[i] == self.codes[j]) & (self.codes[i] > 0) & self.same_offer(i, j)
 
 
 def _marks(n: int) -> Marks:
-    """A number for each of n things, by whose sums sets of them are told apart."""
+    """Return a random number for each of n items, so that sets of items differ in their sums."""
     return np.random.default_rng(0).integers(1, 1 << 62, n, dtype=np.uint64)
 
 
 @cache
 def _listed_words() -> pa.Array:
-    """The words of all lists."""
+    """Return the words of all lists in ``accessories.toml``, sorted."""
     lists = tomllib.loads(files("slowwave.matching").joinpath("accessories.toml").read_text("utf-8"))
     return pa.array(sorted({word for words in lists.values() for word in words}), pa.string())

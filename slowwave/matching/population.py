@@ -32,9 +32,12 @@ _ENOUGH: Final = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """n rows sorted by id. ``vector`` (n,) is the row in ``units`` (unit vectors) or -1, as where vectors say no more than names, which
-    would count twice; ``known_as`` (n, forms) holds every folded name and alias; ``neighbours`` (n, things) and ``documents`` (n,
-    documents) hold ones; ``sources`` (n,) codes where a row came from (``source_names``), -1 unknown."""
+    """A population of n rows sorted by id.
+
+    ``vector`` (n,) is the row in ``units`` (unit vectors), or -1 for a row without a vector. It is also -1 if vectors add nothing to the
+    names, which would then count twice. ``known_as`` (n, forms) holds every folded name and alias. ``neighbours`` (n, entities) and
+    ``documents`` (n, documents) hold ones. ``sources`` (n,) are the codes of the rows' sources (``source_names``), -1 if unknown.
+    """
 
     ids: NDArray[np.object_]
     types: tuple[str, ...]
@@ -66,7 +69,10 @@ class Population:
         aliases: pa.Table | None = None,
         shapes: Mapping[tuple[str, str], str] | None = None,
     ) -> Population:
-        """See ``slowwave.matching.match.match`` for the columns; ``shapes`` gives those of attributes, by folded type and key."""
+        """Build the population of a table.
+
+        See ``slowwave.matching.match.match`` for the columns; ``shapes`` holds the shapes of attributes, by folded type and key.
+        """
         order = np.argsort(np.array(entities["id"].to_pylist(), np.object_), kind="stable")
         entities = entities.take(pa.array(order))
         ids = entities["id"].combine_chunks()
@@ -97,11 +103,11 @@ class Population:
         )
 
     def type_name(self, kind: int) -> str:
-        """The folded entity type of a code."""
+        """Return the folded entity type of a code."""
         return self.type_names[kind]
 
     def shapes(self) -> dict[tuple[str, str], str]:
-        """The shape of every attribute, by folded type and key."""
+        """Return the shape of every attribute, by folded type and key."""
         return {(self.type_names[c.kind], c.key): c.shape for c in self.attributes.columns}
 
 
@@ -111,7 +117,7 @@ def _by_code(shapes: Mapping[tuple[str, str], str] | None, types: NDArray[np.obj
 
 
 def _vectors(n: int, matrix: NDArray[np.float32] | None, rows: Ints | None) -> tuple[NDArray[np.float32], Ints]:
-    """Unit vectors and each entity's row in them; a vector without direction counts as none."""
+    """Return unit vectors and the row of each entity in them; a vector without direction counts as missing."""
     if matrix is None or rows is None or not len(matrix):
         return np.empty((0, 0), np.float32), np.full(n, -1, np.int64)
     units, kept = unit_rows(matrix)
@@ -123,8 +129,11 @@ def _vectors(n: int, matrix: NDArray[np.float32] | None, rows: Ints | None) -> t
 def _beyond_names(
     units: NDArray[np.float32], vector: Ints, kind: Ints, names: Sequence[str], attributes: Attributes
 ) -> Ints:
-    """``vector`` without those that are made of the names alone: rows of one name and type nearly all have the same one. Where few rows
-    share a name, those without attributes keep theirs, as nothing but the name can decide on them."""
+    """Return ``vector`` without the vectors that are made from the names only.
+
+    This is assumed if nearly all rows of one name and type have the same vector. If few rows share a name, rows without attributes keep
+    their vectors, because nothing but the name can decide about them.
+    """
     held = np.flatnonzero(vector >= 0)
     if not len(held):
         return vector
@@ -141,7 +150,7 @@ def _beyond_names(
 
 
 def _known_as(ids: pa.Array, forms: Names, aliases: pa.Table | None) -> Any:
-    """(n, forms) ones: the folded name and aliases of each row; an empty matrix when there are no aliases."""
+    """Return (n, forms) ones for the folded name and aliases of each row, or an empty matrix without aliases."""
     texts: list[str] = []
     owners = np.empty(0, np.int64)
     if aliases is not None and len(aliases):
@@ -168,7 +177,7 @@ def _neighbours(ids: pa.Array, links: pa.Table | None) -> Any:
 
 
 def _named(lists: Sequence[Sequence[str]]) -> Any:
-    """(n, things) ones for things named by rows."""
+    """Return (n, items) ones for the items that rows name."""
     column = pa.array(lists, pa.list_(pa.string()))
     things = pc.dictionary_encode(pc.list_flatten(column))
     rows = pc.list_parent_indices(column).to_numpy().astype(np.int64)
@@ -186,7 +195,7 @@ def _documents(entities: pa.Table) -> Any:
 
 
 def _sources(entities: pa.Table) -> tuple[Ints, tuple[str, ...]]:
-    """Codes of the ``source`` column, -1 where there is none, and the names in the order of the codes."""
+    """Return the codes of the ``source`` column, -1 for a missing source, and the names in the order of the codes."""
     if "source" not in entities.column_names:
         return np.full(len(entities), -1, np.int64), ()
     given = entities["source"].to_pylist()
@@ -205,7 +214,10 @@ def _ones(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
 
 
 def read_columns(table: Any, known: Collection[str], needed: Sequence[str]) -> dict[str, Any]:
-    """The known columns as lists; ``vector`` of an Arrow table stays what it is."""
+    """Return the known columns as lists; the column ``vector`` of an Arrow table is returned unchanged.
+
+    Raises ``Refused`` if the table has another type or lacks a needed column.
+    """
     if isinstance(table, pa.Table):
         found = {c: table[c] if c == "vector" else table[c].to_pylist() for c in table.column_names if c in known}
     elif hasattr(table, "columns") and hasattr(table, "to_dict"):
@@ -221,7 +233,7 @@ def read_columns(table: Any, known: Collection[str], needed: Sequence[str]) -> d
 
 
 def read_ids(given: Sequence[Any]) -> list[str]:
-    """Ids as texts, each there and of its own."""
+    """Return ids as texts; check that each is present and unique."""
     ids = [read_text(i) for i in given]
     seen: set[str] = set()
     for row, id_ in enumerate(ids):
@@ -234,7 +246,10 @@ def read_ids(given: Sequence[Any]) -> list[str]:
 
 
 def read_vectors(given: Any, n: int) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
-    """A column of vectors as a matrix (v, d) and each row's place in it (n,), -1 where it has none; None where no row has one."""
+    """Return a column of vectors as a matrix (v, d) and each row's position in it (n,), -1 for a row without one.
+
+    Both are None if no row has a vector.
+    """
     if given is None:
         return None, None
     if isinstance(given, pa.ChunkedArray):
@@ -252,17 +267,17 @@ def read_vectors(given: Any, n: int) -> tuple[NDArray[np.float32] | None, NDArra
 
 
 def read_text(value: Any) -> str | None:
-    """A value as text; None where there is none."""
+    """Return a value as text, or None if it is missing."""
     return None if is_missing(value) else str(value)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is none, as Arrow and pandas write it."""
+    """Return whether a value is missing in the form that Arrow and pandas use."""
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
 def _arrow_vectors(column: pa.ChunkedArray) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
-    """The same without a Python object a number."""
+    """Read an Arrow column of vectors as ``read_vectors`` does, without a Python object for each number."""
     has = column.is_valid().to_numpy().astype(bool)
     if not has.any():
         return None, None

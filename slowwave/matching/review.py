@@ -1,4 +1,4 @@
-"""Choose what to ask a person or two models about doubtful pairs: the questions that settle most come first."""
+"""Questions to a person or to two models about doubtful pairs: those that settle most come first."""
 
 from __future__ import annotations
 
@@ -83,18 +83,24 @@ CONTRADICTORY: Final = frozenset(
 
 
 def has_equal_identifier(scores: Scores) -> Flags:
-    """Return which pairs have an equal identifier and names that mean the same: evidence that no distance between vectors outweighs."""
+    """Flag pairs with an equal identifier and names that mean the same.
+
+    No distance between vectors outweighs this evidence.
+    """
     return scores.identified & (scores.name >= LEVEL["acronym"])
 
 
 def is_under_threshold(scores: Scores) -> Flags:
-    """Return which pairs have vectors whose cosine is under the threshold of their type, and no equal identifier that bears them out."""
+    """Flag pairs whose cosine is under the threshold of their type and that no equal identifier supports."""
     return ~np.isnan(scores.cosine) & ~scores.near & ~has_equal_identifier(scores)
 
 
 class ReviewPair(NamedTuple):
-    """Two ids, the smaller first, that a person should look at, how likely they are the same, and how many pairs of rows a yes settles:
-    all between the groups of the two."""
+    """A question for a person about two ids, the smaller first.
+
+    ``probability`` is the probability that the two are the same. ``settles`` is the number of pairs of rows that a yes settles: all pairs
+    between the two groups.
+    """
 
     a: str
     b: str
@@ -104,11 +110,13 @@ class ReviewPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """Pairs that are worth a merge or a review, strongest first; ``may`` (p,) says which may merge by what they are.
+    """Pairs that are worth a merge or a review, strongest first.
 
-    ``other_word`` (p,): the names differ in a word that is no slip of the other's; ``other_name``: they are two names; ``variant``: they
-    are of one model, and each says another variant of it; ``undated``: a row states no date
-    and could be of two things of one title.
+    - ``may`` (p,): the kind of evidence allows a merge.
+    - ``other_word`` (p,): the names differ in a word that is not a slip of the other's.
+    - ``other_name`` (p,): they are two names.
+    - ``variant`` (p,): they are of one model, and state different variants of it.
+    - ``undated`` (p,): a row states no date and could belong to two entities of one title.
     """
 
     i: Ints
@@ -123,7 +131,7 @@ class Judged:
 
     @classmethod
     def join(cls, parts: list[Judged]) -> Judged:
-        """The pairs of all parts, in order."""
+        """Join the pairs of all parts, in order."""
         i, j = np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts])
         scores = Scores.join([p.scores for p in parts])
         flags = [np.concatenate([getattr(p, f) for p in parts]) for f in _FLAGS]
@@ -137,21 +145,24 @@ _FLAGS: Final = ("one_sided", "other_word", "other_name", "variant", "undated", 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Doubts:
-    """The judged pairs beside the ``label`` (n,) of each row's group; ``refused`` (p,) would join groups that do not agree."""
+    """The judged pairs with the ``label`` (n,) of each row's group.
+
+    ``refused`` (p,): the pair would join groups that do not agree.
+    """
 
     judged: Judged
     label: Ints
     refused: Flags
 
     def probability(self, at: Ints) -> Reals:
-        """How likely judged pairs are the same, the doubted ones at most ``DOUBTED``."""
+        """Return the probability that judged pairs are the same, at most ``DOUBTED`` for the doubted ones."""
         likely = self.judged.scores.probability[at]
         return np.where(self._doubted(at), np.minimum(likely, DOUBTED), likely)
 
     def questions(self, per_row: float) -> tuple[Ints, Ints]:
-        """Which judged pairs to ask about, those that settle most first, and how many pairs of rows each settles.
+        """Return the judged pairs to ask about, those that settle most first, and how many pairs of rows each settles.
 
-        There are at most ``per_row`` for each row. Time grows with p · log p for each forest.
+        There are at most ``per_row`` pairs for each row. Time grows with p · log p for each forest.
         """
         i, j, label = self.judged.i, self.judged.j, self.label
         layer = forests(label, i, j, FORESTS if per_row else 0)
@@ -162,7 +173,7 @@ class Doubts:
         return at[order], settles[order]
 
     def find(self, i: Ints, j: Ints) -> Ints:
-        """Where pairs of rows i < j (q,) of two groups stand among the judged ones, -1 where they do not."""
+        """Return the position among the judged pairs of pairs of rows i < j (q,) of two groups, or -1 if they are not among them."""
         if not len(self.judged.i):
             return np.full(len(i), -1, np.int64)
         keys, wanted = self.judged.i * len(self.label) + self.judged.j, i * len(self.label) + j
@@ -171,11 +182,11 @@ class Doubts:
         return np.where((keys[at] == wanted) & (self.label[i] != self.label[j]), at, -1)
 
     def lost(self, at: Ints, odds: Reals) -> Reals:
-        """What pairs with log-odds ``odds`` (q,) lose as they are doubted, at most 0."""
+        """Return the loss of log-odds, at most 0, of pairs with log-odds ``odds`` (q,) because they are doubted."""
         return np.where(self._doubted(at), np.minimum(_DOUBTED - odds, 0.0), 0.0)
 
     def reason(self, at: int) -> str:
-        """Why a judged pair of two groups is for a person."""
+        """Return why a judged pair of two groups is for a person."""
         judged, scores = self.judged, self.judged.scores
         if self.refused[at]:
             return REFUSED
@@ -217,16 +228,16 @@ _KEPT: Final = (
 
 
 def steps(lost: float) -> Iterable[dict[str, object]]:
-    """The step of a waterfall for what a doubted pair loses, if it loses anything."""
+    """Yield the waterfall step for the loss of a doubted pair, if it has one."""
     if lost < -_SAID:
         yield {"evidence": "rules", "weight": round(lost, 3), "detail": _KEPT}
 
 
 def forests(label: Ints, i: Ints, j: Ints, most: int) -> NDArray[np.int8]:
-    """Which of up to ``most`` spanning forests each pair (p,) of rows is in, from 0; -1 where in none.
+    """Return which of up to ``most`` spanning forests each pair (p,) of rows is in, from 0; -1 for a pair in none.
 
-    The nodes are the groups of rows by ``label`` (n,), and the pairs come strongest first: each forest is the strongest of what those
-    before it left, and of the pairs between two groups only the first counts. The same pairs in the same order give the same forests.
+    The nodes are the groups of rows by ``label`` (n,), and the pairs come strongest first. Each forest is the strongest one of the pairs
+    that earlier forests left, and only the first pair between two groups counts. The same pairs in the same order give the same forests.
     """
     layer = np.full(len(i), -1, np.int8)
     n = len(label)
@@ -267,8 +278,11 @@ _NEAR: Final = 1 - 1e-9  # gains that count as equal
 
 
 class Question(NamedTuple):
-    """Two ids, the smaller first, how likely they are the same, and what an answer is expected to teach: the variance it takes out of
-    the probabilities of all pairs worth a look, summed; 0 where the pair was chosen to check the probabilities."""
+    """A question for a person about two ids, the smaller first, chosen for what its answer would teach.
+
+    ``probability`` is the probability that the two are the same. ``gain`` is the expected reduction of the variance of the probabilities
+    of all pairs that are worth a review, summed. It is 0 if the pair was chosen to check the probabilities.
+    """
 
     a: str
     b: str
@@ -278,8 +292,11 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionPool:
-    """Pairs (p,) worth a look of n rows with ``ids`` and type codes ``kind`` (n,): rows ``i`` < ``j``, ``open`` (p,): a score may
-    merge them, and ``stands`` (p,): the pair stands for others, whose answers would follow from it or from another."""
+    """The pairs (p,) worth a review of n rows with ``ids`` and type codes ``kind`` (n,).
+
+    ``i`` < ``j`` are their rows. ``open`` (p,): a score may merge the pair. ``stands`` (p,): the pair represents others, whose answers
+    would follow from it or from another such pair.
+    """
 
     ids: NDArray[np.object_]
     kind: Ints
@@ -290,7 +307,10 @@ class QuestionPool:
 
 
 def next_questions(pool: QuestionPool, evidence: Evidence, answered: AnsweredRows, k: int) -> tuple[Question, ...]:
-    """Up to k questions, in the order to ask them. Time grows with k · p · d², d some twenty traits; memory with p · d."""
+    """Return up to k questions, in the order to ask them.
+
+    Time grows with k · p · d², where d is about twenty traits; memory grows with p · d.
+    """
     left = ~_known(pool, answered)
     free = left & pool.open if int((left & pool.open).sum()) >= k else left
     at = np.flatnonzero(free)
@@ -323,7 +343,7 @@ def next_questions(pool: QuestionPool, evidence: Evidence, answered: AnsweredRow
 
 
 def _shares(pairs: Ints, answers: Ints, slots: int) -> dict[int, int]:
-    """How many of the slots each type code gets, by its ``pairs`` and ``answers`` (types,)."""
+    """Divide the question slots between the type codes, by their ``pairs`` and ``answers`` (types,)."""
     given = np.zeros(len(pairs), np.int64)
     for _ in range(slots):
         wants = np.sqrt(pairs) / (1 + answers + given)
@@ -336,13 +356,13 @@ def _shares(pairs: Ints, answers: Ints, slots: int) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _List:
-    """The questions so far: places in the pool and gains."""
+    """The questions so far: positions in the pool, and gains."""
 
     pool: QuestionPool
     chosen: list[tuple[int, float]]
 
     def add(self, gains: Reals, digests: NDArray[np.uint64], among: Ints | None = None) -> int | None:
-        """Take the largest gain, if it can be of rows that are not in the list; among equals the smallest digest."""
+        """Add the pair with the largest gain, if possible of rows that are not in the list; of equal gains the smallest digest."""
         taken = np.array([p for p, _ in self.chosen], np.int64)
         open_ = np.ones(len(gains), bool) if among is None else np.isin(np.arange(len(gains)), among)
         open_[taken] = False
@@ -358,11 +378,11 @@ class _List:
 
 
 class _Design:
-    """One type: what an answer about each of its pairs would teach about all of them.
+    """The expected effect, within one type, of an answer about each pair on all of its pairs.
 
-    With the covariance S of the coefficients and traits x, the log-odds of a pair has the variance xᵀSx. An answer about z, of variance
-    v = p(1 - p), makes S smaller by v·Szzᵀ S / (1 + v·zᵀSz), whatever it is. The gain is what all pairs lose together, each weighed by
-    the v of its own.
+    With the covariance S of the coefficients and traits x, the log-odds of a pair has the variance xᵀSx. An answer about z, of variance v
+    = p(1 - p), reduces S by v·Szzᵀ S / (1 + v·zᵀSz), whatever the answer is. The gain is the total reduction over all pairs, each
+    weighted by its own v.
     """
 
     def __init__(self, at: Ints, size: int, x: Reals, covariance: Reals, likely: Reals) -> None:
@@ -374,13 +394,13 @@ class _Design:
         self._all = (x * self._variance[:, None]).T @ x
 
     def gains(self) -> Reals:
-        """Of each pair."""
+        """Return the gain of an answer about each pair."""
         moved = self._x @ self._covariance
         own = 1 + self._variance * (moved * self._x).sum(axis=1)
         return self._variance * ((moved @ self._all) * moved).sum(axis=1) / own
 
     def answer(self, pair: int) -> None:
-        """Go on as if the pair, a place in the pool, had been answered."""
+        """Update the covariance as if the pair, a position in the pool, had been answered."""
         k = self._place[pair]
         x, variance = self._x[k], self._variance[k]
         moved = self._covariance @ x
@@ -397,7 +417,7 @@ def _designs(pool: QuestionPool, evidence: Evidence, likely: Reals) -> list[_Des
 
 
 def _known(pool: QuestionPool, answered: AnsweredRows) -> Flags:
-    """Pairs (p,) that were answered, or whose answer follows: rows of one group, or of two groups that are apart."""
+    """Flag pairs (p,) that were answered, or whose answer follows: rows of one group, or of two groups that are apart."""
     n = answered.n
     yes, no = answered.sure & answered.same, answered.sure & ~answered.same
     links = sparse.coo_matrix((np.ones(int(yes.sum()), bool), (answered.i[yes], answered.j[yes])), shape=(n, n))
@@ -412,7 +432,7 @@ def _known(pool: QuestionPool, answered: AnsweredRows) -> Flags:
 
 
 def _digests(pool: QuestionPool) -> NDArray[np.uint64]:
-    """A number for each pair that depends on its ids alone."""
+    """Return a number for each pair that depends only on its ids."""
     texts = (f"{a}\0{b}".encode() for a, b in zip(pool.ids[pool.i].tolist(), pool.ids[pool.j].tolist(), strict=True))
     return np.array([int.from_bytes(blake2b(t, digest_size=8).digest(), "big") for t in texts], np.uint64)
 
@@ -487,7 +507,10 @@ class PairQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PairOpinion:
-    """What a model said; with a ``problem`` it said nothing that counts. ``reason`` is a model's text: as untrusted as a row's."""
+    """The opinion of one model about a pair; an opinion with a ``problem`` does not count.
+
+    ``reason`` is text from a model and as untrusted as the text of a row.
+    """
 
     model: str
     verdict: str = "unsure"  # same, different, unsure
@@ -499,9 +522,10 @@ class PairOpinion:
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
-    """What becomes of a pair and ``why``, a sentence. ``doubt`` is what kept it from a merge, in a few words.
+    """The decision about a pair, with the sentence ``why``.
 
-    ``opinions`` are in the order of the judges; there are none when they were not asked. ``dataclasses.asdict`` gives JSON.
+    ``doubt`` states in a few words what kept the pair from a merge. ``opinions`` are in the order of the judges, and empty if the judges
+    were not asked. ``dataclasses.asdict`` gives JSON.
     """
 
     decision: Literal["merge", "review"]
@@ -513,8 +537,11 @@ class PairVerdict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedPairs:
-    """A verdict for every question, tokens spent, sentences for the report, which hold no memory text, and how many pairs the run's or
-    the day's budget left out."""
+    """A verdict for every question.
+
+    ``tokens`` were spent. ``sentences`` are for the report and hold no memory text. ``over_budget`` is the number of pairs that the
+    budget of the run or of the day left out.
+    """
 
     verdicts: Mapping[tuple[str, str], PairVerdict]
     tokens: int = 0
@@ -532,11 +559,12 @@ def judge(
     run_budget: Budget | None = None,
     operation: str = "dedupe_entities",
 ) -> JudgedPairs:
-    """Ask both judges about each pair, the most probable first, at most ``pairs`` of them, for ``budget`` tokens at the most.
+    """Ask both judges about each pair, the most probable first, at most ``pairs`` of them and within ``budget`` tokens.
 
-    A pair is asked about only while the budget, and ``run_budget`` beside it, hold the upper estimate of both calls and their retries; what
-    is counted is what the endpoint reports. No pair is asked about any more once a model's endpoint failed three times in a row. Judges
-    that are not two different models raise ``SettingsError``; no judges judge nothing. Cost: two concurrent calls a pair.
+    A pair is asked about only while the budget, and also ``run_budget``, cover the upper estimate of both calls and their retries; the
+    tokens that the endpoint reports are counted. After a model's endpoint failed three times in a row, no more pairs are asked about.
+    Raises ``SettingsError`` if the judges are not two different models. Without judges, nothing is judged. Cost: two concurrent calls per
+    pair.
     """
     order = sorted({(q.a, q.b): q for q in questions}.values(), key=lambda q: (-q.probability, q.a, q.b))
     if not judges or not order:
@@ -559,7 +587,10 @@ def judge(
 
 
 def prompt(question: PairQuestion) -> str:
-    """What the models read of a pair: fence, JSON, fence, a line each. Empty when the rows are too long to be shown."""
+    """Return the text of a pair for the models: fence, JSON and fence, each on a line.
+
+    The text is empty if the rows are too long to be shown.
+    """
     for longest in _LONGEST_TEXTS:
         document = json.dumps(
             {
@@ -579,7 +610,7 @@ def prompt(question: PairQuestion) -> str:
 
 
 def fenced(document: str) -> str:
-    """A document of one line between two equal lines that it cannot hold: what stands between them is data."""
+    """Enclose a document of one line, which is data, between two equal lines that it cannot contain."""
     fence = document
     while fence in document:
         fence = f"DATA-{hashlib.sha256(fence.encode('utf-8', 'replace')).hexdigest()[:16]}"
@@ -587,10 +618,10 @@ def fenced(document: str) -> str:
 
 
 def visible(text: str, longest: int) -> str:
-    """``text`` as one line of what a person would see of it, cut to ``longest`` characters with "…" at the end.
+    """Return ``text`` as one line of its visible content, cut to ``longest`` characters with "…" at the end.
 
-    Control characters and line ends become spaces; format, private, unassigned and surrogate characters, variation selectors
-    and invisible fillers go.
+    Control characters and line ends become spaces. Format, private, unassigned and surrogate characters, variation selectors and
+    invisible fillers are removed.
     """
     begin = text[: 4 * longest]
     plain = begin.isascii() and begin.isprintable()  # nothing of it is replaced or goes
@@ -600,7 +631,7 @@ def visible(text: str, longest: int) -> str:
 
 
 def shown(value: object, longest: int, depth: int = _DEEPEST) -> object:
-    """``value`` as JSON of visible texts: the first thirty parts of every level, empty ones left out."""
+    """Return ``value`` as JSON of visible texts: the first thirty parts of every level, without empty ones."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
@@ -626,7 +657,7 @@ def _heard(said: PanelReply, ids: tuple[str, str]) -> PairOpinion:
 
 
 def _opinion(model: str, text: str, ids: tuple[str, str]) -> PairOpinion:
-    """The opinion in a model's answer. Citations of anything but the two rows make it worthless."""
+    """Parse the opinion in a model's answer; citations of anything but the two rows invalidate it."""
     answer = parsed(text)
     if answer is None or answer.get("verdict") not in ("same", "different", "unsure"):
         return PairOpinion(model, problem="bad answer")
@@ -639,7 +670,10 @@ def _opinion(model: str, text: str, ids: tuple[str, str]) -> PairOpinion:
 
 
 def parsed(text: str) -> dict[str, Any] | None:
-    """The JSON object in a model's answer, code fences tolerated, if its confidence, citations and reason have their types."""
+    """Return the JSON object in a model's answer, or None if its confidence, citations and reason are not of their types.
+
+    Code fences around the object are accepted.
+    """
     fence = _FENCED.fullmatch(text)
     try:
         value: Any = json.loads(fence[1] if fence else text)
@@ -701,5 +735,5 @@ def _sentences(
 
 
 def _counted(kinds: Counter[str]) -> str:
-    """Commonest first."""
+    """Format counts by kind, commonest first."""
     return "; ".join(f"{count:,} × {kind}" for kind, count in sorted(kinds.items(), key=lambda k: (-k[1], k[0])))

@@ -1,4 +1,4 @@
-"""Find near vectors: all pairs above a cosine and the nearest rows of each row, exactly and in bounded memory."""
+"""Search for near vectors: all pairs above a cosine and the nearest rows of each row, exactly and in bounded memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _held: list[Any] = []
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """One thread for every product of this process, until the last of those inside has left."""
+    """Use one thread for every product of this process, until the last caller has left the context."""
     with _LOCK:
         _held.append(_held[0] if _held else _controller().limit(limits=1))
     try:
@@ -42,7 +42,7 @@ def one_thread() -> Generator[None]:
 
 @cache
 def _controller() -> Any:
-    """The BLAS libraries of this process. NumPy's is loaded by whoever multiplies."""
+    """Return the controller of the BLAS libraries of this process; the library of NumPy is loaded by the first product."""
     return ThreadpoolController().select(user_api="blas")
 
 
@@ -78,7 +78,10 @@ _ELEMENT, _SECOND, _COORDINATE = 10.0, 3_000.0, 100.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Unit vectors read where they lie: ``numbers`` picks rows of ``matrix`` and ``scale`` makes them unit; None: nothing to do."""
+    """Unit vectors that are read in place.
+
+    ``numbers`` selects rows of ``matrix`` and ``scale`` makes them unit; None means that nothing is to be done.
+    """
 
     matrix: NDArray[np.floating]
     numbers: Ints | None = None
@@ -88,12 +91,12 @@ class _Rows:
         return len(self.matrix if self.numbers is None else self.numbers)
 
     def block(self, start: int, stop: int) -> Floats:
-        """Rows ``start`` to ``stop`` (s, d): a view where nothing is to be done."""
+        """Return rows ``start`` to ``stop`` (s, d), as a view if nothing is to be done."""
         at = slice(start, stop)
         return self._scaled(self.matrix[at] if self.numbers is None else self.matrix[self.numbers[at]], at)
 
     def take(self, places: Ints) -> Floats:
-        """The rows at ``places`` (p, d)."""
+        """Return the rows at ``places`` (p, d)."""
         numbers = places if self.numbers is None else self.numbers[places]
         return self._scaled(self.matrix.take(numbers, axis=0), places)
 
@@ -104,8 +107,11 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """``bounds`` (n, k + 1): prefix and norm of the rest; ``more`` (n, m + 2): m coordinates that follow, the norm of what they
-    leave, and again that of the first rest. None where they do not pay."""
+    """The tables of a search for similar pairs.
+
+    ``bounds`` (n, k + 1) holds a prefix of each row and the norm of the rest. ``more`` (n, m + 2) holds the m coordinates that follow,
+    the norm of what remains after them, and once more the norm of the first rest. Both are None if they do not pay off.
+    """
 
     rows: _Rows
     threshold: np.float32
@@ -114,9 +120,10 @@ class _Search:
 
 
 def unit_rows(matrix: NDArray[np.floating]) -> tuple[Floats, Ints]:
-    """(n, d) → unit rows in float32 and their row numbers; rows that are zero or not finite have no direction.
+    """Return the unit rows of (n, d) in float32 and their row numbers.
 
-    Returns the matrix itself, not a copy, when every row already is of unit length.
+    Rows that are zero or not finite have no direction and are left out. Returns the matrix itself, not a copy, if every row already has
+    unit length.
     """
     found = np.asarray(matrix, np.float32)
     if len(found) <= _CHUNK:  # thousands of calls have a few unit rows
@@ -135,14 +142,14 @@ def unit_rows(matrix: NDArray[np.floating]) -> tuple[Floats, Ints]:
 def pairs_above(
     matrix: NDArray[np.floating], threshold: float, rows: Ints | None = None, workers: int | None = None
 ) -> Pairs:
-    """All i < j whose rows of (n, d) have a cosine ≥ ``threshold`` (> 0), sorted by (i, j), with the cosines (float32).
+    """Find all i < j whose rows of (n, d) have a cosine ≥ ``threshold`` (> 0), sorted by (i, j), with cosines (float32).
 
-    With ``rows`` (m,), row numbers, only those rows are compared, and i and j are places in ``rows``. Rows need not be of unit
-    length; the matrix may be a memory map and is never copied as a whole. Rows that are zero or not finite have no pairs. The
-    answer is the same for any number of ``workers`` (default: one a core).
+    With ``rows`` (m,), row numbers, only those rows are compared, and i and j are positions in ``rows``. Rows need not be of unit length.
+    The matrix may be a memory map and is never copied as a whole. Rows that are zero or not finite have no pairs. The result is the same
+    for any number of ``workers`` (default: one per core).
 
-    Time grows with n² · k. Memory beyond the matrix grows with n · (k + 65) floats, at most 516 bytes a row, and is some 12 MB
-    a worker and 32 bytes a pair.
+    Time grows with n² · k. Memory beyond the matrix grows with n · (k + 65) floats, at most 516 bytes a row, and is about 12 MB per
+    worker and 32 bytes per pair.
     """
     source, kept = _directions(matrix, rows)
     tops = range(0, len(source), _HEIGHT)
@@ -164,12 +171,12 @@ def pairs_above(
 
 
 def cosines(rows: NDArray[np.floating], i: Ints, j: Ints) -> Floats:
-    """Cosines (p,) of pairs of unit rows, each summed alone so that it does not depend on the other pairs."""
+    """Return the cosines (p,) of pairs of unit rows, each summed alone so that it does not depend on the other pairs."""
     return _cosines(_Rows(rows), i, j)
 
 
 def share_above(matrix: NDArray[np.floating], threshold: float, sample: int = 1_024, rows: Ints | None = None) -> float:
-    """Share of pairs with cosine ≥ ``threshold`` in an even sample of rows: says beforehand what ``pairs_above`` would return."""
+    """Return the share of pairs with cosine ≥ ``threshold`` in an even sample of rows, to estimate ``pairs_above``."""
     size = len(matrix if rows is None else rows)
     picked = np.linspace(0, size - 1, min(sample, size)).astype(np.int64)
     units, _ = unit_rows(matrix[picked if rows is None else rows[picked]])
@@ -178,7 +185,7 @@ def share_above(matrix: NDArray[np.floating], threshold: float, sample: int = 1_
 
 
 def _directions(matrix: NDArray[np.floating], rows: Ints | None) -> tuple[_Rows, Ints]:
-    """The rows that have a direction, and their places."""
+    """Return the rows that have a direction, and their positions."""
     if rows is not None and len(rows) and bool(np.all(np.diff(rows) == 1)):
         matrix, rows = matrix[rows[0] : rows[-1] + 1], None
     every = _Rows(matrix, rows)
@@ -194,7 +201,7 @@ def _directions(matrix: NDArray[np.floating], rows: Ints | None) -> tuple[_Rows,
 
 
 def _prepare(rows: _Rows, threshold: np.float32) -> _Search:
-    """Choose the prefix by the cost model on a sample and rotate; the full rows where nothing pays."""
+    """Choose the prefix by the cost model on a sample and rotate the rows, or keep full rows if no prefix pays."""
     n = len(rows)
     if n < max(PLAIN_ROWS, 2):
         return _Search(_Rows(rows.block(0, n)), threshold)
@@ -217,7 +224,10 @@ def _prepare(rows: _Rows, threshold: np.float32) -> _Search:
 
 
 def _cheapest(rotated: Floats, threshold: np.float32) -> tuple[int, int]:
-    """The cheapest (prefix, coordinates of the second bound) for rows like these (s, d); (0, 0): multiply in full."""
+    """Return the cheapest (prefix, coordinates of the second bound) for rows like these (s, d).
+
+    (0, 0) means that full products are cheapest.
+    """
     s, d = rotated.shape
 
     def survivors(k: int) -> float:
@@ -239,12 +249,12 @@ def _cheapest(rotated: Floats, threshold: np.float32) -> tuple[int, int]:
 
 
 def _rest(prefix: Floats) -> Floats:
-    """(n, k) coordinates of unit rows → (n,) norms of what is left out, never too small."""
+    """Return the norms (n,) of the remainders of unit rows with (n, k) coordinates, never too small."""
     return np.sqrt(np.maximum(0, 1 - np.einsum("ij,ij->i", prefix, prefix)) + _REST)
 
 
 def _stripe(search: _Search, top: int) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
-    """The pairs whose first row is one of a tile's height from ``top`` on, sorted."""
+    """Find the pairs whose first row is in the stripe that begins at ``top`` and has the height of a tile, sorted."""
     n = len(search.rows)
     buffers = _Buffers.of(min(_HEIGHT, n - top) * min(_WIDTH, n - top))
     found = [_tile(search, top, left, buffers) for left in range(top, n, _WIDTH)]
@@ -254,7 +264,7 @@ def _stripe(search: _Search, top: int) -> tuple[NDArray[np.int32], NDArray[np.in
 
 
 def _tile(search: _Search, top: int, left: int, buffers: _Buffers) -> Pairs:
-    """The pairs of one tile."""
+    """Find the pairs of one tile."""
     rows, threshold = search.rows, search.threshold
     bottom, right = min(top + _HEIGHT, len(rows)), min(left + _WIDTH, len(rows))
     d = rows.matrix.shape[1]
@@ -298,7 +308,7 @@ def _cosines(rows: _Rows, i: Ints, j: Ints) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Buffers:
-    """What the tiles of a stripe write into again and again: the system gives new memory slowly."""
+    """Buffers that the tiles of a stripe reuse, because allocating new memory is slow."""
 
     products: Floats
     marks: NDArray[np.bool_]
@@ -307,12 +317,12 @@ class _Buffers:
 
     @classmethod
     def of(cls, size: int) -> _Buffers:
-        """For tiles of up to ``size`` elements."""
+        """Allocate buffers for tiles of up to ``size`` elements."""
         left, right = np.empty((2, _CHUNK, _MORE + 2), np.float32)
         return cls(np.empty(size, np.float32), np.empty(size + 8, bool), left, right)
 
     def multiply(self, a: Floats, b: Floats, limit: np.float32) -> tuple[Ints, Floats]:
-        """Where the flat products of all rows of a and b are ≥ ``limit``, in order, and the products."""
+        """Return the positions, in order, where the flat products of all rows of a and b are ≥ ``limit``, and the products."""
         size = len(a) * len(b)
         products, marks = self.products[:size], self.marks[: -(-size // 8) * 8]
         np.matmul(a, b.T, out=products.reshape(len(a), len(b)))
@@ -323,7 +333,7 @@ class _Buffers:
         return eights[at >> 3] * 8 + (at & 7), products
 
     def correct(self, more: Floats, i: Ints, j: Ints) -> Floats:
-        """What more coordinates take off the bounds of pairs (p,)."""
+        """Return how much more coordinates reduce the bounds of pairs (p,)."""
         out, m = np.empty(len(i), np.float32), more.shape[1]
         for start in range(0, len(i), _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -354,12 +364,12 @@ _CROWDED: Final = 8  # times k rows of a tile that reach a row's limit, from whi
 def neighbours(
     matrix: NDArray[np.floating], k: int, floor: float, rows: Ints | None = None, workers: int | None = None
 ) -> tuple[Ints, Ints, Floats]:
-    """(n, d) vectors → (i, j, cosine), (p,) each: for every row i its ``k`` rows j of the greatest cosine ≥ ``floor`` (> 0), nearest first.
+    """Find for every row i of (n, d) its ``k`` rows j of the greatest cosine ≥ ``floor`` (> 0): (i, j, cosine), (p,) each.
 
-    Sorted by i. Equal cosines (to 1e-5) go by the smaller j. With ``rows`` (m,) only those rows are compared, and i and j are places in
-    ``rows``. Rows that are zero or not finite have none. Time grows with n² · d; where few pairs are near, with n² and a share of d.
-    Memory beyond the matrix: 16 bytes · n · k, and either 120 bytes for each of some ``FEW`` pairs or 80 MB a worker; rows that are not
-    of unit length are copied.
+    The result is sorted by i, nearest first. Equal cosines (to 1e-5) are ordered by the smaller j. With ``rows`` (m,), only those rows
+    are compared, and i and j are positions in ``rows``. Rows that are zero or not finite have no neighbours. Time grows with n² · d, or,
+    if few pairs are near, with n² and a share of d. Memory beyond the matrix: 16 bytes · n · k, and either 120 bytes for each of about
+    ``FEW`` pairs or 80 MB per worker; rows that are not of unit length are copied.
     """
     if k < 1 or not matrix.size:
         return _none()
@@ -385,9 +395,10 @@ def neighbours(
 def neighbours_within(
     matrix: NDArray[np.floating], k: int, floor: float, rows: Ints, block: Ints
 ) -> tuple[Ints, Ints, Floats]:
-    """``neighbours`` of ``rows`` (m,) within each block, whose number ``block`` (m,) says; i and j are places in ``rows``.
+    """Find the ``neighbours`` of ``rows`` (m,) within each block, numbered by ``block`` (m,).
 
-    Small blocks are multiplied one after the other on one thread. Time: some 20 µs a block, and that of the products.
+    The positions i and j are those in ``rows``. Small blocks are multiplied one after the other on one thread. Time: about 20 µs per
+    block, and that of the products.
     """
     order = np.argsort(block, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
@@ -414,7 +425,7 @@ def neighbours_within(
 def _small(
     matrix: NDArray[np.floating], k: int, floor: float, rows: Ints, parts: Sequence[Ints]
 ) -> tuple[Ints, Ints, Floats]:
-    """The neighbours within each of some small blocks."""
+    """Find the neighbours within each of several small blocks."""
     places = np.concatenate(parts)
     units, kept = unit_rows(matrix[rows[places]])
     ends = np.searchsorted(kept, np.cumsum([0, *map(len, parts)]))
@@ -432,7 +443,7 @@ def _small(
 
 
 def pairs_of(i: Ints, j: Ints, cosine: Floats) -> tuple[Ints, Ints, Floats]:
-    """Neighbours as pairs i < j, each once, sorted."""
+    """Return neighbours as pairs i < j, each once, sorted."""
     low, high = np.minimum(i, j), np.maximum(i, j)
     order = np.lexsort((high, low))
     low, high, cosine = low[order], high[order], cosine[order]
@@ -443,7 +454,10 @@ def pairs_of(i: Ints, j: Ints, cosine: Floats) -> tuple[Ints, Ints, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Best:
-    """The best rows seen of each row: ``place`` (n, k), -1 where none, and ``step`` (n, k), their cosines on the grid, worst last."""
+    """The best rows found for each row.
+
+    ``place`` (n, k) holds their positions, -1 for none, and ``step`` (n, k) their cosines on the grid, worst last.
+    """
 
     place: Ints
     step: Ints
@@ -455,7 +469,7 @@ class _Best:
         return cls(np.full((n, k), -1), np.full((n, k), -1), floor - float(_SLACK_NEIGHBOURS), Lock())
 
     def meet(self, units: Floats, top: int, left: int) -> None:
-        """Compare the rows of a tile with those to the right of it; where it lies on the diagonal, each pair once."""
+        """Compare the rows of a tile with those to the right of it; on the diagonal, compare each pair once."""
         products = units[top : top + _HEIGHT_NEIGHBOURS] @ units[left : left + _WIDTH_NEIGHBOURS].T
         if top == left:
             products[np.tril_indices(len(products), 0, products.shape[1])] = -2
@@ -463,7 +477,7 @@ class _Best:
         self._take(products, left, top, turned=True)
 
     def _take(self, products: Floats, top: int, left: int, *, turned: bool) -> None:
-        """Rows from ``top`` on see rows from ``left`` on; ``turned`` when they are the columns of the products."""
+        """Update rows from ``top`` on with rows from ``left`` on; ``turned`` if they are the columns of the products."""
         k, (width, height) = self.place.shape[1], products.shape if turned else products.shape[::-1]
         limits = self._limits(top, height, left)
         flat = _marked(products >= (limits if turned else limits[:, None]))
@@ -487,7 +501,10 @@ class _Best:
             self.step[top + seen] = step[good].reshape(-1, k)
 
     def _limits(self, top: int, height: int, left: int) -> Floats:
-        """(height,): cosines below which a row from ``left`` on changes nothing; of equals the smaller place stays."""
+        """Return (height,): the cosines below which a row from ``left`` on changes nothing.
+
+        Of equal cosines the smaller position is kept.
+        """
         with self.lock:
             place, step = self.place[top : top + height, -1], self.step[top : top + height, -1].copy()
             first = (place >= 0) & (place < left)
@@ -499,7 +516,7 @@ class _Best:
 
 
 def _marked(marks: NDArray[np.bool_]) -> Ints:
-    """Flat places of the marks, which are few: most are skipped eight at a time."""
+    """Return the flat positions of the marks, which are few: most are skipped eight at a time."""
     flat = marks.ravel()
     if len(flat) % 8:
         return np.flatnonzero(flat)
@@ -509,7 +526,10 @@ def _marked(marks: NDArray[np.bool_]) -> Ints:
 
 
 def _crowd(products: Floats, limits: Floats, k: int) -> tuple[Ints, Ints, Ints]:
-    """(row, column, step) of the k best of each row of a tile from its limit up, of equals those further left."""
+    """Return (row, column, step) of the k best of each row of a tile that reach its limit.
+
+    Of equal ones those further left are returned.
+    """
     width = products.shape[1]
     step = np.rint(products * np.float32(_GRID)).astype(np.int64)
     packed = np.partition(step * width + np.arange(width - 1, -1, -1), -k, axis=1)[:, -k:]

@@ -1,4 +1,4 @@
-"""Forbid merges of pairs that contradict each other, whatever their score, variants of one model among them."""
+"""Vetoes: pairs that contradict each other never merge, whatever their score, and neither do variants of one model."""
 
 from __future__ import annotations
 
@@ -66,12 +66,15 @@ _LOOKED: Final = 262_144  # pairs of codes or names that are looked at once only
 class Vetoes:
     """Rules over n rows.
 
-    ``name`` (n,) numbers the distinct names, ``says`` (n,) what they say: 0 nothing, and equal numbers the same. ``sort`` (codes,): a lone
-    whole number, a set of specifics, one with single letters, or one that cannot be compared without the other words of the name.
-    ``alone`` (codes,): beside a name that says nothing it is one-sided. ``words`` (n,) numbers what names are but for the order of their
-    words, and ``spaced`` (n,) but for their spaces; ``signed`` (names,): a name has signs; ``code`` (names,) is its kind of name of code, 0
-    for none. ``cannot_link`` maps a reason to pair keys
-    i·n+j.
+    - ``name`` (n,) numbers the distinct names.
+    - ``says`` (n,) codes their specifics: 0 for none, equal numbers for the same.
+    - ``sort`` (codes,): a lone whole number, a set of specifics, one with single letters, or one that cannot be compared without the other
+      words of the name.
+    - ``alone`` (codes,): compared with a name without specifics it is one-sided.
+    - ``words`` (n,) numbers the names without regard to the order of their words, ``spaced`` (n,) without regard to their spaces.
+    - ``signed`` (names,): a name has signs.
+    - ``code`` (names,): its kind of name of code, 0 for none.
+    - ``cannot_link`` maps a reason to pair keys i·n+j.
     """
 
     display_names: tuple[str, ...]
@@ -90,9 +93,9 @@ class Vetoes:
 
     @classmethod
     def of(cls, population: Population, rows: Ints, cannot_link: Mapping[str, IdPairs]) -> Vetoes:
-        """Read the names of ``rows``, the only ones that may be asked for; ``cannot_link`` holds id pairs by reason.
+        """Read the names of ``rows``, the only rows that may be queried; ``cannot_link`` holds id pairs by reason.
 
-        Time: 1 µs for a plain name, 20 to 60 µs for one with specifics; memory: two integers a row.
+        Time: 1 µs for a plain name, 20 to 60 µs for one with specifics; memory: two integers per row.
         """
         n, numbers = len(population), dict[str, int]()
         name, says = np.zeros(n, np.int32), np.zeros(n, np.int32)
@@ -128,17 +131,20 @@ class Vetoes:
         )
 
     def besides(self, reason: str, pairs: Ints) -> Vetoes:
-        """The same, and one reason more before the rules: keys i·n+j of pairs with i < j. What was looked up stays known."""
+        """Return these vetoes with one more reason before the rules; what was already computed is kept.
+
+        ``pairs`` are the keys i·n+j of pairs with i < j.
+        """
         return replace(self, cannot_link={**self.cannot_link, reason: pairs})
 
     def reasons(self) -> tuple[str, ...]:
-        """The reasons in the order of the codes of ``forbid``, from 1."""
+        """Return the reasons in the order of the codes of ``forbid``, from 1."""
         return (*self.cannot_link, SPECIFICS, IDENTIFIER)
 
     def forbid(self, i: Ints, j: Ints, identifier_conflict: NDArray[np.bool_]) -> NDArray[np.int8]:
-        """The first reason (code from 1) that forbids each of p pairs, 0 where there is none.
+        """Return the first reason (code from 1) that forbids each of p pairs, or 0 if none does.
 
-        ``identifier_conflict`` (p,): a decisive identifier differs, and none that is as good agrees.
+        ``identifier_conflict`` (p,): a decisive identifier differs, and no equally good one agrees.
         """
         keys = np.minimum(i, j) * len(self.says) + np.maximum(i, j)
         forbidden = [np.isin(keys, cannot_link) for cannot_link in self.cannot_link.values()]
@@ -146,20 +152,23 @@ class Vetoes:
         return np.select(forbidden, list(range(1, len(forbidden) + 1)), 0).astype(np.int8)
 
     def one_sided(self, i: Ints, j: Ints) -> NDArray[np.bool_]:
-        """(p,): one name states a specific that the other leaves out, or is another name of code; they contradict each other in none."""
+        """Return whether one name states a specific that the other omits, or is another name of code (p,).
+
+        In addition, the names contradict each other in no specific.
+        """
         degrees = self._degrees(i, j)
         return (degrees == _ONE_SIDED) | ((degrees == 0) & self._other_code(i, j))
 
     def _other_code(self, i: Ints, j: Ints) -> NDArray[np.bool_]:
-        """Pairs (p,) of which one is a name of code and the other is not the same name, letter by letter, or one of another kind."""
+        """Flag pairs (p,) of which one is a name of code and the other differs in a letter or is of another kind."""
         a, b = self.code[self.name[i]], self.code[self.name[j]]
         return ((a > 0) | (b > 0)) & ((self.spaced[i] != self.spaced[j]) | ((a > 0) & (b > 0) & (a != b)))
 
     def _degrees(self, i: Ints, j: Ints) -> NDArray[np.int8]:
-        """0, ``_ONE_SIDED`` or ``_CONFLICT`` for each pair.
+        """Return 0, ``_ONE_SIDED`` or ``_CONFLICT`` for each pair.
 
-        Array code where one name says nothing or both a number; else one look (10 µs) at each distinct pair of codes, or of names
-        where their words matter. At worst that is a look a pair.
+        Array code is used if one name has no specifics or both are numbers. Otherwise each distinct pair of codes, or of names whose
+        words matter, is compared once (10 µs). At worst that is one comparison per pair.
         """
         a, b = self.says[i], self.says[j]
         x, y = self.sort[a], self.sort[b]
@@ -184,7 +193,7 @@ class Vetoes:
         return np.maximum(found, self._alike(i, j))
 
     def _alike(self, i: Ints, j: Ints) -> NDArray[np.int8]:
-        """The degree of pairs of two names that have the same words: by their signs, and by what stands before and behind a role."""
+        """Return the degree of pairs of two names with the same words, from their signs and the words around a role."""
         one, two = self.name[i], self.name[j]
         moved, spelt = self.words[i] == self.words[j], self.spaced[i] == self.spaced[j]
         rows = np.flatnonzero((one != two) & (moved | (spelt & (self.signed[one] | self.signed[two]))))
@@ -201,8 +210,10 @@ class Vetoes:
         return found
 
     def other_words(self, i: Ints, j: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Pairs (p,) of names that are apart by a few letters of a word, as slips are, and by no slip: both are words of a lexicon; and of
-        these the pairs whose words may be opposites, whatever else agrees. Some 5 µs for each distinct pair."""
+        """Flag pairs (p,) of names that differ by a few letters of a word, as slips do, but where both words are in a lexicon.
+
+        Also flags, among these, the pairs whose words may be opposites, whatever else agrees. Takes about 5 µs for each distinct pair.
+        """
         names, inverse = np.unique(np.stack([i, j]), axis=1, return_inverse=True)
         found = np.array(
             [_other_word(str(self.folded[a]), str(self.folded[b])) for a, b in names.T.tolist()] or [], np.int8
@@ -220,12 +231,12 @@ class Vetoes:
 
 
 def _code_kind(title: str) -> int:
-    """Return the place in ``_CODE`` of the kind of code that a name is written as, from 1, or 0."""
+    """Return the number in ``_CODE``, from 1, of the kind of code that a name is written as, or 0."""
     return next((k for k, kind in enumerate(_CODE, 1) if kind.fullmatch(title)), 0)
 
 
 def _other_word(a: str, b: str) -> int:
-    """0 where names differ by slips or by whole words, 1 where by a few letters that make another word, 2 where of opposites."""
+    """Return 0 for slips or whole words that differ, 1 for a few letters that make another word, 2 for opposites."""
     one, two = set(a.split()), set(b.split())
     mine, theirs = one - two, two - one
     if not 0 < len(mine) == len(theirs) <= _FEW:
@@ -239,7 +250,7 @@ def _other_word(a: str, b: str) -> int:
 
 
 def _sign(title: str, found: Specifics) -> tuple[int, int, bool]:
-    """What a name says as a number (0: nothing), its sort, and whether it states more than a name that says nothing."""
+    """Return a number for the specifics in a name (0: none), their sort, and whether they exceed a name without specifics."""
     figures = found.figures()
     alone = bool(figures - found.ranks or found.variants)
     if needs_words(found):
@@ -253,7 +264,7 @@ def _sign(title: str, found: Specifics) -> tuple[int, int, bool]:
 
 
 def _digest(text: str) -> int:
-    """64 bits that are never 0: two of a million names share them once in 37 million runs."""
+    """Return 64 bits that are never 0; two of a million names share them once in 37 million runs."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") or 1
 
 
@@ -272,8 +283,11 @@ _TOGETHER: Final = 0.1  # of the names of the rarer of two words, beyond which b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variants:
-    """``stated`` are the codes of each row that has some. ``group`` numbers the words that part models: of one group each stands in
-    place of the others ("white", "graphite")."""
+    """The words that distinguish variants of a model.
+
+    ``stated`` are the codes of each row that has some. ``group`` numbers the words: each word of a group replaces the others ("white",
+    "graphite").
+    """
 
     names: OtherNames
     codes: ModelCodes
@@ -282,7 +296,10 @@ class Variants:
 
     @classmethod
     def of(cls, population: Population, names: OtherNames, i: Ints, j: Ints) -> Variants:
-        """Learn the words from candidate pairs (p,). Some 20 µs for each pair of two names with one code."""
+        """Learn the words from candidate pairs (p,).
+
+        Takes about 20 µs for each pair of two names with one code.
+        """
         codes, sources, stated = ModelCodes.of(population), population.sources, dict[int, str]()
         for column in population.attributes.columns:
             if column.key == CODES:
@@ -300,7 +317,7 @@ class Variants:
         return cls(names, codes, stated, _groups(_exclusive(parted, names, codes)))
 
     def apart(self, i: Ints, j: Ints) -> Flags:
-        """Whether the names of pairs (p,) have one code, and each a word in place of which another stands in the other."""
+        """Return whether the names of pairs (p,) have one code and a different word of the same group each."""
         found = np.zeros(len(i), bool)
         if self.group:
             at, rows = self._coded(i, j)
@@ -311,18 +328,18 @@ class Variants:
         return found
 
     def _coded(self, i: Ints, j: Ints) -> tuple[Ints, list[tuple[int, int]]]:
-        """Which pairs have one code and two names, and their rows."""
+        """Return the positions of the pairs with one code and two names, and the rows of these pairs."""
         at = np.flatnonzero(self.codes.same(i, j) & (self.names.code[i] != self.names.code[j]))
         return at, list(zip(i[at].tolist(), j[at].tolist(), strict=True))
 
     def _words(self, row: int) -> Counter[str]:
-        """The words of a name beside its codes; what has a figure has rules of its own."""
+        """Return the words of a name other than its codes; words with a figure are left to other rules."""
         words, codes = str(self.names.folded[row]).split(), self.stated[row]
         return Counter(w for w in words if w.isalpha() and w not in UNNAMED and w not in codes)
 
 
 def _exclusive(parted: Mapping[Pair, set[int]], names: OtherNames, codes: ModelCodes) -> list[Pair]:
-    """The pairs of words that part a good share of the codes that they stand with, and that hardly any name holds both of."""
+    """Return the pairs of words that distinguish a good share of the codes they occur with and are hardly ever in one name."""
     held = {w: set[int]() for pair in parted for w in pair}
     used, together = Counter[str](), Counter[Pair]()
     for row in np.flatnonzero(codes.codes).tolist() if held else ():
@@ -339,7 +356,7 @@ def _exclusive(parted: Mapping[Pair, set[int]], names: OtherNames, codes: ModelC
 
 
 def _groups(pairs: list[Pair]) -> dict[str, int]:
-    """Words → the number of their group, in which each hangs together with the others by pairs."""
+    """Return the group number of each word; the words of a group are connected by pairs."""
     number = {w: k for k, w in enumerate(sorted({w for pair in pairs for w in pair}))}
     if not number:
         return {}

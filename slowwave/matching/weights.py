@@ -1,19 +1,19 @@
-"""What agreement is worth here: Fellegi-Sunter weights learnt without labels.
+"""Weights of agreement: Fellegi-Sunter weights learnt without labels.
 
-Fellegi and Sunter (1969) weigh a level of a comparison by ln(m / u), its probability among matches over that among pairs which
-are not. Both are estimated by expectation maximisation over the candidate pairs (Winkler 1988), with six additions:
+Fellegi and Sunter (1969) weigh a level of a comparison by ln(m / u), its probability among matches over that among pairs which are not.
+Both are estimated by expectation maximisation over the candidate pairs (Winkler 1988), with six additions:
 
-- *Context.* A third class stands beside matches and strangers (Winkler 1993 fits three classes as well): two things of one household,
-  company or series. They agree in what a context shares, like matches do, but not in the name, an e-mail address or a code.
-- *Priors.* Every table of m and u starts from one set by hand and counts as so many pairs, so that a small type keeps sensible
+- *Context.* A third class is added to matches and strangers (Winkler 1993 fits three classes as well): two entities of one household,
+  company or series. Like matches they agree in what a context shares, but not in the name, an e-mail address or a code.
+- *Priors.* Every table of m and u starts from one set by hand that counts as so many pairs, so that a small type keeps sensible
   weights. Types with few pairs start from what all types together have learnt.
 - *Order.* A higher level never weighs less than a lower one (pool adjacent violators).
-- *Labels.* Pairs that people have decided join with certainty, and count for several.
-- *Dependence.* Columns that agree together (suburb and postcode) say one thing more than once. The sum of their weights is divided
+- *Labels.* Pairs that people have decided are included with certainty and count for several pairs.
+- *Dependence.* Columns that agree together (suburb and postcode) repeat one piece of evidence. The sum of their weights is divided
   by how much its variance among strangers exceeds the sum of variances, the magnitude adjustment of composite likelihoods (Pauli,
   Racugno and Ventura 2011).
-- *Silence.* What is not stated is no evidence, but it is not innocent either: two papers of one title and no year may be two
-  versions. A pair with fewer stated columns is never thought likelier than the mean of the pairs which agree in the same
+- *Silence.* A missing value is no evidence, but it is not neutral either: two papers of one title without a year may be two
+  versions. A pair with fewer stated columns never gets a higher probability than the mean of the pairs which agree in the same
   columns and state more.
 
 Pairs are grouped by their levels first, so a round of EM costs as many operations as there are distinct patterns.
@@ -57,11 +57,12 @@ _STILL: Final = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """What was learnt for one entity type: the log-odds of a candidate, and for each comparison m, u and the weight of every level.
+    """The learnt weights of one entity type.
 
-    ``context`` holds the log-odds of the third class with its weights, ``dependence`` what sums are divided by (≥ 1), ``silence``
-    what log-odds lose (≤ 0) for keys of levels, sorted, that leave columns unstated. ``pairs`` were seen, ``matches`` expected;
-    ``calibration`` is what answers correct the log-odds by.
+    ``prior`` is the log-odds of a candidate; ``m``, ``u`` and ``weight`` hold the values of every level of each comparison. ``context``
+    holds the log-odds of the third class and its weights, ``dependence`` the divisor of sums (≥ 1), and ``silence`` the loss of log-odds
+    (≤ 0) for sorted keys of levels that leave columns unstated. ``pairs`` is the number of pairs seen, ``matches`` the expected number of
+    matches. ``calibration`` is the correction of the log-odds by answers.
     """
 
     comparisons: tuple[Comparison, ...]
@@ -78,16 +79,19 @@ class Weights:
 
     @property
     def learnt(self) -> bool:
-        """Whether enough was seen for the weights to rest on it."""
+        """Return whether enough pairs were seen to rely on the weights."""
         return self.matches >= _ENOUGH_MATCHES and self.pairs >= _ENOUGH_PAIRS
 
     def parts(self, levels: Levels, rarity: Reals) -> Reals:
-        """Weight of every comparison of pairs (p, c), 0 where nothing is said; with the prior they sum to the log-odds."""
+        """Return the weight of every comparison of pairs (p, c), 0 where a value is missing.
+
+        With the prior, the weights sum to the log-odds.
+        """
         parts = np.column_stack([_look_up(w, levels[:, k]) for k, w in enumerate(self.weight)])
         return (parts + rarity) / self.dependence
 
     def aligned(self, comparisons: Sequence[Comparison]) -> Weights:
-        """The same weights for other columns: one that was not seen keeps its prior."""
+        """Return the same weights for other columns; an unseen column keeps its prior."""
         place = {(c.name, c.shape): k for k, c in enumerate(self.comparisons)}
         at = [place.get((c.name, c.shape), -1) for c in comparisons]
 
@@ -107,18 +111,18 @@ class Weights:
         )
 
     def odds(self, levels: Levels, rarity: Reals) -> Reals:
-        """Log-odds (p,) that pairs are matches."""
+        """Return the log-odds (p,) that pairs are matches."""
         parts = self.parts(levels, rarity).sum(axis=1)
         return self.prior + parts + self.shared_context(levels) + self.unstated(levels)
 
     def shared_context(self, levels: Levels) -> Reals:
-        """What log-odds (p,) lose since two things of one context would agree as much, at most 0."""
+        """Return the loss of log-odds (p,), at most 0, because two entities of one context would agree as much."""
         prior, weight = self.context
         parts = np.column_stack([_look_up(w, levels[:, k]) for k, w in enumerate(weight)])
         return -np.logaddexp(0, prior + parts.sum(axis=1) / self.dependence)
 
     def unstated(self, levels: Levels) -> Reals:
-        """What log-odds (p,) lose by what pairs leave unstated, at most 0."""
+        """Return the loss of log-odds (p,), at most 0, for values that pairs leave unstated."""
         keys, loss = self.silence
         if not len(keys):
             return np.zeros(len(levels))
@@ -128,7 +132,7 @@ class Weights:
 
 
 def probability(odds: Reals) -> Reals:
-    """Log-odds → probability, rounded to six decimals so that no decision hangs on the last bit of a sum."""
+    """Convert log-odds to probabilities, rounded to six decimals so that no decision depends on the last bit of a sum."""
     return np.round(1 / (1 + np.exp(-np.clip(odds, -40, 40))), 6)
 
 
@@ -141,8 +145,8 @@ def fit(
 ) -> Weights:
     """Learn the weights of one type from its candidate pairs (p, c); ``labelled`` (l, c) with ``same`` (l,) are decided pairs.
 
-    Where pairs are few, or most state only one comparison, nothing can be learnt from how comparisons go together: then the
-    labelled pairs alone move the priors.
+    If pairs are few, or most state only one comparison, nothing can be learnt from how comparisons occur together; then only the labelled
+    pairs change the priors.
     """
     patterns, counts = _patterns(levels)
     certain, truth = _labels(comparisons, labelled, same)
@@ -171,10 +175,10 @@ def fit(
 
 
 class _Classes:
-    """Matches, pairs of one context and strangers, while EM goes on.
+    """Matches, pairs of one context and strangers during EM.
 
-    ``match`` and ``near`` (k,) are the probabilities of the first two for each pattern, ``prior`` and ``context`` their log-odds
-    against strangers, ``weight`` and ``beside`` the weights of the levels likewise. The last patterns are labelled: ``truth``.
+    ``match`` and ``near`` (k,) are the probabilities of the first two for each pattern, ``prior`` and ``context`` their log-odds against
+    strangers, ``weight`` and ``beside`` the weights of the levels likewise. The last patterns are labelled: ``truth``.
     """
 
     def __init__(self, comparisons: Sequence[Comparison], patterns: Levels, known: Reals, truth: Reals) -> None:
@@ -189,7 +193,7 @@ class _Classes:
         self._weigh()
 
     def step(self) -> float:
-        """One round of EM; returns how far the probabilities moved on average."""
+        """Run one round of EM, and return the average change of the probabilities."""
         before = self.match
         self._expect()
         yes, near = self._known * self.match, self._known * self.near
@@ -206,7 +210,7 @@ class _Classes:
         return float(np.abs(self.match - before) @ self._known) / max(float(self._known.sum()), 1)
 
     def discount(self) -> None:
-        """Divide sums of weights by their dependence among strangers, and take the shares of the classes again."""
+        """Divide sums of weights by their dependence among strangers, and estimate the shares of the classes again."""
         parts = np.column_stack([h @ w for h, w in zip(self._hot, self.weight, strict=True)])
         self.dependence = _dependence(parts, self._known * (1 - self.match - self.near))
         for _ in range(_ROUNDS if self.dependence > 1 else 1):
@@ -229,7 +233,7 @@ class _Classes:
         self.near = (1 - self.match) / (1 + np.exp(-near))
 
     def _rate(self) -> None:
-        """The log-odds of the classes; labelled pairs are no sample and do not count."""
+        """Estimate the log-odds of the classes; labelled pairs are not a sample and do not count."""
         n = len(self._known) - len(self._truth)
         known = self._known[:n]
         yes, near, pairs = float(known @ self.match[:n]), float(known @ self.near[:n]), float(known.sum())
@@ -240,7 +244,7 @@ class _Classes:
 
 
 def _log_odds(of: float, rest: float, pairs: float) -> float:
-    """Log-odds of a class against the rest, never so low that EM would lose the few there are."""
+    """Return the log-odds of a class against the rest, never so low that EM would lose the few members."""
     floor = max(_RAREST * pairs, _PSEUDO_PRIOR / (1 + np.exp(-PRIOR)))
     return float(np.log(max(of, floor) / max(rest, floor)))
 
@@ -249,8 +253,11 @@ _NO_SILENCE: Final = (np.empty(0, np.uint64), np.empty(0))
 
 
 def _silence(patterns: Levels, counts: Reals, posterior: Reals) -> tuple[NDArray[np.uint64], Reals]:
-    """For patterns (k, c) that leave columns unstated: how far their log-odds lie above those of the pairs that agree in the
-    same columns and state more. The fullest go first, so that what they lose is passed on."""
+    """Compute the loss of log-odds for patterns (k, c) that leave columns unstated.
+
+    It is the excess of their log-odds over those of the pairs that agree in the same columns and state more. The patterns with most
+    columns come first, so that their loss is passed on. Returns the sorted keys of the patterns and their losses.
+    """
     stated = patterns >= 0
     masks, of = np.unique(stated, axis=0, return_inverse=True)
     of = of.ravel()
@@ -279,7 +286,7 @@ def _logit(probability: Reals) -> Reals:
 
 
 def _keys(levels: Levels) -> NDArray[np.uint64]:
-    """One number for each row of levels."""
+    """Return one number for each row of levels."""
     key = np.zeros(len(levels), np.uint64)
     for column in levels.T:
         key = (key ^ (column + 2).astype(np.uint64)) * np.uint64(0x100000001B3)
@@ -288,7 +295,7 @@ def _keys(levels: Levels) -> NDArray[np.uint64]:
 
 
 def _patterns(levels: Levels) -> tuple[Levels, Reals]:
-    """The distinct rows of (p, c), sorted, and how often each occurs."""
+    """Return the distinct rows of (p, c), sorted, and the number of times that each occurs."""
     if not len(levels):
         return levels, np.zeros(0)
     packed = np.ascontiguousarray(levels + 1).view(np.dtype((np.void, levels.shape[1]))).ravel()
@@ -312,13 +319,16 @@ def _one_hot(levels: Levels, size: int) -> Any:
 
 
 def _share(counts: Reals, prior: Reals, pseudo: float) -> Reals:
-    """Posterior mean of the probabilities of the levels under a Dirichlet prior."""
+    """Return the posterior mean of the probabilities of the levels under a Dirichlet prior."""
     return (counts + pseudo * prior) / (counts.sum() + pseudo)
 
 
 def _agreeing(m: Reals) -> Reals:
-    """The same shares with at most ``_DIFFER`` of the matches differing altogether. What tells when it agrees would not differ in most
-    things that are one: if EM thinks so, it takes pairs for matches that agree in little but their names."""
+    """Return the level shares ``m`` with at most ``_DIFFER`` of the matches in the level of different values.
+
+    A column whose agreement is strong evidence would differ in few matches. If EM estimates more, it takes pairs for matches that agree
+    in little but their names.
+    """
     if m[0] <= _DIFFER:
         return m
     rest = m[1:] * (1 - _DIFFER) / max(1 - m[0], 1e-9)
@@ -326,7 +336,7 @@ def _agreeing(m: Reals) -> Reals:
 
 
 def _ordered(weight: Reals, mass: Reals, most: Reals | float) -> Reals:
-    """The nearest sequence that never falls, by pool adjacent violators, within the limits."""
+    """Return the nearest non-decreasing sequence within the limits, by pool adjacent violators."""
     values: list[float] = []
     masses: list[float] = []
     sizes: list[int] = []
@@ -344,7 +354,7 @@ def _ordered(weight: Reals, mass: Reals, most: Reals | float) -> Reals:
 
 
 def _dependence(parts: Reals, no: Reals) -> float:
-    """Variance of the sum of weights among non-matches over the sum of their variances, at least 1."""
+    """Return the variance of the sum of weights among non-matches over the sum of their variances, at least 1."""
     total = no.sum()
     if total <= 0:
         return 1.0

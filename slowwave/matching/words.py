@@ -1,4 +1,4 @@
-"""Words that two names or texts share, weighed by how rare they are, and the words that only one has."""
+"""Words that two names or texts share, weighted by rarity, and the words that only one of them has."""
 
 from __future__ import annotations
 
@@ -39,10 +39,14 @@ _CROWDED: Final = 50  # words one deletion apart: too many to tell which was mea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordInformation:
-    """Words of n texts. ``plain`` and ``mended`` (n, w) hold the square root of each word's information, the latter with slips and short
-    forms read as what they are likely to mean (``meant``, (w, w) ones); ``total`` and ``mended_total`` (n,) are the sums of information,
-    ``bounded`` (n,) the latter with at most 5 nats a word. ``naming`` (n,) is how many words are no title, legal form, small word or single
-    letter, ``lettered`` (w, w) has ones for ``words`` (w,) of three letters and more, ``information`` (w,) the square roots."""
+    """The words of n texts and their information.
+
+    ``plain`` and ``mended`` (n, w) hold the square root of each word's information; in ``mended``, slips and short forms count as the
+    word that they probably mean (``meant``, (w, w) ones). ``total`` and ``mended_total`` (n,) are the sums of information, and
+    ``bounded`` (n,) is ``mended_total`` with at most 5 nats per word. ``naming`` (n,) counts the words that are no title, legal form,
+    small word or single letter. ``lettered`` (w, w) has ones for ``words`` (w,) of three letters or more, and ``information`` (w,) holds
+    the square roots.
+    """
 
     plain: Any
     mended: Any
@@ -57,7 +61,10 @@ class WordInformation:
 
     @classmethod
     def of(cls, texts: NDArray[np.object_], *, slips: bool = True) -> WordInformation:
-        """Folded texts, words parted by spaces → their words. Time and memory grow with the number of words."""
+        """Build the words of folded texts, with words separated by spaces.
+
+        Time and memory grow with the number of words.
+        """
         plain, words = _matrix(texts)
         count = np.asarray(plain.sum(axis=0)).ravel()
         to = _meant(words, count) if slips else np.arange(len(words))
@@ -94,8 +101,10 @@ class WordInformation:
         )
 
     def said(self, columns: Sequence[Column]) -> Any:
-        """(n, w) mended words that each row says in its name or in one of these attributes, weighed by their information. Of numbers those
-        of three figures or more count: a "5" says too little."""
+        """Return the mended words (n, w) in each row's name or in one of these attributes, weighted by their information.
+
+        Numbers count only if they have three figures or more, because a "5" is too little evidence.
+        """
         said: Any = self.mended.copy()
         said.data[:] = 1
         for column in columns:
@@ -118,20 +127,20 @@ class WordInformation:
         return said
 
     def left_over(self, said: Any, i: Ints, j: Ints) -> Reals:
-        """The information (p,) of what the name of i says and the whole record of j does not."""
+        """Return the information (p,) in the name of i that is not in the whole record of j."""
         return self.mended_total[i] - np.asarray(self.mended[i].multiply(said[j]).sum(axis=1), float).ravel()
 
     def share_word(self, i: Ints, j: Ints) -> NDArray[np.bool_]:
-        """Whether pairs (p,) have a word of three letters or more, and without a figure, in common."""
+        """Return whether the names of pairs (p,) share a word of three letters or more without a figure."""
         return np.asarray((self.mended[i] @ self.lettered).multiply(self.mended[j]).sum(axis=1)).ravel() > 0
 
     def shared(self, i: Ints, j: Ints) -> tuple[Reals, Reals]:
-        """The information that pairs share (p,), as written and with slips mended."""
+        """Return the information that pairs share (p,), as written and with slips mended."""
         return _product(self.plain, i, j), _product(self.mended, i, j)
 
 
 def cosine(words: WordInformation, i: Ints, j: Ints) -> Reals:
-    """tf-idf cosine (p,) of pairs of texts, slips mended, every word counted once."""
+    """Return the tf-idf cosine (p,) of pairs of texts, with slips mended and every word counted once."""
     _, shared = words.shared(i, j)
     return shared / np.sqrt(np.maximum(words.mended_total[i] * words.mended_total[j], 1e-12))
 
@@ -141,7 +150,7 @@ def _product(matrix: Any, i: Ints, j: Ints) -> Reals:
 
 
 def _matrix(texts: NDArray[np.object_]) -> tuple[Any, NDArray[np.object_]]:
-    """Ones for the words of each text, and the words, sorted."""
+    """Return ones for the words of each text, and the words, sorted."""
     lists = pc.utf8_split_whitespace(pa.array(texts, pa.large_string()))
     rows = pc.list_parent_indices(lists).to_numpy()
     flat = pc.list_flatten(lists)
@@ -158,8 +167,10 @@ def _matrix(texts: NDArray[np.object_]) -> tuple[Any, NDArray[np.object_]]:
 
 
 def _weigh(matrix: Any, n: int) -> Reals:
-    """Put the square root of the information in place of the ones; returns the sums. The two names of a pair
-    are no sign of how common a word is: they are not counted."""
+    """Replace the ones by the square root of the information; return the sums.
+
+    The two names of a pair are not counted, because they are no evidence of how common a word is.
+    """
     count = np.asarray(matrix.sum(axis=0)).ravel()
     information = -np.log(np.maximum(count - 2, 0.5) / max(n, 2))
     information = np.maximum(information, 0.05)
@@ -168,8 +179,11 @@ def _weigh(matrix: Any, n: int) -> Reals:
 
 
 def _meant(words: NDArray[np.object_], count: Reals) -> Ints:
-    """(w,): for each word the one it counts as. A word in at most three names that differs by one slip (an inserted, lost,
-    changed or swapped letter; two from nine letters up) from a more frequent word counts as the most frequent such word."""
+    """Return the word (w,) that each word counts as.
+
+    A word in at most three names that differs by one slip (an inserted, lost, changed or swapped letter; two slips from nine letters up)
+    from a more frequent word counts as the most frequent such word.
+    """
     to = _formal(words)
     may = np.flatnonzero([len(w) >= _SLIPS and w.isalpha() for w in words])
     if not len(may):
@@ -205,7 +219,7 @@ def _meant(words: NDArray[np.object_], count: Reals) -> Ints:
 
 
 def _formal(words: NDArray[np.object_]) -> Ints:
-    """(w,): for each word the given name that it is the short form of, where there is but one here; itself else."""
+    """Return (w,) for each word the given name that it abbreviates, if there is exactly one here, else the word itself."""
     place = {str(w): k for k, w in enumerate(words)}
     to = np.arange(len(words))
     for k, word in enumerate(words):
@@ -216,7 +230,7 @@ def _formal(words: NDArray[np.object_]) -> Ints:
 
 
 def _steps(sizes: Ints) -> Ints:
-    """0 … size-1 for each size, one after the other."""
+    """Return 0 … size-1 for each size, one after the other."""
     ends = np.cumsum(sizes)
     return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
 
@@ -233,13 +247,17 @@ _CHUNK: Final = 65_536  # pairs looked at a time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedWords:
-    """(n, words) unit rows of tf-idf: how much of their words of content texts share, from 0 to 1."""
+    """Tf-idf unit rows (n, words): the share of content words that texts have in common, from 0 to 1."""
 
     matrix: Any
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> SharedWords:
-        """Each word of content once a text, by its stem, weighed by the logarithm of how few of the texts have it. Linear in the texts."""
+        """Build the vectors of the content words of texts.
+
+        Each word counts once per text, by its stem, with a weight that is the logarithm of how few of the texts have it. Time is linear
+        in the texts.
+        """
         column: dict[str, int] = {}
         starts, columns = [0], list[int]()
         for text in texts:
@@ -253,7 +271,10 @@ class SharedWords:
         return cls(sparse.csr_matrix((data, at, np.array(starts)), shape=(len(texts), max(1, len(column)))))
 
     def pairs(self, i: Ints, j: Ints) -> Floats:
-        """(p,) for pairs of texts. Time: linear in the pairs' words."""
+        """Return the similarity (p,) of pairs of texts.
+
+        Time is linear in the pairs' words.
+        """
         out = np.zeros(len(i), np.float32)
         for start in range(0, len(i), _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -261,7 +282,7 @@ class SharedWords:
         return out
 
     def among(self, places: Ints) -> Floats:
-        """(p, p) of every two of some texts."""
+        """Return the similarity (p, p) of every two of some texts."""
         own = self.matrix[places]
         return np.asarray((own @ own.T).toarray(), np.float32)
 
@@ -288,13 +309,16 @@ _ENOUGH: Final = 4  # words beyond which it does not matter how many more
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The ``signs`` (d,) that are looked at, each a text of words as names are folded, and how many words there are of each kind."""
+    """The ``signs`` (d,) of differing words: texts of folded words, and the number of words of each kind."""
 
     signs: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, words: WordInformation, i: Ints, j: Ints) -> Differences:
-        """The commonest signs among pairs of names (p,), the same in any order of the pairs. Cost: that of their words."""
+        """Return the commonest signs in pairs of names (p,), the same for any order of the pairs.
+
+        Cost: that of reading their words.
+        """
         w = len(words.words)
         more, other, pairs = np.zeros(w, np.int64), np.zeros(w, np.int64), list[Ints]()
         for start in range(0, len(i), _CHUNK):
@@ -316,7 +340,10 @@ class Differences:
         return cls((MORE, OTHER, *(sign for _, sign in sorted(found, key=lambda s: (-s[0], s[1]))[:MOST])))
 
     def reader(self, words: WordInformation) -> SignReader:
-        """What reads the signs in names of these words; made once for many pairs. Cost: the number of words."""
+        """Build a reader of the signs for names of these words; one reader serves many pairs.
+
+        Cost: proportional to the number of words.
+        """
         w = len(words.words)
         parts = [sign.split(" ") for sign in self.signs]
         wanted = pa.array(
@@ -344,14 +371,17 @@ class Differences:
         )
 
     def values(self, words: WordInformation, i: Ints, j: Ints) -> Reals:
-        """(p, d) as ``SignReader.values`` reads them."""
+        """Return (p, d) values as ``SignReader.values`` does."""
         return self.reader(words).values(i, j)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignReader:
-    """``width`` signs d in the words of w names: ``single`` the column (w,) of each word for either kind of sign, -1 for none, ``numbers``
-    the columns for how many there are, ``codes`` (c,) in order the pairs of words that stand for each other, ``paired`` (c,) theirs."""
+    """A reader of ``width`` signs d in the words of w names.
+
+    ``single`` holds the column (w,) of each word for either kind of sign, -1 for none. ``numbers`` are the columns for the counts of
+    words. ``codes`` (c,), sorted, are the pairs of words that replace each other, and ``paired`` (c,) their columns.
+    """
 
     words: WordInformation
     width: int
@@ -361,7 +391,7 @@ class SignReader:
     paired: Ints
 
     def values(self, i: Ints, j: Ints) -> Reals:
-        """(p, d): 1 where a pair of names has the sign; of how many words, half of the number up to ``_ENOUGH``."""
+        """Return (p, d): 1 for a pair of names with the sign; for the counts of words, half of the number up to ``_ENOUGH``."""
         found = np.zeros((len(i), self.width))
         if not self.width:
             return found
@@ -383,8 +413,11 @@ class SignReader:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Apart:
-    """Words that one name of p pairs has and the other lacks: the ``pair`` (e,) and the ``word`` (e,), whether ``both`` (e,) names have
-    some, and, where each has one, the two as a number ``codes`` (p,), else -1."""
+    """Words that one name of p pairs has and the other lacks.
+
+    ``pair`` (e,) and ``word`` (e,) identify them, and ``both`` (e,) states whether both names of the pair have such words. ``codes`` (p,)
+    is the two words as one number if each name has exactly one, else -1.
+    """
 
     pair: Ints
     word: Ints
@@ -410,7 +443,7 @@ def _differing(words: WordInformation, i: Ints, j: Ints) -> _Apart:
 
 
 def _entries(matrix: Any, rows: Ints) -> tuple[Ints, Ints]:
-    """The words (e,) of rows (p,) of a sparse matrix, each with its place among the rows."""
+    """Return the words (e,) of rows (p,) of a sparse matrix, each with its position among the rows."""
     start, length = matrix.indptr[rows].astype(np.int64), np.diff(matrix.indptr)[rows].astype(np.int64)
     of = np.repeat(np.arange(len(rows)), length)
     step = np.arange(len(of)) - np.repeat(np.cumsum(length) - length, length)
@@ -426,9 +459,10 @@ _LONGEST: Final = 400  # letters of a text that count
 
 
 def trigrams(texts: Sequence[str]) -> Any:
-    """n texts → (n, columns) float32 unit rows. Groups are hashed; the columns are those that occur.
+    """Return (n, columns) float32 unit rows of the letter trigrams of n texts.
 
-    Time and memory grow with the letters. The weight of a group is sqrt(count) · ln(1 + n / texts that hold it).
+    Groups of letters are hashed; the columns are those that occur. Time and memory grow with the letters. The weight of a group is
+    sqrt(count) · ln(1 + n / texts that hold it).
     """
     padded = [f"  {text[:_LONGEST]} " for text in texts]
     letters = np.frombuffer("".join(padded).encode("utf-32-le"), np.uint32)
@@ -452,6 +486,6 @@ def trigrams(texts: Sequence[str]) -> Any:
 
 
 def cosines(rows: Any, i: Ints, j: Ints) -> Reals:
-    """Cosines (p,) of pairs of unit rows, rounded to six decimals."""
+    """Return the cosines (p,) of pairs of unit rows, rounded to six decimals."""
     products: Reals = np.asarray(rows[i].multiply(rows[j]).sum(axis=1), float).ravel()
     return products.round(6)

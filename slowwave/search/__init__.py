@@ -1,3 +1,3 @@
-"""Search: one retriever for agents, probes and benchmarks: candidates, fusion, priors, and what is logged of a recall."""
+"""Search: one retriever for agents, probes and benchmarks, with candidates, fusion, priors, and the log of recalls."""
 
 from __future__ import annotations

@@ -36,7 +36,10 @@ SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan',
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Which rows may be found: a namespace's, of some planes, live or as they stood at an instant, within a scope."""
+    """The rows that a search may find.
+
+    They belong to a namespace and to some planes, are live or as they were at an instant, and lie within a scope.
+    """
 
     namespace: str
     planes: tuple[str, ...]
@@ -45,9 +48,10 @@ class Domain:
     retired: bool = False
 
     def condition(self, kind: str = "") -> tuple[Part, dict[str, Any]]:
-        """A condition on ``memory.search_texts s``, and its values; ``kind``: of which rows they are where that is known.
+        """Return a condition on ``memory.search_texts s``, and its values; ``kind`` is the kind of the rows if it is known.
 
-        The namespace and the kind, said of what the scope asks about as well, keep the store's other rows out of the plan.
+        The namespace and the kind, repeated in the condition on what the scope asks for, keep the store's other rows out of the query
+        plan.
         """
         values: dict[str, Any] = {"namespace": self.namespace, "planes": list(self.planes)}
         parts: list[sql.Composable] = [sql.SQL("s.namespace_id = %(namespace)s AND s.plane = ANY (%(planes)s)")]
@@ -71,7 +75,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Candidates of one side: ids, raw scores (n) and, for words, the bound of a score."""
+    """Candidates from words or from vectors: ids, raw scores (n) and, for words, the bound of a score."""
 
     ids: list[str]
     scores: np.ndarray
@@ -102,7 +106,10 @@ FROM counted c JOIN weights w ON w.term = c.term, space GROUP BY c.id ORDER BY s
 
 
 def by_words(connection: Connection, domain: Domain, query: str, limit: int) -> Found:
-    """The ``limit`` best rows by BM25 of the query's words. Ties by id."""
+    """Return the ``limit`` best rows by BM25 of the query's words.
+
+    Ties are ordered by id.
+    """
     times: dict[str, int] = {}
     for word in asked(query):
         times[word] = times.get(word, 0) + 1
@@ -124,7 +131,10 @@ def by_words(connection: Connection, domain: Domain, query: str, limit: int) -> 
 
 
 def by_vector(connection: Connection, domain: Domain, model: str, vector: np.ndarray, limit: int) -> Found:
-    """The ``limit`` best rows of each vectors table by cosine with ``vector`` (d), through the model's index where it has one."""
+    """Return the ``limit`` best rows of each vectors table by cosine with ``vector`` (d).
+
+    The index of the model is used if it has one.
+    """
     conditions = {name: domain.condition(kind) for name, kind in VECTORS.items()}
     values = conditions["memory_vectors"][1] | {"vector": _written(vector), "limit": limit}
     parts = [
@@ -174,8 +184,9 @@ SELECT p.id::text, c.id::text, 1 - (v.vector <=> %(vector)s::vector) FROM (
 def following(
     connection: Connection, domain: Domain, model: str, vector: np.ndarray, ids: Sequence[str], most: int
 ) -> list[tuple[str, str, float | None]]:
-    """(passage, the one that follows it in its document, that one's cosine where it has a vector), of live passages: of the first ``most``
-    among the rows that ``ids`` name.
+    """Return (passage, next passage in its document, cosine of the next one or None) for live passages.
+
+    Only the first ``most`` passages among the rows that ``ids`` name are used. The cosine is None if the next passage has no vector.
     """
     condition, values = domain.condition("chunks")
     values |= {"vector": _written(vector), "model": model, "ids": list(ids), "most": most}
@@ -191,7 +202,10 @@ SELECT m.id::text, c.id::text, c.id = ANY (m.source_chunk_ids) AND m.kind <> 'su
 
 
 def cited_among(connection: Connection, ids: Sequence[str]) -> list[tuple[str, str, bool]]:
-    """(memory, passage, whether they are one thing whatever they say) of rows by their ids; see ``slowwave.search.rows``."""
+    """Return (memory, passage, sure) for rows by their ids; see ``slowwave.search.rows``.
+
+    ``sure`` means that the two count as one result whatever their texts are.
+    """
     rows = connection.execute(_CITED, {"ids": list(ids)}).fetchall()
     return [(str(r[0]), str(r[1]), bool(r[2])) for r in rows]
 
@@ -207,7 +221,7 @@ WHERE score IS NOT NULL ORDER BY score DESC, day DESC, id LIMIT %(limit)s
 
 
 def by_substring(connection: Connection, domain: Domain, query: str, limit: int) -> Found:
-    """Rows that hold the query as it is, whatever its case: in the path (1), the title or frontmatter (0.9), or the text (0.8)."""
+    """Find rows that contain the query, ignoring case: in the path (1), the title or frontmatter (0.9), or the text (0.8)."""
     condition, values = domain.condition()
     values |= {"query": query.lower(), "limit": limit}
     rows = connection.execute(_EXACT.format(domain=condition), values).fetchall()
@@ -215,7 +229,7 @@ def by_substring(connection: Connection, domain: Domain, query: str, limit: int)
 
 
 def _narrow(name: str, asked_for: Any, inner: list[sql.Composable], values: dict[str, Any]) -> None:
-    """One field of a scope as a condition on ``memory.search_rows r``."""
+    """Add one field of a scope as a condition on ``memory.search_rows r``."""
     values[name] = asked_for
     match name:
         case "path_glob":
@@ -239,7 +253,7 @@ def _narrow(name: str, asked_for: Any, inner: list[sql.Composable], values: dict
 
 
 def _glob(pattern: str) -> str:
-    """A glob as a regular expression of PostgreSQL: ``*`` and ``?`` stay within a folder, ``**`` does not."""
+    """Translate a glob into a PostgreSQL regular expression: ``*`` and ``?`` stay within a folder, ``**`` does not."""
     written = re.sub(r"[^\w/*?]", lambda m: "\\" + m[0], pattern)
     for glob, expression in (
         ("**/", "\0"),
@@ -278,11 +292,11 @@ CONTEXT: Final = 0.25
 
 
 class Calibration(NamedTuple):
-    """Of a model: cosines of unrelated and of equal texts, and the weight of words beside it, at least and at most.
+    """Calibration of a model: cosines of unrelated and of equal texts, and the least and greatest weight of words.
 
-    A row is evidence for a query if its calibrated cosine, plus ``worth`` times the share of the query's words in it, reaches ``evidence``.
-    Tuned with ``benchmarks.reminders`` at 9d52f4b, on 172 prompts with an answer and 258 off-topic ones: with MiniLM and .46, one more
-    off-topic prompt in a hundred is answered; with .48, one more long prompt in thirty is not.
+    A row is evidence for a query if its calibrated cosine, plus ``worth`` times the share of the query's words in it, reaches
+    ``evidence``. Tuned with ``benchmarks.reminders`` at 9d52f4b, on 172 prompts with an answer and 258 off-topic ones: with MiniLM and
+    .46, one more off-topic prompt in a hundred is answered; with .48, one more long prompt in thirty is not.
     """
 
     unrelated: float
@@ -303,17 +317,20 @@ CONTEXTUAL: Final = Calibration(0.1, 0.8, 0.3, 0.7)
 
 
 def calibration_of(model: str) -> Calibration:
-    """That of a model; one that was never measured counts as a contextual one."""
+    """Return the calibration of a model; a model that was never measured counts as a contextual one."""
     return _CALIBRATIONS.get(model, CONTEXTUAL)
 
 
 def lexical_scores(bm25: np.ndarray, bound: np.ndarray | float) -> np.ndarray:
-    """BM25 scores → 0 … 1. ``bound`` is the sum of the weights of the query's words, each as often as it is asked, found or not."""
+    """Scale BM25 scores to 0 … 1.
+
+    ``bound`` is the sum of the weights of the query's words, each as often as it is asked, found or not.
+    """
     return np.clip(np.asarray(bm25, np.float64) / np.maximum(np.asarray(bound, np.float64) * _FULL, 1e-9), 0, 1)
 
 
 def semantic_scores(cosines: np.ndarray, calibration: Calibration) -> np.ndarray:
-    """Cosines → 0 … 1, in their order: what is below the unrelated shares the lowest ``_TAIL``."""
+    """Scale cosines to 0 … 1, in their order; values below that of unrelated texts share the lowest ``_TAIL``."""
     found = np.asarray(cosines, np.float64)
     unrelated, equal = calibration.unrelated, calibration.equal
     above = _TAIL + (1 - _TAIL) * (found - unrelated) / (equal - unrelated)
@@ -327,17 +344,21 @@ of the rest.
 
 
 def weight_of_words(found: np.ndarray | float, calibration: Calibration) -> np.ndarray:
-    """How much words count beside meaning where the ``LEADERS`` best lexical scores of the query have the mean ``found`` (none is 0)."""
+    """Return the weight of words compared with meaning.
+
+    ``found`` is the mean of the ``LEADERS`` best lexical scores of the query, where a missing score counts as 0.
+    """
     return calibration.least + (calibration.most - calibration.least) * np.clip(np.asarray(found, np.float64), 0, 1)
 
 
 def fuse(
     lexical: np.ndarray, semantic: np.ndarray, words: np.ndarray | float, query: np.ndarray | None = None
 ) -> np.ndarray:
-    """Scores of candidates (n) by words and by meaning, and the weight of words (n or one) → fused scores (n), 0 … 1.
+    """Fuse scores of candidates (n) by words and by meaning, with the weight of words (n or one), into scores (n), 0 … 1.
 
-    ``query`` (n), in order, numbers the query of each; None is one query. Half of each side is its share of the query's best: what is far
-    ahead by one side's own measure stays ahead. The best fused score is what the calibrated ones alone would give.
+    ``query`` (n), in order, numbers the query of each candidate; None means one query. Half of each score is its share of the query's
+    best score, so a candidate that is far ahead by one measure stays ahead. The best fused score equals the one that the calibrated
+    scores alone would give.
     """
     said, meant = np.asarray(lexical, np.float64), np.asarray(semantic, np.float64)
     if not len(said):
@@ -354,7 +375,10 @@ def fuse(
 
 
 def in_context(own: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Scores (n) of passages with those of the passages before them (n, 0 for none): an answer often shares no word with its question."""
+    """Add to the scores (n) of passages a share of the scores of the passages before them (n, 0 for none).
+
+    An answer often shares no word with its question.
+    """
     return own + CONTEXT * before * (1 - own)
 
 
@@ -369,7 +393,7 @@ _LEADING: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ScoredIds:
-    """Scores from 0 to 1 by the ids of rows, in no order, the cosines behind them, and warnings about how they came about."""
+    """Scores from 0 to 1 by the ids of rows, in no order, with the cosines behind them and warnings about their computation."""
 
     scores: Mapping[str, float]
     warnings: tuple[str, ...] = ()
@@ -379,7 +403,10 @@ class ScoredIds:
 def matches(
     connection: Connection, domain: Domain, query: str, mode: Mode, embedder: Callable[[], Embedder], depth: int
 ) -> ScoredIds:
-    """Return the ``depth`` best of each side. ``embedder`` is called where vectors are wanted; raises what it raises."""
+    """Return the ``depth`` best candidates by words and by vectors.
+
+    ``embedder`` is called if vectors are wanted; its exceptions are passed on.
+    """
     if mode == "exact":
         found = by_substring(connection, domain, query, depth)
         return ScoredIds(dict(zip(found.ids, found.scores.tolist(), strict=True)))
@@ -418,7 +445,10 @@ def matches(
 
 
 def leading_mean(connection: Connection, said: Mapping[str, float]) -> float:
-    """The mean of the ``LEADERS`` best lexical scores (row → score), of which none is that of another's memory or passage."""
+    """Return the mean of the ``LEADERS`` best lexical scores (row → score).
+
+    A row is skipped if it is the passage of a memory, or the memory of a passage, that already counts.
+    """
     best = sorted(said, key=lambda id_: (-said[id_], id_))[: LEADERS * _WORDINGS]
     told: dict[str, set[str]] = {id_: set() for id_ in best}
     for memory, passage, sure in cited_among(connection, best) if len(best) > LEADERS else ():

@@ -1,4 +1,4 @@
-"""Help of a model by day, within its budget: more queries for one question, and another order of what was found."""
+"""Help of a model at run time, within its budget: more queries for one question, and another order of the results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ _EXPAND: Final = "Give at most two other short queries, in other words, that wou
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """Queries beside the one that was asked, by plane, and whether conversations are wanted; ``warning`` where there is no plan."""
+    """Queries in addition to the one that was asked, by plane, and whether conversations are wanted.
+
+    ``warning`` is set if there is no plan.
+    """
 
     durable: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -41,7 +44,7 @@ class QueryPlan:
     warning: str = ""
 
     def queries(self, planes: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of some planes, each once."""
+        """Return the queries of some planes, each once."""
         durable, sessions = (
             (self.durable if "durable" in planes else ()),
             (self.sessions if "sessions" in planes else ()),
@@ -50,7 +53,7 @@ class QueryPlan:
 
 
 def planned(searcher: Searcher, question: str) -> QueryPlan:
-    """A plan for a question."""
+    """Return the model's plan for a question."""
     answer = {"durable_queries": _LIST, "session_queries": _LIST, "include_session_results": {"type": "boolean"}}
     helped = searcher.ask("plan", _PLAN, {"question": question}, answer)
     if helped.answer is None:
@@ -63,7 +66,7 @@ def planned(searcher: Searcher, question: str) -> QueryPlan:
 
 
 def expanded(searcher: Searcher, question: str) -> QueryPlan:
-    """The question in other words, for every plane."""
+    """Return the question in other words, as queries for every plane."""
     helped = searcher.ask("expand", _EXPAND, {"question": question}, {"queries": _LIST})
     found = texts_of(helped.answer, "queries", EXPANSIONS) if helped.answer else []
     other = tuple(text[:_LONGEST] for text in found if text != question)
@@ -95,21 +98,24 @@ _RANKING: Final = {
 
 
 class Candidate(NamedTuple):
-    """Something that was found: where it is, and the part of it that answers."""
+    """A search result for a model: its path, and the part of it that answers the query."""
 
     path: str
     text: str
 
 
 class Order(NamedTuple):
-    """Places of all candidates in their new order; with a ``warning`` it is the order that they had."""
+    """The positions of all candidates in their new order; with a ``warning`` the order is unchanged."""
 
     places: list[int]
     warning: str = ""
 
 
 def reranked(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Order:
-    """By the model's scores. Candidates are named by their places, so that no id of the store leaves it."""
+    """Return the candidates in the order of the model's scores.
+
+    Candidates are named by their positions, so that no id of the store leaves it.
+    """
     shown = [{"chunk_id": str(n), **_candidate_json(one)} for n, one in enumerate(found[:RERANKED])]
     helped = searcher.ask("rerank", _RERANK, {"query": query, "candidates": shown}, _RANKING, 2_000)
     scores: dict[int, float] = {}
@@ -123,7 +129,7 @@ def reranked(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Orde
 
 
 def selected(searcher: Searcher, query: str, found: Sequence[Candidate]) -> Order:
-    """The candidates at the paths that the model names, first."""
+    """Return the candidates with those first whose paths the model selects."""
     shown = [_candidate_json(one) for one in found[:SELECTED]]
     answer = {"selected_paths": {"type": "array", "items": {"type": "string"}}}
     helped = searcher.ask("select", _SELECT, {"query": query, "candidates": shown}, answer)
@@ -155,9 +161,9 @@ _BOOK: Final = "SELECT memory.book_model_call(%s::uuid, %s::text, %s::text, %s::
 def helper(
     connection: Connection, known: KnownNamespace, *, timeout: float | None = None
 ) -> tuple[Searcher | None, str]:
-    """The model that the settings name, or none and why there is none where one is wanted.
+    """Return the model that the settings name, or None and the reason if a wanted model is missing.
 
-    ``connection`` may book costs (``memory.book_model_call``), as the role ``server`` may. ``timeout`` as for ``searcher_for``.
+    ``connection`` may book costs (``memory.book_model_call``), as the role ``server`` may. ``timeout`` is that of ``searcher_for``.
     """
     settings = known.settings
     if not (settings.search_model and settings.search_steps):
@@ -169,7 +175,7 @@ def helper(
 
 
 def day_budget(connection: Connection, known: KnownNamespace) -> Budget:
-    """What models may still cost a namespace today; what they cost is booked by this connection."""
+    """Return the budget that a namespace has left for models today; this connection books the costs."""
     row = connection.execute(_SPENT, (known.id,)).fetchone()
 
     def record(usage: Usage) -> None:

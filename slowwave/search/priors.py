@@ -1,4 +1,4 @@
-"""Priors: the bounded worth of a row before it is read, kinds of evidence, and the choice between two copies."""
+"""Priors: the bounded worth of a row before it is read, classes of evidence, and the choice between two copies."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from slowwave.text.dates import Rewrite, looked_at
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Days that a query names: from the first to the last, both included, as ISO texts."""
+    """The days that a query names: from the first to the last, both included, as ISO texts."""
 
     first: str
     last: str
 
 
 def days_of(query: str, today: date) -> Days | None:
-    """The days that a query's first phrase of time means ("last week"), said today, else those of the past that it names ("what did I say
-    on May 4th"); None without either.
+    """Return the days that a query means, counted from ``today``, or None if it names none.
+
+    They are the days of the first phrase of time ("last week"), or else the past days that it names ("what did I say on May 4th").
     """
     for found in looked_at(query, today):
         if isinstance(found, Rewrite):
@@ -48,7 +49,10 @@ def days_of(query: str, today: date) -> Days | None:
 
 
 def prior(path: str, day: str, metadata: Mapping[str, Any], today: date) -> float:
-    """What is added to a row's match, between minus and plus ``bound()``. ``day`` is ISO; an unknown one is old."""
+    """Return the amount added to a row's match, between minus and plus ``bound()``.
+
+    ``day`` is an ISO date; an unknown day counts as old.
+    """
     table = _table()
     weights: Mapping[str, float] = table["weights"]
     holds = {
@@ -70,7 +74,10 @@ def prior(path: str, day: str, metadata: Mapping[str, Any], today: date) -> floa
 
 @dataclass(frozen=True, slots=True)
 class QueryHints:
-    """What a query's words ask for: paths with what they get, and days with what a row of them gets."""
+    """The wishes in a query's words.
+
+    ``paths`` holds path prefixes with their weights, and ``dated`` is the weight of a row from one of ``days``.
+    """
 
     paths: tuple[tuple[str, float], ...] = ()
     days: Days | None = None
@@ -78,7 +85,7 @@ class QueryHints:
 
     @classmethod
     def of(cls, query: str, today: date) -> QueryHints:
-        """Those of a query that is asked today."""
+        """Return the hints of a query that is asked on ``today``."""
         said, days = set(words(query)), days_of(query, today)
         paths: list[tuple[str, float]] = []
         dated = 0.0
@@ -90,7 +97,7 @@ class QueryHints:
         return cls(tuple(paths), days, dated)
 
     def met(self, path: str, day: str) -> float:
-        """What is added to the match of a row, up to the table's ``asked_bound`` either way."""
+        """Return the amount added to the match of a row, at most the table's ``asked_bound`` in either direction."""
         total = sum(weight for place, weight in self.paths if fnmatchcase(path, f"{place}*"))
         if self.days and self.days.first <= day <= self.days.last:
             total += self.dated
@@ -99,7 +106,7 @@ class QueryHints:
 
 
 def recency(day: str, today: date) -> float:
-    """1 for today, half of it for every half-life that has passed since; 0 for a day that is none."""
+    """Return 1 for today, halved for every half-life that has passed since; 0 for an invalid day."""
     try:
         age = max(0, (today - date.fromisoformat(day[:10])).days)
     except ValueError:
@@ -108,29 +115,29 @@ def recency(day: str, today: date) -> float:
 
 
 def recall_weight() -> float:
-    """The share of recency in the mode recall."""
+    """Return the share of recency in the mode recall."""
     return float(_table()["recency"]["recall_weight"])
 
 
 def bound() -> float:
-    """The most that priors add or take."""
+    """Return the most that priors add or subtract."""
     return float(_table()["bound"])
 
 
 def is_quarantined(path: str) -> bool:
-    """Whether a path is of quarantine, or a tombstone."""
+    """Return whether a path is in quarantine or that of a tombstone."""
     return "quarantine/" in path or path.endswith(".tombstone.md")
 
 
 @cache
 def _table() -> dict[str, Any]:
-    """The table of weights, read once a process."""
+    """Return the table of weights, read once per process."""
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
 
 
 @cache
 def _kinds() -> tuple[tuple[dict[str, Any], frozenset[str]], ...]:
-    """What can be asked for, with the words that ask for it as they are compared."""
+    """Return the kinds of wishes, each with the indexed form of the words that express it."""
     return tuple((kind, frozenset(w for phrase in kind["words"] for w in words(phrase))) for kind in _table()["asked"])
 
 
@@ -146,7 +153,7 @@ _LEAST_ALIKE: Final = 80  # percent of the longer one's length, below which no t
 
 
 def evidence_class(path: str, plane: str, metadata: Mapping[str, Any]) -> EvidenceClass:
-    """The first of these that a row is."""
+    """Return the first of the evidence classes that applies to a row."""
     if plane == "sessions" or path.startswith("logs/sessions/"):
         return "session"
     if path.startswith("inbox/"):
@@ -194,7 +201,7 @@ def confidence(
 
 
 def stale_warning(text: str, metadata: Mapping[str, Any]) -> str | None:
-    """A sentence where a document's newest timeline entry is more than a week after the day it says it is of."""
+    """Return a warning if a document's newest timeline entry is more than a week later than the stated day of the document."""
     marker = _TIMELINE.search(text)
     entries = _DATED_LINE.findall(text, marker.end()) if marker else []
     said = next((str(metadata[key])[:10] for key in ("updated", "created", "date") if metadata.get(key)), "")
@@ -210,7 +217,7 @@ def stale_warning(text: str, metadata: Mapping[str, Any]) -> str | None:
 
 
 def precedence(path: str, plane: str, metadata: Mapping[str, Any]) -> int:
-    """Which of two copies is kept: the one with more."""
+    """Return the precedence of one of several copies; the copy with the higher value is kept."""
     return (
         100 * (metadata.get("canonical") is True)
         + 80 * (metadata.get("source_kind") == "canonical")
@@ -226,13 +233,15 @@ def precedence(path: str, plane: str, metadata: Mapping[str, Any]) -> int:
 
 
 def are_copies(one: str, other: str) -> bool:
-    """Whether two texts say the same: most of the shorter one stands in the other, or they hardly differ."""
+    """Return whether two texts say the same: one holds most of the shorter one, or they hardly differ."""
     return _are_copies(one, other, _shingles(one), _shingles(other))
 
 
 def collapsed(texts: Sequence[str], worth: Sequence[int], most: int) -> list[list[int]]:
-    """Places (of texts, best first) that stay, each with those of its copies: of copies the one worth most, at the place of the first; ties
-    by place. It stops at ``most`` that stay, but looks at twice as many texts.
+    """Group the positions of texts (best first) with those of their copies, and return the groups.
+
+    The copy with the greatest ``worth`` comes first in its group, ties by position. A group has the place of its first copy. The search
+    stops at ``most`` groups, but compares twice as many texts.
     """
     parts: list[frozenset[int]] = []
     kept: list[list[int]] = []
@@ -260,6 +269,6 @@ def _are_copies(one: str, other: str, a: frozenset[int], b: frozenset[int]) -> b
 
 
 def _shingles(text: str) -> frozenset[int]:
-    """Hashes of every four words in a row; of one text in one process alone."""
+    """Return hashes of every four consecutive words; they are comparable within one process only."""
     words = text.lower().split()
     return frozenset(map(hash, zip(words, words[1:], words[2:], words[3:], strict=False)))

@@ -1,4 +1,4 @@
-"""Log what agents recall: a thread writes events behind the answers, and nights read them as signals."""
+"""The log of what agents recall: a thread writes events after the answers, and nights read them as signals."""
 
 from __future__ import annotations
 
@@ -44,15 +44,16 @@ def log_recall(
     store: Store | None = None,
     connection: Connection | None = None,
 ) -> str:
-    """Log one recall of a namespace (its name or id); returns the event's id. The same as ``memory.log_recall`` in SQL.
+    """Log one recall of a namespace (its name or id), and return the event's id.
 
-    ``hits`` are ids of entities, chunks or memories, best first; ``scores`` one number for each hit, or none; ``selected`` those of the
-    hits that the agent used. ``occurred_at`` is now unless it is given; without a zone it is UTC. An ``external_id`` that is logged
-    for that instant already gives the event that is there. Events lie in partitions by month, made as they are needed. It is written on
-    ``connection`` where one is given, whose login may insert events; else as the owner of ``store``, or of the environment's.
+    It does the same as ``memory.log_recall`` in SQL. ``hits`` are ids of entities, chunks or memories, best first; ``scores`` is one
+    number for each hit, or none; ``selected`` are the hits that the agent used. ``occurred_at`` defaults to now; without a zone it is
+    UTC. If the same ``external_id`` is already logged for that instant, the existing event is returned. Events are stored in partitions
+    by month, which are created as needed. The event is written on ``connection`` if one is given, whose login must be allowed to insert
+    events; otherwise as the owner of ``store``, or of the environment's store.
 
-    Raises ``Refused`` in words for an unknown namespace, ids that are none, scores of another length, and what was selected without
-    being found.
+    Raises ``Refused`` with a message for an unknown namespace, invalid ids, scores of another length, and selected rows that are not
+    among the hits.
     """
     try:
         found, used = [UUID(str(h)) for h in hits], [UUID(str(s)) for s in selected]
@@ -100,7 +101,7 @@ SELECT c.id::text FROM unnest(%s::text[], %s::integer[], %s::integer[]) WITH ORD
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines of a page that were shown, from 1, both included."""
+    """The lines of a page that were shown, from 1, both included."""
 
     path: str
     first: int = 1
@@ -109,10 +110,10 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """One recall: rows by their ids with their scores, or lines of pages, which stand for the chunks that hold them.
+    """One recall: rows by their ids with their scores, or lines of pages, which represent the chunks that hold them.
 
-    Without a ``query`` nobody asked a question: signals count such a recall, and no probe asks it again. ``used`` says that all of it was
-    read on purpose.
+    Without a ``query`` no one asked a question: signals count such a recall, and no probe asks it again. ``used`` means that all of it
+    was read on purpose.
     """
 
     query: str = ""
@@ -123,7 +124,10 @@ class Recalled:
 
     @classmethod
     def of_search(cls, found: SearchResponse) -> Recalled:
-        """What a search found: things by the rows that tell them, then the memories that others told, as these were found as well."""
+        """Build the recall of a search.
+
+        Its hits are the rows of the results, followed by the memories among ``also_in``, because these were found as well.
+        """
         told = [(o.id, r.score) for r in found.results for o in r.also_in if o.kind == "memories"]
         scores = dict(told) | {r.id: r.score for r in found.results}
         hits = tuple(dict.fromkeys([*(r.id for r in found.results), *(id_ for id_, _ in told)]))
@@ -132,14 +136,17 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[Told]):
-    """An answer, and the recalls that it makes."""
+    """An answer, and the recalls that it causes."""
 
     answer: Told
     recalls: tuple[Recalled, ...] = ()
 
 
 def log_behind(store: Store, role: Role, namespace: str, recalls: Iterable[Recalled]) -> None:
-    """Have recalls of a namespace (its name) logged by ``role``, or not, as its setting says. Never waits."""
+    """Log recalls of a namespace (its name) as ``role`` in the background, as far as its setting allows.
+
+    Never blocks: if too many recalls are pending, further ones are dropped with a warning.
+    """
     for recalled in recalls:
         if _room.acquire(blocking=False):
             _recorder().submit(_write, store, role, namespace, recalled)
@@ -148,20 +155,23 @@ def log_behind(store: Store, role: Role, namespace: str, recalls: Iterable[Recal
 
 
 def logged() -> None:
-    """Wait until what was recalled so far is logged."""
+    """Wait until all recalls so far are logged."""
     _recorder().submit(int).result()
 
 
 @cache
 def _recorder() -> ThreadPoolExecutor:
-    """One thread; what it has begun it ends before the process does."""
+    """Return the executor with one thread; tasks that have started are completed before the process ends."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="slowwave-recall")
     atexit.register(pool.shutdown)
     return pool
 
 
 def _write(store: Store, role: Role, namespace: str, recalled: Recalled) -> None:
-    """One event; a store that takes none costs the answer nothing and is a line in the program's log."""
+    """Write one event.
+
+    If the store refuses it, the answer is unaffected and the program's log gets a line.
+    """
     try:
         with store.connect(role) as connection:
             if settings_of(connection, namespace).recall_log_share <= random.random():  # noqa: S311 - a sample
@@ -178,7 +188,7 @@ def _write(store: Store, role: Role, namespace: str, recalled: Recalled) -> None
 
 
 def _chunks(connection: Connection, namespace: str, pages: tuple[Lines, ...]) -> list[str]:
-    """The live chunks that hold lines of pages, in the order of the pages."""
+    """Return the live chunks that hold lines of pages, in the order of the pages."""
     if not pages:
         return []
     columns = ([p.path for p in pages], [p.first for p in pages], [p.last for p in pages])

@@ -1,4 +1,4 @@
-"""The request and answer of a search, the settings that hold for it, and the part of a text that is shown."""
+"""The request and response of a search, the settings in effect, and the part of a text that is shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _ALIASES: Final = {"text": "bm25", "keyword": "bm25", "lexical": "bm25", "semant
 
 
 class SearchScope(BaseModel):
-    """Only rows for which all of this holds. Lists are alternatives, ``tags`` alone are all asked for; days are ISO, both included."""
+    """Conditions that all results of a search meet.
+
+    The values of a list are alternatives, except for ``tags``, which must all be present. Days are ISO dates, both included.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     path_glob: str = Field(default="", description="Paths, with * within a folder and ** across folders.")
@@ -43,7 +46,7 @@ class SearchScope(BaseModel):
     until: date | None = None
 
     def is_empty(self) -> bool:
-        """Whether it asks for nothing."""
+        """Return whether the scope sets no condition."""
         return not self.model_dump(exclude_defaults=True)
 
 
@@ -76,7 +79,7 @@ Kind = Literal["chunks", "memories", "entities"]
 
 
 class OtherWording(BaseModel):
-    """A row that was found as well and tells the same thing as a result: the passage that a memory was made of, or a copy."""
+    """Another row that was found and states the same as a result: the passage that a memory was made from, or a copy."""
 
     id: str
     kind: Kind
@@ -85,8 +88,9 @@ class OtherWording(BaseModel):
 
 
 class SearchResult(BaseModel):
-    """One thing that was found, in the better of its wordings. ``lines`` are those of its file, "a-b". Fields from ``score_normalized`` on
-    are for ``debug``.
+    """One item that was found, in the better of its wordings.
+
+    ``lines`` are those of its file, "a-b". Fields from ``score_normalized`` on are for ``debug``.
     """
 
     id: str
@@ -105,13 +109,16 @@ class SearchResult(BaseModel):
     frontmatter: dict[str, Any] | None = None
 
     def elsewhere(self) -> tuple[str, ...]:
-        """For people: where else the same is told, three places at most; nothing where it is told here alone."""
+        """Return, for display, up to three other paths that state the same, or nothing if there are none."""
         paths = [path for path in dict.fromkeys(other.path for other in self.also_in) if path != self.path]
         return (f"also in {' and '.join(paths[:3])}",) if paths else ()
 
 
 class SearchResponse(BaseModel):
-    """What a search found, best first. ``warnings`` say what was left out or done in another way than asked."""
+    """The results of a search, best first.
+
+    ``warnings`` describe what was left out or done differently than asked.
+    """
 
     query: str
     count: int
@@ -129,7 +136,10 @@ _SHORT: Final = 24  # characters of a part of a text of which the words are kept
 
 
 def snippet(text: str, wanted: Collection[str], longest: int) -> str:
-    """At most ``longest`` characters of ``text``, from the stretch that holds most different words of ``wanted``; cut between words."""
+    """Return at most ``longest`` characters of ``text``, from the stretch with the most different words of ``wanted``.
+
+    The text is cut between words.
+    """
     if len(text) <= longest:
         return text.strip()
     hits = [
@@ -148,7 +158,7 @@ def snippet(text: str, wanted: Collection[str], longest: int) -> str:
 
 
 def coverage(text: str, wanted: Collection[str]) -> float:
-    """The share of the words of a query that stand in a text; 0 without any."""
+    """Return the share of the words of a query that occur in a text, or 0 for a query without words."""
     if not wanted:
         return 0.0
     said = {word for part in set(_SPACE.split(text)) for word in _words_in(part)}
@@ -156,7 +166,7 @@ def coverage(text: str, wanted: Collection[str]) -> float:
 
 
 def _words_in(part: str) -> tuple[str, ...]:
-    """The words of what stands between spaces, which are those of the text there; of what is short, kept."""
+    """Return the words of a part between spaces, which equal those of the text there; the words of short parts are cached."""
     return _kept(part) if len(part) <= _SHORT else tuple(words(part))
 
 
@@ -166,7 +176,10 @@ def _kept(part: str) -> tuple[str, ...]:
 
 
 def _densest(hits: list[tuple[int, str]], width: int) -> int:
-    """Where the stretch of ``width`` characters begins that holds most different words; the first of equals, 0 without hits."""
+    """Return the start of the stretch of ``width`` characters with the most different words.
+
+    Returns the first of several equal ones, and 0 without hits.
+    """
     most, where, first = 0, 0, 0
     counts: dict[str, int] = {}
     for at, said in hits:
@@ -195,20 +208,29 @@ class KnownNamespace(NamedTuple):
 
 
 def known_namespace(connection: Connection, namespace: str) -> KnownNamespace:
-    """A namespace by its name. Raises ``Refused`` for an unknown one."""
+    """Return a namespace by its name.
+
+    Raises ``Refused`` for an unknown one.
+    """
     known = connection.execute(_NAMESPACE, (namespace,)).fetchone()
     id_, overlay = known or (namespace_id(connection, namespace), "{}")
     return KnownNamespace(str(id_), _settings(str(overlay), _variables()))
 
 
 def settings_of(connection: Connection, namespace: str) -> Settings:
-    """The settings that hold in a namespace. Raises ``Refused`` for an unknown one."""
+    """Return the settings in effect in a namespace.
+
+    Raises ``Refused`` for an unknown one.
+    """
     return known_namespace(connection, namespace).settings
 
 
 @lru_cache(64)
 def _settings(overlay: str, variables: tuple[tuple[str, str], ...]) -> Settings:
-    """A namespace's settings, made once as long as neither they nor the environment change: making them costs more than a search."""
+    """Return a namespace's settings, cached while neither they nor the environment change.
+
+    Building them costs more than a search.
+    """
     return Settings.for_namespace(json.loads(overlay))
 
 

@@ -1,8 +1,8 @@
-"""The retriever over a snapshot: exact cosine and BM25 of its searched rows, calibrated and fused as agents' searches are.
+"""The retriever over a snapshot: exact cosine and BM25 of its rows, calibrated and fused as in agents' searches.
 
-Words, weights, calibration and fusion are those of ``slowwave.search.words``, ``bm25`` and ``fusion``, which the store's searches use as
-well; here they are exact and read a snapshot, so that a difference between two snapshots is a difference between the snapshots. What
-follows a passage gains nothing by it here, and the wording of a thing that ranks best tells it.
+Words, weights, calibration and fusion are those of ``slowwave.search.words`` and ``slowwave.search.candidates``, which the store's
+searches use as well. Here they are exact and read a snapshot, so that a difference between two results is a difference between the
+snapshots. The passage after a hit gains no score here, and a result is represented by its best-ranked wording.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _PAIRS: Final = 20_000  # cosines made at once for rows that words found
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Block:
-    """One vectors table: ``rows`` (n,) are row numbers of the searched rows, -1 where the vector's row is not searched."""
+    """One vectors table: ``rows`` (n,) are row numbers of the searched rows, -1 for the vector of a row that is not searched."""
 
     matrix: np.ndarray
     rows: np.ndarray
 
     def vectors_of(self, rows: np.ndarray) -> np.ndarray | None:
-        """Row numbers (m,) → their vectors (m, d), or None where one has none here."""
+        """Return the vectors (m, d) of row numbers (m,), or None if a row has no vector here."""
         order = np.argsort(self.rows, kind="stable")
         place = np.searchsorted(self.rows, rows, sorter=order)
         if (place == len(order)).any() or (self.rows[order[place]] != rows).any():
@@ -53,9 +53,9 @@ class _Block:
 
 
 class Retriever:
-    """Built once for a snapshot; with ``base``, texts that stand unchanged in another retriever are not read again.
+    """The retriever of one snapshot; with ``base``, texts that are unchanged from another retriever are not read again.
 
-    It finds rows of ``tables`` alone, as if an agent had indexed nothing else.
+    It finds only rows of ``tables``, as if an agent had indexed nothing else.
     """
 
     def __init__(
@@ -75,23 +75,23 @@ class Retriever:
         self._blocks = [b for name in VECTORS if (b := _block(snapshot, name, self.rows.ids)) is not None]
 
     def embedded(self, queries: Sequence[str]) -> np.ndarray | None:
-        """Queries (q) → unit vectors (q, d) float32, or None where there is no embedder or nothing to compare with."""
+        """Embed queries (q) as unit vectors (q, d) float32; return None without an embedder or without rows to compare."""
         return self.embed(queries) if self.embed is not None and self._blocks and queries else None
 
     def search(self, queries: Sequence[str], query_vectors: np.ndarray | None = None, k: int = 10) -> list[list[str]]:
-        """The ids of the rows that tell the ``k`` best things of each query, best first, ties by id; fewer where fewer match at all.
+        """Return the ids of the rows of the ``k`` best results of each query, best first, ties by id.
 
-        ``query_vectors`` (q, d) are made by the embedder when they are not given; with neither, BM25 ranks alone.
-        Vectors of another width than the rows' raise ``EmbeddingError``.
+        There are fewer if fewer rows match. The embedder computes ``query_vectors`` (q, d) if they are not given; without an embedder,
+        BM25 alone ranks. Raises ``EmbeddingError`` for vectors of another width than those of the rows.
         """
         return [[first for first, *_ in found] for found in self.things(queries, query_vectors, k)]
 
     def things(
         self, queries: Sequence[str], query_vectors: np.ndarray | None = None, k: int = 10
     ) -> list[list[tuple[str, ...]]]:
-        """The ``k`` best things of each query as ``search`` finds them, each with the ids of all its rows that were found, the best first.
+        """Return the ``k`` best results of each query as ``search`` finds them, each with the ids of its rows, best first.
 
-        A memory and the passage that it was made of are one thing (``slowwave.search.rows``).
+        A memory and the passage that it was made from are one result (``slowwave.search.rows``).
         """
         vectors = self.embedded(queries) if query_vectors is None else query_vectors
         hits = self._fused(queries, vectors if self._blocks else None, max(k, DEPTH), max(k, DEPTH))
@@ -109,7 +109,10 @@ class Retriever:
         return [[tuple(ids) for ids in things] for things in found]
 
     def _leader(self, hits: ScoredRows, *, sure: bool = False) -> np.ndarray:
-        """Hits (m), by query and best first → places (m) of the hits that tell them; ``sure``: pairs of which texts decide are left out."""
+        """Return the positions (m) of the hits that represent the hits (m), which are sorted by query and best first.
+
+        With ``sure``, pairs that depend on their texts are not joined.
+        """
         leader = np.arange(len(hits.row))
         pairs = self.cited.among(hits.query, hits.row)
         for pair in sorted(pairs, key=lambda p: (max(p[:2]), min(p[:2]))):
@@ -124,7 +127,10 @@ class Retriever:
         return either_covers(memory, passage)
 
     def _fused(self, queries: Sequence[str], vectors: np.ndarray | None, depth: int, k: int) -> ScoredRows:
-        """The best by both scores among the ``depth`` best of each; a row that words found has its cosine, whatever its place."""
+        """Return the best rows by both scores among the ``depth`` best of each.
+
+        A row that was found by its words has a cosine, whatever its rank by cosine.
+        """
         lexical = self._by_words(queries, depth)
         if vectors is None:
             return ranked(ScoredRows(lexical.query, lexical.row, np.round(lexical.score / _FUSED_STEP)), k)
@@ -148,7 +154,7 @@ class Retriever:
         return ranked(ScoredRows(query, row, np.round(scores / _FUSED_STEP)), k)
 
     def finds_the_same_as(self, other: Retriever) -> bool:
-        """Whether every search must give the same result, because rows, texts, citations and vectors are equal."""
+        """Return whether every search must give the same result, because rows, texts, citations and vectors are equal."""
         return (
             self.rows.ids.equals(other.rows.ids)
             and self.rows.texts.equals(other.rows.texts)
@@ -175,9 +181,9 @@ class Retriever:
         return True
 
     def evident(self, query: str, vector: np.ndarray | None, ids: Sequence[str]) -> tuple[str, ...]:
-        """Return those of some ids, best first, that are evidence for a query (``slowwave.search.priors.confidence``) or no row here.
+        """Return those of some ids, best first, that are evidence for a query or not a row here.
 
-        ``vector`` (d,) is the query's; None compares words alone.
+        Evidence is defined by ``slowwave.search.priors.confidence``. ``vector`` (d,) is the query's; None compares words only.
         """
         wanted = asked(query)
         found = pc.index_in(pa.array(ids, pa.string()), value_set=self.rows.ids).to_pylist()
@@ -199,7 +205,7 @@ class Retriever:
         )
 
     def _by_words(self, queries: Sequence[str], depth: int) -> ScoredRows:
-        """The ``depth`` best of each query by lexical score, 0 … 1."""
+        """Return the ``depth`` best rows of each query by lexical score, 0 … 1."""
         words = [asked(query) for query in queries]
         counts = self.counts.count_known(words)
         known = np.asarray(counts.sum(axis=1), np.float64)
@@ -215,7 +221,7 @@ class Retriever:
         return ScoredRows(kept.query, kept.row, lexical_scores(kept.score * _BM25_STEP, bounds[kept.query]))
 
     def _cosines(self, vectors: np.ndarray, query: np.ndarray, row: np.ndarray) -> np.ndarray:
-        """Cosines of pairs (m); 0 for a row that has no vector."""
+        """Return the cosines of pairs (m), 0 for a row without a vector."""
         cosines = np.zeros(len(row))
         for block in self._blocks:
             of_row = np.full(len(self.rows), -1)
@@ -230,7 +236,7 @@ class Retriever:
         return cosines
 
     def _by_vectors(self, vectors: np.ndarray, depth: int) -> ScoredRows:
-        """The ``depth`` best of each query by cosine."""
+        """Return the ``depth`` best rows of each query by cosine."""
         found: list[ScoredRows] = []
         for block in self._blocks:
             if vectors.shape[1] != block.matrix.shape[1]:
@@ -250,13 +256,16 @@ class Retriever:
 
 
 def _inverse_norms(matrix: np.ndarray) -> np.ndarray:
-    """(n, d) → (n,), 0 for a vector of zeros. It reads the whole matrix, which a search by words alone does not."""
+    """Return the inverse norms (n,) of (n, d), 0 for a vector of zeros.
+
+    This reads the whole matrix, which a search by words alone does not.
+    """
     norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
     return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 def _recounted(rows: SearchedRows, base: Retriever) -> Counts:
-    """Word counts of ``rows``: those of ``base`` where the text is the same, counted anew elsewhere."""
+    """Return the word counts of ``rows``: those of ``base`` if the text is the same, else counted anew."""
     before = pc.index_in(rows.ids, value_set=base.rows.ids)
     same = pc.fill_null(pc.equal(base.rows.texts.take(before), rows.texts), False)
     changed = pc.invert(same).to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""Rows that recall can find, and which of them are one thing: a memory and the passage that it cites."""
+"""Rows that recall can find, and the pairs of them that are one result: a memory and the passage that it cites."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ SEARCHED: Final = ("entities", "chunks", "memories")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchedRows:
-    """``ids`` (n, sorted, of all tables together), ``texts`` (n, ``large_string``, never null) and ``headings`` (n): how many characters
-    of a text are the title or subject above it, with the line break."""
+    """The rows that recall can find.
+
+    ``ids`` (n) are sorted, of all tables together. ``texts`` (n) are ``large_string`` and never null. ``headings`` (n) is the number of
+    characters of a text that are the title or subject above it, including the line break.
+    """
 
     ids: pa.Array
     texts: pa.Array
@@ -39,12 +42,15 @@ class SearchedRows:
         return len(self.ids)
 
     def content(self, row: int) -> str:
-        """A text without its heading."""
+        """Return a text without its heading."""
         return str(self.texts[row].as_py())[int(self.headings[row].as_py()) :]
 
 
 def searched_rows(snapshot: Snapshot, tables: Sequence[str] = SEARCHED) -> SearchedRows:
-    """The rows of ``tables`` that recall can find in ``snapshot``; archived, quarantined and merged ones are out as retired ones are."""
+    """Return the rows of ``tables`` in ``snapshot`` that recall can find.
+
+    Archived, quarantined and merged rows are left out, as are retired ones.
+    """
     parts = [_TEXTS[table](snapshot) for table in tables]
     ids = pa.concat_arrays([_flat(ids, pa.string()) for ids, _, _ in parts])
     texts = pa.concat_arrays([_flat(texts, pa.large_string()) for _, texts, _ in parts])
@@ -54,7 +60,7 @@ def searched_rows(snapshot: Snapshot, tables: Sequence[str] = SEARCHED) -> Searc
 
 
 def searched_table(snapshot: Snapshot, table: str, columns: Sequence[str]) -> pa.Table:
-    """Some columns of the live rows of one table whose state, where there is one, is ``active``."""
+    """Return some columns of the live rows of one table, only those with the state ``active`` if the table has states."""
     if "state" not in snapshot.table(table).column_names:
         return snapshot.live(table, columns)
     rows = snapshot.live(table, (*columns, "state"))
@@ -101,13 +107,13 @@ _TEXTS: Final[Mapping[str, Callable[[Snapshot], _Part]]] = {
 
 
 def _joined(heading: pa.ChunkedArray, text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts (n) under their headings (n), where they have one."""
+    """Put texts (n) under their headings (n), if they have one."""
     headed = pc.binary_join_element_wise(heading, text, "\n", null_handling="replace", null_replacement="")
     return pc.if_else(pc.equal(pc.fill_null(heading, ""), ""), text, headed)
 
 
 def _heights(headings: pa.ChunkedArray) -> pa.Array:
-    """Headings (n) → (n,) int32 characters that they take of a text."""
+    """Return the number of characters (n,) int32 that headings (n) take of a text."""
     lengths = pc.fill_null(pc.utf8_length(headings), 0)
     return _flat(pc.add(lengths, pc.min_element_wise(lengths, 1)), pa.int32())
 
@@ -140,7 +146,7 @@ _ADDING: Final = frozenset(("also", "another", "too", "sometimes"))
 
 
 class Cited(NamedTuple):
-    """Places of a memory and a passage among rows, and whether they are one thing whatever they say."""
+    """The positions of a memory and a passage among rows, and whether they are one result whatever their texts are."""
 
     memory: int
     passage: int
@@ -148,14 +154,14 @@ class Cited(NamedTuple):
 
 
 def covers(text: str, said: str) -> bool:
-    """Whether what one text says stands in another: all its figures, and 7 in 10 of its other words of content."""
+    """Return whether one text covers another: it has all of its figures, and 7 in 10 of its other content words."""
     words = set(asked(said))
     missing = words.difference(asked(text))
     return len(missing) <= (1 - _TOLD) * len(words) and not any(c.isdigit() for word in missing for c in word)
 
 
 def either_covers(one: str, other: str) -> bool:
-    """Whether what the shorter of two texts says stands in the longer."""
+    """Return whether the longer of two texts covers the shorter one."""
     short, long = sorted((one, other), key=len)
     return covers(long, short)
 
@@ -163,9 +169,9 @@ def either_covers(one: str, other: str) -> bool:
 def better_worded(
     cited: Iterable[Cited], ranks: Sequence[float], covered: Sequence[float], lengths: Sequence[int], margin: float
 ) -> list[float]:
-    """Ranks (n) → ranks (n): of a memory and its passage whose ranks lie within ``margin`` the better-worded one is ahead, by ``STEP``.
+    """Adjust ranks (n) so that, of a memory and its passage within ``margin``, the better-worded one is ahead by ``STEP``.
 
-    That is the one that has more of the query's words (``covered``), or of equals the shorter one; of two as long neither is.
+    The better-worded one has more of the query's words (``covered``), or of equals the shorter one; if both are equal, neither is.
     """
     raised = list(ranks)
     for memory, passage, _ in cited:
@@ -177,10 +183,10 @@ def better_worded(
 
 
 def newer_first(texts: Sequence[str], days: Sequence[str], ranks: Sequence[float], margin: float) -> list[float]:
-    """Exchange ranks so that, of rows of one sentence form whose ranks lie within ``margin`` of the best of them, the newer is ahead.
+    """Exchange ranks so that of rows with one sentence form and ranks within ``margin`` of the best, the newer is ahead.
 
-    "The spare key is with Ada." and "The spare key is with Otto." have one form: whoever asks wants the one that was stated last. Only the
-    ``_COMPARED`` best rows are compared. ``days`` are ISO; rows without a day stay where they are.
+    "The spare key is with Ada." and "The spare key is with Otto." have one form: a person who asks wants the latest statement. Only the
+    ``_COMPARED`` best rows are compared. ``days`` are ISO; rows without a day keep their ranks.
     """
     given = list(ranks)
     order = sorted(range(len(ranks)), key=lambda n: -ranks[n])[:_COMPARED]
@@ -203,16 +209,16 @@ def newer_first(texts: Sequence[str], days: Sequence[str], ranks: Sequence[float
 
 
 def _have_one_form(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two sentences begin with the same ``_SHARED`` words or more and differ in at most ``_TAIL`` at the end of each."""
+    """Return whether two sentences start with the same ``_SHARED`` or more words and differ in at most ``_TAIL`` final words."""
     shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return shared >= _SHARED and max(len(one), len(other)) - shared <= _TAIL
 
 
 def grouped(count: int, cited: Collection[Cited], told: Callable[[Cited], bool]) -> list[list[int]]:
-    """Places of rows, best first, as things: each begins with the row that tells it, and goes on with those that it stands for.
+    """Group the positions of rows, best first, into results: each starts with its representative, followed by the other rows.
 
-    A row belongs to the first better one that is shown and is one thing with it, so that two facts of one passage are two where the passage
-    is not shown. ``told`` is asked of pairs that are not sure. Time: linear in the rows and pairs.
+    A row belongs to the first better row that is shown and forms one result with it, so two facts of one passage are two results if the
+    passage is not shown. ``told`` is called for pairs that are not sure. Time: linear in the rows and pairs.
     """
     before: dict[int, list[tuple[int, Cited]]] = defaultdict(list)
     for pair in cited:
@@ -232,9 +238,10 @@ def grouped(count: int, cited: Collection[Cited], told: Callable[[Cited], bool])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CitedRows:
-    """Of n searched rows: row r cites ``keys[starts[r]:starts[r + 1]]``; a key under n is a passage, others are documents.
+    """The citations of n searched rows: row r cites ``keys[starts[r]:starts[r + 1]]``.
 
-    ``document`` (n,) is the key of a passage's document, -1 for what is no passage; ``summary`` (n,) says which rows are summaries.
+    A key below n is a passage, other keys are documents. ``document`` (n,) is the key of a passage's document, -1 for a row that is not a
+    passage. ``summary`` (n,) flags the rows that are summaries.
     """
 
     starts: np.ndarray
@@ -244,7 +251,10 @@ class CitedRows:
 
     @classmethod
     def of(cls, snapshot: Snapshot, rows: SearchedRows) -> CitedRows:
-        """Those of a snapshot. Cost: a pass over memories, their sources and passages."""
+        """Return the citations of a snapshot.
+
+        Cost: a pass over memories, their sources and passages.
+        """
         memories, chunks = snapshot.table("memories"), snapshot.table("chunks")
         place = _places(memories["id"], rows.ids)
         cited = memories["source_chunk_ids"].combine_chunks()
@@ -266,7 +276,10 @@ class CitedRows:
         return cls(starts, key[order], document, summary)
 
     def among(self, query: np.ndarray, row: np.ndarray) -> list[Cited]:
-        """Hits (m): their queries and rows → pairs of places of hits of one query that may be one thing. Linear in hits and pairs."""
+        """Return the pairs of positions of hits of one query that may be one result, from the queries and rows of hits (m).
+
+        Time is linear in hits and pairs.
+        """
         passages = np.flatnonzero(self.document[row] >= 0)
         memories = np.flatnonzero(self.starts[row] < self.starts[row + 1])
         if not len(passages) or not len(memories):
@@ -287,7 +300,7 @@ class CitedRows:
         return [Cited(*values) for values in zip(*columns, strict=True)]
 
     def equals(self, other: CitedRows) -> bool:
-        """Whether the same rows cite the same."""
+        """Return whether the same rows have the same citations."""
         return all(
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in ("starts", "keys", "document", "summary")
@@ -295,12 +308,15 @@ class CitedRows:
 
 
 def _places(ids: pa.ChunkedArray, among: pa.Array) -> np.ndarray:
-    """(n,) ids → their places, -1 for those that are not there."""
+    """Return the positions of ids (n,), -1 for missing ones."""
     return pc.fill_null(pc.index_in(ids, value_set=among), -1).to_numpy().astype(np.int64)
 
 
 def _edges(lists: pa.ListArray, of: np.ndarray, among: pa.Array, first: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lists (n) of ids → (row, key) of those that are there; ``of`` (n,) are the rows of the lists, -1 for none."""
+    """Return the (row, key) pairs of lists (n) of ids, for the ids that are in ``among``.
+
+    ``of`` (n,) are the rows of the lists, -1 for none.
+    """
     parent = of[pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)]
     place = pc.fill_null(pc.index_in(pc.list_flatten(lists), value_set=among), -1).to_numpy(zero_copy_only=False)
     known = (parent >= 0) & (place >= 0)
@@ -308,7 +324,7 @@ def _edges(lists: pa.ListArray, of: np.ndarray, among: pa.Array, first: int) -> 
 
 
 def _spread(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ranges (n) → (which range, which number) of every number in them."""
+    """Return (range number, value) of every number in ranges (n)."""
     sizes = ends - starts
     which = np.repeat(np.arange(len(sizes)), sizes)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + starts[which]

@@ -1,7 +1,7 @@
-"""A search of a namespace: what matches, what of it may be shown, in which order, and how it is told.
+"""A search of a namespace: matches, those of them that may be shown, their order, and their presentation.
 
-Retired, superseded and quarantined rows stay out unless they are asked for, sessions unless they are asked for. Each search is logged as a
-recall (``slowwave.search.recall_events``).
+Retired, superseded and quarantined rows are left out unless they are asked for, and so are sessions. Each search is logged as a recall
+(``slowwave.search.recall_events``).
 """
 
 from __future__ import annotations
@@ -117,10 +117,11 @@ _TEXTS: Final = "SELECT title, text FROM memory.search_rows WHERE id = ANY (%(id
 
 @dataclass(slots=True)
 class _Row:
-    """A candidate with what is known of it; ``match`` from 0 to 1, ``rank`` is what the order rests on, ``also`` tell the same thing.
+    """A candidate with its data.
 
-    ``cited`` are passages among the candidates, ``cited_documents`` those of a memory that cites no passage; ``ended`` are the texts of
-    memories made of a passage that have ended, are quarantined or were redacted. ``over``: the row itself has.
+    ``match`` is from 0 to 1, ``rank`` decides the order, and ``also`` are rows that state the same. ``cited`` are passages among the
+    candidates, ``cited_documents`` those of a memory that cites no passage. ``ended`` are the texts of memories made from a passage that
+    have ended, are quarantined or were redacted. ``over``: this is true of the row itself.
     """
 
     id: str
@@ -167,12 +168,14 @@ def search_on(
     plain: bool = False,
     embed_until: float | None = None,
 ) -> SearchResponse:
-    """Search a namespace (its name), and leave the log to the caller. ``today`` is what relative days are reckoned from; it is the day of
-    ``as_of`` where that is given. A search that is ``plain`` asks no language model, whatever the settings say. If the query has no vector
-    by ``embed_until`` (monotonic seconds), ``hybrid`` compares words alone, as it does when the model cannot embed.
+    """Search a namespace (by its name) without writing the log, which is left to the caller.
 
-    Raises ``Refused`` for an unknown namespace and ``EmbeddingError`` in the mode ``vector`` where the model cannot embed; ``hybrid`` then
-    compares words alone and says so.
+    Relative days are counted from ``today``, which defaults to the day of ``as_of`` if that is given. A search that is ``plain`` asks no
+    language model, whatever the settings are. If the query has no vector by ``embed_until`` (monotonic seconds), ``hybrid`` compares
+    words only, as it does if the model cannot embed.
+
+    Raises ``Refused`` for an unknown namespace, and ``EmbeddingError`` in the mode ``vector`` if the model cannot embed; ``hybrid`` then
+    compares words only and adds a warning.
     """
     began = time.perf_counter()
     today = today or (request.as_of or datetime.now(UTC)).date()
@@ -281,9 +284,10 @@ def _corrected(connection: Connection, query: str, found: ScoredIds) -> str:
 def _meaning(
     connection: Connection, query: str, found: ScoredIds, embedder: Callable[[], Embedder], rows: Sequence[_Row]
 ) -> dict[str, float]:
-    """Return the calibrated cosine of each row, in its nearest wording, with the nearest sentence of the query; of rows with vectors.
+    """Return the calibrated cosine of each row, in its nearest wording, with the nearest sentence of the query.
 
-    A prompt of several sentences is near to no page as a whole. Of a long one the first and the last sentences are compared.
+    Rows without vectors are left out. A prompt of several sentences is not near to any page as a whole. For a long prompt, the first and
+    the last sentences are compared.
     """
     if not found.cosines:
         return {}
@@ -303,7 +307,7 @@ def _meaning(
 
 
 def _joined(found: Sequence[ScoredIds]) -> ScoredIds:
-    """The best that each row got; a match of other words than those that were asked counts a little less."""
+    """Return the best score of each row; matches of other words than the query's count slightly less."""
     scores = dict(found[0].scores)
     for other in found[1:]:
         for id_, score in other.scores.items():
@@ -313,7 +317,7 @@ def _joined(found: Sequence[ScoredIds]) -> ScoredIds:
 
 
 def _rows(connection: Connection, scores: Mapping[str, float], at: datetime) -> list[_Row]:
-    """Candidates with what is known of them at an instant; each starts with its match."""
+    """Return the candidates with their data at an instant; the rank of each starts as its match."""
     if not scores:
         return []
     found: list[_Row] = []
@@ -327,8 +331,9 @@ def _rows(connection: Connection, scores: Mapping[str, float], at: datetime) -> 
 def _ordered(
     rows: Sequence[_Row], request: SearchRequest, wishes: QueryHints, today: date, *, sessions: bool, most: int
 ) -> list[_Row]:
-    """What may be shown, best first: at most ``most`` things, one a file, one of several copies. ``sessions`` says that they are
-    wanted.
+    """Return the results that may be shown, best first: at most ``most``, one per file and one of several copies.
+
+    ``sessions`` states that conversations are wanted.
     """
     sessions_asked = request.corpus != "all" or sessions or bool(set(words(request.query)) & _SESSION_WORDS)
     shown: list[_Row] = []
@@ -378,8 +383,9 @@ def _well_worded(rows: Sequence[_Row], wanted: Sequence[str]) -> None:
 
 
 def _without_bare_names(rows: list[_Row], request: SearchRequest) -> list[_Row]:
-    """Leave out entities of which only the name is known: a name answers no question. One stays if it alone is asked for, if types are
-    asked for, or if nothing else was found.
+    """Leave out entities of which only the name is known, because a name answers no question.
+
+    Such an entity is kept if the query asks for nothing else, if types are asked for, or if nothing else was found.
     """
     said = frozenset(words(request.query))
     if request.scope.type:
@@ -393,7 +399,7 @@ def _is_bare(row: _Row) -> bool:
 
 
 def _cited(rows: Sequence[_Row]) -> list[Cited]:
-    """Memories among rows with the passages among them that may be one thing with them."""
+    """Return the memories among rows with the passages among them that may form one result with them."""
     places = {row.id: n for n, row in enumerate(rows) if row.kind == "chunks"}
     of_document: dict[str, list[int]] = defaultdict(list)
     for place in places.values():
@@ -412,14 +418,14 @@ def _says_the_same(rows: Sequence[_Row], pair: Cited) -> bool:
 
 
 def _one_of_each(rows: Sequence[_Row], things: Sequence[Sequence[int]]) -> list[_Row]:
-    """The first row of each thing; the others stand beside it."""
+    """Return the first row of each group, with the others in its ``also``."""
     for first, *others in things:
         rows[first].also += [row for n in others for row in (rows[n], *rows[n].also)]
     return [rows[first] for first, *_ in things]
 
 
 def _reordered(searcher: Searcher, rows: list[_Row], query: str) -> tuple[list[_Row], list[str]]:
-    """Rows in the order of the model's steps, and what went wrong."""
+    """Return rows in the order of the model's steps, and the problems that occurred."""
     wanted, problems = frozenset(asked(query)), list[str]()
     for name, step in _REORDERING.items():
         if name in searcher.steps:
@@ -430,8 +436,10 @@ def _reordered(searcher: Searcher, rows: list[_Row], query: str) -> tuple[list[_
 
 
 def _is_retired(row: _Row, *, as_of: bool) -> bool:
-    """Whether a row is out of what is known; what a search of an earlier day finds stood then, whatever became of it. A passage is out
-    when it says no more than a memory made of it that has ended, is quarantined or was redacted, a row when its ``valid_to`` has passed.
+    """Return whether a row is no longer part of what is known.
+
+    A search ``as_of`` an earlier day ignores later changes. A passage is retired if it holds no more than a memory made from it that has
+    ended, is quarantined or was redacted; a row is retired if its ``valid_to`` has passed.
     """
     if row.over:
         return True

@@ -45,7 +45,7 @@ STEMS: Final = ((r"^(.*[^ea])ies$", r"\1y"), (r"^(.+[^aeo]e)s$", r"\1"), (r"^(.*
 
 
 def ranges(form: str, *, wide: str) -> tuple[str, str]:
-    """The classes of separators and of unspaced characters in a dialect's way to write a code point."""
+    """Return the regex classes of separators and of unspaced characters, in a dialect's notation of code points."""
 
     def written(point: int) -> str:
         return (form if point <= 0xFFFF else wide).format(point)
@@ -63,7 +63,7 @@ _PLAIN: Final = re.compile(r"[0-9a-z_]+")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in order, in the form in which they are indexed."""
+    """Return the words of a text, in order, in the form in which they are indexed."""
     if text.isascii():
         folded = text.lower()
         found: list[str] = _PLAIN.findall(_POSSESSIVE.sub("", folded) if "'s" in folded else folded)
@@ -75,13 +75,13 @@ def words(text: str) -> list[str]:
 
 
 def asked(query: str) -> list[str]:
-    """The words of a query that are searched for: stop words are left out where others remain."""
+    """Return the words of a query to search for; stop words are left out unless nothing else remains."""
     found = words(query)
     return [word for word in found if word not in _STOP_STEMS] or found
 
 
 def stem(word: str) -> str:
-    """A word without its plural."""
+    """Return a word without its plural ending."""
     return _singular(word) if word.endswith("s") else word
 
 
@@ -101,7 +101,10 @@ _BETWEEN_WORD_COLUMNS, _SINGLE_WORD_COLUMNS = ranges(r"\x{{{:x}}}", wide=r"\x{{{
 
 
 def split_words(texts: pa.Array) -> pa.Array:
-    """Texts (n) → lists (n) of words, by Arrow's kernels over the whole column; not yet stemmed. Lists may hold empty strings."""
+    """Split texts (n) into lists (n) of words, by Arrow's kernels over the whole column.
+
+    The words are not yet stemmed, and lists may hold empty strings.
+    """
     folded = pc.utf8_lower(pc.utf8_normalize(texts, "NFKC"))
     folded = pc.replace_substring(folded, pattern="’", replacement="'")
     if pc.any(pc.match_substring(folded, "'s")).as_py():
@@ -112,7 +115,7 @@ def split_words(texts: pa.Array) -> pa.Array:
 
 
 def stemmed(column: pa.Array) -> pa.Array:
-    """Words (n) → words (n), cut to their length and stemmed; each distinct word once."""
+    """Cut words (n) to their length and stem them; each distinct word once."""
     encoded = pc.dictionary_encode(column)
     stems = pc.utf8_slice_codeunits(encoded.dictionary, 0, LONGEST)
     for pattern, replacement in STEMS:
@@ -140,7 +143,7 @@ _SLICE: Final = 10_000  # texts split at once: their words as strings take sever
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """How often each word stands in each text: ``matrix`` (n, v) float32 CSR over ``words`` (v)."""
+    """Word counts of texts: ``matrix`` (n, v) float32 CSR over ``words`` (v)."""
 
     words: pa.Array
     matrix: sparse.csr_array
@@ -160,7 +163,7 @@ class Counts:
         return cls(vocabulary, _counted(np.concatenate(rows), codes, (len(texts), len(vocabulary))))
 
     def extended(self, texts: pa.Array) -> Counts:
-        """These texts, then ``texts``, over one vocabulary."""
+        """Return the counts of these texts followed by ``texts``, over one vocabulary."""
         more = Counts.of(texts)
         fresh = more.words.filter(pc.is_null(pc.index_in(more.words, value_set=self.words)))
         vocabulary = pa.concat_arrays([self.words, fresh])
@@ -172,11 +175,11 @@ class Counts:
         return Counts(vocabulary, sparse.csr_array(sparse.vstack([wide, added], format="csr")))
 
     def taken(self, rows: np.ndarray) -> Counts:
-        """The texts at ``rows`` (m,), in that order."""
+        """Return the counts of the texts at ``rows`` (m,), in that order."""
         return Counts(self.words, sparse.csr_array(self.matrix[rows]))
 
     def count_known(self, queries: Sequence[Sequence[str]]) -> sparse.csr_array:
-        """Words of queries (m) → (m, v) counts of those that stand in this vocabulary; others are left out."""
+        """Return counts (m, v) of the words of queries (m) that are in this vocabulary; other words are left out."""
         words = pa.array([word for query in queries for word in query], pa.large_string())
         rows = np.repeat(np.arange(len(queries), dtype=np.int32), [len(query) for query in queries])
         codes = pc.fill_null(pc.index_in(words, value_set=self.words), -1).to_numpy(zero_copy_only=False)
@@ -185,14 +188,15 @@ class Counts:
 
 
 def word_weights(found: np.ndarray, texts: int) -> np.ndarray:
-    """Weights of words that stand in ``found`` (v) of ``texts`` texts each."""
+    """Return the weights of words that occur in ``found`` (v) of ``texts`` texts each."""
     return np.log1p((texts - found + 0.5) / (found + 0.5))
 
 
 def postings(counts: sparse.csr_array, words: np.ndarray) -> sparse.csr_array:
-    """Counts (n, v) → BM25 weights (w, n) float32 of some words: a row holds what its word adds to each text's score.
+    """Compute BM25 weights (w, n) float32 of some words from counts (n, v).
 
-    The scores of queries with counts Q (m, v), which are of no other words, are ``Q[:, words] @ postings(counts, words)``.
+    A row holds what its word adds to each text's score. The scores of queries with counts Q (m, v) that hold only these words are ``Q[:,
+    words] @ postings(counts, words)``.
     """
     n = len(counts.indptr) - 1
     lengths = np.asarray(counts.sum(axis=1), np.float64)
@@ -211,7 +215,7 @@ def postings(counts: sparse.csr_array, words: np.ndarray) -> sparse.csr_array:
 
 
 def _tokens(texts: pa.Array, first: int) -> tuple[pa.Array, np.ndarray]:
-    """Every word of every text, with the number of its text, counted from ``first``."""
+    """Return every word of every text, with the number of its text, counted from ``first``."""
     lists = split_words(texts)
     words = pc.list_flatten(lists)
     rows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
@@ -240,11 +244,11 @@ class ScoredRows:
 
 
 def best(scores: np.ndarray, depth: int, step: float) -> ScoredRows:
-    """Candidates, in no order and with scores in whole steps, among scores (q, n) float32: at least the ``depth`` best positive ones of
-    each row, ties and near ties included.
+    """Return at least the ``depth`` best positive candidates of each row of scores (q, n) float32, in no order.
 
-    ``step`` is the difference under which two scores are one. Exact, with no partial sort of n: the depth-th greatest of
-    the maxima of blocks bounds the depth-th greatest score from below, so one comparison leaves little more than depth.
+    Ties and near ties are included, and scores are in whole steps: ``step`` is the difference below which two scores are equal. The
+    result is exact, without a partial sort of n: the depth-th greatest of the maxima of blocks bounds the depth-th greatest score from
+    below, so one comparison leaves little more than depth.
     """
     n = scores.shape[1]
     bound = np.zeros(len(scores), scores.dtype)
@@ -257,7 +261,7 @@ def best(scores: np.ndarray, depth: int, step: float) -> ScoredRows:
 
 
 def ranked(scored: ScoredRows, depth: int) -> ScoredRows:
-    """The ``depth`` best of each query, by query and then best first, ties by the smaller row number."""
+    """Return the ``depth`` best of each query, by query and then best first, ties by the smaller row number."""
     order = np.lexsort((scored.row, -scored.score, scored.query))
     query, row, score = scored.query[order], scored.row[order], scored.score[order]
     kept = np.arange(len(query)) - np.searchsorted(query, query) < depth

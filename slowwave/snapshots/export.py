@@ -1,4 +1,4 @@
-"""Read namespaces out of PostgreSQL in one transaction, a COPY for each table, straight into Arrow."""
+"""The export of namespaces from PostgreSQL to Arrow in one transaction, with one COPY for each table."""
 
 from __future__ import annotations
 
@@ -85,9 +85,10 @@ _LEDGER: Final[Mapping[str, LiteralString]] = {
 
 
 def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapshot:
-    """The namespace as it is now. ``model`` is the vector model that is preferred where its settings name none.
+    """Return a snapshot of the namespace as it is now.
 
-    Logs in as reader. An unknown namespace is refused.
+    ``model`` is the preferred vector model if the settings of the namespace name none. Connects as the role reader. Raises ``Refused``
+    for an unknown namespace.
     """
     with store.connect("reader") as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -97,7 +98,7 @@ def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapsho
 
 
 def read_snapshot(connection: Connection, namespace: str, *, model: str = "") -> Snapshot:
-    """The same, on a connection whose transaction the caller holds."""
+    """Read a snapshot as ``export_snapshot`` does, on a connection whose transaction the caller holds."""
     found = connection.execute(_NAMESPACE_ROW, (namespace,)).fetchone()
     if found is None:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
@@ -132,7 +133,7 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
 def _read(
     connection: Connection, binding: Binding, scope: Scope, model: str
 ) -> tuple[dict[str, pa.Table], dict[str, Vectors], tuple[UnreadableRow, ...]]:
-    """All tables and all vectors of a namespace, from where its binding says that they lie, and the rows that no night can read."""
+    """Read all tables and vectors of a namespace, from the places in its binding, and the rows that no night can read."""
     unchecked = unchecked_tables(connection, binding)
     read = {n: read_rows(connection, binding, scope, t, checked=n in unchecked) for n, t in SNAPSHOT_TABLES.items()}
     tables, left_out = without_unreadable(read)
@@ -140,7 +141,7 @@ def _read(
 
 
 def _current_model(connection: Connection, namespace_id: str, preferred: str) -> str:
-    """The preferred model where the namespace has vectors of it, or no vectors at all; else the commonest of its vectors.
+    """Return the preferred model if the namespace has vectors of it or no vectors at all, else the model of most vectors.
 
     A model need not be registered: the first vectors that are applied register it.
     """
@@ -159,7 +160,10 @@ def _current_model(connection: Connection, namespace_id: str, preferred: str) ->
 
 
 def unchecked_tables(connection: Connection, binding: Binding) -> frozenset[str]:
-    """The tables that may hold rows which no night can read: a connected store's, and ours with rows from before their constraint."""
+    """Return the tables that may hold rows which no night can read.
+
+    These are the tables of a connected store, and Slowwave's own tables with rows older than their constraint.
+    """
     ours = frozenset(
         str(name) for (name,) in connection.execute(_UNCHECKED, ([*(t.name for t in CHECKED), "recall_events"],))
     )
@@ -167,9 +171,9 @@ def unchecked_tables(connection: Connection, binding: Binding) -> frozenset[str]
 
 
 def without_unreadable(read: Mapping[str, pa.Table]) -> tuple[dict[str, pa.Table], tuple[UnreadableRow, ...]]:
-    """Take the column ``UNREADABLE`` from tables, and name the rows in which it is set.
+    """Remove the column ``UNREADABLE`` from tables, and return the rows in which it is set.
 
-    Recall events among them are dropped: nothing refers to them, and an instant that is made up would count as a recall.
+    Unreadable recall events are dropped: nothing refers to them, and an invented instant would count as a recall.
     """
     tables, left_out = dict(read), list[UnreadableRow]()
     for name, rows in read.items():
@@ -192,9 +196,10 @@ def without_unreadable(read: Mapping[str, pa.Table]) -> tuple[dict[str, pa.Table
 def read_rows(
     connection: Connection, binding: Binding, scope: Scope | Scopes, table: Table, *, checked: bool = False
 ) -> pa.Table:
-    """Rows of a table, by id; those of several namespaces with ``namespace_id`` as their first column, by that and by id.
+    """Read the rows of a table, by id.
 
-    With ``checked`` the last column is ``UNREADABLE``, see ``slowwave.bindings.rendering.select_rows``.
+    For several namespaces, ``namespace_id`` is the first column, and rows are sorted by it and by id. With ``checked`` the last column is
+    ``UNREADABLE``, see ``slowwave.bindings.rendering.select_rows``.
     """
     schema = arrow_schema(table)
     if several := isinstance(scope, Scopes):
@@ -219,7 +224,7 @@ def read_rows(
 
 
 def _from_csv(text: io.BytesIO, schema: pa.Schema) -> pa.Table:
-    """Parse rows in blocks, or all at once where one row does not fit into two blocks."""
+    """Parse rows in blocks, or all at once if a row does not fit into two blocks."""
     for size in (_BLOCK, min(text.getbuffer().nbytes + 1, _LARGEST_BLOCK)):
         text.seek(0)
         try:
@@ -284,7 +289,10 @@ def _vectors(connection: Connection, binding: Binding, scope: Scope, table: str,
 def read_vectors(
     connection: Connection, binding: Binding, scope: Scope | Scopes, table: str, model: str, dimensions: int
 ) -> tuple[pa.Array, pa.Array, np.ndarray]:
-    """The vectors of so many ``dimensions``, by id: namespaces (of several alone, and then by those first), ids, and (n, d) float32."""
+    """Read the vectors with ``dimensions`` dimensions, by id: namespaces, ids, and (n, d) float32.
+
+    The namespaces are filled only if ``scope`` holds several; the vectors are then sorted by namespace first.
+    """
     several = isinstance(scope, Scopes)
     chosen = select_vectors(binding, table, scope, model, dimensions)
     order = sql.SQL("namespace_id, " if several else "")
@@ -311,7 +319,7 @@ def read_vectors(
 
 
 def _uuids(column: np.ndarray) -> pa.Array:
-    """(n,) of 16 bytes each → their 36 characters."""
+    """Format (n,) values of 16 bytes as UUIDs of 36 characters."""
     hexes = column.tobytes().hex()
     return pa.array(
         [
@@ -353,7 +361,7 @@ _REGISTERED = "SELECT dimensions FROM memory.vector_models WHERE model = %s"
 
 
 def export_snapshots(store: Store, name: str, namespaces: Sequence[str]) -> dict[str, Snapshot]:
-    """Namespaces of the connected store ``name`` as they are now, by their names here; one that is not its is left out."""
+    """Return snapshots of namespaces of the connected store ``name`` by their names here; other namespaces are left out."""
     with store.connect("reader") as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
@@ -394,7 +402,7 @@ def _read_several(connection: Connection, name: str, namespaces: Sequence[str]) 
 
 
 def _apart(rows: pa.Table, scopes: Scopes) -> dict[str, pa.Table]:
-    """Rows that are sorted by namespace, those of each without that column."""
+    """Split rows that are sorted by namespace into the rows of each namespace, without that column."""
     own = rows.remove_column(0)
     nothing = own.schema.empty_table()
     return {
@@ -404,7 +412,7 @@ def _apart(rows: pa.Table, scopes: Scopes) -> dict[str, pa.Table]:
 
 
 def _runs(namespaces: pa.Array | pa.ChunkedArray, scopes: Scopes) -> list[tuple[str, int, int]]:
-    """(namespace, first row, row after its last) of each."""
+    """Return (namespace, first row, row after its last) for each namespace."""
     there = namespaces.to_numpy(zero_copy_only=False).astype(np.str_) if len(namespaces) else np.empty(0, "<U36")
     ids = np.array(scopes.namespace_ids, np.str_)
     starts, ends = np.searchsorted(there, ids, "left").tolist(), np.searchsorted(there, ids, "right").tolist()
@@ -414,7 +422,7 @@ def _runs(namespaces: pa.Array | pa.ChunkedArray, scopes: Scopes) -> list[tuple[
 def _vectors_several(
     connection: Connection, binding: Binding, scopes: Scopes, table: str, model: str
 ) -> dict[str, Vectors]:
-    """The vectors of each namespace, of its commonest length."""
+    """Return the vectors of each namespace, those of its commonest length."""
     counting = select_dimensions(binding, table, scopes)
     if counting is not None:
         lengths = {str(id_): int(str(many)) for id_, many in connection.execute(counting).fetchall()}
@@ -447,9 +455,10 @@ _inside: list[pa.MemoryPool] = []
 
 
 def release() -> None:
-    """Give back what is free, and the pages of snapshots, which are read again where they are needed.
+    """Release free memory, and the pages of snapshots, which are read again when needed.
 
-    Not again within a quarter of a second: the steps of a small namespace free little, and each look takes a millisecond.
+    It does nothing if it ran less than a quarter of a second ago: the steps of a small namespace free little, and each run takes a
+    millisecond.
     """
     global _released
     now = time.monotonic()
@@ -464,7 +473,7 @@ def release() -> None:
 
 @contextmanager
 def tight_memory() -> Generator[None]:
-    """Arrow allocates by the C library where ``release`` can trim it, until the last of those inside has left."""
+    """Let Arrow allocate from the C library, if ``release`` can trim it, until the last caller has left the context."""
     with _LOCK:
         before = _inside[0] if _inside else pa.default_memory_pool()
         _inside.append(before)
@@ -481,7 +490,7 @@ def tight_memory() -> Generator[None]:
 
 @cache
 def _trim() -> Any:
-    """glibc's ``malloc_trim``; other C libraries have none and need none."""
+    """Return glibc's ``malloc_trim``, or None for other C libraries, which do not need it."""
     try:
         return ctypes.CDLL(ctypes.util.find_library("c")).malloc_trim
     except (AttributeError, OSError):

@@ -1,4 +1,4 @@
-"""SQL models: one DuckDB SELECT in a file, run over a snapshot in a database that reaches nothing else."""
+"""SQL models: one DuckDB SELECT per file, run over a snapshot in a database without access to anything else."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ _CREATE_SOURCE_SCHEMA: Final = f"create schema {SOURCE_SCHEMA}"
 
 @dataclass(slots=True)
 class ModelDatabase:
-    """A connection, the schema of each source that it has a view of, the names that are some table's now, and of which nothing's."""
+    """A connection for models.
+
+    ``views`` holds the schema of each source with a view, ``taken`` the names that a table is registered under now, and ``rowless`` the
+    names that are registered for tables without rows.
+    """
 
     connection: duckdb.DuckDBPyConnection
     views: dict[str, pa.Schema] = field(default_factory=dict)
@@ -42,8 +46,10 @@ class ModelDatabase:
     rowless: dict[str, pa.Schema] = field(default_factory=dict)
 
     def offer(self, source: str, table: pa.Table) -> None:
-        """Let models read a table of a snapshot. A view stays as it is for the next snapshot, and so does a table without a row: most of
-        a store that is not ours have none."""
+        """Let models read a table of a snapshot.
+
+        A view is kept for the next snapshot, and so is a table without rows, because most tables of a connected store have none.
+        """
         name, schema = f"source_{source}", table.schema
         if table.num_rows or self.rowless.get(name) != schema:
             self.register(name, table if table.num_rows else schema.empty_table())
@@ -55,13 +61,13 @@ class ModelDatabase:
             self.views[source] = schema
 
     def register(self, name: str, table: pa.Table) -> None:
-        """Give a table a name until ``forget``."""
+        """Register a table under a name until ``forget``."""
         self.connection.register(name, table)
         self.taken.add(name)
         self.rowless.pop(name, None)
 
     def forget(self) -> None:
-        """Nothing of the snapshot stays."""
+        """Remove the tables of the snapshot from the connection."""
         for name in self.taken:
             self.connection.unregister(name)
         self.taken.clear()
@@ -73,8 +79,10 @@ _HELD: Final[ContextVar[list[ModelDatabase] | None]] = ContextVar("held", defaul
 
 @contextmanager
 def one_database() -> Generator[None]:
-    """Models of snapshots that follow each other share a DuckDB connection until this ends: to open one takes longer than to ask a small
-    namespace's questions. Nothing of a snapshot stays in it for the next."""
+    """Share one DuckDB connection between the models of successive snapshots until the context ends.
+
+    Opening a connection takes longer than running the queries of a small namespace. No data of a snapshot remains on it for the next one.
+    """
     held: list[ModelDatabase] = []
     token = _HELD.set(held)
     try:
@@ -87,7 +95,7 @@ def one_database() -> Generator[None]:
 
 @contextmanager
 def model_database() -> Generator[ModelDatabase]:
-    """A connection on which no snapshot is offered; one on which anything was raised is closed."""
+    """Yield a connection without the tables of any snapshot; close it if an exception is raised."""
     held = _HELD.get()
     database = held.pop() if held else _opened()
     try:
@@ -108,7 +116,7 @@ def _opened() -> ModelDatabase:
 
 
 def _connection() -> duckdb.DuckDBPyConnection:
-    """A connection that models cannot leave: neither files nor extensions nor the variables of this process."""
+    """Open a connection from which models can reach no files, extensions or variables of this process."""
     import duckdb
 
     connection = duckdb.connect(
@@ -143,7 +151,7 @@ _NEXT: Final = "Correct the file and run the night again."
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A promise about a model's rows: ``unique`` (the columns together) or ``not_null`` (each column)."""
+    """A check of a model's rows: ``unique`` (the columns together) or ``not_null`` (each column)."""
 
     kind: str
     columns: tuple[str, ...]
@@ -154,10 +162,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class SqlModel:
-    """One SELECT. ``parents`` are models, ``sources`` snapshot tables (without their schema), both sorted.
+    """One SELECT.
 
-    ``without`` are (table or parent, column): the result has no row where none of these columns holds anything, neither a value nor a list
-    with a part. Nothing is promised where there are none.
+    ``parents`` are models, ``sources`` snapshot tables (without their schema), both sorted. ``without`` are (table or parent, column):
+    the result has no row if none of these columns holds anything, neither a value nor a list with an element. An empty ``without``
+    promises nothing.
     """
 
     name: str
@@ -171,16 +180,16 @@ class SqlModel:
 
 
 def models_folder() -> Path:
-    """Where the SQL lies: inside the installed package, else in the checkout beside it."""
+    """Return the folder of the SQL models: in the installed package, or else in the checkout next to it."""
     packaged = Path(__file__).with_name("sql_models")
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "dbt_like_sql" / "models"
 
 
 def load_models(folder: Path | None = None) -> tuple[SqlModel, ...]:
-    """All models of ``folder`` (default ``models_folder()``), parents before children, otherwise by name.
+    """Return all models of ``folder`` (default ``models_folder()``), parents before children, otherwise by name.
 
-    Raises ``ModelError``, naming the file, for anything but one SELECT, for a table that is neither a model nor a snapshot
-    table, for an unknown parameter or check, and for models that depend on each other in a circle.
+    Raises ``ModelError``, with the name of the file, for anything but one SELECT, for a table that is neither a model nor a snapshot
+    table, for an unknown parameter or check, and for models with a circular dependency.
     """
     return _packaged() if folder is None else _load(folder)
 
@@ -211,7 +220,7 @@ def _load(folder: Path) -> tuple[SqlModel, ...]:
 
 
 def stale_models(models: Sequence[SqlModel], tables: Collection[str]) -> frozenset[str]:
-    """The ``models`` (parents first) whose results may change with those ``tables`` of a snapshot, by name."""
+    """Return the names of the ``models`` (parents first) whose results may change with those ``tables`` of a snapshot."""
     stale: set[str] = set()
     for model in models:
         if not stale.isdisjoint(model.parents) or not frozenset(tables).isdisjoint(model.sources):
@@ -222,11 +231,11 @@ def stale_models(models: Sequence[SqlModel], tables: Collection[str]) -> frozens
 def run_models(
     models: Sequence[SqlModel], snapshot: Snapshot, settings: Settings, *, known: Mapping[str, pa.Table] | None = None
 ) -> dict[str, pa.Table]:
-    """Run ``models`` (parents first, as ``load_models`` gives them) over one snapshot: name → result. Those in ``known`` have theirs.
+    """Run ``models`` (parents first, as from ``load_models``) over one snapshot, and return the result of each by name.
 
-    One DuckDB connection in memory, on one thread, that can reach no file, no network and no extension. Results of some size are
-    mapped files without names (``on_disk``): as DuckDB gives them they take several times their size for as long as they live. Raises
-    ``ModelError`` with the file's name when DuckDB refuses a model.
+    Models in ``known`` keep their results. The models run on one DuckDB connection in memory, on one thread, that can reach no file, no
+    network and no extension. Results above a size are mapped from unnamed files (``on_disk``), because results in DuckDB's own format
+    take several times their size for as long as they exist. Raises ``ModelError`` with the file's name if DuckDB refuses a model.
     """
     import duckdb
 
@@ -277,7 +286,7 @@ tables and columns empty, and to compile a query costs milliseconds for each of 
 
 
 def _has_nothing(model: SqlModel, snapshot: Snapshot, results: Mapping[str, pa.Table]) -> bool:
-    """Whether the model says which columns its rows come from, and none of them holds anything."""
+    """Return whether the model declares the columns that its rows come from, and none of these holds a value."""
     named = ((snapshot.table(t) if t in model.sources else results[t])[column] for t, column in model.without)
     return bool(model.without) and not any(_holds(column) for column in named)
 
@@ -289,7 +298,7 @@ def _holds(column: pa.ChunkedArray) -> bool:
 
 
 def check_models(models: Iterable[SqlModel], results: Mapping[str, pa.Table]) -> tuple[str, ...]:
-    """The broken promises of the models as sentences; empty when all checks hold."""
+    """Return the failed checks of the models as sentences, or an empty tuple if all checks hold."""
     return tuple(
         failure
         for model in models
@@ -299,10 +308,10 @@ def check_models(models: Iterable[SqlModel], results: Mapping[str, pa.Table]) ->
 
 
 def column_lineage(model: SqlModel, models: Iterable[SqlModel]) -> dict[str, list[tuple[str, str]]]:
-    """Each column of ``model`` → the (table, column) pairs it is computed from, sorted.
+    """Return for each column of ``model`` the (table, column) pairs that it is computed from, sorted.
 
-    A table is one that the model reads itself: ``snapshot.entities`` or the name of a parent. ``models`` must hold the
-    model's ancestors. Raises ``ModelError`` when a column cannot be found.
+    A table is one that the model reads itself: ``snapshot.entities`` or the name of a parent. ``models`` must hold the model's ancestors.
+    Raises ``ModelError`` if a column cannot be found.
     """
     return {column: [*origins] for column, origins in _traced(model, tuple(models)).items()}
 
@@ -363,7 +372,7 @@ def _parsed(file: Path, text: str, names: frozenset[str]) -> SqlModel:
 
 
 def _split(file: Path, tables: Iterable[exp.Table], names: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Tables without a schema are models, those of schema ``snapshot`` are sources, all else is refused."""
+    """Split tables into models, which have no schema, and sources, of the schema ``snapshot``; refuse all others."""
     parents: set[str] = set()
     sources: set[str] = set()
     for table in tables:
@@ -380,7 +389,7 @@ def _split(file: Path, tables: Iterable[exp.Table], names: Collection[str]) -> t
 
 
 def _comments(file: Path, text: str) -> tuple[str, tuple[Check, ...], tuple[tuple[str, str], ...]]:
-    """Description, checks, and the columns without which there is no row, from the comments before the first line of SQL."""
+    """Parse the description, the checks and the columns required for rows from the comments before the first line of SQL."""
     description: list[str] = []
     checks: list[Check] = []
     without: list[tuple[str, str]] = []
@@ -420,7 +429,7 @@ def _failures(model: SqlModel, check: Check, table: pa.Table) -> list[str]:
 
 
 def _qualified(model: SqlModel, models: Mapping[str, SqlModel]) -> tuple[exp.Query, dict[str, object]]:
-    """The model's tree with every column named by its table, and the schema it was resolved with."""
+    """Return the model's tree with every column qualified by its table, and the schema used to resolve it."""
     from sqlglot import exp, parse_one
     from sqlglot.optimizer.qualify import qualify
 

@@ -1,4 +1,4 @@
-"""Rows of a snapshot as operations read them: memories, facts, retired rows, exemptions, quotes, relative dates, small talk."""
+"""Rows of a snapshot for operations: memories, facts, retired rows, exemptions, quotes, relative dates, small talk."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from slowwave.text.turns import instructive
 
 
 def active_memories(snapshot: Snapshot) -> pa.Table:
-    """Live memories of the state ``active``, sorted by id: the table's columns and ``text``, that of the current version.
+    """Return the live memories of the state ``active``, sorted by id: the table's columns and ``text``.
 
-    ``text`` is ``large_string`` and empty where there is none. Cost: a pass over memories and versions; the last answer is kept as long as
-    these tables are.
+    ``text`` is that of the current version, ``large_string``, and empty for a memory without one. Cost: a pass over memories and
+    versions; the last answer is kept as long as these tables exist.
     """
     given = snapshot.table("memories"), snapshot.table("memory_versions")
     return _LAST.of(given, snapshot.taken_at, lambda: _active(snapshot))
@@ -51,7 +51,7 @@ _LAST: Final = Last[pa.Table]()
 
 
 def version_texts(snapshot: Snapshot, versions: pa.ChunkedArray) -> pa.ChunkedArray:
-    """(n,) ids of memory versions → (n,) their texts, empty where there is none."""
+    """Return the texts (n,) of memory versions by their ids (n,), empty for a missing version."""
     table = snapshot.table("memory_versions")
     places = pc.index_in(versions, value_set=table["id"].combine_chunks())
     return pc.fill_null(table["content"].cast(pa.large_string()).take(places), "")
@@ -62,7 +62,10 @@ WEIGHTS: Final = frozenset(("success", "decay_rate", "decay_function"))
 
 
 def attributes(cell: object) -> dict[str, object]:
-    """A cell of ``attributes``, JSON text, as a mapping; empty for anything that is no JSON object, or one too deep to read."""
+    """Return a cell of ``attributes``, JSON text, as a mapping.
+
+    The mapping is empty for text that is not a JSON object, or that is nested too deeply to parse.
+    """
     try:
         found: object = json.loads(str(cell))
     except (ValueError, RecursionError):
@@ -80,9 +83,10 @@ FIRST: Final = 3
 
 
 def questions_of(snapshot: Snapshot, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Memory → the queries of recalls that used it, those asked most often first, then the newest; at most 20.
+    """Return for each memory the queries of recalls that used it: the most frequent first, then the newest; at most 20.
 
-    A recall used what was selected; where nothing was, its first three hits. Empty queries ask nothing. Time: linear in the recall events.
+    A recall used the selected hits, or its first three hits if none were selected. Empty queries are ignored. Time: linear in the recall
+    events.
     """
     events = snapshot.table("recall_events").select(["query", "hit_ids", "selected_ids", "occurred_at"])
     events = events.sort_by([("occurred_at", "descending"), ("query", "ascending")])
@@ -126,12 +130,12 @@ _SUBJECT: Final = (
 
 
 def exemptions(memories: pa.Table, settings: Settings) -> dict[str, Mask]:
-    """Why memories (rows of ``active_memories``) do not age: for each of ``EXEMPT`` (n,) those of whom it is the first that holds.
+    """Return the reasons why memories (rows of ``active_memories``) do not age.
 
-    ``shock``: the ring ``shocks``, or ``true`` in the attribute. ``procedural``: by ring or kind. ``instructions`` are memory blocks (as
-    Letta's), what its kind, ring, author or subject calls a persona, rules or a policy, and what reads like one
-    (``slowwave.text.turns``); none with the setting ``exempt_instructions`` off. Linear in the memories; texts are read where a
-    word of an order stands in them.
+    For each reason of ``EXEMPT``, the result flags (n,) the memories for which it is the first that applies. ``shock``: the ring
+    ``shocks``, or ``true`` in the attribute. ``procedural``: by ring or kind. ``instructions`` are memory blocks (as Letta's), memories
+    whose kind, ring, author or subject names a persona, rules or a policy, and texts in that form (``slowwave.text.turns``); none if the
+    setting ``exempt_instructions`` is off. Time is linear in the memories; only texts with a word of an order are parsed.
     """
     shock = _among(memories["ring"], (SHOCKS,))
     for k, found in attribute_of(memories, "shock").items():
@@ -155,7 +159,7 @@ _told: Final[Last[Mask]] = Last()
 
 
 def attribute_of(memories: pa.Table, name: str) -> Mapping[int, object]:
-    """Row → an attribute, of the rows that have it; only these are parsed."""
+    """Return an attribute by row, for the rows that have it; only these are parsed."""
     column = memories["attributes"]
     rows = np.flatnonzero(pc.fill_null(pc.match_substring(column, f'"{name}"'), False).to_numpy(zero_copy_only=False))
     cells = column.take(pa.array(rows)).to_pylist()
@@ -192,15 +196,15 @@ SAYS: Final = ("subject", "predicate", "object")
 
 
 def live_facts(snapshot: Snapshot) -> pa.Table:
-    """The facts that hold: neither retracted nor ended in the world, and active."""
+    """Return the facts that hold: active facts that are neither retracted nor ended in the world."""
     live = snapshot.live("memory_facts")
     return live.filter(live["is_active"])
 
 
 def recorded_facts(snapshot: Snapshot) -> pa.Table:
-    """The facts that hold, and those that were merged into one that says the same: each of them was recorded.
+    """Return the recorded facts: those that hold, and those that were merged into an equal one.
 
-    A merge names the survivor in ``superseded_by`` and leaves ``valid_to`` alone; a fact that was replaced has ended.
+    A merge names the survivor in ``superseded_by`` and leaves ``valid_to`` unchanged, whereas a fact that was replaced has ended.
     """
     facts = snapshot.table("memory_facts")
     merged = pc.and_(
@@ -211,7 +215,7 @@ def recorded_facts(snapshot: Snapshot) -> pa.Table:
 
 
 def current_facts(snapshot: Snapshot) -> pa.Table:
-    """The facts that hold, and those that held until another one replaced them: what is known of the course of things."""
+    """Return the facts that hold, and those that held until another one replaced them."""
     facts = snapshot.table("memory_facts")
     ended = pc.and_(pc.is_valid(facts["superseded_by"]), pc.is_valid(facts["valid_to"]))
     ended = pc.and_(pc.and_(ended, pc.is_null(facts["invalidated_at"])), pc.invert(facts["is_active"]))
@@ -220,7 +224,10 @@ def current_facts(snapshot: Snapshot) -> pa.Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Successions:
-    """Rows of a table of facts: ``earlier`` and ``later`` (p,) follow each other; after ``contested`` several objects begin at once."""
+    """Pairs of rows of a table of facts: ``earlier`` and ``later`` (p,) follow each other.
+
+    After ``contested`` rows, several objects begin at once.
+    """
 
     earlier: np.ndarray
     later: np.ndarray
@@ -228,10 +235,11 @@ class Successions:
 
 
 def successions(facts: pa.Table, now: datetime) -> Successions:
-    """Which facts are followed by one of the same subject and predicate with another object, whatever the predicate takes.
+    """Find the facts that are followed by one with the same subject and predicate but another object.
 
-    ``facts`` are current ones. The successor is the first fact with another object that begins strictly later, and not after
-    ``now``. Where several objects begin at that instant nobody can tell which it is. Time: a sort of the facts.
+    It does not matter whether the predicate takes one object or several. ``facts`` are current ones. The successor is the first fact with
+    another object that begins strictly later, and not after ``now``. If several objects begin at that instant, the successor cannot be
+    determined. Time: a sort of the facts.
     """
     starts = facts["valid_from"]
     begun = pc.fill_null(pc.less_equal(starts, pa.scalar(now, starts.type)), False).to_numpy()
@@ -263,7 +271,10 @@ def successions(facts: pa.Table, now: datetime) -> Successions:
 
 
 def topics(facts: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) each: numbers that are equal for facts of one subject and predicate, and for those of one object, by their keys."""
+    """Return numbers (n,) that are equal for facts of one subject and predicate, and numbers (n,) for those of one object.
+
+    Both are compared by their keys.
+    """
     subject, predicate, object_ = (keys(facts[c]).dictionary_encode() for c in SAYS)
     codes = [c.indices.to_numpy(zero_copy_only=False).astype(np.int64) for c in (subject, predicate, object_)]
     return codes[0] * max(len(predicate.dictionary), 1) + codes[1], codes[2]
@@ -281,11 +292,11 @@ _READ: Final = 20_000  # characters of a text that are screened: a secret is nev
 
 
 def quotes(snapshot: Snapshot, wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Row id → what it says, of the ids ``wanted`` by table: a memory its current version, a fact its text or its three parts, a
-    relationship who, what, whom and its description, an entity its name.
+    """Return the text of each row in ``wanted``, which holds ids by table.
 
-    Rows of other tables, those that are not in the snapshot and those that say nothing are left out. Cost: a pass over the ids of each
-    table that has one of them, and screening of what they say.
+    The text is the current version of a memory, the text or the three parts of a fact, the source, type, target and description of a
+    relationship, and the name of an entity. Rows of other tables, rows that are not in the snapshot and rows without text are left out.
+    Cost: a pass over the ids of each table that has one of them, and screening of the texts.
     """
     readers = {
         "entities": _entities,
@@ -353,7 +364,11 @@ _SUMMARY: Final = "summary"
 
 @dataclass(frozen=True, slots=True)
 class DatedMemory:
-    """One memory: its ``id``, what it says, ``recorded`` its start, ``zone`` (IANA) its author's, and ``day`` that instant there."""
+    """One memory with a date.
+
+    ``id`` and ``text`` are those of the memory, ``recorded`` is its start, ``zone`` (IANA) its author's time zone, and ``day`` the day of
+    that instant there.
+    """
 
     id: str
     text: str
@@ -366,16 +381,16 @@ class DatedMemory:
 
 @dataclass(frozen=True, slots=True)
 class DatedMemories:
-    """Memories to be read, by id, and how many there were before each gate."""
+    """Memories to be read, by id, and the number of memories before each gate."""
 
     memories: tuple[DatedMemory, ...]
     numbers: Mapping[str, int]
 
 
 def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
-    """Active memories whose text has a word that every relative date has. Cost: a pass over the texts, without Python for most.
+    """Return the active memories whose text has a word that every relative date has.
 
-    Raises ``SettingsError`` where ``dates_zone`` is no time zone.
+    Cost: a pass over the texts, without Python for most. Raises ``SettingsError`` if ``dates_zone`` is not a time zone.
     """
     if not _is_zone(settings.dates_zone):
         raise SettingsError(
@@ -405,11 +420,10 @@ def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
 
 
 def as_meant(memories: pa.Table, wanted: NDArray[np.bool_], settings: Settings) -> pa.Array:
-    """(n,) texts of memories, ``large_string``, those ``wanted`` (n) with their relative dates written out, so that the words of two days
-    differ.
+    """Return the (n,) texts of memories, ``large_string``, with relative dates written out in those ``wanted`` (n).
 
-    The table has ``text``, ``kind``, ``valid_from`` and ``attributes``. Cost: that of ``absolutize`` for those that are wanted and have a
-    word of time.
+    Texts from two days then have different words. The table has ``text``, ``kind``, ``valid_from`` and ``attributes``. Cost: that of
+    ``absolutize`` for the wanted texts that have a word of time.
     """
     texts = memories["text"].combine_chunks()
     hinted = pc.and_(matching(texts, HINT), pc.less_equal(pc.utf8_length(texts), LONGEST_RELATIVE_DATES))
@@ -426,7 +440,7 @@ def as_meant(memories: pa.Table, wanted: NDArray[np.bool_], settings: Settings) 
 
 
 def _zone(more: Mapping[str, object], settings: Settings) -> str:
-    """The zone that a memory's attributes name, else that of the settings."""
+    """Return the time zone that a memory's attributes name, else that of the settings."""
     named = more.get("timezone")
     return str(named) if named and _is_zone(str(named)) else settings.dates_zone
 
@@ -448,7 +462,7 @@ _INSTANT: Final = pa.timestamp("us", tz="UTC")
 
 
 def retired(snapshot: Snapshot, name: str) -> pa.ChunkedArray:
-    """(n,) whether each row is invalidated, or a fact that is inactive, or a community that another one replaced."""
+    """Return (n,) whether each row is invalidated, an inactive fact, or a community that another one replaced."""
     table = snapshot.table(name)
     gone = pc.is_valid(table["invalidated_at"])
     if "is_active" in table.column_names:
@@ -459,7 +473,7 @@ def retired(snapshot: Snapshot, name: str) -> pa.ChunkedArray:
 
 
 def retired_since(snapshot: Snapshot, name: str) -> pa.ChunkedArray:
-    """(n,) the latest mark of each row's retirement that is past, null where there is none.
+    """Return (n,) the latest past mark of each row's retirement, null for a row without one.
 
     Marks are ``invalidated_at``, ``valid_to`` and, for a fact, the instant at which the one in ``superseded_by`` was recorded.
     """
@@ -473,7 +487,7 @@ def retired_since(snapshot: Snapshot, name: str) -> pa.ChunkedArray:
 
 
 def _past(snapshot: Snapshot, instants: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Instants up to that of the snapshot; later ones become null."""
+    """Return the instants up to that of the snapshot; later ones become null."""
     past = pc.less_equal(instants, pa.scalar(snapshot.taken_at, _INSTANT))
     return pc.if_else(past, instants, pa.scalar(None, _INSTANT))
 
@@ -485,15 +499,16 @@ CLEARED: Final = "cleared"
 
 
 def is_cleared(cell: object) -> bool:
-    """Whether a memory's cell of attributes says so."""
+    """Return whether a memory's cell of attributes marks it as cleared by a person."""
     said = cell if isinstance(cell, Mapping) else attributes(cell) if CLEARED in str(cell) else {}
     return said.get("screening") == CLEARED
 
 
 def is_held_back(text: str, cell: object) -> bool:
-    """Whether screening has to act on a text before it may be reworded: a plan holds the new words, and would hold the secret.
+    """Return whether screening must act on a text before it may be reworded.
 
-    ``cell`` are the memory's attributes: a person's clearance is for orders and the like; a secret stays one.
+    A plan holds the new words, and would hold the secret. ``cell`` holds the memory's attributes. A person's clearance covers
+    instructions and the like; a secret remains a secret.
     """
     from slowwave.text.screening import counting, screen  # its rules take a while to load
 
@@ -511,9 +526,9 @@ KINDS: Final = ("episodic", "working", "event")
 
 
 def small_talk(memories: pa.Table) -> Mask:
-    """(n,) which memories (rows of ``active_memories``, or some of them) are small talk alone.
+    """Return (n,) which memories (rows of ``active_memories``, or some of them) are only small talk.
 
-    Time: some 10 µs a memory of these kinds and of at most ``LONGEST`` characters; of the same table it is asked once.
+    Time: about 10 µs for each memory of these kinds and of at most ``LONGEST`` characters; the result for a table is computed once.
     """
     return _last.of([memories], None, lambda: _found(memories)).copy()
 
@@ -531,16 +546,19 @@ def _found(memories: pa.Table) -> Mask:
 
 
 def texts_without_small_talk(memories: pa.Table, column: str) -> pa.Array:
-    """(n,) the texts of a ``column`` without their sentences of small talk, ``large_string``; those of other kinds as they are."""
+    """Return (n,) the texts of a ``column`` without their sentences of small talk, ``large_string``.
+
+    Texts of other kinds are unchanged.
+    """
     columns = (memories[name].to_pylist() for name in (column, "kind", "author"))
     return pa.array((text_without_small_talk(*row) for row in zip(*columns, strict=True)), pa.large_string())
 
 
 def text_without_small_talk(text: str, kind: object, author: object) -> str:
-    """What a memory of a kind and an author says, without its sentences of small talk."""
+    """Return the text of a memory of a kind and an author without its sentences of small talk."""
     return without_small_talk(text, program=is_program(author)) if kind in KINDS else text
 
 
 def is_program(author: object) -> bool:
-    """Whether an author's "I" is a program's."""
+    """Return whether an author's "I" refers to a program."""
     return str(author or "").casefold() in PROGRAMS

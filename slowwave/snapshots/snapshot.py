@@ -1,4 +1,4 @@
-"""A namespace at one instant: Arrow tables with their schema, vectors mapped from files, and results kept while tables last."""
+"""A namespace at one instant: Arrow tables with their schema, mapped vectors, and results kept while tables exist."""
 
 from __future__ import annotations
 
@@ -50,21 +50,24 @@ class Vectors:
 
     @classmethod
     def empty(cls, model: str = "") -> Vectors:
-        """No vectors at all."""
+        """Return an empty set of vectors."""
         return cls(model, pa.array([], pa.string()), np.empty((0, 0), np.float32))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def rows_of(self, ids: pa.Array) -> np.ndarray:
-        """Row numbers of ``ids`` in ``matrix`` (int64, -1 where there is no vector)."""
+        """Return the row numbers of ``ids`` in ``matrix`` (int64, -1 for an id without a vector)."""
         found = pc.index_in(ids, value_set=self.ids)
         return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRow:
-    """A row that a night leaves alone, as it cannot read the value of ``column``. ``kind`` says why (``store.readable_rows.REASONS``)."""
+    """A row that a night leaves unchanged, because it cannot read the value of ``column``.
+
+    ``kind`` is the reason (``store.readable_rows.REASONS``).
+    """
 
     table: str
     row_id: str
@@ -74,10 +77,10 @@ class UnreadableRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """One consistent view of a namespace. Tables are sorted by id.
+    """One consistent view of a namespace; tables are sorted by id.
 
-    Rows that are ``left_out`` are there with a readable value in place of theirs, so that references to them do not count as dead. No
-    plan changes them.
+    Rows that are ``left_out`` are present with a readable value in place of the original, so that references to them do not count as
+    dead. No plan changes them.
     """
 
     namespace_id: str
@@ -92,7 +95,10 @@ class Snapshot:
     left_out: tuple[UnreadableRow, ...] = ()
 
     def table(self, name: str) -> pa.Table:
-        """The whole table, retired rows included."""
+        """Return the whole table, including retired rows.
+
+        Raises ``SnapshotError`` if the snapshot has no such table.
+        """
         try:
             return self.tables[name]
         except KeyError:
@@ -102,9 +108,9 @@ class Snapshot:
             ) from None
 
     def live(self, name: str, columns: Iterable[str] | None = None) -> pa.Table:
-        """Rows that are neither invalidated nor ended in the world before the snapshot was taken, with some columns or all.
+        """Return the rows that are neither invalidated nor ended before the snapshot was taken, with some columns or all.
 
-        They are copied unless all rows stand: name columns where few are read.
+        The rows are copied unless all are live: name the columns if few are read.
         """
         table = self.table(name)
         chosen = table if columns is None else table.select(list(dict.fromkeys(columns)))
@@ -148,11 +154,10 @@ _LEFT_OUT: Final = frozenset({*DERIVED_COLUMNS, "namespace_id", "policy_id"})
 
 
 def arrow_schema(table: Table) -> pa.Schema:
-    """The Arrow schema of a table's rows in a snapshot, in the order of its columns.
+    """Return the Arrow schema of a table's rows in a snapshot, in the order of its columns.
 
-    Left out are ``namespace_id`` (a snapshot has only one), ``policy_id``, and the columns that triggers keep. Every field is nullable,
-    as the results of Arrow's own functions are, so that schemas compare equal. A type without a mapping raises
-    ``TypeError``.
+    Left out are ``namespace_id`` (a snapshot has only one), ``policy_id``, and the columns that triggers maintain. Every field is
+    nullable, as the results of Arrow's functions are, so that schemas compare equal. Raises ``TypeError`` for a type without a mapping.
     """
     return pa.schema(
         [pa.field(column.name, _arrow_type(column.type)) for column in table.columns if column.name not in _LEFT_OUT]
@@ -160,7 +165,10 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 
 def _arrow_type(sql_type: object) -> pa.DataType:
-    """Double and BigInteger are recognised by their base classes; vectors have no mapping: they travel apart."""
+    """Return the Arrow type of an SQL type.
+
+    Double and BigInteger are recognised by their base classes. Vectors have no mapping, because they are stored separately.
+    """
     match sql_type:
         case ARRAY():
             item: Any = sql_type.item_type
@@ -187,13 +195,13 @@ Answer = TypeVar("Answer")
 
 
 class Last(Generic[Answer]):
-    """An answer, and what it was given for: tables or matrices, held by weak references, and whatever else was asked."""
+    """An answer with the question it was given for: tables or matrices, held by weak references, and further parameters."""
 
     def __init__(self) -> None:
         self._known: tuple[tuple[weakref.ReferenceType[object], ...], object, Answer] | None = None
 
     def of(self, tables: Sequence[object], asked: object, find: Callable[[], Answer]) -> Answer:
-        """What was found in these very tables when the same was asked, or what ``find`` finds now."""
+        """Return the stored answer for these tables and the same question, or else the result of ``find``."""
         if self._known is not None:
             held, what, answer = self._known
             alive = [reference() for reference in held]
@@ -204,7 +212,7 @@ class Last(Generic[Answer]):
         return found
 
     def _let_go(self, gone: weakref.ReferenceType[object]) -> None:
-        """Forget the answer with the first of its tables that goes: it may be as large as they are."""
+        """Forget the answer as soon as one of its tables is freed, because it may be as large as they are."""
         known = self._known
         if known is not None and any(reference is gone for reference in known[0]):
             self._known = None
@@ -228,24 +236,27 @@ _ID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,79}")
 
 
 def base_path() -> str:
-    """``SLOWWAVE_SNAPSHOTS``: a folder or an fsspec URL; by default a folder beside the embedded server's data."""
+    """Return ``SLOWWAVE_SNAPSHOTS``: a folder or an fsspec URL.
+
+    The default is a folder next to the embedded server's data.
+    """
     return os.environ.get("SLOWWAVE_SNAPSHOTS") or str(default_home() / "snapshots")
 
 
 def database_base(store: Store) -> str:
-    """The part of ``base_path`` that is this database's alone."""
+    """Return the part of ``base_path`` that is reserved for this database."""
     return f"{base_path().rstrip('/')}/db.{identity(store)}"
 
 
 def folder_of(base: str, namespace: str) -> str:
-    """Where the snapshots of a namespace lie in a database's base."""
+    """Return the folder of a namespace's snapshots in the base folder of a database."""
     return f"{base.rstrip('/')}/{path_part(namespace)}"
 
 
 def save_snapshot(snapshot: Snapshot, base: str) -> str:
-    """Write every table and vector; returns the snapshot's location. An id that is there already is refused.
+    """Write every table and vector, and return the snapshot's location; an existing id is refused.
 
-    Raises ``SnapshotError`` when the files cannot be written, and then nothing of them stays behind.
+    Raises ``SnapshotError`` if the files cannot be written, and then removes all of them.
     """
     location = f"{folder_of(base, snapshot.namespace)}/{snapshot.snapshot_id}"
     system, path = fsspec.url_to_fs(location)
@@ -267,7 +278,7 @@ def save_snapshot(snapshot: Snapshot, base: str) -> str:
 
 
 def _write_folder(snapshot: Snapshot, target: Path) -> None:
-    """Write under another name and rename last: what is interrupted is no snapshot, and what fails leaves nothing."""
+    """Write under another name and rename last, so that an interrupted write is no snapshot, and a failed one leaves nothing."""
     make_private(target.parent)
     staged = target.with_name(f".{target.name}.{os.getpid()}")
     try:
@@ -296,7 +307,7 @@ def _upload(snapshot: Snapshot, system: fsspec.AbstractFileSystem, path: str) ->
 
 
 def load_snapshot(location: str) -> Snapshot:
-    """Read a snapshot back; its tables and vectors stay on disk until they are looked at."""
+    """Load a snapshot; its tables and vectors stay on disk until they are used."""
     system, path = fsspec.url_to_fs(location)
     if not system.exists(f"{path}/{_META}"):
         raise SnapshotError(
@@ -318,10 +329,10 @@ def load_snapshot(location: str) -> Snapshot:
 
 
 def load_listed_snapshot(location: str, namespace: str, snapshot_id: str, base: str) -> Snapshot:
-    """Read a snapshot that a ledger lists; ``base`` is the database's own.
+    """Load a snapshot that a ledger lists; ``base`` is the database's own.
 
-    A location is a row of the ledger, and rows can be written. Only the folder that this snapshot has below the base is ever opened, in
-    today's layout or in that of 0.1.0; the location's scheme is compared as text, so that no other file system is set up.
+    A location is a row of the ledger, and rows can be written. Only the folder that belongs to this snapshot below the base is ever
+    opened, in the present layout or in that of 0.1.0. The location's scheme is compared as text, so that no other file system is set up.
 
     Raises:
         SnapshotError: The location is another one, or there are no files of this snapshot.
@@ -340,7 +351,10 @@ def load_listed_snapshot(location: str, namespace: str, snapshot_id: str, base: 
 
 
 def _own_places(base: str, namespace: str, snapshot_id: str) -> tuple[str, ...]:
-    """The two folders that a snapshot may have, today's and that of 0.1.0; none where its name or its namespace's leaves the base."""
+    """Return the two folders that a snapshot may have: the present one and that of version 0.1.0.
+
+    Returns none if the name of the snapshot or of its namespace would leave the base.
+    """
     if not _ID.fullmatch(snapshot_id) or "/" in namespace or namespace.startswith("."):
         return ()
     return (
@@ -350,7 +364,10 @@ def _own_places(base: str, namespace: str, snapshot_id: str) -> tuple[str, ...]:
 
 
 def _place(location: str) -> tuple[str, str]:
-    """The scheme and the path of a location. Local paths are made absolute, so that two spellings of one folder are equal."""
+    """Return the scheme and the path of a location.
+
+    Local paths are made absolute, so that two spellings of one folder are equal.
+    """
     scheme, separator, path = location.partition("://")
     if not separator:
         return "file", str(Path(location).resolve())
@@ -358,10 +375,11 @@ def _place(location: str) -> tuple[str, str]:
 
 
 def remove_snapshot(location: str, namespace: str, snapshot_id: str, base: str) -> bool:
-    """Delete a snapshot that a ledger lists; ``base`` is the database's own. False when it was left alone.
+    """Delete a snapshot that a ledger lists; ``base`` is the database's own.
 
-    A location is a row of the ledger, and rows can be written: only the very folder that this snapshot of this database has, in today's
-    layout or in that of 0.1.0, is ever removed, and of the latter only what says itself that it is that snapshot.
+    Returns False if the snapshot was left alone. A location is a row of the ledger, and rows can be written: only the exact folder of
+    this snapshot of this database is ever removed, in the present layout or in that of 0.1.0, and in the latter only if its files
+    identify it as that snapshot.
     """
     places = _own_places(base, namespace, snapshot_id)
     if location not in places:
@@ -433,8 +451,10 @@ def _snapshot(meta: dict[str, Any]) -> Snapshot:
 
 
 def on_disk(table: pa.Table) -> pa.Table:
-    """The same table in a file without a name, mapped, so that ``let_go`` can give its pages back; itself where it is small, or where there
-    is no room for it. Cost: writing it once."""
+    """Return the same table mapped from an unnamed file, so that ``let_go`` can release its pages.
+
+    Returns the table itself if it is small, or if there is no space for the file. Cost: writing it once.
+    """
     if table.nbytes < _LARGE:
         return table
     try:
@@ -450,7 +470,7 @@ def on_disk(table: pa.Table) -> pa.Table:
 
 
 def let_go() -> None:
-    """Give the pages of mapped snapshots back to the system: what is looked at again comes from its cache of files."""
+    """Release the pages of mapped snapshots to the system; pages that are used again come from its file cache."""
     if hasattr(mmap, "MADV_DONTNEED"):
         for file in list(_mapped):
             file.madvise(mmap.MADV_DONTNEED)
@@ -507,6 +527,9 @@ def _cached(system: fsspec.AbstractFileSystem, path: str) -> Path:
 
 
 def _cache(system: fsspec.AbstractFileSystem, path: str) -> Path:
-    """Where a remote snapshot is cached, by the whole of its address: two buckets may hold the same path."""
+    """Return the cache folder of a remote snapshot.
+
+    It depends on the full address, because two buckets may hold the same path.
+    """
     name = hashlib.sha256(system.unstrip_protocol(path).encode()).hexdigest()[:32]
     return Path(tempfile.gettempdir(), f"slowwave-cache-{os.getuid()}", name)

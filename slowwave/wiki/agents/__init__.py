@@ -1,3 +1,3 @@
-"""What lets agents of other makers keep their memory in a namespace: one module an interface of theirs."""
+"""Interfaces through which agents of other makers keep their memory in a namespace: one module per interface."""
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Anthropic's memory tool over a namespace: ``AnthropicMemory`` and its async twin for the tool runner of the package ``anthropic``.
+"""Anthropic's memory tool over a namespace: ``AnthropicMemory`` and its async twin.
 
-A model sees files under /memories; they are pages of the namespace (``slowwave.wiki.corpus.memory_files``), so every edit is a version,
-every deletion a tombstone, what screening refuses is not stored, and searches find what stands. Answers and errors are those that the
-tool's documentation gives. Needs ``slowwave[anthropic]``.
+They are for the tool runner of the package ``anthropic``. A model sees files under /memories, which are pages of the namespace
+(``slowwave.wiki.corpus.memory_files``): every edit is a version, every deletion a tombstone, text that screening refuses is not stored,
+and searches find the current text. Answers and errors are those of the tool's documentation. Needs ``slowwave[anthropic]``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SIZES: Final = ("B", "K", "M", "G")
 
 
 class _Commands:
-    """The six commands over the files of a namespace, in the words of the tool's documentation."""
+    """The six commands over the files of a namespace, with the messages of the tool's documentation."""
 
     def __init__(self, files: MemoryFiles) -> None:
         self._files = files
@@ -114,10 +114,10 @@ class _Commands:
 
 
 class AnthropicMemory(BetaAbstractMemoryTool):
-    """The memory tool over a namespace's pages: hand it to ``client.beta.messages.tool_runner(tools=[…])``.
+    """The memory tool over a namespace's pages: pass it to ``client.beta.messages.tool_runner(tools=[…])``.
 
-    ``folder`` is where its pages lie among the namespace's others, ``corpus`` the name of the folder that they lie in where several are
-    followed, ``agent`` who is said to have written. With a ``token`` it writes as a server's login does, and the token's scopes hold.
+    ``folder`` is the folder of its pages among the namespace's others, ``corpus`` the name of the followed folder if there are several,
+    and ``agent`` the author of the edits. With a ``token`` it writes as a server's login does, within the token's scopes.
     """
 
     def __init__(
@@ -136,36 +136,36 @@ class AnthropicMemory(BetaAbstractMemoryTool):
         self._commands = _Commands(files)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """A listing of a folder, or the lines of a file with their numbers."""
+        """List a folder, or return the lines of a file with their numbers."""
         return self._commands.view(command.path, command.view_range)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """A new page."""
+        """Create a page."""
         return self._commands.create(command.path, command.file_text)
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """A text that stands once in a file becomes another: the page's next version."""
+        """Replace a text that occurs once in a file: the page gets its next version."""
         return self._commands.str_replace(command.path, command.old_str, command.new_str)
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Lines after a line of a file: the page's next version."""
+        """Insert lines after a line of a file: the page gets its next version."""
         return self._commands.insert(command.path, command.insert_line, command.insert_text)
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """A file, or a folder with all its files, is forgotten: each leaves a tombstone."""
+        """Delete a file, or a folder with all its files: each leaves a tombstone."""
         return self._commands.delete(command.path)
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """A file or a folder gets another name; pages keep their versions."""
+        """Rename a file or a folder; pages keep their versions."""
         return self._commands.rename(command.old_path, command.new_path)
 
     def clear_all_memory(self) -> str:
-        """All files are forgotten."""
+        """Delete all files."""
         return self._commands.clear()
 
 
 class AsyncAnthropicMemory(BetaAsyncAbstractMemoryTool):
-    """``AnthropicMemory`` for the async client; the store is asked in a thread."""
+    """The memory tool ``AnthropicMemory`` for the async client; a thread accesses the store."""
 
     def __init__(
         self,
@@ -183,36 +183,39 @@ class AsyncAnthropicMemory(BetaAsyncAbstractMemoryTool):
         self._commands = _Commands(files)
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """As ``AnthropicMemory.view``."""
+        """Run ``AnthropicMemory.view``."""
         return await run_sync(self._commands.view, command.path, command.view_range)
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """As ``AnthropicMemory.create``."""
+        """Run ``AnthropicMemory.create``."""
         return await run_sync(self._commands.create, command.path, command.file_text)
 
     async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """As ``AnthropicMemory.str_replace``."""
+        """Run ``AnthropicMemory.str_replace``."""
         return await run_sync(self._commands.str_replace, command.path, command.old_str, command.new_str)
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """As ``AnthropicMemory.insert``."""
+        """Run ``AnthropicMemory.insert``."""
         return await run_sync(self._commands.insert, command.path, command.insert_line, command.insert_text)
 
     async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """As ``AnthropicMemory.delete``."""
+        """Run ``AnthropicMemory.delete``."""
         return await run_sync(self._commands.delete, command.path)
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """As ``AnthropicMemory.rename``."""
+        """Run ``AnthropicMemory.rename``."""
         return await run_sync(self._commands.rename, command.old_path, command.new_path)
 
     async def clear_all_memory(self) -> str:
-        """As ``AnthropicMemory.clear_all_memory``."""
+        """Run ``AnthropicMemory.clear_all_memory``."""
         return await run_sync(self._commands.clear)
 
 
 def _name_of(path: str) -> str:
-    """A path under the root as a name, empty for the root. Raises ``ToolError`` for one that leads elsewhere."""
+    """Return a path under the root as a name, empty for the root.
+
+    Raises ``ToolError`` for a path that leads elsewhere.
+    """
     if path.rstrip("/") == ROOT:
         return ""
     parts = path.removeprefix(f"{ROOT}/").removesuffix("/").split("/")
@@ -230,7 +233,7 @@ def _file_name(path: str) -> str:
 
 
 def _with_tool_errors(do: Callable[[], Answer], *, missing: str = "", there: str = "") -> Answer:
-    """What an operation gives; a refusal as the tool's error, in its own words where it has some."""
+    """Return the result of an operation; raise a refusal as ``ToolError``, with the given message if there is one."""
     try:
         return do()
     except NotInCorpus as problem:
@@ -246,7 +249,10 @@ def _found(path: str, read: Callable[[], Answer]) -> Answer:
 
 
 def _only_place(path: str, text: str, old: str) -> int:
-    """Where a text stands, if it does so once. Raises ``ToolError``."""
+    """Return the position of a text that occurs exactly once.
+
+    Raises ``ToolError`` if it occurs never or more than once.
+    """
     places = [found.start() for found in re.finditer(f"(?={re.escape(old)})", text)] if old else []
     if not places:
         raise ToolError(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
@@ -283,7 +289,7 @@ def _numbered(lines: Sequence[str], first: int, last: int) -> str:
 
 
 def _listing(path: str, name: str, files: Sequence[MemoryFile]) -> str:
-    """Two levels of a folder, with the sizes of files and of all that folders hold."""
+    """List two levels of a folder, with the sizes of files and the total sizes of folders."""
     sizes: dict[str, int] = {}
     for file in files:
         parts = file.name.removeprefix(f"{name}/" if name else "").split("/")
@@ -301,7 +307,7 @@ def _listing(path: str, name: str, files: Sequence[MemoryFile]) -> str:
 
 
 def _human(size: int) -> str:
-    """Bytes as 512B, 5.5K, 1.2M."""
+    """Format a number of bytes as 512B, 5.5K, 1.2M."""
     value, unit = float(size), 0
     while value >= 1024 and unit + 1 < len(_SIZES):
         value, unit = value / 1024, unit + 1

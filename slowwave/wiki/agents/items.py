@@ -35,9 +35,9 @@ _VALUE: Final = sql.SQL("(m.attributes->'value')")
 
 
 def condition(wanted: Mapping[str, Any] | None, values: dict[str, Any]) -> sql.Composable:
-    """The condition on ``memory.memories m``; what it compares with goes to ``values``.
+    """Build the condition on ``memory.memories m``; the values it compares with are added to ``values``.
 
-    Raises ``ValueError`` for an operator that is none, and ``Refused`` for what is no JSON value.
+    Raises ``ValueError`` for an unknown operator, and ``Refused`` for a value that is not JSON.
     """
     parts = _Parts(values)
     fields = [parts.compared(parts.field(_VALUE, name), value) for name, value in (wanted or {}).items()]
@@ -45,18 +45,18 @@ def condition(wanted: Mapping[str, Any] | None, values: dict[str, Any]) -> sql.C
 
 
 class _Parts:
-    """Pieces of one condition, whose values are parameters of it."""
+    """The parts of one condition; their values are parameters of it."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values
 
     def field(self, of: sql.Composable, name: str | int) -> sql.Composable:
-        """A field of an object or a member of a list; null where there is none."""
+        """Return the SQL of an object's field or a list's member, null if it is missing."""
         kind = sql.SQL("integer" if isinstance(name, int) else "text")
         return sql.SQL("coalesce({} -> {}::{}, 'null')").format(of, self._parameter(name), kind)
 
     def compared(self, found: sql.Composable, wanted: object) -> sql.Composable:
-        """Whether what is found is what a filter asks for."""
+        """Return the SQL condition that a found value meets a filter."""
         if isinstance(wanted, Mapping):
             asked = {str(name): value for name, value in wanted.items()}
             if any(name.startswith("$") for name in asked):
@@ -102,7 +102,10 @@ class _Parts:
 
 
 def json_text(value: object, what: str) -> str:
-    """A value as JSON that the database takes. Raises ``Refused`` for what is none; ``what`` is how it is called then."""
+    """Return a value as JSON that the database accepts.
+
+    Raises ``Refused`` for a value that is not JSON; ``what`` names the value in the message.
+    """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         storable(json.loads(text), what)
@@ -132,27 +135,30 @@ Labels = tuple[str, ...]
 
 
 def scope_of(labels: Labels) -> str:
-    """The scope of a namespace of LangGraph."""
+    """Return the scope of a LangGraph namespace."""
     return "/".join(map(written, labels))
 
 
 def labels_of(scope: str) -> Labels:
-    """The namespace that a scope is written from."""
+    """Return the LangGraph namespace of a scope."""
     return tuple(map(read, scope.split("/"))) if scope else ()
 
 
 def written(label: str) -> str:
-    """A label as it stands in a scope."""
+    """Encode a label for a scope."""
     return label.replace("%", "%25").replace("/", "%2F")
 
 
 def read(label: str) -> str:
-    """The label that is so written."""
+    """Decode a label from a scope."""
     return label.replace("%2F", "/").replace("%25", "%")
 
 
 def external_id(labels: Labels, key: str) -> str:
-    """What an item's memory is known by. Raises ``Refused`` for what is too long, or no text that a database takes."""
+    """Return the external id of an item's memory.
+
+    Raises ``Refused`` for an id that is too long, or that is not text which a database accepts.
+    """
     named = f"{SOURCE}:{scope_of(labels)}/{written(key)}"
     try:
         storable(named, "its namespace or key")
@@ -167,14 +173,14 @@ def external_id(labels: Labels, key: str) -> str:
 
 
 def key_of(known: str, scope: str) -> str:
-    """The key in the external id of a memory of this scope."""
+    """Return the key in the external id of a memory of this scope."""
     return read(known[len(f"{SOURCE}:{scope}/") :])
 
 
 def subject_of(key: str) -> str:
-    """What a memory under this key is about: the key where somebody named it, nothing where a program drew it at random.
+    """Return the subject of a memory under this key: the key, or nothing for a key that a program generated at random.
 
-    Memories of two subjects are never merged, so that two settings of one value stay two.
+    Memories with two subjects are never merged, so two settings with one value stay separate.
     """
     try:
         UUID(key)
@@ -184,9 +190,9 @@ def subject_of(key: str) -> str:
 
 
 def within(prefix: Labels, values: dict[str, Any], name: str = "scope") -> sql.Composable:
-    """The condition that ``memory.memories m`` lies in a namespace or below it; what it compares with goes to ``values``.
+    """Build the condition that ``memory.memories m`` lies in a namespace or below it; its values are added to ``values``.
 
-    Compared by bytes, as the index ``memories_items`` has them: "0" is the character after "/".
+    Text is compared by bytes, as in the index ``memories_items``: "0" is the character after "/".
     """
     if not prefix:
         return sql.SQL("true")
@@ -198,7 +204,7 @@ def within(prefix: Labels, values: dict[str, Any], name: str = "scope") -> sql.C
 
 
 def is_id(key: str) -> bool:
-    """Whether a key is a row's id as the store writes it: a summary that a night wrote has no other key."""
+    """Return whether a key is a row's id in the form of the store: a summary that a night wrote has no other key."""
     try:
         return str(UUID(key)) == key
     except ValueError:
@@ -215,7 +221,7 @@ Index = Literal[False] | list[str] | None
 
 
 def texts(value: object) -> Iterator[str]:
-    """Every text within a JSON value, in its order."""
+    """Yield every text within a JSON value, in its order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -227,7 +233,10 @@ def texts(value: object) -> Iterator[str]:
 
 
 def searched_text(value: dict[str, Any], index: Index, fields: Sequence[str]) -> str:
-    """What a memory of this value says: the texts under the paths of ``index``, else of ``fields``, one a line; empty for none."""
+    """Return the text of a memory with this value: the texts under the paths of ``index``, else of ``fields``, one per line.
+
+    The text is empty if ``index`` is False or nothing is found.
+    """
     from langgraph.store.base import get_text_at_path
 
     if index is False:
@@ -239,9 +248,9 @@ def searched_text(value: dict[str, Any], index: Index, fields: Sequence[str]) ->
 
 
 def reworded(value: Any, said: str, now: str) -> Any:
-    """A value that said one thing, saying what its memory says now: the text that a night has changed is put in the place of the old one.
+    """Replace the old text in a value by the text of its memory now, which a night has changed.
 
-    Where nobody can tell which of several texts that is, all stay, without their secrets.
+    If it cannot be determined which of several texts changed, all are kept, without their secrets.
     """
     parts = {text.strip() for text in texts(value) if text.strip()}
     changed = {part: new for part in parts if (new := _changed(part, said, now)) is not None}
@@ -249,7 +258,7 @@ def reworded(value: Any, said: str, now: str) -> Any:
 
 
 def _changed(part: str, said: str, now: str) -> str | None:
-    """What stands in the place of one of the texts, whole lines, while all before and after it is as it was."""
+    """Return the replacement of one of the texts, in whole lines, or None unless the text before and after it is unchanged."""
     lines = f"\n{said}\n"
     start = lines.find(f"\n{part}\n")
     if start < 0:
@@ -325,7 +334,10 @@ _NAMESPACES: Final = sql.SQL("SELECT DISTINCT m.scope FROM memory.memories m WHE
 
 @dataclass(frozen=True, slots=True)
 class AgentItem:
-    """An item as it is told: ``id`` is its memory's, ``score`` from 0 to 1 where a query found it."""
+    """An item in the form that LangGraph gets: ``id`` is its memory's.
+
+    ``score`` is from 0 to 1 if a query found the item.
+    """
 
     id: str
     labels: Labels
@@ -338,13 +350,13 @@ class AgentItem:
 
 @dataclass(frozen=True, slots=True)
 class ItemDomain(Domain):
-    """Rows that are items of a namespace of LangGraph, or below it, and meet a filter; what a search ranks."""
+    """The rows that a search of items ranks: items of a LangGraph namespace, or below it, that meet a filter."""
 
     prefix: Labels = ()
     wanted: Mapping[str, Any] | None = None
 
     def condition(self, kind: str = "") -> tuple[Part, dict[str, Any]]:
-        """That of a domain, of memories alone."""
+        """Return the condition of a domain, for memories only."""
         whole, values = Domain.condition(self, kind)
         if kind in ("chunks", "entities"):
             return sql.SQL("false"), values
@@ -355,7 +367,7 @@ class ItemDomain(Domain):
 def named_items(
     connection: Connection, namespace: str, asked: Iterable[tuple[Labels, str]]
 ) -> dict[tuple[Labels, str], AgentItem]:
-    """The items under these keys of a namespace (its id), by namespace and key; those that are not there are left out."""
+    """Return the items under these keys of a namespace (its id), by namespace and key; missing items are left out."""
     ids = {external_id(labels, key): (labels, key) for labels, key in asked}
     if not ids:
         return {}
@@ -381,7 +393,7 @@ def listed_items(
     limit: int,
     offset: int,
 ) -> list[AgentItem]:
-    """Items of a namespace of LangGraph and below it that meet a filter, those that changed last first."""
+    """Return items of a LangGraph namespace and below it that meet a filter, those changed last first."""
     values: dict[str, Any] = {"namespace": namespace, "limit": limit, "offset": offset}
     asked = sql.SQL(" AND ").join([within(prefix, values), condition(wanted, values)])
     query = _LISTED.format(columns=_COLUMNS, items=ITEMS, asked=asked)
@@ -396,7 +408,10 @@ def found_items(
     limit: int,
     offset: int,
 ) -> list[AgentItem]:
-    """Items of a domain that match a query, best first, each with its score. Words alone are compared where nothing can be embedded."""
+    """Return items of a domain that match a query, best first, each with its score.
+
+    Only words are compared if nothing can be embedded.
+    """
     depth = max(_LEAST, limit + offset)
     try:
         found = matches(connection, domain, query, "hybrid", embedder, depth)
@@ -419,9 +434,9 @@ def listed_namespaces(
     limit: int,
     offset: int,
 ) -> list[Labels]:
-    """Namespaces of LangGraph that hold an item, sorted; each cut to ``max_depth`` labels and told once.
+    """Return the LangGraph namespaces that hold an item, sorted, each cut to ``max_depth`` labels and listed once.
 
-    ``conditions`` are pairs of ``prefix`` or ``suffix`` and a path, where ``*`` stands for any label; all of them hold.
+    ``conditions`` are pairs of ``prefix`` or ``suffix`` and a path, in which ``*`` matches any label; all of them must hold.
     """
     values: dict[str, Any] = {"namespace": namespace}
     asked = [_met(kind, path, values) for kind, path in conditions]
@@ -431,7 +446,10 @@ def listed_namespaces(
 
 
 def _met(kind: str, path: Sequence[str], values: dict[str, Any]) -> sql.Composable:
-    """Whether the labels of a memory's scope begin or end with a path."""
+    """Return the SQL condition that the labels of a memory's scope begin or end with a path.
+
+    Raises ``ValueError`` for another kind than ``prefix`` and ``suffix``.
+    """
     if kind not in ("prefix", "suffix"):
         raise ValueError(f"Unsupported match type: {kind}. There are prefix and suffix.")
     parts: list[sql.Composable] = []
@@ -458,7 +476,10 @@ def _by_id(connection: Connection, ids: Iterable[str]) -> list[AgentItem]:
 
 
 def _item(row: Sequence[Any]) -> AgentItem:
-    """A row of ``_COLUMNS``. A summary has no value of its own: it says one thing."""
+    """Build an item from a row of ``_COLUMNS``.
+
+    A summary has no dedicated value: its value is its text.
+    """
     id_, own, scope, known, value, created_at, updated_at, content, said = row[:9]
     key = str(id_)
     if not own or known is None or not isinstance(value, dict):
@@ -521,7 +542,7 @@ SELECT id, %s, %s, vector::vector FROM unnest(%s::uuid[], %s::text[]) AS r (id, 
 
 @dataclass(frozen=True, slots=True)
 class ItemPut:
-    """A value that is to be under a key, ``None`` for nothing; ``text`` is what a search finds of it."""
+    """A value to store under a key, None to delete it; ``text`` is the text by which a search finds it."""
 
     labels: Labels
     key: str
@@ -534,7 +555,10 @@ class ItemPut:
     def of(
         cls, labels: Labels, key: str, value: Mapping[str, Any] | None, index: Index, fields: Sequence[str]
     ) -> ItemPut:
-        """One as LangGraph says it. Raises ``Refused`` for what no database takes."""
+        """Build a put from the arguments of LangGraph.
+
+        Raises ``Refused`` for a value that no database accepts.
+        """
         known = external_id(labels, key)
         if value is None:
             return cls(labels, key, known, None)
@@ -544,7 +568,10 @@ class ItemPut:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What stands under a key. ``own``: an item was put there, and no night wrote it; ``open``: it is live."""
+    """The row that is stored under a key.
+
+    ``own``: the row is an item that was put there and not written by a night. ``open``: it is live.
+    """
 
     id: str
     own: bool
@@ -555,27 +582,30 @@ class _Held:
     ordinal: int
 
     def says(self, put: ItemPut) -> bool:
-        """Whether a put brings nothing new."""
+        """Return whether a put adds nothing new."""
         shown = self.open or (self.state == put.state == "quarantined")
         return self.own and shown and put.value is not None and _canonical(self.value) == _canonical(put.value)
 
 
 @dataclass(slots=True)
 class _Work:
-    """What a batch has to write: rows that end, rows that are new, and rows that say something else."""
+    """The writes of a batch: rows that end, rows that are new, and rows with another value."""
 
     ended: list[str] = field(default_factory=list)
     fresh: list[dict[str, Any]] = field(default_factory=list)
     changed: list[dict[str, Any]] = field(default_factory=list)
 
     def embedded(self) -> list[tuple[str, str]]:
-        """(row id, text) of the rows that get a vector."""
+        """Return (row id, text) of the rows that get a vector."""
         told = [row for row in [*self.fresh, *self.changed] if row["version"] and row["state"] == "active"]
         return [(row["id"], row["content"]) for row in told if row["content"]]
 
 
 def screened(puts: Sequence[ItemPut], namespace: str, settings: Settings) -> list[ItemPut]:
-    """The puts, with the state that screening gives each: all texts of a value are looked at. Raises ``Refused`` where it refuses one."""
+    """Screen all texts of the puts, and return the puts with the resulting state of each.
+
+    Raises ``Refused`` if screening refuses a put.
+    """
     screening = Screening(settings.screening_on_import)
     limits = Limits(settings.import_longest_text)
     done: list[ItemPut] = []
@@ -596,19 +626,24 @@ def screened(puts: Sequence[ItemPut], namespace: str, settings: Settings) -> lis
 
 
 class ItemWriter:
-    """Writes items of a namespace (its name). Vectors are made before the transaction begins: ``prepare``, then ``write`` within it."""
+    """A writer of items of a namespace (its name).
+
+    Vectors are computed before the transaction begins: call ``prepare``, then ``write`` within it.
+    """
 
     def __init__(self, slug: str, puts: Sequence[ItemPut], vectors: LoadedVectors) -> None:
         self._slug, self._puts, self._vectors = slug, puts, vectors
 
     def prepare(self, connection: Connection, namespace: str | None) -> None:
-        """Make the vectors that are needed; ``namespace`` is its id where there is one."""
+        """Compute the vectors that are needed; ``namespace`` is the id of the namespace if it exists."""
         work = _work(self._puts, _held(connection, namespace, self._puts) if namespace else {})
         self._vectors.need((text for _, text in work.embedded()), lambda _: None)
 
     def write(self, connection: Connection) -> int:
-        """Write all that is new; returns how many memories were added. Writers of a namespace take turns. Raises ``Refused`` where it is
-        read-only."""
+        """Write all new items, and return the number of memories that were added.
+
+        Writers of a namespace take turns. Raises ``Refused`` for a read-only namespace.
+        """
         namespace = self._claimed(connection)
         work = _work(self._puts, _held(connection, namespace, self._puts))
         embedded = work.embedded()
@@ -645,7 +680,7 @@ class ItemWriter:
 
 
 def _held(connection: Connection, namespace: str, puts: Sequence[ItemPut]) -> dict[tuple[Labels, str], _Held]:
-    """What stands under the keys of puts."""
+    """Return the rows that are stored under the keys of puts."""
     places = {put.external_id: (put.labels, put.key) for put in puts}
     by_scope = {(scope_of(labels), key): (labels, key) for labels, key in places.values()}
     keys = [key for _, key in places.values() if is_id(key)]
@@ -660,7 +695,7 @@ def _held(connection: Connection, namespace: str, puts: Sequence[ItemPut]) -> di
 
 
 def _work(puts: Sequence[ItemPut], held: Mapping[tuple[Labels, str], _Held]) -> _Work:
-    """What the puts bring beyond what is held."""
+    """Return the writes for the puts that differ from the stored rows."""
     work = _Work()
     for put in puts:
         there = held.get((put.labels, put.key))

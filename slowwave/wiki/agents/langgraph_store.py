@@ -1,6 +1,6 @@
-"""``SlowwaveStore``: LangGraph's ``BaseStore`` in a namespace of Slowwave, so that a night can look after what its agents remember.
+"""LangGraph's ``BaseStore`` in a namespace of Slowwave, so that nights maintain what its agents remember.
 
-What items are made of belongs to the modules ``item_…`` beside this one.
+The data of items belongs to the module ``items`` of this package.
 """
 
 from __future__ import annotations
@@ -66,13 +66,14 @@ _TRY: Final = "SELECT 1"
 
 
 class SlowwaveStore(BaseStore):
-    """A store of LangGraph in one namespace of Slowwave (its name); the namespace is made when the first item is put.
+    """A store of LangGraph in one namespace of Slowwave (its name), which is created with the first item.
 
-    ``store`` is the environment's unless it is given. ``fields`` are the paths of a value that a search finds it by, as in the ``index`` of
-    LangGraph's own stores; without any, all texts of a value. Vectors are of the namespace's own embedding model. Writing keeps one
-    connection with the owner's login open until ``close``; reading borrows one. Threads may share it.
+    ``store`` defaults to the environment's. ``fields`` are the paths of a value by which a search finds it, as in the ``index`` of
+    LangGraph's own stores; without any, all texts of a value are used. Vectors are of the namespace's own embedding model. Writing keeps
+    one connection with the owner's login open until ``close``; reading borrows one. Threads may share the store.
 
-    ``get``, ``search`` and the others raise ``Refused`` for what cannot be taken, and ``StoreError`` where the database does not answer.
+    ``get``, ``search`` and the others raise ``Refused`` for arguments that cannot be accepted, and ``StoreError`` if the database does
+    not answer.
     """
 
     supports_ttl = False
@@ -88,7 +89,7 @@ class SlowwaveStore(BaseStore):
         self._added = 0
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do operations in one transaction: what is read is what was there before them; of two puts of a key the last one counts."""
+        """Run operations in one transaction: reads return the state before it, and of two puts of a key the last one counts."""
         asked = list(ops)
         for op in asked:
             validate_op_namespace(op)
@@ -112,7 +113,7 @@ class SlowwaveStore(BaseStore):
         return answers
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """``batch`` in a thread."""
+        """Run ``batch`` in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def close(self) -> None:
@@ -129,7 +130,10 @@ class SlowwaveStore(BaseStore):
         self.close()
 
     def _answers(self, connection: Connection, ops: Sequence[Op]) -> list[Result]:
-        """What operations that read are answered; None for the others. What agents recall is logged behind the answers."""
+        """Return the answers to operations that read, and None for the others.
+
+        The recalls of agents are logged after the answers.
+        """
         if all(isinstance(op, PutOp) for op in ops):
             return [None] * len(ops)
         known = _known(connection, self._slug)
@@ -157,7 +161,7 @@ class SlowwaveStore(BaseStore):
 
     @contextmanager
     def _writing(self) -> Generator[Connection]:
-        """The connection that writes, for one at a time: writers of a namespace take turns in any case."""
+        """Yield the connection for writes, to one caller at a time, because writers of a namespace take turns in any case."""
         with self._lock:
             try:
                 yield self._opened()
@@ -183,7 +187,7 @@ class SlowwaveStore(BaseStore):
 
 
 def _searched(connection: Connection, known: KnownNamespace, op: SearchOp, recalls: list[Recalled]) -> list[AgentItem]:
-    """The items of one search; one with a query is a recall."""
+    """Return the items of one search; a search with a query counts as a recall."""
     if op.limit < 0 or op.offset < 0:
         raise ValueError("limit and offset are at least 0.")
     if not op.query:
@@ -200,7 +204,7 @@ def _embedder(settings: Settings) -> Callable[[], Embedder]:
 
 
 def _known(connection: Connection, slug: str) -> KnownNamespace | None:
-    """A namespace, where there is one."""
+    """Return a namespace, or None if it does not exist."""
     try:
         return known_namespace(connection, slug)
     except Refused:
@@ -208,7 +212,7 @@ def _known(connection: Connection, slug: str) -> KnownNamespace | None:
 
 
 def _fields(item: AgentItem) -> Mapping[str, Any]:
-    """What LangGraph tells of an item."""
+    """Return the fields of an item that LangGraph shows."""
     return {
         "namespace": item.labels,
         "key": item.key,

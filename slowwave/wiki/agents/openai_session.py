@@ -1,4 +1,4 @@
-"""``SlowwaveSession``: a session of the OpenAI Agents SDK whose items are kept as they were given."""
+"""A session of the OpenAI Agents SDK (``SlowwaveSession``) whose items are kept as they were given."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ UPDATE memory.chunks k SET invalidated_at = now() FROM ended WHERE k.document_id
 
 @dataclass(frozen=True, slots=True)
 class SessionItems:
-    """The items of one session (its id) of a namespace (its name). ``agent`` is who took part, as the session's pages say."""
+    """The items of one session (its id) of a namespace (its name).
+
+    ``agent`` is the participant that the session's pages name.
+    """
 
     store: Store
     namespace: str
@@ -90,13 +93,16 @@ class SessionItems:
     session_id: str
 
     def newest(self, limit: int | None = None) -> list[Any]:
-        """The last items, all without a limit, in the order in which they were given."""
+        """Return the last items, or all without a limit, in the order in which they were given."""
         with self.store.connect("server") as connection:
             rows = connection.execute(_NEWEST, (self.namespace, self.session_id, limit)).fetchall()
         return [json.loads(str(item)) for (item,) in reversed(rows)]
 
     def add(self, items: Sequence[object]) -> None:
-        """Keep items after those that are there, all or none. Raises ``Refused`` for what is no JSON, and where screening refuses it."""
+        """Add items after the existing ones, all or none.
+
+        Raises ``Refused`` for an item that is not JSON, or that screening refuses.
+        """
         try:
             given = [json.dumps(item) for item in items]
         except (TypeError, ValueError, RecursionError) as problem:
@@ -111,7 +117,7 @@ class SessionItems:
             self._update_pages(connection, namespace, pages)
 
     def pop(self) -> Any:
-        """Take the newest item back, and its words; None where there is none."""
+        """Remove the newest item and its words, and return it, or None if there is none."""
         with self.store.connect("owner") as connection, connection.transaction():
             namespace = self._locked(connection, make=False)
             row = connection.execute(_POP, (namespace, self.session_id)).fetchone()
@@ -121,14 +127,17 @@ class SessionItems:
         return json.loads(str(row[1]))
 
     def clear(self) -> None:
-        """Take all items back."""
+        """Remove all items."""
         with self.store.connect("owner") as connection, connection.transaction():
             namespace = self._locked(connection, make=False)
             pages = [int(str(page)) for (page,) in connection.execute(_CLEAR, (namespace, self.session_id)).fetchall()]
             self._retire(connection, namespace, pages)
 
     def _locked(self, connection: Connection, *, make: bool = True) -> str | None:
-        """The namespace's id, where there is one or it is to be made; other writers to the session wait until the transaction ends."""
+        """Lock the session for other writers until the transaction ends, and return the id of the namespace.
+
+        With ``make``, a missing namespace is created; otherwise None is returned for it. Raises ``Refused`` for a read-only namespace.
+        """
         row = connection.execute(_NAMESPACE, (self.namespace,)).fetchone()
         if row is not None and row[1]:
             raise Refused(f"Read-only: {self.namespace}. Nothing was stored. Make it writable first.")
@@ -139,7 +148,7 @@ class SessionItems:
         return namespace
 
     def _update_pages(self, connection: Connection, namespace: str | None, pages: Sequence[int]) -> None:
-        """Bring pages to what their items say."""
+        """Update pages to the text of their items."""
         for page in dict.fromkeys(pages):
             rows = connection.execute(_ON_PAGE, (namespace, self.session_id, page)).fetchall()
             told = [_item_text(json.loads(str(item)), at) for item, at in rows]
@@ -159,14 +168,14 @@ class SessionItems:
         connection.execute(_RETIRE, (SESSIONS_ROOT, namespace, [self._path(page) for page in pages]))
 
     def _path(self, page: int) -> str:
-        """Where a page lies: two sessions never lie at one place, whatever they are called."""
+        """Return the path of a page; two sessions never share a path, whatever their names."""
         name = re.sub(r"[^a-z0-9]+", "-", self.session_id.lower())[:60]
         known = hashlib.sha256(self.session_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         return f"logs/sessions/{self.agent}/{f'{name}-{known}'.lstrip('-')}/{page:04}.md"
 
 
 def _paged(given: Sequence[str], page: int, filled: int) -> list[int]:
-    """The page of each item that is added to one that is filled so far."""
+    """Return the page of each item that is added to one that is filled so far."""
     pages: list[int] = []
     for item in given:
         if filled >= _PAGE:
@@ -177,7 +186,7 @@ def _paged(given: Sequence[str], page: int, filled: int) -> list[int]:
 
 
 def _item_text(item: object, at: object) -> str:
-    """What somebody said in an item, as a session's page has it; empty for calls of tools and the like."""
+    """Return the words of a speaker in an item, in the form of a session's page, or an empty text for tool calls and the like."""
     if not isinstance(item, Mapping):
         return ""
     moment = _instant(at)
@@ -187,7 +196,7 @@ def _item_text(item: object, at: object) -> str:
 
 
 def _usual_model() -> str:
-    """The embedding model of a namespace that nobody has set up."""
+    """Return the embedding model of a namespace without settings."""
     from slowwave.store.settings import Settings
 
     return Settings.for_namespace({}).embedding_model
@@ -208,11 +217,12 @@ AGENT: Final = "openai-agents"
 
 
 class SlowwaveSession:
-    """The history of one conversation, by its id, in a namespace of Slowwave (its name), which is made with the first item.
+    """The history of one conversation, by its id, in a namespace of Slowwave (its name).
 
-    Items come back as they were given, from every process. What a user and an assistant said in them becomes pages of the plane of
-    sessions: searches find it when they ask for sessions, and durable answers have none of it. ``store`` is the environment's unless it is
-    given; ``session_settings`` may limit how many items a run is shown. Raises ``Refused`` for what cannot be taken.
+    The namespace is created with the first item. Items are returned as they were given, in every process. The words of users and
+    assistants become pages of the plane of sessions: searches that ask for sessions find them, and durable answers do not. ``store``
+    defaults to the environment's; ``session_settings`` may limit the number of items that a run gets. Raises ``Refused`` for items that
+    cannot be accepted.
     """
 
     def __init__(
@@ -232,20 +242,20 @@ class SlowwaveSession:
         self._items = SessionItems(store or open_store(), chosen_slug(namespace) or namespace, AGENT, session_id)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The last ``limit`` items, else as many as the settings say, else all, in the order in which they were added."""
+        """Return the last ``limit`` items, or as many as the settings state, or else all, in the order in which they were added."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         return await asyncio.to_thread(self._items.newest, None if limit is None or limit < 0 else limit)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add items after those that are there: all of them, or none."""
+        """Add items after the existing ones: all of them, or none."""
         await asyncio.to_thread(self._items.add, items)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the newest item back and give it; None where there is none."""
+        """Remove the newest item and return it, or None if there is none."""
         popped: Any = await asyncio.to_thread(self._items.pop)
         return popped
 
     async def clear_session(self) -> None:
-        """Take all items back. What was said is found by no search any more."""
+        """Remove all items; no search finds their words any more."""
         await asyncio.to_thread(self._items.clear)

@@ -1,7 +1,8 @@
-"""The deep pass: a model works on a scratch copy of the memory, with tools of ours, and what it left there is judged by hashing.
+"""The deep pass: a model works on a scratch copy of the memory with Slowwave's tools, and hashes show what it changed.
 
-What a copy holds, the folder that holds it, tools and commands, the loop, and the difference that comes of it. Nothing here has a
-connection to the store: what follows from a difference belongs to the planner ``deep_pass``, gates and the run to ``slowwave.night``.
+This package holds the content of a copy, the folder that holds it, tools and commands, the loop, and the resulting difference. Nothing
+here has a connection to the store: the consequences of a difference belong to the planner ``deep_pass``, gates and the run to
+``slowwave.night``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Changes in a scratch copy, and the check that the given texts bear out the words of a model."""
+"""Changes in a scratch copy, and the check that the given texts support the words of a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from slowwave.wiki.deep.scratch import PAGES, HandedOut, entries_of, loose, same
 
 @dataclass(frozen=True, slots=True)
 class Reworded:
-    """A memory that says something else, and the sources that it names."""
+    """A memory with another text, and the sources that it names."""
 
     memory: str
     file: str
@@ -34,7 +34,7 @@ class Reworded:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A memory whose entry is in no file any more."""
+    """A memory whose entry is no longer in any file."""
 
     memory: str
     file: str
@@ -72,8 +72,11 @@ class IndexChanged:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """All that came of a pass. ``odd`` are sentences about what means nothing, ``lost`` characters of lines that stand nowhere any more,
-    of the ``handed`` ones in files that may be changed."""
+    """The changes of a deep pass.
+
+    ``odd`` are sentences about edits without a meaning. ``lost`` is the number of characters of lines that no longer occur anywhere, out
+    of the ``handed`` characters in files that may be changed.
+    """
 
     reworded: tuple[Reworded, ...] = ()
     dropped: tuple[Dropped, ...] = ()
@@ -85,8 +88,11 @@ class Changes:
     handed: int = 0
 
     def beyond(self, share: float, characters: int) -> str:
-        """Why they take away more than ``share`` of what was handed out or ``characters`` of it, whichever is more but never half; empty
-        when they do not."""
+        """Return why the changes remove too much, or an empty text if they do not.
+
+        They may remove the greater of ``share`` of the handed-out characters and ``characters``, but never more than half, and they may
+        not empty the index.
+        """
         if self.index and self.index.was.strip() and not self.index.says.strip():
             return f"{MEMORY} was emptied"
         allowed = min(max(share * self.handed, characters), self.handed / 2)
@@ -100,7 +106,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """A copy as it was handed out and as it came back (name → text), the files that were read of it, and the model that worked on it."""
+    """A copy as it was handed out and as it came back (name → text), the files that were read, and the model that used it."""
 
     copy: HandedOut
     after: Mapping[str, str]
@@ -118,7 +124,10 @@ class _Found:
 
 
 def changes(copy: HandedOut, after: Mapping[str, str]) -> Changes:
-    """What changed from a copy to the files that came back (name → text). Cost: linear in the files."""
+    """Compare a copy with the files that came back (name → text).
+
+    Cost: linear in the files.
+    """
     found = _Found()
     was = {entry.memory: (name, entry.text) for name in copy.subjects for entry in entries_of(copy.files[name])}
     for name in sorted(after):
@@ -166,7 +175,7 @@ def _topic(found: _Found, copy: HandedOut, name: str, text: str, was: Mapping[st
 
 
 def _called(name: str, text: str) -> str:
-    """What a new topic file is about: its heading, where the file is called after it, else the words of its name."""
+    """Return the subject of a new topic file: its heading if the file is named after it, else the words of its name."""
     called = name.rpartition("/")[2].removesuffix(".md")
     heading = text.split("\n", 1)[0].removeprefix("# ").strip()
     return heading if slug(heading) == called else called.replace("-", " ")
@@ -193,7 +202,7 @@ def _folders(copy: HandedOut) -> Iterator[str]:
 
 
 def _lost(copy: HandedOut, after: Mapping[str, str]) -> tuple[int, int]:
-    """Characters of lines that were handed out and stand in no file that came back, and of all of them."""
+    """Count the characters of handed-out lines that are in no file that came back, and of all handed-out lines."""
     handed: Counter[str] = Counter()
     stands: Counter[str] = Counter()
     for name, text in copy.files.items():
@@ -220,7 +229,10 @@ _WORD: Final = re.compile(r"[^\W_]{4,}|\d+")
 
 
 def unborne(text: str, known: Sequence[str]) -> str:
-    """Why a text does not stand on what is ``known``, in words that go on a sentence; empty when it does. Cost: linear in the texts."""
+    """Return why ``known`` does not support a text, as the end of a sentence, or an empty text if it does.
+
+    Cost: linear in the texts.
+    """
     if why := unsafe(text):
         return why
     if foreign := ungrounded(text, known):
@@ -234,14 +246,14 @@ def unborne(text: str, known: Sequence[str]) -> str:
 
 
 def passage(text: str, claim: str) -> str:
-    """The lines of a source that share a word of four letters or a number with a claim, as far as ``PASSAGE`` reaches."""
+    """Return the lines of a source that share a word of four letters or a number with a claim, up to ``PASSAGE`` characters."""
     words = frozenset(w.casefold() for w in _WORD.findall(claim))
     kept = (line for line in text.split("\n") if not words.isdisjoint(w.casefold() for w in _WORD.findall(line)))
     return "\n".join(kept)[:PASSAGE]
 
 
 def covered_by(text: str, others: Iterable[str]) -> str:
-    """The first of ``others`` that tells what a text does: all its specifics, and most of its words; empty where none does."""
+    """Return the first of ``others`` that states all specifics and most words of a text, or an empty text if none does."""
     terms, words = specifics(text).terms(), _stems(text)
     for other in others:
         if len(words & _stems(other)) >= _TOLD * len(words) and not unsaid(terms, [other]):
@@ -250,7 +262,7 @@ def covered_by(text: str, others: Iterable[str]) -> str:
 
 
 def lost(was: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """Numbers, dates, names and the like of a text that none of ``texts`` has, sorted."""
+    """Return the numbers, dates, names and other specifics of a text that none of ``texts`` has, sorted."""
     return tuple(sorted(unsaid(specifics(was).terms(), texts)))
 
 

@@ -1,4 +1,4 @@
-"""The loop of a deep pass: a model is asked turn by turn, and its calls of tools run on the scratch copy."""
+"""The loop of a deep pass: a model takes turns, and its tool calls run on the scratch copy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Asked:
 
 
 def _wc(asked: _Asked) -> str:
-    """Lines, words and bytes of each file."""
+    """Format lines, words and bytes of each file."""
     chosen = [f for f in "lwc" if not asked.flags or f"-{f}" in asked.flags]
     rows = {
         name: {"l": text.count("\n"), "w": len(text.split()), "c": len(text.encode())}
@@ -104,8 +104,11 @@ COMMANDS: Final[Mapping[str, tuple[Callable[[_Asked], str], frozenset[str]]]] = 
 
 
 def run(scratch: Scratch, command: str, arguments: Sequence[str]) -> str:
-    """What a command prints. Raises ``Refused`` for a command, a flag or a file that there is none of here. Cost: linear in the files,
-    of a sort times its logarithm, of a diff at most the square of 2,000 lines."""
+    """Run a command, and return its output.
+
+    Raises ``Refused`` for an unknown command, flag or file. Cost: linear in the files; for a sort times its logarithm, for a diff at most
+    the square of 2,000 lines.
+    """
     if command not in COMMANDS:
         raise Refused(f"There is no command {shown(command)} here. There are {', '.join(COMMANDS)}.")
     work, known = COMMANDS[command]
@@ -217,7 +220,7 @@ TOOLS: Final[tuple[Mapping[str, object], ...]] = (
 
 @dataclass(slots=True)
 class ToolLimits:
-    """What is left: calls, bytes that tools may read for the model, bytes that it may write."""
+    """Limits of the tools: calls, bytes that they may still read for the model, and bytes that it may still write."""
 
     calls: int = 200
     read_bytes: int = 2_000_000
@@ -226,7 +229,7 @@ class ToolLimits:
 
 @dataclass(slots=True)
 class Tools:
-    """The tools over one scratch folder, and what was done with them: names that were written and that were read, in order."""
+    """The tools over one scratch folder, with the names that were written and read, in order."""
 
     scratch: Scratch
     limits: ToolLimits = field(default_factory=ToolLimits)
@@ -236,7 +239,10 @@ class Tools:
     calls: int = 0
 
     def call(self, name: str, arguments: str) -> str:
-        """What a call is told: ``arguments`` is the JSON text that the model wrote. Never raises for what a model can ask."""
+        """Run a tool, and return the answer for the model; ``arguments`` is the JSON text that the model wrote.
+
+        Never raises for anything that a model can ask.
+        """
         self.calls += 1
         if self.calls > self.limits.calls:
             return self._no(f"All {self.limits.calls} calls are used. End with a short summary.")
@@ -357,12 +363,12 @@ class Tools:
 
 
 def _flat(value: object) -> bool:
-    """Whether a value is none that holds others; a list of texts is what commands take."""
+    """Return whether a value contains no other values; a list of texts is allowed, because commands take one."""
     return not isinstance(value, dict) and (not isinstance(value, list) or all(isinstance(v, str) for v in value))
 
 
 def _texts(values: Iterable[object]) -> Iterator[str]:
-    """All texts among flat values."""
+    """Yield all texts among flat values."""
     for value in values:
         if isinstance(value, str):
             yield value
@@ -371,7 +377,10 @@ def _texts(values: Iterable[object]) -> Iterator[str]:
 
 
 def _is_text(text: str) -> bool:
-    """Whether it can be written down: JSON can name half of a pair of surrogates, and no file, pattern or answer can hold one."""
+    """Return whether a text can be encoded.
+
+    JSON can name half of a pair of surrogates, and no file, pattern or answer can hold one.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -425,17 +434,20 @@ class Talks(Protocol):
 
     @property
     def model(self) -> str:
-        """Its name."""
+        """Return the name of the model."""
         ...
 
     def turn(self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> ModelTurn:
-        """The next turn. Raises ``ChatError``."""
+        """Return the next turn.
+
+        Raises ``ChatError``.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """One turn as it is kept: the beginning of its words, without secrets, and how many calls it made."""
+    """One turn in the ledger: the beginning of its words, without secrets, and the number of its calls."""
 
     text: str
     tool_use_count: int
@@ -443,7 +455,10 @@ class KeptTurn:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a loop is: ``phase`` is ``starting`` until the first file is written, then ``updating``."""
+    """The progress of a loop.
+
+    ``phase`` is ``starting`` until the first file is written, then ``updating``.
+    """
 
     turns: int = 0
     kept: list[KeptTurn] = field(default_factory=list)
@@ -456,7 +471,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a loop came to; ``failure`` is the sentence of an endpoint that gave nothing."""
+    """The outcome of a loop; ``failure`` is the message of an endpoint that returned nothing."""
 
     ended: Ended
     progress: Progress
@@ -477,8 +492,8 @@ def work(
 ) -> Outcome:
     """Let a model work with tools until it calls none, for at most ``turns`` turns and ``seconds``, within ``budget``.
 
-    ``note`` is called after each turn and again and again while the model answers; what it raises ends the loop and is passed on.
-    Raises ``ChatError`` when the endpoint gives no answer that can be used.
+    ``note`` is called after each turn and repeatedly while the model answers; an exception from it ends the loop and is passed on. Raises
+    ``ChatError`` if the endpoint gives no usable answer.
     """
     messages, progress, until, idle = list(conversation), Progress(), clock() + seconds, 0
     while progress.turns < turns:
@@ -519,7 +534,10 @@ def _asked(
     budget: Budget,
     estimate: int,
 ) -> ModelTurn | None:
-    """The next turn; None when the time was up first. The answer is waited for on a thread of its own, which is left to itself then."""
+    """Return the next turn, or None if the time was up first.
+
+    A separate thread waits for the answer, and is abandoned in that case.
+    """
     came: list[ModelTurn | BaseException] = []
     began = time.perf_counter()
 
@@ -599,7 +617,7 @@ paragraph on what you changed, without calling a tool, or say that nothing had t
 
 
 def system(*, turns: int, limits: ToolLimits, seconds: float, index_lines: int, index_bytes: int) -> str:
-    """The system text."""
+    """Return the system prompt."""
     return _SYSTEM.format(
         index=MEMORY,
         lines=index_lines,
@@ -611,7 +629,10 @@ def system(*, turns: int, limits: ToolLimits, seconds: float, index_lines: int, 
 
 
 def first_message(copy: HandedOut) -> str:
-    """What is new, as one JSON document between two equal lines: names of files come from unknown people as well."""
+    """Return the message about what is new, as one JSON document between two equal lines.
+
+    The lines mark it as data, because names of files come from unknown people as well.
+    """
     shown = list(copy.fresh[-_MOST_NAMED:])
     document = {
         "memories": len(copy.memories),

@@ -100,7 +100,10 @@ WHERE (%(since)s::timestamptz IS NULL OR changed > %(since)s)
 
 @dataclass(frozen=True, slots=True)
 class DeepState:
-    """What the gates ask of the ledger: ``since`` is when the last pass began that came to its end."""
+    """The state of a namespace's deep passes in the ledger, as the gates need it.
+
+    ``since`` is the time at which the last finished pass began.
+    """
 
     read_only: bool
     since: datetime | None
@@ -113,7 +116,7 @@ class DeepState:
 
 @dataclass(frozen=True, slots=True)
 class DeepClosed:
-    """A gate that says no, and the sentence that says why, beginning with the namespace."""
+    """A closed gate, and a sentence that gives the reason, which begins with the namespace."""
 
     gate: DeepGate
     sentence: str
@@ -123,26 +126,32 @@ class DeepClosed:
 
 
 def deep_state(connection: Connection, scope: str) -> DeepState:
-    """What the ledger knows of a namespace's deep passes."""
+    """Return the state of a namespace's deep passes in the ledger."""
     with connection.cursor(row_factory=class_row(DeepState)) as cursor:
         found = cursor.execute(_STATE, {"scope": scope}).fetchone()
     return found or DeepState(False, None, None, None, False, False, 0)
 
 
 def new_sessions(connection: Connection, scope: str, since: datetime | None) -> int:
-    """Sessions since an instant, or all, without those under way."""
+    """Count the sessions since an instant, or all, without those under way."""
     row = connection.execute(_SESSIONS, {"scope": scope, "since": since, "idle": _IDLE_MINUTES}).fetchone()
     return int(str(row[0])) if row else 0
 
 
 def deep_gate(store: Store, namespace: str, settings: Settings, *, force: bool = False) -> DeepClosed | None:
-    """The first gate that is closed for a deep pass, or None; three queries. With ``force`` those of cadence and the switch are passed."""
+    """Return the first gate that is closed for a deep pass, or None; three queries.
+
+    ``force`` skips the gates of cadence, of the switch and of an undecided plan.
+    """
     with store.connect("reader") as connection:
         return next(_closed(connection, namespace, settings, force=force), None)
 
 
 def deep_gates(store: Store) -> dict[str, DeepClosed | None]:
-    """Namespace → its gate, as the schedule asks. Settings that are not valid hold it back: nobody asked for a pass."""
+    """Return the closed gate, or None, of each namespace, as the schedule needs it.
+
+    Invalid settings close the gate, because no one asked for a pass.
+    """
     with store.connect("reader") as connection:
         found: dict[str, DeepClosed | None] = {}
         for name in namespaces(store):
@@ -216,8 +225,11 @@ _SHOWN: Final = 20  # escapes that a report names
 
 @dataclass(frozen=True, slots=True)
 class DeepPass:
-    """What a deep pass came to: the gate that closed, or its plan. ``seconds`` are those of its work, ``model_seconds`` those of them in
-    which a model was waited for, ``files`` the names that were written."""
+    """The result of a deep pass: the gate that closed, or its plan.
+
+    ``seconds`` is the time of its work, ``model_seconds`` the part of it spent waiting for a model, and ``files`` the names that were
+    written.
+    """
 
     namespace: str
     run_id: str = ""
@@ -231,7 +243,7 @@ class DeepPass:
 
 @dataclass(slots=True)
 class _Pass:
-    """A pass under way: what is noted of it with every turn."""
+    """A deep pass under way, with the progress that the ledger gets at every turn."""
 
     store: Store
     run_id: str
@@ -240,12 +252,15 @@ class _Pass:
     progress: Progress = field(default_factory=Progress)
 
     def note(self, progress: Progress) -> None:
-        """Write how far it is. Raises ``DreamCancelled`` when it was killed, ``DreamLockUnavailable`` when it lost its namespace."""
+        """Record the progress.
+
+        Raises ``DreamCancelled`` if the run was killed, and ``DreamLockUnavailable`` if it lost its namespace.
+        """
         self.progress = progress
         check_cancelled(self.store, self.run_id, self.noted())
 
     def noted(self, phase: str = "", found: Sequence[str] = ()) -> Mapping[str, object]:
-        """As the ledger keeps it."""
+        """Return the progress in the form that the ledger stores."""
         now = self.progress
         return {
             "phase": phase or now.phase,
@@ -271,12 +286,12 @@ def run_deep(
     callbacks: Sequence[Callback] = (),
     began: Callable[[str], None] | None = None,
 ) -> DeepPass:
-    """One deep pass in this process, unless a gate is closed. ``force``: somebody asked for it, see ``slowwave.wiki.deep.run``.
+    """Run one deep pass in this process, unless a gate is closed.
 
-    ``model`` takes the place of the one that the settings name; ``began`` is called with the id of the run once it holds its namespace.
-    Raises ``DreamLockUnavailable`` while another run holds the namespace, ``DreamCancelled`` when it was killed, ``DeepPassUnfinished``
-    when its time or its turns were up, ``DeepPassEscaped`` when the copy came back as it must not, ``ChatError`` when the model gave
-    nothing.
+    With ``force`` a person asked for the pass; see ``deep_gate`` for the gates that it skips. ``model`` replaces the one in the settings;
+    ``began`` is called with the id of the run once it holds its namespace. Raises ``DreamLockUnavailable`` while another run holds the
+    namespace, ``DreamCancelled`` if the pass was killed, ``DeepPassUnfinished`` if its time or its turns were up, ``DeepPassEscaped`` if
+    the copy came back with forbidden changes, and ``ChatError`` if the model gave nothing.
     """
     with store.connect("reader") as connection:
         settings = namespace_settings(connection, namespace)
@@ -351,8 +366,10 @@ def run_deep(
 
 
 def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[Outcome, Worked, float]:
-    """Let the model work in a folder of its own, look at what became of it, and remove it. The seconds are from the first turn to the
-    last."""
+    """Let the model work in a dedicated folder, examine the result, and remove the folder.
+
+    The seconds are from the first turn to the last.
+    """
     options = going.settings.operations.deep_pass
     limits = ToolLimits(options.max_calls, options.max_read_bytes, options.max_written_bytes)
     _sweep()
@@ -401,7 +418,7 @@ def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[
 
 
 def _laid_out(folder: Path, copy: HandedOut) -> Scratch:
-    """The files of a copy in a folder that nobody else may enter."""
+    """Write the files of a copy to a folder that no other user may enter."""
     root = folder / COPY
     root.mkdir(mode=0o700)
     for name in (TOPICS, PAGES, SESSIONS, *copy.may_grow):
@@ -417,7 +434,7 @@ def _laid_out(folder: Path, copy: HandedOut) -> Scratch:
 def _came_back(
     scratch: Scratch, copy: HandedOut, before: Mapping[str, str], after: Mapping[str, str]
 ) -> dict[str, str]:
-    """Name → text of every file of the copy; those whose hash is what it was are not read."""
+    """Return the text of every file of the copy by name; files with an unchanged hash are not read."""
     names = [path.removeprefix(f"{COPY}/") for path in after if path.startswith(f"{COPY}/") and after[path] != "folder"]
     same = {name for name in names if before.get(f"{COPY}/{name}") == after[f"{COPY}/{name}"]}
     return {name: copy.files[name] if name in same else scratch.read(name) for name in names}
@@ -448,7 +465,7 @@ def _escaped(found: Sequence[str]) -> DeepPassEscaped:
 
 
 def _report_escapes(going: _Pass, namespace: str, problem: DeepPassEscaped) -> None:
-    """The escape report: in the run's row, and as a finding."""
+    """Record the escape report in the run's row and as a finding."""
     noted = going.noted(found=problem.escapes[:_SHOWN])
     with suppress(DreamCancelled, DreamLockUnavailable):  # killed already: what was found is reported all the same
         check_cancelled(going.store, going.run_id, noted)
@@ -459,7 +476,10 @@ def _report_escapes(going: _Pass, namespace: str, problem: DeepPassEscaped) -> N
 
 
 def _budget(store: Store, namespace: str, settings: Settings, run_id: str) -> Budget:
-    """The pass's own: what a pass may spend, what is left of the week's, and never more than the namespace's day allows."""
+    """Return the budget of a deep pass.
+
+    It is the least of the limit per pass, the rest of the week's limit, and the rest of the namespace's day.
+    """
     options = settings.operations.deep_pass
     with store.connect("reader") as connection:
         scope = namespace_id(connection, namespace)
@@ -478,7 +498,7 @@ def _budget(store: Store, namespace: str, settings: Settings, run_id: str) -> Bu
 
 
 def _sweep() -> None:
-    """Remove the folders of passes whose process was killed: they hold memory text."""
+    """Remove the folders of passes whose process was killed, because they hold memory text."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             there = left.lstat()

@@ -1,4 +1,4 @@
-"""The scratch copy of a deep pass: files reached without following links, memories as topic files, what is handed out."""
+"""The scratch copy of a deep pass: files reached without following links, and memories as topic files."""
 
 from __future__ import annotations
 
@@ -47,19 +47,21 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A folder of which files may be read, and those written that ``may_write`` says. Every method raises ``Refused``, in words for
-    whoever asked, and has done nothing then."""
+    """A folder in which files may be read, and those written that ``may_write`` allows.
+
+    Every method raises ``Refused``, with a message for the caller, and has then changed nothing.
+    """
 
     root: Path
     may_write: Callable[[str], bool]
 
     def files(self, folder: str = "") -> Iterator[str]:
-        """The names of all regular files under a folder, in order; links and what else is no file are not shown."""
+        """Yield the names of all regular files under a folder, in order; links and other special entries are left out."""
         with self._folder(parts_of(folder) if folder not in ("", ".") else ()) as opened:
             yield from _below(opened, "" if folder in ("", ".") else f"{folder.strip('/')}/")
 
     def read(self, name: str) -> str:
-        """The text of a file."""
+        """Return the text of a file."""
         *parents, last = parts_of(name)
         with self._folder(parents) as opened:
             try:
@@ -77,7 +79,7 @@ class Scratch:
             raise Refused(f"{shown(name)} is no text.") from None
 
     def write(self, name: str, text: str) -> None:
-        """Give a file this text; a new one is made in a folder that is there."""
+        """Write a text to a file; a new file is created only in an existing folder."""
         *parents, last = parts_of(name)
         if not self.may_write("/".join((*parents, last))):
             raise Refused(
@@ -104,7 +106,10 @@ class Scratch:
 
     @contextmanager
     def _folder(self, parts: tuple[str, ...] | list[str]) -> Generator[int]:
-        """The folder at the end of some parts; each is opened from the one above it, and none may be a link."""
+        """Yield a descriptor of the folder at the end of some parts.
+
+        Each part is opened from the one above it, and none may be a link.
+        """
         opened = os.open(self.root, _FOLDER)
         try:
             for part in parts:
@@ -122,7 +127,10 @@ class Scratch:
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """The parts of a name. Raises ``Refused`` for one that could mean a file elsewhere: absolute, with ``..``, hidden, not as it looks."""
+    """Return the parts of a name.
+
+    Raises ``Refused`` for a name that could mean a file elsewhere: absolute, with ``..``, hidden, or different from how it looks.
+    """
     plain = unicodedata.normalize("NFC", name) == name and name.isprintable() and "\\" not in name
     parts = tuple(name.split("/"))
     if (
@@ -138,12 +146,15 @@ def parts_of(name: str) -> tuple[str, ...]:
 
 
 def shown(name: str) -> str:
-    """A name as it may stand in a sentence, whoever chose it."""
+    """Return a name in a form that is safe in a sentence, whoever chose it."""
     return ascii(name[:80])
 
 
 def _as_listed(opened: int, part: str, name: str, *, new: bool = False) -> str:
-    """A part as its folder has it. One that is there in other letters would be the same file on some disks, so it is refused."""
+    """Return a part as its folder lists it.
+
+    A name that is there in other letters would be the same file on some disks, so it is refused.
+    """
     if not any(entry != part and _alike(entry) == _alike(part) for entry in os.listdir(opened)):
         return part
     raise Refused(f"{shown(name)} is there in other letters. Use its name as it is listed.") if new else _absent(name)
@@ -161,7 +172,7 @@ def _refuse_odd(there: os.stat_result, name: str) -> None:
 
 
 def _path_of(opened: int, root: Path, parts: tuple[str, ...] | list[str]) -> Path:
-    """Where an open folder lies: as the system says where it can, else by its name."""
+    """Return the path of an open folder: from the system if possible, else by its name."""
     told = Path(f"/proc/self/fd/{opened}")
     return told.readlink() if told.is_symlink() else root.joinpath(*parts)
 
@@ -204,15 +215,17 @@ _BLOCK: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Escape:
-    """One thing that no tool of ours can have done: its name, and what is wrong with it."""
+    """A change that none of Slowwave's tools can have made: the name of the entry, and the problem."""
 
     name: str
     what: str
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """Name under ``folder`` → what stands there: SHA-256 of a file's bytes, else what it is. Files with a second name say so. Cost:
-    linear in the bytes."""
+    """Return the entries under ``folder`` by name: SHA-256 of a file's bytes, or a description of anything else.
+
+    Files with a second name are described as such. Cost: linear in the bytes.
+    """
     found: dict[str, str] = {}
     for at, folders, files in os.walk(folder, followlinks=False):
         base = Path(at)
@@ -225,10 +238,10 @@ def tree(folder: Path) -> dict[str, str]:
 def escapes(
     before: Mapping[str, str], after: Mapping[str, str], may_write: Callable[[str], bool]
 ) -> tuple[Escape, ...]:
-    """What changed between two trees of a run's folder and must not have, by name. Names in the scratch folder are shown without its own.
+    """Return the forbidden changes between two trees of a run's folder, by name.
 
-    ``may_write`` says of a name in the scratch folder whether it may change. Folders may not come or go; links and further names of a
-    file are never right.
+    Names in the scratch folder are shown without that folder's name. ``may_write`` returns whether a name in the scratch folder may
+    change. Folders may not be added or removed; links and further names of a file are never allowed.
     """
     found: list[Escape] = []
     for path in sorted(before.keys() | after.keys()):
@@ -286,7 +299,7 @@ _INDENT: Final = "  "
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry: the memory's id, empty for a new statement, its text without the sources that it names, and those."""
+    """One entry: the memory's id (empty for a new statement), its text without the sources it names, and these sources."""
 
     memory: str
     text: str
@@ -294,7 +307,7 @@ class Entry:
 
 
 def written(heading: str, entries: Iterable[Entry]) -> str:
-    """A topic file. The same entries give the same text."""
+    """Return the text of a topic file; the same entries give the same text."""
     lines = [f"# {heading}", ""]
     for entry in entries:
         first, *more = entry.text.split("\n")
@@ -304,7 +317,7 @@ def written(heading: str, entries: Iterable[Entry]) -> str:
 
 
 def entries_of(text: str) -> list[Entry]:
-    """The entries of a topic file; headings and what stands outside of any entry are none."""
+    """Return the entries of a topic file; headings and lines outside of any entry are left out."""
     found: list[tuple[str, list[str]]] = []
     for line in text.split("\n"):
         entry = _ENTRY.fullmatch(line)
@@ -316,7 +329,7 @@ def entries_of(text: str) -> list[Entry]:
 
 
 def loose(text: str) -> list[str]:
-    """Lines of a topic file that are no entry, no heading, and part of none: what they say would be lost."""
+    """Return the lines of a topic file that belong to no entry and are no heading, whose content would be lost."""
     inside, found = False, list[str]()
     for line in text.split("\n"):
         if _ENTRY.fullmatch(line):
@@ -327,7 +340,7 @@ def loose(text: str) -> list[str]:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts are the same but for white space at the ends of lines, which an editor takes away."""
+    """Return whether two texts are identical except for white space at the ends of lines, which an editor removes."""
     return _trimmed(one) == _trimmed(other)
 
 
@@ -368,7 +381,7 @@ _KINDS_READ: Final = frozenset(("claim", "summary"))
 
 @dataclass(frozen=True, slots=True)
 class CopiedPage:
-    """A page of a corpus by the file that it is in a copy: the document's id, its corpus's root and its path there."""
+    """A page of a corpus for a file of a copy: the document's id, its corpus's root and its path there."""
 
     document: str
     root: str
@@ -377,11 +390,11 @@ class CopiedPage:
 
 @dataclass(frozen=True, slots=True)
 class HandedOut:
-    """A copy as it was handed out: name → text. ``memories`` says which memory stands in which topic file, ``subjects`` what a topic
-    file is about, ``pages`` and ``sessions`` which document a file is, ``may_grow`` folders in which files may be new, with their
-    corpus's root.
+    """A copy of a namespace as it was handed out.
 
-    ``fresh`` are sessions since the last deep pass, ``left_out`` counts what is in no file, by why.
+    ``files`` maps names to texts. ``memories`` maps each memory to its topic file, ``subjects`` each topic file to its subject, and
+    ``pages`` and ``sessions`` each file to its document. ``may_grow`` maps the folders that may get new files to the root of their
+    corpus. ``fresh`` are sessions since the last deep pass, and ``left_out`` counts what is in no file, by reason.
     """
 
     files: Mapping[str, str]
@@ -394,7 +407,7 @@ class HandedOut:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def may_write(self, name: str) -> bool:
-        """Whether a file may be changed, or be new."""
+        """Return whether a file may be changed or created."""
         if name in self.files:
             return name == MEMORY or name in self.pages or name in self.subjects
         try:
@@ -414,7 +427,7 @@ class _Copy:
     size: int = 0
 
     def add(self, name: str, text: str) -> bool:
-        """Whether a file has its place."""
+        """Add a file, and return whether it is within the limits."""
         size = len(text.encode("utf-8", "replace"))
         if size > LONGEST_FILE or self.size + size > MOST_BYTES:
             self.left_out["beyond the limits"] += 1
@@ -425,8 +438,10 @@ class _Copy:
 
 
 def handed_out(snapshot: Snapshot, settings: Settings, since: datetime | None) -> HandedOut:
-    """The copy of a namespace; ``since`` is when the last deep pass began. The same snapshot gives the same copy. Cost: a pass over
-    memories, versions and documents, and a screening of every text that is in it."""
+    """Build the copy of a namespace; ``since`` is the time at which the last deep pass began.
+
+    The same snapshot gives the same copy. Cost: a pass over memories, versions and documents, and a screening of every text in the copy.
+    """
     copy = _Copy()
     memories, subjects = _topics(snapshot, copy)
     pages, roots = _pages(snapshot, copy)
@@ -442,7 +457,7 @@ def handed_out(snapshot: Snapshot, settings: Settings, since: datetime | None) -
 
 
 def _topics(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, str], dict[str, str]]:
-    """Topic files: memory → file, file → subject."""
+    """Return the topic files: memory → file, and file → subject."""
     live = active_memories(snapshot)
     claims = pc.is_in(live["kind"], value_set=pa.array(sorted(_KINDS_READ), pa.string()))
     chosen = live.filter(pc.invert(claims)).sort_by([("recorded_at", "descending"), ("id", "ascending")])
@@ -472,7 +487,7 @@ def _topics(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, str], dict[str, 
 
 
 def _pages(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, CopiedPage], dict[str, str]]:
-    """Pages of corpora: file → page; folder in which files may be new → its corpus's root."""
+    """Return the pages of corpora: file → page, and folder in which files may be new → its corpus's root."""
     corpora = {str(row["id"]): str(row["root"]) for row in snapshot.live("corpora", ("id", "root")).to_pylist()}
     folders: dict[str, str] = {}
     for corpus, root in sorted(corpora.items(), key=lambda pair: pair[1]):
@@ -498,7 +513,7 @@ def _pages(snapshot: Snapshot, copy: _Copy) -> tuple[dict[str, CopiedPage], dict
 
 
 def _sessions(snapshot: Snapshot, copy: _Copy, since: datetime | None) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Sessions to be read, the newest first, without their secrets: file → document, and those since the last deep pass."""
+    """Return the sessions to read, newest first, without their secrets: file → document, and those since the last deep pass."""
     found: dict[str, str] = {}
     fresh: list[str] = []
     versions = snapshot.table("documents").select(["version_of", "invalidated_at"])
@@ -523,7 +538,7 @@ def _sessions(snapshot: Snapshot, copy: _Copy, since: datetime | None) -> tuple[
 
 
 def _documents(snapshot: Snapshot, plane: str, most: int, copy: _Copy) -> list[dict[str, Any]]:
-    """The newest live documents of a plane."""
+    """Return the newest live documents of a plane."""
     columns = ("id", "corpus_id", "path", "content", "metadata", "recorded_at", "plane", "version_of")
     live = snapshot.live("documents", columns)
     live = live.filter(pc.and_(pc.equal(live["plane"], plane), pc.is_null(live["version_of"])))
@@ -533,7 +548,7 @@ def _documents(snapshot: Snapshot, plane: str, most: int, copy: _Copy) -> list[d
 
 
 def _returns(entry: Entry) -> bool:
-    """Whether an entry reads as what it was written from: one that names a source of its own would not."""
+    """Return whether an entry can be parsed back from its text; an entry that names sources cannot."""
     text = written("x", [entry])
     back = entries_of(text)
     return len(back) == 1 and not loose(text) and not back[0].sources and same(back[0].text, entry.text)
@@ -560,5 +575,5 @@ def _metadata(cell: object) -> Mapping[str, object]:
 
 
 def slug(text: str) -> str:
-    """A text as the name of a file: Latin letters and digits, at most 60; empty where it has none."""
+    """Return a text as the name of a file: Latin letters and digits, at most 60, or empty if it has none."""
     return _SLUG.sub("-", text.casefold()).strip("-")[:60].strip("-")
