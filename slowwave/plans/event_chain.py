@@ -1,7 +1,7 @@
-"""The event chain of a namespace: one event an item applied or undone, each linked to the one before by its hash.
+"""The event chain of a namespace: one event per item applied or undone, each linked to the previous one by its hash.
 
-An event's payload is the hash of the item's journal entries in the run, so the chain vouches for the journal: an entry that is changed,
-removed or added later no longer fits it. Links are made under the batch lock, which makes them one line without gaps.
+An event's payload is the hash of the item's journal entries in the run, so the chain protects the journal: an entry that is changed,
+removed or added later no longer fits it. Links are made under the batch lock, so the chain has no branches and no gaps.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def append_events(connection: Connection, namespace_id: str, run_id: str, event:
 
 
 def link(previous: str, sequence: int, run_id: str, item_id: str, event: str, payload: str) -> str:
-    """SHA-256 that binds an event to the one before it."""
+    """Return the SHA-256 hash that binds an event to the previous one."""
     return hashlib.sha256(f"{previous}|{sequence}|{run_id}|{item_id}|{event}|{payload}".encode()).hexdigest()
 
 
 def verify_chain(connection: Connection, namespace_id: str) -> tuple[int, int | None]:
-    """(events, sequence of the first event that does not fit, or None when the chain holds)."""
+    """Return (events, sequence of the first event that does not fit, or None if the chain is intact)."""
     previous, expected, count = GENESIS, 0, 0
     rows = connection.execute(
         _EVENTS,

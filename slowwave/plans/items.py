@@ -1,4 +1,4 @@
-"""An item: one decision of a planner with its mutation and evidence; its states; and which patterns decide without a question."""
+"""Plan items (one decision of a planner each), their states, and the patterns that decide without a question."""
 
 from __future__ import annotations
 
@@ -54,9 +54,10 @@ _Z: Final = 1.959963984540054  # of a two-sided interval of 95 %
 
 
 class Pattern(NamedTuple):
-    """A pattern of an operation and its measurement: ``decisions`` on the kept-back half of ``data``, of which ``errors`` were wrong.
+    """A pattern of an operation and its measurement.
 
-    ``data`` of a mechanical or chosen pattern is the reason why it needs no measurement.
+    ``decisions`` were made on the held-out half of ``data``, of which ``errors`` were wrong. ``data`` of a mechanical or chosen pattern
+    is the reason why it needs no measurement.
     """
 
     operation: str
@@ -68,12 +69,12 @@ class Pattern(NamedTuple):
 
     @property
     def lower_bound(self) -> float:
-        """The lower end of the 95 % interval of the precision (Wilson 1927); 0 without a measurement."""
+        """Return the lower end of the 95 % interval of the precision (Wilson 1927); 0 without a measurement."""
         return lower_bound(self.decisions, self.errors)
 
     @property
     def decides_alone(self) -> bool:
-        """Whether the measurement allows decisions without a question."""
+        """Return whether the measurement allows decisions without a question."""
         return self.lower_bound >= REQUIRED[self.change]
 
 
@@ -226,7 +227,7 @@ def decides_alone(operation: str, pattern: str) -> bool:
 
 
 def why_asked(operation: str, pattern: str) -> str:
-    """Return the sentence that tells an operator why a pattern asks although it is sure; empty for one that decides alone."""
+    """Return the sentence that explains why a sure pattern asks; empty for one that decides alone."""
     found = _BY_NAME.get((operation, pattern))
     if found is not None and found.decides_alone:
         return ""
@@ -257,9 +258,9 @@ FOLLOWS: Final = "follow"
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """An item as its plan holds it: mutation, evidence and sources are canonical JSON, which a plan's hash covers and which is stored.
+    """An item as its plan stores it, with mutation, evidence and sources as canonical JSON, which the plan's hash covers.
 
-    ``id`` is ``content_id`` of the others.
+    ``id`` is the ``content_id`` of the other fields.
     """
 
     id: str
@@ -273,7 +274,7 @@ class Sealed:
     sources: str
 
     def line(self) -> str:
-        """The canonical JSON of the whole item (``Item.to_json``)."""
+        """Return the canonical JSON of the whole item (``Item.to_json``)."""
         return (
             f'{{"decision":{quoted(self.decision)},"evidence":{self.evidence},"id":"{self.id}",'
             f'"mutation":{self.mutation},"operation":{quoted(self.operation)},'
@@ -283,7 +284,7 @@ class Sealed:
 
     @property
     def item(self) -> Item:
-        """The item itself, made anew each time. Raises ``Refused`` for a mutation that its kind does not allow."""
+        """Return a new ``Item`` on each access. Raises ``Refused`` for a mutation that its kind does not allow."""
         return Item(
             operation=self.operation,
             decision=self.decision,
@@ -298,15 +299,15 @@ class Sealed:
 
 
 def content_id(operation: str, decision: str, mutation: str) -> str:
-    """The id of an item by its content; ``mutation`` is its canonical JSON."""
+    """Return the id of an item by its content; ``mutation`` is its canonical JSON."""
     return str(uuid.uuid5(_ITEMS, f"[{quoted(operation)},{quoted(decision)},{mutation}]"))
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One proposal. ``decision`` is what would be done (merge, clean, review, …); ``sources`` are rows it quotes.
+    """One proposal. ``decision`` is what would be done (merge, clean, review, …); ``sources`` are the rows it quotes.
 
-    ``sealed_id`` is its id where that was made from this very content before, see ``Sealed``.
+    ``sealed_id`` is its id if that was already computed from this content, see ``Sealed``.
     """
 
     operation: str
@@ -332,30 +333,29 @@ class Item:
         object.__setattr__(self, "id", id_)
 
     def writes(self) -> frozenset[Cell]:
-        """Cells that no other item may write or guard."""
+        """Return the cells that no other item may write or guard."""
         m, there = self.mutation, self.mutation.physical
         own = written(m.writes, m.inserts, m.deletes, m.guards)
         return own | written(there.writes, (), there.deletes) if there else own
 
     def guards(self) -> frozenset[Cell]:
-        """Cells that no other item may write."""
+        """Return the cells that no other item may write."""
         m = self.mutation
         own = guarded(m.guards, m.writes, m.inserts, m.deletes)
         return own | guarded(m.physical.guards) | m.physical.stand_on() if m.physical else own
 
     def rows(self) -> set[tuple[str, str]]:
-        """(table, row) of all those cells."""
+        """Return (table, row) of the cells that the item writes, guards, inserts or deletes."""
         m = self.mutation
         return rows_of(m.writes, m.guards, m.inserts, m.deletes)
 
     def subject(self) -> str:
-        """What a rejection remembers: the operation's rows and what was seen of them.
+        """Return the key under which a rejection remembers the item: a hash of its rows and what was seen of them.
 
-        A merge is remembered by what its members are called or say, not by provenance that grows every day; a summary by whom it
-        is about, not by its words, which a model may choose anew; a page by its path and what it was made from; claims by their subject and
-        what they say. What is done with
-        a memory because of what it says is remembered with its version, and a new version without its vector, which an embedder
-        gives a little differently from night to night. Made when it is first asked for, and kept.
+        A merge is remembered by the names or texts of its members, not by provenance, which grows every day; a summary by its members,
+        not by its words, which a model may choose anew; a page by its path and its input; claims by their subject and their text. A
+        change that depends on a memory's text is remembered with the memory's version. A new version is remembered without its vector,
+        which differs a little from night to night. Computed on first use and cached.
         """
         if not self._subject:
             object.__setattr__(self, "_subject", self._remembered_as())
@@ -390,7 +390,7 @@ class Item:
         return hashlib.sha256(said.encode()).hexdigest()
 
     def _named(self, columns: frozenset[str]) -> list[str]:
-        """The canonical JSON of the cells of some columns that guards name; what another memory tells is named as its version."""
+        """Return the canonical JSON of the guarded cells of ``columns``; another memory's text counts as its version."""
         found: list[str] = []
         own = set(self.mutation.row_ids())
         for guard in self.mutation.guards:
@@ -403,7 +403,7 @@ class Item:
         return found
 
     def to_json(self) -> dict[str, object]:
-        """The form that is sealed, stored and shown (status and reason are the store's)."""
+        """Return the form that is sealed, stored and shown; status and reason belong to the store."""
         return {
             "id": self.id,
             "operation": self.operation,
@@ -417,13 +417,13 @@ class Item:
         }
 
     def evidence_json(self) -> str:
-        """The canonical JSON of its evidence. Made when it is first asked for, and kept."""
+        """Return the canonical JSON of the evidence, computed on first use and cached."""
         if not self._evidence:
             object.__setattr__(self, "_evidence", canonical_json(dict(self.evidence)))
         return self._evidence
 
     def sealed(self) -> Sealed:
-        """As its plan holds it, made anew each time."""
+        """Return the item as its plan stores it, built anew on each call."""
         return Sealed(
             id=self.id,
             operation=self.operation,
@@ -438,7 +438,7 @@ class Item:
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Item:
-        """The inverse of ``to_json``; the id is computed again from the content."""
+        """Build an item from the output of ``to_json``; the id is computed again from the content."""
         mutation, evidence, sources = value["mutation"], value["evidence"], value["sources"]
         if not isinstance(mutation, Mapping) or not isinstance(evidence, Mapping) or not isinstance(sources, list):
             raise TypeError("A plan item is not in the form that Item.to_json writes.")
@@ -479,9 +479,10 @@ _WORDS: Final = {"skipped_stale": "skipped as stale", "noop": "already so"}
 
 
 def shown_state(state: object, items: object, expires_at: object = None) -> str:
-    """The state that people are shown: ``state`` of the ledger, ``items`` by status (``night.item_counts``), the plan's expiry.
+    """Return the state to show: ``state`` of the ledger, refined by ``items`` by status and the plan's expiry.
 
-    ``partly_…`` means that the rest of the plan is pending, failed or stays applied, ``failed`` that items failed and none was applied.
+    ``items`` come from ``night.item_counts``. ``partly_…`` means that the rest of the plan is pending, failed or still applied, and
+    ``failed`` that items failed and none was applied.
     """
     counts = _counts(items)
     if state == "awaiting_approval":
@@ -501,7 +502,7 @@ def shown_state(state: object, items: object, expires_at: object = None) -> str:
 
 
 def items_text(items: object) -> str:
-    """Items by status in words, such as ``990 pending, 10 applied``; statuses of none are left out."""
+    """Format items by status, such as ``990 pending, 10 applied``, without statuses that have no items."""
     counts = _counts(items)
     return ", ".join(f"{counts[s]:,} {_WORDS.get(s, s)}" for s in _ORDER if s in counts) or "no items"
 
@@ -525,7 +526,10 @@ SELECT d.run_id::text, (SELECT coalesce(jsonb_object_agg(s.status, s.items), '{}
 
 
 def run_states(connection: Connection, run_ids: Collection[str]) -> dict[str, str]:
-    """Run → its state where the ledger's word for it says less: that of its plan, or ``undone`` and ``partly_undone``. Two queries."""
+    """Return run → state for the runs whose state in the ledger is less precise. Two queries.
+
+    A plan run has the state of its plan; an apply run is ``undone`` or ``partly_undone`` if it was.
+    """
     runs = {"runs": sorted(run_ids)}
     found = {
         str(run): shown_state(state, counts, expires)

@@ -1,4 +1,4 @@
-"""Questions to a person: their kind and sentence, and the conflict of two rows that some are about."""
+"""Questions to a person: their kind and sentence, and the conflicts between two rows that some are about."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ SAID: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Rows ``a`` < ``b``; ``also_a`` and ``also_b`` say the same as they do. ``evidence`` is JSON; of memory it holds
-    predicates and property keys alone.
+    """A conflict between rows ``a`` < ``b``.
 
-    ``seen`` is the SHA-256 of what both said; ``evidence["said"]`` has the hash of each. A conflict is ``doubtful`` when the rule that
-    found it is wrong often enough that only a person should decide it.
+    The texts of ``also_a`` and ``also_b`` equal those of ``a`` and ``b``. ``evidence`` is JSON; of memory it holds only predicates and
+    property keys. ``seen`` is the SHA-256 of both texts; ``evidence["said"]`` has the hash of each. A conflict is ``doubtful`` if the
+    rule that found it is wrong so often that only a person should decide it.
     """
 
     table: str
@@ -60,17 +60,17 @@ class Conflict:
 
     @property
     def doubtful(self) -> bool:
-        """Whether only a person should decide it."""
+        """Return whether only a person should decide the conflict."""
         return bool(self.evidence.get("doubtful"))
 
     @property
     def pattern(self) -> str:
-        """Return the name under which the rule that found it is measured (``slowwave.plans.items``): "memories: texts"."""
+        """Return the name under which its rule is measured (``slowwave.plans.items``), such as "memories: texts"."""
         rule = str(self.evidence.get("rule", ""))
         return f"{self.table}: {relation_pattern(str(self.evidence['predicate'])) if rule == 'relation' else rule}"
 
     def to_json(self) -> dict[str, object]:
-        """As findings hold it, under ``conflict``."""
+        """Return the form that findings hold under ``conflict``."""
         return {
             "table": self.table,
             "row_a_id": self.a,
@@ -81,22 +81,25 @@ class Conflict:
         }
 
     def also(self) -> dict[str, list[str]]:
-        """The rows behind each of the two."""
+        """Return the rows with the same text as ``a`` and as ``b``."""
         return {"a": list(self.also_a), "b": list(self.also_b)}
 
 
 def relation_pattern(relation: str) -> str:
-    """Return the name of the pattern that reads a relation; what a thing is or is described as is one pattern ("is (day)")."""
+    """Return the name of the pattern that parses a relation.
+
+    All descriptions of an entity ("is (day)") share one pattern.
+    """
     return "description" if relation.endswith(")") else f"relation {relation}"
 
 
 def said_hash(table: str, row: Mapping[str, object]) -> str:
-    """SHA-256 of what a row says: its columns of ``SAID``."""
+    """Return the SHA-256 of a row's text: its columns in ``SAID``."""
     return hashlib.sha256(canonical_json([table, *(row[c] for c in SAID[table])]).encode()).hexdigest()
 
 
 def seen_hash(said: Sequence[str]) -> str:
-    """SHA-256 of what several rows say, in whatever order."""
+    """Return the SHA-256 of the texts of several rows, in any order."""
     return hashlib.sha256(canonical_json(sorted(said)).encode()).hexdigest()
 
 
@@ -133,7 +136,7 @@ HEADINGS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReviewQuestion:
-    """What one review item asks."""
+    """The question that one review item asks."""
 
     code: Code
     sentence: str
@@ -144,12 +147,15 @@ Losses = Mapping[str, Sequence[tuple[str, str]]]
 
 
 def questions(items: Iterable[Item], lost: Losses, *, only: frozenset[str] = frozenset()) -> dict[str, ReviewQuestion]:
-    """Review item → what it asks. For those of ``only`` the planner had decided, and what they would lose is the whole question."""
+    """Return review item → question.
+
+    The items in ``only`` were decided by the planner; their whole question is what they would lose.
+    """
     return {i.id: question(i, lost.get(i.id, ()), only=i.id in only) for i in items if i.decision == "review"}
 
 
 def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = False) -> ReviewQuestion:
-    """The question of one item, without what screening takes out of it; its sentence has at most some 300 characters."""
+    """Return the question of one item, redacted, with a sentence of at most about 300 characters."""
     from slowwave.text.screening import redact  # its rules take a while to load
 
     loss = f"would lose {losses(item, lost)}" if lost else ""
@@ -162,7 +168,10 @@ def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = F
 
 
 def in_doubt(item: Item) -> str:
-    """Why the planner was in doubt, as a sentence; what two rows that contradict each other do is told in words."""
+    """Return a sentence on why the planner was in doubt, or an empty string.
+
+    The reason of a contradiction is a code, which is replaced by words.
+    """
     reason = item.evidence.get("reason")
     if not isinstance(reason, str):
         return ""
@@ -170,7 +179,7 @@ def in_doubt(item: Item) -> str:
 
 
 def losses(item: Item, lost: Sequence[tuple[str, str]]) -> str:
-    """What would be lost, row by row: "12.50 EUR and Tuesday of row 17"; the first few terms of each."""
+    """Return what would be lost, row by row, with the first few terms of each: "12.50 EUR and Tuesday of row 17"."""
     rows: dict[str, list[str]] = defaultdict(list)
     for row, term in lost:
         rows[row].append(term)

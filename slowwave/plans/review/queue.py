@@ -1,4 +1,4 @@
-"""The queue of a review: questions in groups, in the order in which their answers settle most."""
+"""The queue of a review: questions in groups, ordered by how much their answers settle."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def information(
     merges: Sequence[StoredItem] = (),
     drafts: Mapping[str, Draft] | None = None,
 ) -> dict[str, float]:
-    """Item → how much its answer settles, at least 0 and without a unit: larger is asked first, among questions of one kind.
+    """Return item → how much its answer settles: a number without a unit, at least 0, larger is asked first.
 
-    ``likely`` says of some items how probable a yes is by now; the others are as likely as the plan has them. Groups of rows are those that
-    ``merges``, items that need no person, and the yes among ``drafts`` make. What is drafted keeps the worth that it had without drafts.
-    Cost: linear in rows, n log n in items.
+    The values are comparable among questions of one kind. ``likely`` maps some items to the current probability of yes; the others have
+    the plan's probability. The groups of rows result from ``merges``, which are items that need no person, and from the drafts with yes.
+    A drafted item keeps the value that it had without drafts. Cost: linear in rows, n log n in items.
     """
     known, said = likely or {}, drafts or {}
     same = [s for s in items if s.question == "same"]
@@ -65,7 +65,10 @@ def information(
 
 
 def _settled(items: Sequence[StoredItem], merges: Sequence[StoredItem]) -> NDArray[np.int64]:
-    """Pairs of rows (items,) that a yes joins: all between the groups of each item's rows that ``merges`` leave, 0 where that is one."""
+    """Return, for each item (items,), the pairs of rows that a yes joins.
+
+    These are all pairs between the groups of the item's rows that ``merges`` leave; 0 if there is only one group.
+    """
     at: dict[str, int] = {}
     of, row = _edges([*items, *merges], at)
     merging = of >= len(items)
@@ -82,7 +85,7 @@ def _settled(items: Sequence[StoredItem], merges: Sequence[StoredItem]) -> NDArr
 
 
 def _hanging(items: Sequence[StoredItem]) -> dict[str, float]:
-    """Item → how many questions hang together with it or look like it."""
+    """Return item → how many questions share rows with it or look like it."""
     together = _together(items)
     kinds = {s.id: likeness(s) for s in items}
     alike = Counter(kinds.values())
@@ -96,7 +99,10 @@ def _hanging(items: Sequence[StoredItem]) -> dict[str, float]:
 
 
 def likeness(item: StoredItem) -> Likeness:
-    """Operation and question, with what speaks for and against, and why it is asked, as its evidence has it; not what rows say."""
+    """Return the features by which questions look alike: operation, question, kind, signs of the evidence, and reason.
+
+    They are taken from the item's evidence, not from the texts of rows.
+    """
     evidence: Any = json.loads(item.evidence)
     found = evidence.get("waterfall") if isinstance(evidence, Mapping) else None
     steps = [step for step in found if isinstance(step, Mapping)] if isinstance(found, list) else []
@@ -106,7 +112,7 @@ def likeness(item: StoredItem) -> Likeness:
 
 
 def _together(items: Sequence[StoredItem]) -> dict[str, int]:
-    """Item → how many items hang together with it through the rows that they name, itself included."""
+    """Return item → how many items are connected with it through the rows that they name, itself included."""
     at: dict[str, int] = {}
     i, j = _edges(items, at)
     size = len(items) + len(at)
@@ -118,14 +124,14 @@ def _together(items: Sequence[StoredItem]) -> dict[str, int]:
 
 
 def _edges(items: Sequence[StoredItem], at: dict[str, int]) -> _Edges:
-    """Items by place beside the rows that they name, by a number that ``at`` keeps."""
+    """Return the edges between items (by index) and the rows that they name (by the number in ``at``)."""
     ends = [(n, at.setdefault(row, len(at))) for n, s in enumerate(items) for row in sorted(_rows_ordering(s))]
     edges = np.array(ends, np.int64).reshape(-1, 2)
     return edges[:, 0], edges[:, 1]
 
 
 def _rows_ordering(item: StoredItem) -> set[str]:
-    """The rows that an item is about, by id."""
+    """Return the ids of the rows that an item is about."""
     mutation: Any = json.loads(item.mutation)
     keep = [mutation["keep"]] if mutation.get("keep") else []
     named = [*keep, *(mutation.get("absorb") or ()), *(mutation.get("rows") or ())]
@@ -145,10 +151,11 @@ State = Literal["open", "yes", "no", "skip"]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An item that asks: its id and operation, what it asks, what it is about in a line, and the draft that stands of it, if any.
+    """A pending review item: its id, operation, question, title and latest draft.
 
-    ``information`` is how much its answer settles (``slowwave.plans.review.queue``), ``learnt`` how likely yes is by the answers so far,
-    ``follows`` the verdict that they leave alone possible (``slowwave.plans.review.rules``). The title quotes memory, which is untrusted.
+    ``information`` is how much its answer settles (``slowwave.plans.review.queue``). ``learnt`` is the probability of yes by the answers
+    so far, and ``follows`` the only verdict that they leave possible (``slowwave.plans.review.rules``). The title quotes memory, which is
+    untrusted.
     """
 
     id: str
@@ -165,7 +172,7 @@ class Waiting:
 
     @property
     def state(self) -> State:
-        """Open, or what was said of it."""
+        """Return ``open``, or the verdict of the draft."""
         match self.draft.verdict if self.draft else "":
             case "yes":
                 return "yes"
@@ -179,7 +186,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class QuestionGroup:
-    """The items of one question in order, and how many of all of its items are open, drafted yes or no, or skipped."""
+    """The items of one question, in order.
+
+    ``counts`` states how many of all of its items are open, drafted yes or no, or skipped.
+    """
 
     code: Code
     label: str
@@ -189,10 +199,11 @@ class QuestionGroup:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Groups in the order in which they are asked, those without items left out; ``counts`` over all of them, whatever is filtered.
+    """The groups of questions in the order in which they are asked, without empty ones.
 
-    ``decided`` items need no person: a signature approves them as well; ``overruled`` of those a person has drafted something about.
-    ``followed`` counts the verdicts that came from an earlier plan with the same items.
+    ``counts`` covers all items, whatever is filtered. ``decided`` items need no person: an approval of the review includes them.
+    ``overruled`` counts those of them that have a person's draft. ``followed`` counts the verdicts that came from an earlier plan with
+    the same items.
     """
 
     groups: tuple[QuestionGroup, ...]
@@ -205,7 +216,7 @@ class Queue:
 
     @property
     def items(self) -> tuple[Waiting, ...]:
-        """All items that are shown, in order."""
+        """Return all items that are shown, in order."""
         return tuple(item for group in self.groups for item in group.items)
 
 
@@ -221,11 +232,11 @@ def queue(
     search: str = "",
     names: Mapping[str, str] | None = None,
 ) -> Queue:
-    """The review items of a plan that wait, as its drafts leave them; ``names`` of rows are those of
-    ``slowwave.plans.review.card.called_rows``.
+    """Return the pending review items of a plan, grouped and ordered, with their drafts.
 
-    Filters: what was said of them, their operation, their risk, a probability of at least ``likely``, and words of their title or
-    sentence, in any case. Answers so far move what is asked next. Cost: that of ``information`` and ``learn``.
+    Filters: the state of the draft, the operation, the risk, a probability of at least ``likely``, and words of title or sentence in any
+    case. ``names`` of rows come from ``slowwave.plans.review.card.called_rows``. The answers so far change the order. Cost: that of
+    ``information`` and ``learn``.
     """
     pending = [s for s in plan.items if s.status == "pending"]
     asked = [s for s in pending if s.decision == "review"]
@@ -262,15 +273,15 @@ def queue(
 
 
 def title_of(item: StoredItem, names: Mapping[str, str] | None = None) -> str:
-    """Return an item in a line: its outcome where it has two sides, else the names of its evidence, else its rows. It quotes memory.
+    """Return an item in one line: its outcome if it has two sides, else the names of its evidence, else its rows.
 
-    Rows are called by ``names`` where these are known, else by their ids.
+    Rows are named by ``names`` or, if it lacks them, by their ids. The line quotes memory.
     """
     return title_from(item.item, names, item.status)
 
 
 def title_from(item: Item, names: Mapping[str, str] | None = None, status: str = "") -> str:
-    """Return the same line for an item that no plan stores; ``status`` is the item's in its plan."""
+    """Return the line of ``title_of`` for an item that no plan stores; ``status`` is the item's in its plan."""
     if sides := find_outcome(item, names or {}, status):
         return sides.sentence()
     if told := _names_line(item):
@@ -282,25 +293,25 @@ def title_from(item: Item, names: Mapping[str, str] | None = None, status: str =
 
 
 def unnamed(plan: StoredPlan) -> set[str]:
-    """Return the rows by whose names the questions of a plan that wait are called, as the sealed items hold none."""
+    """Return the rows of a plan's pending questions whose names the sealed items do not hold."""
     asked = (s.item for s in plan.items if s.status == "pending" and s.decision == "review")
     return {row.id for item in asked if not _names_line(item) for row in _rows(item) if row.id not in seen_words(item)}
 
 
 def _names_line(item: Item) -> str:
-    """The names that the evidence gives, in a line."""
+    """Return the names of the evidence as one line."""
     given: Any = item.evidence.get("names")
     return " = ".join(str(name) for name in given) if isinstance(given, list) and given else ""
 
 
 def _rows(item: Item) -> Sequence[Row]:
-    """The first five rows that an item is about."""
+    """Return the first five rows that an item is about."""
     mutation = item.mutation
     return [*((mutation.keep,) if mutation.keep else ()), *mutation.absorb, *mutation.rows][:5]
 
 
 def code_of(item: StoredItem) -> Code:
-    """The code of what an item asks; one that has none asks whether it may change something."""
+    """Return the code of an item's question; ``change`` if it has none."""
     return _BY_NAME.get(item.question, "change")
 
 
@@ -362,7 +373,10 @@ ORDER BY o.ordinal
 
 @dataclass(frozen=True, slots=True)
 class GoneDraft:
-    """A yes or no of the plan before (``plan_hash``) whose item this plan does not have. Its title quotes memory, without secrets."""
+    """A yes or no in the previous plan (``plan_hash``) whose item the current plan does not have.
+
+    Its title quotes memory, without secrets.
+    """
 
     item: str
     plan_hash: str
@@ -373,7 +387,7 @@ class GoneDraft:
 
 
 def gone_drafts(store: Store, namespace: str, plan_hash: str) -> list[GoneDraft]:
-    """What was said in the last plan with drafts before this one, of items that this one lacks; skips are left out. Three queries."""
+    """Return the verdicts in the last earlier plan with drafts on items that this plan lacks, without skips. Three queries."""
     with store.connect("approver") as connection:
         plan = find_plan(connection, namespace, plan_hash.strip())
         row = connection.execute(_BEFORE, (plan,)).fetchone()
