@@ -162,10 +162,11 @@ UNION SELECT 'conflicts', c.id::text FROM night.conflicts c
 
 @dataclass(frozen=True, slots=True)
 class PlannedForgetting:
-    """A sealed plan that forgets rows for good. ``rows`` counts them by table, ``pages`` are the paths of live pages among them.
+    """A sealed plan that forgets rows for good.
 
-    ``edited`` are files in followed folders that a person edited since the last sync: they stay on disk and are not imported again.
-    ``histories`` are followed folders with one of the pages that lie in a git repository, whose history keeps the text.
+    ``rows`` counts them by table, ``pages`` are the paths of live pages among them. ``edited`` are files in followed folders that a
+    person edited since the last sync: they stay on disk and are not imported again. ``histories`` are the followed folders of these pages
+    that are in a git repository, whose history keeps the text.
     """
 
     plan_hash: str
@@ -192,7 +193,7 @@ def plan_forgetting(
 ) -> PlannedForgetting:
     """Seal a plan that forgets the rows that a selector means; nothing is deleted until it is approved and applied.
 
-    ``by`` says how to read ``value``: the id of a memory, a name of an entity, the id of a session, or a text that rows hold. Raises
+    ``by`` states what ``value`` is: the id of a memory, a name of an entity, the id of a session, or a text that rows contain. Raises
     ``Refused`` for a selector that means no row, an ambiguous id, more than ``MOST`` rows, or a namespace of a connected store.
     """
     value = value.strip()
@@ -242,7 +243,7 @@ def plan_forgetting(
 
 
 def _is_edited(file: Path, hash_: str) -> bool:
-    """Return whether a file is there and differs from the text that Slowwave read last."""
+    """Return whether a file exists and differs from the text that Slowwave read last."""
     try:
         return content_hash(file.read_bytes()) != hash_
     except OSError:
