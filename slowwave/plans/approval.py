@@ -23,7 +23,8 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 
-# An approval as apply reads it, and whether it still holds: asked before a run begins, and in every batch under the namespace's lock.
+# The approval that an apply follows, and whether it still holds. Checked before a run begins, and in every batch under the namespace's
+# lock.
 
 _READ: Final = """
 SELECT a.id::text AS id, n.slug AS namespace, a.plan_hash, a.approver, a.channel, a.item_ids::text[] AS item_ids, a.expires_at,
@@ -174,13 +175,13 @@ def _stands(connection: Connection, approval: Approved) -> str:
     )
 
 
-# Whether anything may be written at all: the kill switch, of the environment and of the database, and read-only namespaces.
+# The switches that stop all writes: the kill switch of the environment, that of the database, and read-only namespaces.
 #
-# The environment's switch holds in the processes that have it, the database's in all of them. Both are read before every batch.
+# The environment's switch applies to the processes that have it, the database's to all processes. Both are read before every batch.
 
 KILL_SWITCH: Final = "SLOWWAVE_DISABLE_APPLY"
 SWITCH: Final = "apply_disabled"
-"""Its name in ``night.switches``."""
+"""The name of the kill switch in ``night.switches``."""
 
 _READ_SWITCHES: Final = "SELECT is_on AS disabled, set_by, note, set_at FROM night.switches WHERE name = %s"
 _SET: Final = """
@@ -276,9 +277,9 @@ def set_read_only(store: Store, namespace: str, *, read_only: bool) -> None:
             raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
 
 
-# What must hold of a namespace after every apply and undo, asked in plain SQL. Nothing here repairs.
+# Invariants of a namespace after every apply and undo, checked in plain SQL. Nothing here repairs.
 #
-# Each answer has its denominator: how many rows, cells or events were looked at.
+# Each result has its denominator: how many rows, cells or events were checked.
 
 _RETIRED_ENDPOINTS: Final = """
 SELECT count(*), count(*) FILTER (WHERE s.invalidated_by IS NOT NULL OR t.invalidated_by IS NOT NULL),

@@ -67,7 +67,7 @@ class StoredConflict:
     a: str
     b: str
     outcome: ItemOutcome | None = None
-    """Which row stays and which ends, by the item of a plan that decides or proposes it, else by the verdict of a person."""
+    """The row that stays and the row that ends: by the item of a plan that decides or proposes it, else by a person's verdict."""
 
     def to_json(self) -> dict[str, object]:
         """Return the conflict as ``slowwave conflicts list --json`` shows it."""
@@ -165,7 +165,7 @@ _ACTIVE: Final[Mapping[str, Callable[[pa.Table], pa.ChunkedArray]]] = {
     "memory_facts": lambda rows: rows["is_active"],
     "memories": lambda rows: pc.equal(rows["state"], "active"),
 }
-"""Table → which of its live rows count as such."""
+"""Table → filter for the live rows that count as active."""
 
 
 def _row(details: Mapping[str, Any], run_id: str) -> dict[str, object]:
@@ -221,7 +221,7 @@ WHERE c.namespace_id = %(scope)s AND c.id = ANY(%(ids)s::uuid[]) AND c.resolutio
   AND (i.status IN ('approved', 'applied') OR (i.status = 'pending' AND p.state IN ('awaiting_approval', 'approved')))
 ORDER BY c.id, p.recorded_at DESC
 """
-"""The last item that decides or proposes each of some conflicts, while their rows say what they said."""
+"""SQL: the last item that decides or proposes each of some conflicts, while the texts of their rows are unchanged."""
 
 
 def _outcome(conflict: StoredConflict, item: Item | None, status: str) -> ItemOutcome | None:
@@ -249,7 +249,7 @@ _TEXT: Final = """coalesce(
   (SELECT s.name || ' ' || r.relationship_type || ' ' || t.name || coalesce(': ' || nullif(r.description, ''), '')
     || coalesce(' ' || nullif(r.properties::text, '{{}}'), '') FROM memory.relationships r JOIN memory.entities s
     ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id WHERE r.id = {row}), '')"""
-"""What a row says now."""
+"""SQL: the current text of a row."""
 
 _LIST: Final = f"""
 SELECT c.id::text, c.table_name, c.row_a_id::text, c.row_b_id::text, c.reason, c.resolution, c.evidence, c.recorded_at, c.resolved_at,

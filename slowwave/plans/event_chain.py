@@ -27,13 +27,13 @@ PAYLOAD: Final = (
     "'v2:' || encode(sha256(convert_to(coalesce(string_agg(jsonb_build_array(table_name, row_id, row_key, column_name, action, "
     "before_hash, after_hash, undoes)::text, E'\\n' ORDER BY id), ''), 'UTF8')), 'hex')"
 )
-"""SQL: the payload of an item's journal entries, an aggregate of them; that of none is the hash of nothing."""
+"""SQL: the payload of an item's journal entries, as an aggregate; without entries it is the hash of the empty string."""
 
 FIRST_PAYLOAD: Final = (
     "encode(sha256(convert_to(string_agg(concat_ws('|', table_name, row_id, row_key, column_name, action, before_hash, after_hash), "
     "E'\\n' ORDER BY id), 'UTF8')), 'hex')"
 )
-"""The same as events of version 0.1.0 have it: it passes over what is null, so that it cannot tell which of two hashes is missing."""
+"""The payload as events of version 0.1.0 have it. It skips nulls, so it cannot tell which of two hashes is missing."""
 
 _PAYLOADS: Final = f"""
 SELECT i.item_id::text, p.payload FROM unnest(%s::uuid[]) i(item_id) CROSS JOIN LATERAL (SELECT {PAYLOAD} AS payload

@@ -29,10 +29,11 @@ from slowwave.store.runs import lock_batches, move_run
 from slowwave.store.settings import Settings
 from slowwave.store.tables import few_collections
 
-# What the probes say of the items that are to be approved: those of the night where they are all, else their own.
+# Judging the items to be approved: by the probes of the night if they are all its items, else by separate probes.
 #
-# A part of a plan is simulated on the snapshot on which the plan was made. What was approved of it before belongs to the part, so that
-# several approvals do not slip under a cap that one would exceed; what a person forced does not, as that was decided.
+# A part of a plan is simulated on the snapshot on which the plan was made. Items of the plan that were approved before belong to the
+# part, so that several approvals cannot exceed a cap together that one could not exceed. Items that a person forced do not belong to it,
+# because they were decided.
 
 _FORCED: Final = """
 SELECT unnest(a.item_ids)::text FROM night.approvals a WHERE a.plan_hash = %s AND a.forced AND NOT EXISTS (SELECT 1
@@ -153,10 +154,9 @@ def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
     return snapshot
 
 
-# The gate: approving and rejecting plans, by whatever surface. The Launchpad asset, the command line and policies all end here;
-# revoking approvals belongs to ``slowwave.plans.gate``.
+# The gate, which approves and rejects plans for every surface: the Launchpad asset, the command line and policies.
 #
-# A refusal is a sentence for the operator. Rows that changed since never refuse a plan: their items are skipped at apply.
+# A refusal is a sentence for the operator. Rows that changed since never cause a refusal of a plan: apply skips their items.
 
 _NOTE_APPROVAL: Final = """
 INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channel, item_ids, forced, note, expires_at, probes, policy_id)
@@ -181,15 +181,15 @@ _LOCK_PLAN: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR UPDATE"
 _IS_PAST: Final = "SELECT %s::timestamptz <= now()"
 
 APPROVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{1,63}")
-"""Who may sign: letters, digits and ``. _ @ -``, 2 to 64 of them. Dagster's ``{env: NAME}`` cannot hide in it."""
+"""The form of an approver's name: 2 to 64 letters, digits or ``. _ @ -``. Dagster's ``{env: NAME}`` cannot be hidden in it."""
 
 UNSETTLED: Final = ("awaiting_approval", "approved")
 
 POLICY: Final = "policy"
-"""Who signs for a namespace's policy, and by which channel: nobody else does."""
+"""The approver and the channel of approvals by a namespace's policy; no person may use them."""
 
 UNDO: Final = "undo"
-"""Who rejects what was undone."""
+"""The name under which undone items are rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,7 +528,7 @@ def _find(ids: Sequence[str], name: str, plan: str) -> str:
     return found[0]
 
 
-# Revocation: approvals that are withdrawn before they are applied, and what of them was applied already.
+# Revocation: approvals that are withdrawn before they are applied, and which of their items were applied already.
 
 _NOTE_REVOCATIONS: Final = """
 INSERT INTO night.revocations (approval_id, namespace_id, plan_hash, revoked_by, reason)
@@ -678,12 +678,12 @@ def _wait_again(connection: Connection, plan: StoredPlan) -> None:
         move_run(connection, plan.run_id, "awaiting_approval", ("approved",))
 
 
-# Further signatures under an approval, and the rule that asks for them.
+# Further approvals under an existing one, and the rule that requires them.
 #
-# Which approvals lack one is told by ``slowwave.plans.signatures``.
+# ``slowwave.plans.signatures`` lists the approvals that lack one.
 
 MOST: Final = 9
-"""Signatures that a rule may ask for."""
+"""The largest number of approvals that a rule may require."""
 
 _SET: Final = """
 INSERT INTO night.approval_rules (namespace_id, signatures, not_author, own_login, set_by) VALUES (%s, %s, %s, %s, %s)

@@ -29,17 +29,20 @@ from slowwave.changes.mutation import Mutation
 from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
 
-# Which rules may decide without a question, and the measurements that allow it.
+# Patterns that may decide without a question, and the measurements that allow it.
 #
-# A planner asks ``decides_alone`` with its operation and the pattern that found the change. The answer is yes only if the precision of the
-# pattern, measured on labelled texts that were not used to write it, has a 95 % lower bound of at least ``REQUIRED`` for its kind of
-# change. Otherwise the planner makes a question (``review``) of it. A pattern that is not in ``PATTERNS`` asks. ``python -m
+# A planner calls ``decides_alone`` with its operation and the pattern that found the change. The pattern may decide only if its
+# precision, measured on labelled texts that were not used to write it, has a 95 % lower bound of at least ``REQUIRED`` for its kind of
+# change. Otherwise, or if the pattern is not in ``PATTERNS``, the planner makes a question (``review``) of the item. ``python -m
 # benchmarks.decisions`` measures the patterns; docs/decisions.md shows the table.
 
 Change = Literal["meaning", "merge", "date", "mechanical", "chosen"]
-"""Meaning: retires, ends, quarantines, shortens or replaces words. Merge: of entities, facts or equal texts. Date: written next to its
-phrase. Mechanical: follows from the rows and the limits of the settings alone, such as a reference to a row that does not exist. Chosen: a
-person set for the namespace that such changes are decided."""
+"""The kinds of changes.
+
+Meaning: retires, ends, quarantines, shortens or replaces words. Merge: of entities, facts or equal texts. Date: writes a date next to its
+phrase. Mechanical: follows from the rows and the limits of the settings alone, such as a reference to a row that does not exist. Chosen:
+a person set for the namespace that such changes are decided.
+"""
 
 REQUIRED: Final[Mapping[Change, float]] = {
     "meaning": 0.99,
@@ -48,7 +51,7 @@ REQUIRED: Final[Mapping[Change, float]] = {
     "mechanical": 0.0,
     "chosen": 0.0,
 }
-"""Kind of change → the lower bound of its precision from which a pattern decides alone: .99 takes 381 decisions without an error."""
+"""Kind of change → the lower bound of its precision from which a pattern decides alone; .99 takes 381 decisions without an error."""
 
 _Z: Final = 1.959963984540054  # of a two-sided interval of 95 %
 
@@ -215,7 +218,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     Pattern("redact_or_quarantine", "verified prefix", "mechanical", data="wrong in none of 9,346 harmless texts"),
     Pattern("redact_or_quarantine", "hidden characters", "mechanical", data="wrong in none of 9,346 harmless texts"),
 )
-"""Every pattern that may decide, with its measurement. One line per operation and pattern."""
+"""Every pattern that may decide, with its measurement: one entry per operation and pattern."""
 
 _BY_NAME: Final[Mapping[tuple[str, str], Pattern]] = {(p.operation, p.name): p for p in PATTERNS}
 
@@ -239,10 +242,10 @@ def why_asked(operation: str, pattern: str) -> str:
     )
 
 
-# An item: one decision of a planner, with its mutation, its evidence and an id that is its content.
+# Items. An item is one decision of a planner, with its mutation, its evidence and an id computed from its content.
 #
-# The id covers operation, decision and mutation, and a mutation holds what the plan saw. So the same proposal about unchanged
-# rows has the same id every night, and a proposal whose rows changed is another one.
+# The id covers operation, decision and mutation, and a mutation holds what the plan saw. The same proposal about unchanged rows therefore
+# has the same id every night, and a proposal whose rows changed has another id.
 
 _ITEMS: Final = uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11")
 
@@ -253,7 +256,7 @@ _VERSION: Final = frozenset((VERSION,))
 
 
 FOLLOWS: Final = "follow"
-"""The decision of an item that tells what other items did."""
+"""The decision of an item that only reports what other items did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +325,7 @@ class Item:
     id: str = field(init=False, default="")
     _subject: str = field(init=False, default="", repr=False, compare=False)
     _canonical: str = field(init=False, default="", repr=False, compare=False)
-    """Its mutation's JSON, which the id was made of: kept because sealing and writing take the same text."""
+    """The JSON of the mutation, from which the id was computed. It is kept because sealing and writing need the same text."""
 
     _evidence: str = field(init=False, default="", repr=False, compare=False)
 
@@ -462,16 +465,16 @@ def ask_unless_measured(item: Item, pattern: str) -> Item:
     return replace(item, decision="review", risk="high", evidence=evidence)
 
 
-# What a plan is called: its state in the ledger, refined by what became of its items.
+# The displayed state of a plan: its state in the ledger, refined by the states of its items.
 #
-# The ledger keeps what was decided about a plan. Whether that is done, in part, or undone again is a matter of its items and is counted
-# when somebody looks, so that it cannot be out of date.
+# The ledger stores what was decided about a plan. Whether that is done, partly done or undone depends on its items. It is counted on
+# request, so it cannot be out of date.
 
 STATES: Final = (
     *("awaiting_approval", "approved", "rejected", "expired", "superseded", "empty"),
     *("partly_approved", "partly_applied", "applied", "failed", "partly_undone", "undone"),
 )
-"""Those of the ledger, then those that its items tell apart."""
+"""The states of the ledger, followed by those that depend on the items."""
 
 _ORDER: Final = ("pending", "approved", "applied", "undone", "skipped_stale", "noop", "failed", "rejected", "deferred")
 
@@ -512,7 +515,7 @@ def _counts(items: object) -> dict[str, int]:
     return {str(status): int(str(n)) for status, n in found.items() if n}
 
 
-# What became of runs: of a plan run its plan as it is called now, of an apply run whether it was undone. Counted when somebody looks.
+# The displayed states of runs: for a plan run the state of its plan, for an apply run whether it was undone. Counted on request.
 
 _PLANNED: Final = """
 SELECT p.run_id::text, p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p
@@ -542,8 +545,6 @@ def run_states(connection: Connection, run_ids: Collection[str]) -> dict[str, st
     return found
 
 
-# Proposals become plans: each that was kept is sealed as a plan of its own, and what tokens decided is signed or rejected by the gate.
-#
-# Whoever does this has the logins of planner and approver; a server has neither.
+# The operation of items that were proposed by agents or people. ``slowwave.wiki`` seals them.
 
 OPERATION: Final = "proposed_changes"

@@ -82,7 +82,9 @@ WHERE (j.payload IS NOT NULL OR (run_id = %(source)s AND (%(items)s::uuid[] IS N
   AND NOT (coalesce(t.events, 0) = 1 AND coalesce(t.linked, false)
     AND CASE WHEN starts_with(t.payload, 'v2:') THEN t.payload = coalesce(j.payload, '{_OF_NOTHING}') ELSE t.payload = j.first_payload END)
 """
-"""Items of the run, and of the runs that undid them, for which the event chain does not vouch: (item, run, journalled, events, linked)."""
+"""SQL: items of the run, and of the runs that undid them, whose entries do not match the event chain, as (item, run, journalled, events,
+linked).
+"""
 
 _HALF_UNDONE: Final = """
 SELECT e.item_id::text, e.id, e.table_name, e.column_name, e.row_id::text FROM undo_entries e
@@ -93,7 +95,9 @@ UNION
 SELECT e.item_id::text, e.id, e.table_name, e.column_name, e.row_id::text FROM undo_entries e JOIN night.journal u ON u.id = e.undone_by
 WHERE (u.item_id, u.table_name, u.row_id, u.row_key, u.column_name) <> (e.item_id, e.table_name, e.row_id, e.row_key, e.column_name)
 """
-"""Entries marked as undone that no undo of their item can have undone; an alias that an undo took back may be another item's by now."""
+"""SQL: entries marked as undone that no undo of their item can have undone. An alias that an undo removed may belong to another item by
+now.
+"""
 
 _NOT_MIRRORED: Final = """
 SELECT e.item_id::text, e.id, e.table_name, e.column_name, e.row_id::text FROM undo_entries e
@@ -105,7 +109,7 @@ WHERE e.undone_by IS NULL AND (o.id IS NULL
     AND NOT (e.table_name = 'links' AND e.column_name = 'target_document_id' AND e.after_hash IS NULL
       AND e.before_hash IS NOT DISTINCT FROM o.after_hash)))
 """
-"""Entries of an undo that are not the reverse of what it took back; a link may mean nothing again, where what it meant was purged."""
+"""SQL: entries of an undo that are not the reverse of what it undid. A link may have no target again if its target was purged."""
 
 _CELLS: Final = """
 WITH sealed AS (
@@ -121,7 +125,7 @@ FROM (SELECT *, row_number() OVER (PARTITION BY item_id, table_name, row_id, row
 FULL JOIN written w USING (item_id, table_name, row_id, row_key, column_name, action, n)
 WHERE s.item_id IS NULL OR w.item_id IS NULL
 """
-"""Cells and rows that the sealed items write and the journal has no entry of (entry 0), and entries of what no item writes."""
+"""SQL: cells and rows that the sealed items write without a journal entry (entry 0), and entries of cells or rows that no item writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +236,7 @@ def _unjournalled(connection: Connection, source: Run, items: Collection[str]) -
     An item that only inserts is left out: the row may have existed already, and then the item wrote nothing.
     """
     read = {str(item) for (item,) in connection.execute(_ITEMS_READ)}
-    # Subtracted here: as an anti join the planner, where it has no statistics of the plan's items yet, makes it a nested loop.
+    # Subtracted in Python: without statistics of the plan's items, the planner of Postgres turns an anti join into a nested loop.
     rows = connection.execute(
         _UNJOURNALLED,
         (source.plan_hash, sorted(set(items) - read)),

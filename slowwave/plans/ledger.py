@@ -36,10 +36,10 @@ from slowwave.store.tables import few_collections
 from slowwave.text.screening import quotable_all
 from slowwave.text.tokens import counted
 
-# The ledger of plans in ``night``: written by planners, read by everyone.
+# The ledger of plans in ``night``, written by planners and read by everyone.
 #
-# Approving and rejecting belongs to ``slowwave.plans.gate``, applying to ``slowwave.night``, the runs that plan and apply to
-# ``slowwave.store.runs``.
+# ``slowwave.plans.gate`` approves and rejects, ``slowwave.night`` applies, and ``slowwave.store.runs`` holds the runs that plan and
+# apply.
 
 _READ_AT_ONCE: Final = 1_000  # items
 
@@ -53,7 +53,7 @@ AND (old.whole = new.whole OR NOT jsonb_exists(old.whole, 'proposal'))
 AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
 RETURNING p.run_id::text
 """
-"""What a run was asked for, beside why, is empty for the night of a whole namespace."""
+"""SQL: supersede older plans. The parameters of a run, without its reason, are empty for the night of a whole namespace."""
 
 _INSERT_PLAN: Final = """
 INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, header, probes, summary)
@@ -406,7 +406,7 @@ def write_findings(
             copy.write_row((uuid4(), namespace_id, run_id, operation, finding.severity, message, stored))
 
 
-# Which plan of a namespace is meant where none is named: the night's, unless it is decided and another one waits.
+# The default plan of a namespace: the night's, unless it is decided and another one is pending.
 
 _PLANS: Final = """
 SELECT p.plan_hash, p.recorded_at, r.parameters ? 'proposal' AS aside,
@@ -464,7 +464,7 @@ def waiting_plans(connection: Connection, namespace: str) -> list[str]:
     return [str(hash_) for (hash_,) in rows]
 
 
-# The budget of tokens that a run and its namespace may spend on language models, by what ``night.llm_usage`` has on record.
+# The token budget of a run and of its namespace for language models, by the records of ``night.llm_usage``.
 
 _BUDGET: Final = """
 SELECT r.id::text AS run_id, coalesce((SELECT sum(input_tokens + output_tokens) FROM night.llm_usage u WHERE u.run_id = r.id), 0)::bigint
@@ -512,13 +512,13 @@ class _Spent:
     tokens: int
 
 
-# Which items of a plan are shown, in which order and under which heading: questions for a person first, each under what it asks.
+# The selection, order and headings of a plan's items: questions for a person first, grouped by what they ask.
 #
 # Pure functions of the items; names, widths and printing belong to the surfaces.
 
 Sort = Literal["plan", "probability", "risk", "operation"]
 SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
-"""By the order of the plan, the least probable first, the greatest risk first, or by operation."""
+"""The orders of items: as in the plan, least probable first, greatest risk first, or by operation."""
 
 _RISKS: Final = {"high": 0, "medium": 1, "low": 2}
 _SORTED: Final[Mapping[Sort, Callable[[StoredItem], tuple[object, ...]]]] = {

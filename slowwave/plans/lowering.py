@@ -41,7 +41,7 @@ from slowwave.store.logins import Connection
 from slowwave.text.tokens import counted
 
 _REWORDED: Final[ContextVar[dict[str, str] | None]] = ContextVar("reworded", default=None)
-"""Store → why its texts are not rewritten, where several nights ask one after another."""
+"""Store → the reason why its texts are not rewritten, shared by several nights in sequence."""
 
 
 @contextmanager

@@ -19,23 +19,23 @@ from slowwave.plans.questions import REASONS, SAME
 from slowwave.text.screening import quotable
 
 LONGEST: Final = 300
-"""Characters of a side that a sentence quotes."""
+"""The number of characters of a side that a sentence quotes."""
 
 _LISTED: Final = 3
-"""Rows of a side that a sentence names."""
+"""The number of rows of a side that a sentence names."""
 
 _KNOWN: Final = 16
-"""Characters of an external id that a person would know; longer ones are digests."""
+"""The longest external id that a person would know; longer ones are digests."""
 
 _ENDED: Final = ("loser", "earlier", "was")
 _STAYED: Final = ("winner", "later", "told_by")
-"""Keys of the evidence under which planners keep the words of the row that ends, and of the row that stays."""
+"""Keys of the evidence under which planners store the words of the row that ends, and of the row that stays."""
 
 _SAYS: Final[Mapping[str, tuple[str, ...]]] = {
     "entities": ("name",),
     "memory_facts": ("subject", "predicate", "object"),
 }
-"""Table → the columns that hold the words of a row. The words of other rows are in other tables."""
+"""Table → the columns that hold the words of a row. Other tables keep the words of their rows elsewhere."""
 
 NO_NAMES: Final[Mapping[str, str]] = {}
 

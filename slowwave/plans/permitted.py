@@ -20,7 +20,7 @@ from slowwave.errors import Refused
 from slowwave.plans.items import Item
 
 RISKS: Final = ("low", "medium", "high")
-"""From the least to the most."""
+"""Risks, from the lowest to the highest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +46,26 @@ class Permit:
 
 
 OF_MEMORIES: Final = frozenset(("memory_versions", "memory_vectors"))
-"""What belongs to a memory."""
+"""Tables whose rows belong to a memory."""
 
 OF_ENTITIES: Final = frozenset(("relationships", "entity_vectors", "entity_aliases"))
-"""What belongs to an entity."""
+"""Tables whose rows belong to an entity."""
 
 OF_PAGES: Final = frozenset(("corpora", "chunks", "links", "chunk_vectors"))
-"""What belongs to a page of a corpus (``write_page``), whose own table is ``documents``."""
+"""Tables whose rows belong to a page of a corpus (``write_page``), whose own table is ``documents``."""
 
 PAGE_PARTS: Final = frozenset(("chunks", "links"))
-"""What of it ends where a page says something else: for ``ends``."""
+"""Tables whose rows end if the text of a page changes, for ``ends``."""
 
 OF_CLAIMS: Final = (
     OF_PAGES | OF_MEMORIES | {"documents", "entities", "entity_vectors", "entity_aliases", "claim_events"}
 )
-"""What belongs to claims (``write_claims``), whose own table is ``memories``. A claim that ends counts as retired: ``retires=None``."""
+"""Tables whose rows belong to claims (``write_claims``), whose own table is ``memories``. A claim that ends counts as retired:
+``retires=None``.
+"""
 
 Table = Mapping[str, tuple[Permit, ...]]
-"""Operation → what its items may carry."""
+"""Operation → the permits of its items."""
 
 _sources: Final[list[Callable[[], Table]]] = []
 

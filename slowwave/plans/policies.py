@@ -31,11 +31,11 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 
-# What questions whether two rows are one thing have in common: how their names compare, which values are equal, why the planner doubts.
+# Kinds of questions whether two rows are the same: how the names compare, which values are equal, and why the planner doubts.
 #
-# It is read from the sealed evidence of one item alone, so that the same item is of the same kinds on every night. A policy that a person
-# accepts names one kind, and says yes or no of it. What contradicts is of none that may be answered yes: two values in conflict, a name
-# that says a number more, groups that do not agree. A no may rest on just that.
+# The kinds are read only from the sealed evidence of one item, so the same item has the same kinds every night. A policy that a person
+# accepts names one kind and answers it yes or no. A policy for yes covers nothing contradictory: two conflicting values, a name with an
+# additional number, or groups that do not agree. A policy for no may rest on exactly that.
 
 _MERGE: Final = "merge_rows"
 
@@ -114,10 +114,10 @@ def _contradictory() -> frozenset[str]:
     return CONTRADICTORY
 
 
-# Policies that people accepted in a review: questions of one kind that nights answer by themselves, yes or no, so many a night at most.
+# Policies that people accepted in a review: kinds of questions that nights answer without asking, up to a limit per night.
 #
-# What a kind is belongs to ``slowwave.plans.policies``, what is offered to ``slowwave.plans.review.rules``. The policy of the settings
-# (``auto_approve``), which approves whole operations of low risk and never a question, is ``slowwave.plans.gate.approve_by_policy``.
+# ``slowwave.plans.review.rules`` decides which kinds are offered. The policy of the settings (``auto_approve``), which approves whole
+# low-risk operations and never a question, is ``slowwave.plans.gate.approve_by_policy``.
 
 MOST_A_NIGHT: Final = 1_000
 
@@ -148,7 +148,7 @@ SELECT DISTINCT item_id::text, verdict FROM (
   ORDER BY d.item_id, d.reviewer, d.id DESC) latest
 WHERE verdict IN ('yes', 'no')
 """
-"""What reviewers say of the items that wait, in drafts of this plan or of an earlier one."""
+"""SQL: the verdicts of reviewers on the pending items, in drafts of this plan or of an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)

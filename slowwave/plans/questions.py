@@ -13,10 +13,10 @@ from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import REDACTION
 from slowwave.plans.items import Item
 
-# A conflict: two rows of one table that cannot both be true, why, and what they said when that was seen.
+# Conflicts. A conflict is two rows of one table that cannot both be true, the reason, and their texts when it was found.
 #
-# Rows that say the same stand behind one of them. What a row says is its content without provenance, weights and times, so that a
-# verdict about two rows holds as long as they say the same, whatever else happens to them.
+# Rows with the same text are represented by one of them. The text of a row is its content without provenance, weights and times, so a
+# verdict about two rows holds as long as their texts stay, whatever else changes.
 
 Reason = Literal["object", "number", "date", "polarity", "low_similarity", "property_contradiction", "reversed"]
 Table = Literal["relationships", "memory_facts", "memories"]
@@ -37,7 +37,7 @@ SAID: Final[Mapping[str, tuple[str, ...]]] = {
     "memory_facts": ("subject", "predicate", "object", "fact_text"),
     "memories": ("kind", "subject", "current_version_id"),
 }
-"""Table → the columns in which its rows say something."""
+"""Table → the columns that make up the text of its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +103,23 @@ def seen_hash(said: Sequence[str]) -> str:
     return hashlib.sha256(canonical_json(sorted(said)).encode()).hexdigest()
 
 
-# What a review item asks a person: a code, by which questions are grouped, and one short sentence; both are kept beside the item.
+# Questions of review items: a code, by which questions are grouped, and one short sentence. Both are stored with the item.
 #
-# A person is asked for one of several reasons: whether rows are the same, whether a value may be lost, which of two sides is right, whether
-# something may go. Whether rows are one thing is asked only where that is in doubt: an item that a planner had decided, and that would lose
-# a value, asks about the value alone. The sentence names rows and lost values, and no text of memory beyond them; secrets do not pass.
-# Neither is part of an item's id or subject, on which rejections rest.
+# A person is asked whether rows are the same, whether a value may be lost, which of two sides is right, or whether something may be
+# removed. The question whether rows are the same is asked only if that is in doubt: an item that a planner had decided, and that would
+# lose a value, asks only about the value. The sentence names rows and lost values and quotes no other text of memory; secrets are
+# redacted. Neither code nor sentence is part of an item's id or subject, by which rejections are matched.
 
 SAME: Final = {"memory_facts": "say the same", "memories": "tell the same"}
-"""Table → what merged rows have in common; rows of other tables are one thing."""
+"""Table → what merged rows have in common; rows of other tables are the same entity."""
 
 _LONGEST: Final = 300
 _TERMS: Final = 5
 
 Code = Literal["same", "value_lost", "which_is_right", "secret", "shorter", "delete", "change"]
-"""What may be asked: whether rows are one thing, whether a value may be lost, which of two is right, whether something has to leave recall,
-whether a shorter text is good, whether rows may go, and whether anything else may be changed."""
+"""The codes of questions, in this order: are the rows the same, may a value be lost, which of two sides is right, does something have to
+leave recall, is a shorter text good, may rows be removed, may anything else be changed.
+"""
 
 CODES: Final[tuple[Code, ...]] = get_args(Code)
 
@@ -131,7 +132,7 @@ HEADINGS: Final[Mapping[str, str]] = {
     "delete": "May this go?",
     "change": "May this change?",
 }
-"""Code → the heading under which those that ask it stand."""
+"""Code → the heading of its questions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,9 @@ def svg_data_uri(bars: Bars) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg(bars).encode()).decode()
 
 
-# What an audit or a planner says: a headline, numbers, findings, a table of ten and small plots.
+# Reports of audits and planners: a headline, numbers, findings, a table of ten rows and small plots.
 #
-# Memory text is untrusted: every value that comes from the store passes ``escape`` before it becomes Markdown.
+# Memory text is untrusted: every value from the store passes ``escape`` before it becomes Markdown.
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]()<>|!#~&{}])")
 _LINKS = re.compile(r"(?i)((?:https?|ftp|www)(?=[:.])|@)")

@@ -37,10 +37,10 @@ from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
 from slowwave.text.screening import quotable
 
-# What a run tells while it goes on: one stream of events, which any number of sinks read. Nothing here writes anywhere.
+# Events of a run: one stream, which any number of sinks receive. Nothing here writes anywhere.
 #
-# An operation's ``inputs`` and ``outputs`` may hold memory text; every other field is ours: ids, names of operations, decisions
-# and states, numbers and instants. So redaction knows where text can stand (``slowwave.plans.run_events``).
+# An operation's ``inputs`` and ``outputs`` may hold memory text. Every other field is ours: ids, names of operations, decisions and
+# states, numbers and instants. So redaction knows where memory text can be.
 
 Outcome = Literal["success", "skipped", "failed"]
 
@@ -164,8 +164,9 @@ def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-# The closed vocabulary: words that are this program's own and never memory. Which of them is kept where belongs to
-# ``slowwave.plans.run_events``; a word that is missing here is hidden, no more.
+# The closed vocabulary: words that belong to this program and never come from memory.
+#
+# The redaction below decides where they are kept. A word that is missing here is hidden and causes no other harm.
 
 
 def _words(text: str) -> frozenset[str]:
@@ -183,20 +184,20 @@ _CHOICES: Final = frozenset(
     if get_origin(field.annotation) is Literal
     for choice in get_args(field.annotation)
 )
-"""What settings are chosen from: policies, scopes, modes."""
+"""The choices of settings: policies, scopes, modes."""
 
 _FIELDS: Final = frozenset(
     field.name
     for kind in (Report, Finding, OperationEvent, Rationale, LlmCalled, RunCompleted)
     for field in fields(kind)
 )
-"""Fields of reports and events."""
+"""The fields of reports and events."""
 
 TABLES: Final = frozenset(table.name for table in metadata.tables.values())
-"""Names of tables, of memory and of the ledger."""
+"""The names of tables, of memory and of the ledger."""
 
 _Columns = Mapping[str, Collection[str]]
-"""Names of audits and planners, each with the columns of its report that are its own."""
+"""Names of audits and planners, each with the report columns that it declares."""
 
 _sources: Final[list[Callable[[], _Columns]]] = []
 
@@ -253,7 +254,7 @@ WORDS: Final = (
         """
     )
 )
-"""What may stand as a value under ``WORD_KEYS`` beside the names of operations: names, decisions, statuses, reasons, levels."""
+"""The words that are kept as values under ``WORD_KEYS`` in addition to names of operations: decisions, statuses, reasons, levels."""
 
 WORD_KEYS: Final = _words(
     """
@@ -273,17 +274,17 @@ INSIDE: Final = _words(
     writes
     """
 )
-"""Keys whose value is memory through and through: keys, texts and numbers in it are hidden."""
+"""Keys whose value comes entirely from memory: keys, texts and numbers in it are hidden."""
 
 _OUR_TEXTS: Final = ("id", "content_hash", "plan_hash", "fingerprint")
-"""Texts of ours in tables of memory: an id that is no UUID, and what bytes and plans come to."""
+"""Text columns of memory tables that hold our texts: ids that are no UUIDs, and hashes of content and plans."""
 
 TEXT_KEYS: Final = frozenset(
     column.name
     for column in _COLUMNS
     if column.table.schema == "memory" and isinstance(column.type, Text) and column.name not in _OUR_TEXTS
 ) | _words("names detail like type headline message label title why cited")
-"""Keys whose texts are memory, whatever they look like: an external id may be a UUID, and is not ours."""
+"""Keys whose texts come from memory, whatever they look like: an external id may be a UUID without being ours."""
 
 INSTANT_KEYS: Final = frozenset(column.name for column in _COLUMNS if isinstance(column.type, DateTime)) | _words(
     "oldest newest at started_at applied_at"
@@ -312,28 +313,28 @@ KEYS: Final = (
         """
     )
 )
-"""Keys of ours, beside the names of operations. Another key may be a name from the data, and is hidden with the texts under it."""
+"""Our keys, in addition to names of operations. Another key may be a name from the data, and is hidden with the texts under it."""
 
 
 # Redaction: how much memory text may leave the database in reports, events, files, metadata and errors (``redact_text``).
 #
-# ``none`` hides nothing, ``summary`` keeps the beginning of every text, ``all`` keeps none of it. What is ours is known by where it
-# stands, never by how it looks: under a key of ours a word of a closed vocabulary, an id, a hash or an instant is kept; whatever
-# stands under another key, in a column that holds text, or inside attributes is memory, its keys included. In doubt it is hidden.
-# Numbers are kept, but those inside attributes. Of a report the names of numbers, the titles of plots and labels that say so are ours by
-# their type.
+# ``none`` hides nothing, ``summary`` keeps the beginning of every text, ``all`` keeps none of it. Our texts are recognized by their
+# place, never by their form: under one of our keys, a word of the closed vocabulary, an id, a hash or an instant is kept. Everything
+# under another key, in a text column, or inside attributes comes from memory, including its keys. In doubt it is hidden. Numbers are
+# kept, except inside attributes. The names of a report's numbers, the titles of its plots, and labels marked as ours are ours by their
+# type.
 
 Level = Literal["none", "summary", "all"]
 """The values of the setting ``redact_text``."""
 
 LEVELS: Final[tuple[Level, ...]] = ("none", "summary", "all")
-"""The most open first."""
+"""The levels, the least strict first."""
 
 LONGEST: Final = 200
-"""Characters of a text that ``summary`` keeps, the ellipsis included."""
+"""The number of characters of a text that ``summary`` keeps, including the ellipsis."""
 
 HIDDEN: Final = "(hidden)"
-"""What stands in a table where ``all`` hides a text."""
+"""The replacement for a hidden text in a table."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEX: Final = re.compile(r"[0-9a-f]{8,128}")
@@ -584,7 +585,7 @@ def _bars(bars: Bars, level: Level) -> Bars:
     return replace(bars, labels=list(labels))
 
 
-# The stream of a run's events, and whatever listens to it. A sink that fails harms neither the run nor another sink.
+# The stream of a run's events and its sinks. A sink that fails harms neither the run nor another sink.
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -706,7 +707,7 @@ class Phase:
     outcome: Outcome = "success"
 
 
-# A plan's item as an event: rows by id, how many cells would change, evidence.
+# Items of a plan as events: rows by id, the number of cells that would change, and evidence.
 
 
 def item_event(stream: Stream, item: Item, phase: str, status: str, duration_ms: float = 0.0) -> OperationEvent:

@@ -21,16 +21,16 @@ from slowwave.plans.questions import ReviewQuestion
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.screening import quotable_all
 
-# Sealing: items become a plan whose hash is its content.
+# Sealing: items become a plan whose hash is computed from its content.
 #
-# Greedy in operation order, then probability, then item id: an item that conflicts with one already in the plan is deferred, and
-# names the winner. The result does not depend on the order in which items come. What is in the plan commutes (see
-# ``slowwave.changes.cells``), so that any part of it can be approved.
+# The method is greedy in operation order, then probability, then item id. An item that conflicts with one already in the plan is
+# deferred, and names the winner. The result does not depend on the order of the items. Items of a plan commute (see
+# ``slowwave.changes.cells``), so any part of it can be approved.
 
 SCHEMA = "slowwave-plan/1"
 
 AS_OF = "-asof"
-"""Stands in the snapshot id under which a plan as of an instant is sealed: that of an instant, and of no snapshot."""
+"""The mark in the snapshot id of a plan as of an instant, which names the instant instead of a snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +231,8 @@ def hash_of(header: Header, items: Iterable[Sealed]) -> str:
 
 # The scope of a dream: which operations run, and which of their items belong to the plan.
 #
-# A scope narrows what is proposed, never what is looked at: an item counts as within when one of the rows it is about is. So a merge of
-# an old row with one that came since yesterday is within "since yesterday".
+# A scope restricts what is proposed, never what is compared: an item is within the scope if one of its rows is. So a merge of an old row
+# with one recorded since yesterday is within "since yesterday".
 
 _TABLES: Final = ("entities", "relationships", "memory_facts", "memories", "communities")
 _NAMED: Final = {"entities": "id", "relationships": "source_entity_id target_entity_id"}

@@ -26,7 +26,7 @@ from slowwave.text.screening import quotable, quotable_all
 from slowwave.text.specifics import Losses
 from slowwave.text.tokens import counted
 
-# What an item would change, for people: cell by cell before → after with what it inserts, and what of a text would be lost.
+# The changes of an item for people: cell by cell before → after, its inserts, and what a text would lose.
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +206,13 @@ def text_of(table: str, column: str, value: Value) -> str:
     return f"{len(value)} ids" if isinstance(value, tuple) else str(value)
 
 
-# What rows are called by people: an entity by its name, a relationship by what it ties, a memory or fact by what it says.
+# The names of rows for people: an entity's name, the ends of a relationship, the text of a memory or fact.
 #
-# An item names its rows by id, and its evidence some of them in words. Where it does not, the words are read from memory, all of them at
-# once. They are untrusted, and pass ``quotable``; surfaces escape them.
+# An item names its rows by id, and its evidence holds words for some of them. Missing words are read from memory, all at once. They are
+# untrusted and pass ``quotable``; surfaces escape them.
 
 LONGEST: Final = 300
-"""Characters of a name. What a memory says is longer at times, and is shown whole where what it loses is told."""
+"""The number of characters of a name. A longer text of a memory is shown in full where its losses are listed."""
 
 _NAMES: Final = """
 SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
@@ -298,11 +298,10 @@ def _said(item: Item) -> tuple[str, ...]:
     return tuple(str(quotable(str(name))) for name in said) if isinstance(said, (list, tuple)) else ()
 
 
-# What an item changes, in the words of its rows: one line a change, names before ids, and no bookkeeping.
+# The changes of an item in the words of its rows: one line per change, names before ids, without bookkeeping.
 #
-# Stamps, counters, vectors and what merely follows a retired row say nothing to who decides: they are counted here, and
-# ``slowwave.plans.show`` lists each of them. Pages and claims are told by ``slowwave.plans.writings``, lost words by
-# ``slowwave.text.specifics``.
+# Stamps, counters, vectors and changes that merely follow from a retired row do not help a decision: they are counted here, and
+# ``changes`` lists each of them. ``slowwave.plans.writings`` formats pages and claims, ``slowwave.text.specifics`` lost words.
 
 _STAMPS: Final = frozenset(
     (
@@ -316,17 +315,17 @@ _STAMPS: Final = frozenset(
     )
 )
 _JOINED: Final = frozenset(("source_chunk_ids", "source_document_ids"))
-"""Columns of a merge's survivor that gain what the others have: every merge says so."""
+"""Columns of a merge's survivor that gain the values of the others, in every merge."""
 
 _MOVED: Final = frozenset(("source_entity_id", "target_entity_id", "entity_id"))
 _RECORDS: Final = frozenset(("promotions", "claim_events", "memory_versions", *VECTORS))
-"""Tables whose rows only record what another line tells."""
+"""Tables whose rows only record a change that has another line."""
 
 _NAME: Final = 33
-"""Characters of a row's name within a line; the heading of its item has all of it."""
+"""The number of characters of a row's name within a line; the heading of its item has all of it."""
 
 _KNOWN: Final = 16
-"""Characters of an external id that somebody gave; longer ones are digests."""
+"""The longest external id that a person would know; longer ones are digests."""
 
 _Cells = Mapping[str, Write]
 

@@ -15,10 +15,10 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.runs import HOLDING, expiry_of, has_expired
 
-# How many people have to sign before an approval counts, and which approvals lack a signature. Read, never changed.
+# The number of people who have to approve before an approval counts, and the approvals that lack one. Read only.
 #
-# The database holds to the rule (``night.signatures_missing``): no run begins for an approval that lacks a signature. Further signatures
-# are made by ``slowwave.plans.gate``, first ones by ``slowwave.plans.gate``.
+# The database enforces the rule (``night.signatures_missing``): no run begins for an approval that lacks an approver.
+# ``slowwave.plans.gate`` writes first and further approvals.
 
 _LACKING: Final = """
 SELECT h.id::text AS approval_id, n.slug AS namespace, h.plan_hash, h.signers, h.missing, cardinality(h.item_ids) AS items,
@@ -121,9 +121,9 @@ def read_rule(connection: Connection, namespace: str | None = None) -> ApprovalR
         return found.fetchone() or ApprovalRule()
 
 
-# How everything stands, over all namespaces at one instant: what waits, what is old, what is stuck. Read, never changed.
+# The status of all namespaces at one instant: pending, old and stuck items of work. Read only.
 #
-# For monitoring: no name of a namespace and no text of one is in it.
+# It is meant for monitoring, so it contains no name of a namespace and no text.
 
 ENABLED: Final = "coalesce(lower(n.settings ->> 'enabled'), 'true') NOT IN ('false', '0', 'no', 'off', 'f', 'n')"
 """SQL: whether the settings of the namespace ``n`` itself leave nights on."""
@@ -147,10 +147,10 @@ SELECT model, sum(input_tokens), sum(output_tokens) FROM night.llm_usage WHERE r
 """
 
 MOST_MODELS: Final = 16
-"""Models that are listed by name; the others are one, ``other``."""
+"""The number of models that are listed by name; the others are combined as ``other``."""
 
 OUTCOMES: Final = ("applied", "skipped_stale", "failed", "noop", "undone", "reapplied")
-"""What becomes of items, as apply and undo runs count it."""
+"""The outcomes of items, as apply and undo runs count them."""
 
 _NAMESPACES: Final = f"""
 WITH nights AS (

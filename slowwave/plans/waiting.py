@@ -14,7 +14,7 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.runs import HOLDING, expiry_of, has_expired
 
-# Approvals that wait for a run: what sensors and the command line may start an apply for.
+# Approvals for which sensors and the command line may start an apply.
 
 _OPEN: Final = """
 SELECT a.id::text AS approval_id, n.slug AS namespace FROM night.open_approvals a JOIN memory.namespaces n ON n.id = a.namespace_id
@@ -56,7 +56,7 @@ def _held(connection: Connection) -> frozenset[str]:
     return frozenset(one.namespace for one in held if not has_expired(one.age, expiry_of(one.overlay)))
 
 
-# Attempts at an approval that came to nothing, as a finding for a person.
+# The finding for a person after failed attempts to apply an approval.
 
 _FINDING: Final = """
 INSERT INTO night.findings (id, namespace_id, operation, severity, message, details)
@@ -77,7 +77,7 @@ def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bo
         return written.rowcount == 1
 
 
-# What people and policies decided outside of Dagster, the oldest first: signatures, applies and undos. Read, never changed.
+# Decisions of people and policies outside Dagster, oldest first: approvals, applies and undos. Read only.
 
 _DECIDED: Final = """
 SELECT d.*, n.slug AS namespace FROM (

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-# The waterfall of a decision, for people: each piece of evidence, what it weighs, and how likely the match is so far.
+# The waterfall of a decision for people: each piece of evidence, its weight, and the probability of a match so far.
 #
-# Weights are log-odds (nats): they add up, and the logistic function makes them a probability. A block of a bar is one nat, 2.7 times
-# likelier, so that bars of different items compare. One list of steps has two faces, Markdown and the terminal. What the evidence
-# is and what it weighs belongs to ``slowwave.matching``; its words may quote memory, which is untrusted.
+# Weights are log-odds (nats): they add up, and the logistic function turns them into a probability. A block of a bar is one nat, which is
+# 2.7 times likelier, so bars of different items are comparable. The same steps are shown in Markdown and in the terminal.
+# ``slowwave.matching`` defines the evidence and its weights; its words may quote memory, which is untrusted.
 
 _LONGEST_BAR: Final = 10
 _LONGEST_TEXT: Final = 200
@@ -153,10 +153,10 @@ def _logistic(odds: float) -> float:
     return 1 / (1 + math.exp(-max(-700.0, min(700.0, odds))))
 
 
-# Why an item is in a plan, for people: one sentence, its rows side by side, the evidence step by step, the doubts.
+# The explanation of an item for people: one sentence, its rows side by side, the evidence step by step, the doubts.
 #
-# Everything is read from the sealed item, so it is what the plan saw. Cell by cell changes belong to ``slowwave.plans.show``. What
-# stands here quotes memory and models, which are untrusted: surfaces escape it.
+# Everything is read from the sealed item, so it shows what the plan saw. ``slowwave.plans.show`` lists changes cell by cell. The texts
+# quote memory and models, which are untrusted: surfaces escape them.
 
 _KEPT: Final = {
     "memory_facts": "takes their sources, the greatest confidence and the earliest start",
@@ -170,10 +170,10 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
         *("valid_from", "source_chunk_ids", "source_document_ids"),
     ),
 }
-"""Columns of merged rows that are shown side by side, by table."""
+"""Table → columns of merged rows that are shown side by side."""
 
 _LISTED: Final = 3
-"""Rows that a sentence names."""
+"""The number of rows that a sentence names."""
 
 _NOUNS: Final[Mapping[str, str]] = {
     **{
@@ -184,7 +184,7 @@ _NOUNS: Final[Mapping[str, str]] = {
     },
     **{"memories": "memory", "memory_vectors": "memory", "entity_vectors": "entity", "chunk_vectors": "passage"},
 }
-"""Table → what a row of it is called in a sentence."""
+"""Table → the noun for a row of it."""
 
 _SHORT_VALUES: Final = frozenset(
     {"state", "stage", "ring", "sensitivity", "entity_type", "relationship_type", "importance"}
@@ -195,9 +195,9 @@ _STAYS: Final = "stays"
 _ENDS: Final = "ends"
 _MERGED: Final = "is merged into it"
 _SHOWN: Final = frozenset(("winner", "loser", "later", "earlier", "ended_by", "winner_id", "reason", "why", "seen"))
-"""Evidence that the rows, the sentence and the notes of an item with two sides show already, or that is a hash."""
+"""Evidence that is a hash, or that the rows, the sentence and the notes of an item with two sides show already."""
 _WEIGHED: Final = ("properties", "valid_from", "valid_to", "confidence", "importance", "source")
-"""Columns that a person weighs of two sides, beside what they say."""
+"""Columns that help a person to choose between two sides, in addition to their texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,22 +23,22 @@ from slowwave.store.logins import Connection
 from slowwave.text.screening import quotable
 from slowwave.text.tokens import counted
 
-# What an item would write, for people: pages as lines of text, claims as sentences, and what follows from the text as counts.
+# The writing of an item for people: pages as lines of text, claims as sentences, and derived rows as counts.
 #
-# It tells of items of the kinds ``write_page``, ``write_claims`` and ``forget_rows``, whose cells (passages, vectors, links, hashes) nobody
+# It covers items of the kinds ``write_page``, ``write_claims`` and ``forget_rows``, whose cells (passages, vectors, links, hashes) nobody
 # can read. Texts pass ``quotable``; they are untrusted all the same, so surfaces escape them. A line that begins with "+ ", "- " or two
-# spaces is a page's, every other one is ours.
+# spaces belongs to a page; every other line is ours.
 
 KINDS: Final = frozenset({"write_page", "write_claims", "forget_rows"})
 SHOWN: Final = 80
-"""Lines of one page that are shown."""
+"""The number of lines of one page that are shown."""
 
 _COMPARED: Final = 2_000
-"""Lines of a page that are compared, from the first that differs: the time of comparing grows with their square."""
+"""The number of lines of a page that are compared, from the first difference. The time is quadratic in it."""
 
 _AROUND: Final = 2
 _FIELDS: Final = ("status", "visibility", "sensitivity", "superseded_by", "canonical")
-"""Fields of a page that say who may see it and whether it counts."""
+"""Fields of a page that decide who may see it and whether it counts."""
 
 _FOLLOWING: Final = {
     "chunks": ("passage", "passages"),
@@ -143,7 +143,7 @@ def _forgetting(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 NO_UNDO: Final = "It cannot be undone: the rows are deleted, and an import does not bring them back."
-"""What a plan that forgets rows for good states before anyone approves it."""
+"""The statement of a plan that forgets rows for good, shown before anyone approves it."""
 
 _QUOTED: Final = {
     "memory_versions": "text of a memory",
@@ -152,7 +152,7 @@ _QUOTED: Final = {
     "memory_facts": "fact",
     "documents": "page",
 }
-"""Tables whose rows are shown in full, and what each row is called."""
+"""Table → the name of its rows, for tables whose rows are shown in full."""
 
 
 def _erased_counts(mutation: Mutation) -> str:
@@ -345,27 +345,27 @@ def _instant(value: Value) -> str:
     return text[:10] if "T" not in text or text[11:19] == "00:00:00" else f"{text[:10]} {text[11:16]}"
 
 
-# How long an apply will take, and how much of a bound table is retired after it: said with a plan, before anyone approves it.
+# The expected time of an apply, and the share of retired rows in a bound table after it, shown with a plan before anyone approves it.
 #
-# The estimate counts what is written and the indexes beside it, as they are when it is asked. A row that is written again is entered into
-# each index of its table anew: an HNSW index compares it with hundreds of vectors, which takes longer than all the rest; others take
-# little. The figures are CPU of PostgreSQL and of the applying process on the machine of docs/stores-benchmarks.md; a busy server takes
-# longer, and one that updates in place, as no indexed column changes and the page has room, less.
+# The estimate counts the rows that are written and the indexes of their tables at the time of the request. A rewritten row is entered
+# again into each index of its table: an HNSW index compares it with hundreds of vectors, which takes longer than everything else; other
+# indexes take little. The figures are CPU time of PostgreSQL and of the applying process on the machine of docs/stores-benchmarks.md. A
+# busy server takes longer. A server that updates in place (no indexed column changes and the page has space) takes less.
 
 ROW_MS: Final = 3.0
-"""Milliseconds of a row: its guards, the journal, the statement and the row itself."""
+"""Milliseconds for a row: its guards, the journal, the statement and the row itself."""
 
 INDEX_MS: Final = 0.05
-"""Milliseconds of a row in an index that compares no vectors."""
+"""Milliseconds for a row in an index that compares no vectors."""
 
 DIMENSION_MS: Final = 0.003
-"""Milliseconds of a row in an HNSW index for each dimension, among 5,000 rows, with the usual ``ef_construction`` of 64."""
+"""Milliseconds for a row in an HNSW index for each dimension, among 5,000 rows, with the usual ``ef_construction`` of 64."""
 
 PLAN_SECONDS: Final = 0.2
-"""Seconds of an apply that writes nothing: its run, its locks, its probes."""
+"""Seconds for an apply that writes nothing: its run, its locks, its probes."""
 
 MANY_RETIRED: Final = 0.2
-"""The share of retired rows from which a search that drops them afterwards is likely to return fewer than it was asked for."""
+"""The share of retired rows from which a search that drops them afterwards is likely to return fewer rows than requested."""
 
 _INDEXES: Final = """
 SELECT n.nspname || '.' || c.relname AS table, greatest(c.reltuples, 0)::bigint AS held,

@@ -18,9 +18,9 @@ from slowwave.store.tables import VECTORS
 
 # Isolation: a plan names no row outside its namespace.
 #
-# A snapshot holds the rows of one namespace, all of them, live or not; so a row that a plan names and the snapshot lacks is
-# foreign. Looked at are the rows that mutations are about, write, guard, delete and insert beside, and the rows to which written
-# and inserted values refer. What a plan *saw* is not: a provenance array may hold ids of nothing, and cleaning it is no trespass.
+# A snapshot holds all rows of one namespace, live or not, so a row that a plan names and the snapshot lacks is foreign. The probe checks
+# the rows that mutations are about, write, guard, delete and insert, and the rows to which written and inserted values refer. Values that
+# a plan only *saw* are not checked: a provenance array may hold ids of missing rows, and cleaning it is allowed.
 
 _REFERENCES: Final[Mapping[str, str]] = {
     "source_chunk_ids": "chunks",
@@ -158,10 +158,10 @@ def _missing(snapshot: Snapshot, table: str, rows: Iterable[str]) -> list[str]:
     return asked.filter(pc.invert(pc.is_in(asked, value_set=snapshot.table(table)["id"].combine_chunks()))).to_pylist()
 
 
-# Where merged rows went: the chains of merges in a snapshot, and the rows to which losers of a contradiction gave way.
+# The successors of rows: the chains of merges in a snapshot, and the winners of contradictions.
 
 MERGED: Final = ("entities", "memories", "memory_facts")
-"""Tables of which rows are merged."""
+"""Tables whose rows are merged."""
 
 
 def merged_into(snapshot: Snapshot, tables: Iterable[str] = MERGED) -> dict[str, str]:

@@ -28,20 +28,20 @@ from slowwave.store.settings import Settings
 from slowwave.text.tokens import counted, counts
 from slowwave.text.words import DENIALS, FOREIGN_NEGATIONS, NEGATIONS
 
-# How much of a namespace a plan retires or rewords: beyond a cap somebody is to say that it is meant.
+# The blast radius: how much of a namespace a plan retires or rewords. Beyond a cap, a person has to confirm that it is intended.
 #
-# A live row is *retired* when it is live no longer after the plan: invalidated, ended in the world, merged, deleted, or in a state
-# other than active. It is *reworded* when words that people read are taken from it. What only adds is neither, and is counted apart: words
-# next to those that were there, another name of a merged entity, whose own name becomes an alias, aliases, tags, vectors, pages, new rows.
-# Cleaning provenance and moving the endpoint of a relationship change no words.
+# A live row is *retired* if it is no longer live after the plan: invalidated, ended in the world, merged, deleted, or in a state other
+# than active. It is *reworded* if words that people read are removed from it. Pure additions are neither and are counted separately:
+# words next to existing ones, another name of a merged entity (whose own name becomes an alias), aliases, tags, vectors, pages and new
+# rows. Cleaning provenance and moving the endpoint of a relationship change no words.
 #
-# Every table is held to its cap by itself, and so is every type within it: 21 of 21 memories are all of them, however many passages
-# stand beside. Of a type, rows that merge are not gone, as their survivor stands for them: three spellings of the only company are one.
-# A type of a handful of rows, of which a share says nothing, counts with its table alone.
-# Tokens are held to twice the share that rows are, so that a few long rows do not count as few.
+# Every table has a separate cap, and so has every type within it: 21 of 21 memories are all memories, however many passages there are.
+# Within a type, merged rows do not count, because their survivor replaces them: three spellings of the only company are one. A type with
+# a handful of rows, whose share means nothing, counts only with its table. The cap for the share of tokens is twice that of rows, so that
+# a few long rows do not count as few.
 #
-# Rows that only housekeeping touches (small talk archived, memories joined that tell the same: ``slowwave.plans.permitted``) are held, with
-# all others, to a share of their own; the plan is cut to it before (``slowwave.plans.probes.radius``), so what is beyond is a fault.
+# Rows that only housekeeping touches (archived small talk, merged equal memories: ``slowwave.plans.permitted``) have, together with all
+# others, a wider cap. The plan is cut to it before, so exceeding it is an error.
 
 TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     "entities": ("name", "description"),
@@ -51,18 +51,18 @@ TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     "chunks": ("content",),
     "documents": ("title", "content"),
 }
-"""The tables whose rows count, with the columns that hold their words; those of a memory are its current version's."""
+"""Table → the columns that hold the words of its rows, for tables that count. The words of a memory are those of its current version."""
 
 TYPES: Final[Mapping[str, str]] = {
     "entities": "entity_type",
     "relationships": "relationship_type",
     "memories": "kind",
 }
-"""Table → the column that says of which type its rows are."""
+"""Table → the column that holds the type of its rows."""
 
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
 _WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
-"""A word, a sign of a script without spaces, or a mark: a code that loses its ``!`` is another one."""
+"""A word, a character of a script without spaces, or a mark: a code that loses its ``!`` is another code."""
 
 _TURNING: Final = NEGATIONS | DENIALS | FOREIGN_NEGATIONS
 
@@ -208,7 +208,7 @@ class BlastRadius:
 
 _NAMED: Final = 5
 _JUDGED: Final = 5
-"""Rows from which on a type is held to a cap of its own."""
+"""The number of rows from which a type has a separate cap."""
 
 
 def _rows(count: int) -> str:
@@ -444,16 +444,16 @@ def _capped(radius: Radius, settings: Settings) -> Radius:
     )
 
 
-# What a set of items does to recall, to how much changes and to what is said: of a whole plan, or of the part that is approved.
+# The effect of a set of items on recall, size and statements, for a whole plan or for the part that is approved.
 #
-# Items of a plan commute, so any part of it makes a future of its own, and it is that future which is judged. Items that fail are named:
-# those whose rows recall no longer finds, and the operations behind most of what is retired.
+# Items of a plan commute, so any part of it can be applied alone, and that result is judged. If a probe fails, the items at fault are
+# named: those whose rows recall no longer finds, and the operations behind most of the retired rows.
 
 LIMITS: Final = (
     *("blast_radius_share", "blast_radius_rows", "blast_radius_small_share", "blast_radius_housekeeping_share"),
     *("recall_floor", "recall_probe_queries", "embedding_model"),
 )
-"""Settings by which items are judged: stored with a plan, so that its parts are judged by those of its night."""
+"""Settings by which items are judged. They are stored with a plan, so that its parts are judged by the settings of its night."""
 
 _NAMED_SUBSET: Final = 20
 _SHORT: Final = 8
@@ -632,12 +632,11 @@ def _advice(items: Sequence[Item], out: frozenset[str]) -> str:
     return f"Without {those} the rest passes: add --without {','.join([*operations, *(i[:_SHORT] for i in singly)])}."
 
 
-# What waits for another night: what would take a plan beyond its caps, or recall from its hits, and is as well done then; and a page
-# that tells what nights did, where this one would do nothing else.
+# Items that wait for another night: items that would take a plan beyond its caps, or would cost recall, and can be done later as well;
+# and a page that reports what nights did, if the plan would do nothing else.
 #
-# Of housekeeping, merges of what tells the same come before what only leaves recall, and the oldest memories first; it never displaces
-# anything else. What housekeeping is, operations declare (``slowwave.plans.permitted``); the caps are those of
-# ``slowwave.plans.probes.radius``.
+# Within housekeeping, merges of equal texts come before items that only leave recall, and the oldest memories come first. Housekeeping
+# never displaces other items. Operations declare what is housekeeping (``slowwave.plans.permitted``).
 
 _TABLE: Final = "memories"
 """The table whose rows housekeeping retires."""

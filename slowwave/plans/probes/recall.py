@@ -25,19 +25,19 @@ from slowwave.snapshots.rows import FIRST, active_memories, small_talk
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 
-# Queries of the recall probe and their targets: past recalls, and sentences of raw episodes where none can be replayed.
+# Queries of the recall probe and their targets: past recalls or, if none can be replayed, sentences of raw episodes.
 
 Source = Literal["recall_events", "episodes", "none"]
 
 Evident = Callable[[Sequence[tuple[str, Sequence[str]]]], Sequence[Sequence[str]]]
-"""Queries with their first hits → those of the hits that are evidence: what is merely the best of an off-topic query is no answer."""
+"""Queries with their first hits → the hits that are evidence. The best hit of an off-topic query is no answer."""
 
 EPISODES: Final = 100
-"""Questions that are drawn from raw episodes where no recall event can be replayed."""
+"""The number of questions drawn from raw episodes if no recall event can be replayed."""
 
 _QUESTION_WORDS: Final = 32
 _MANY: Final = 6
-"""Texts that may have the sentence that is asked for: a few tellings of a thing, each beside its passage."""
+"""The number of texts that may contain the sentence of a question: a few retellings, each with its passage."""
 
 _CITING: Final = ("id", "source_chunk_ids")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|[\n。！？]+")
@@ -335,7 +335,7 @@ def _no_sources(group: frozenset[str]) -> frozenset[str]:
     return frozenset()
 
 
-# What stands for passages and claims that items end: the passages of the page's next text, and the claim that follows.
+# Replacements of passages and claims that items end: the passages of the page's next text, and the next claim.
 
 
 def rewritten(before: Snapshot, items: Iterable[Item]) -> dict[str, str]:
@@ -389,20 +389,20 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.casefold().split())
 
 
-# No harm: what past recall queries find before and after a plan, by one reference retriever.
+# The recall probe: what past queries find before and after a plan, by one reference retriever.
 #
-# A question is a query with its *targets*. A target is something that the agent used, with the rows that stand for it in each
-# snapshot. Rows that one merge joins are one target; after the plan it is the survivor, before the plan any of them. A memory and the
-# passage that it was made of are one target as well, and one of the ten things that are found (``slowwave.search.rows``).
-# A target with no live row left is stood for by the live chunks that it cites. Whatever counts after the plan counts before it
-# too, so that a plan never gains by the leniency of the measure.
+# A question is a query with its *targets*. A target is something that the agent used, with the rows that count as it in each snapshot.
+# Rows that one merge joins are one target: after the plan it is the survivor, before the plan any of them. A memory and the passage that
+# it was made from are one target as well, and one of the ten results (``slowwave.search.rows``). A target without a live row is
+# represented by the live chunks that it cites. Rows that count after the plan also count before it, so a plan never gains from a lenient
+# measure.
 #
-# A question that is drawn from a statement that the plan ends, as a later one says that it is over, is asked in the words of its successor;
-# what an agent once asked keeps its own.
+# A question drawn from a statement that the plan ends, because a later one says that it is over, uses the words of its successor. Queries
+# that an agent once asked keep their words.
 #
-# Every question is asked twice: of all that recall searches, and of memories alone, where no passage can stand for a memory: an agent
-# that reads only its memories has no passages, and the passage from which a memory was made answers for it however it is archived. What
-# a plan quarantines, redacts or forgets is to be found no longer, and is no target.
+# Every question is asked twice: over everything that recall searches, and over memories alone. An agent that reads only its memories has
+# no passages; with passages, the passage from which a memory was made would answer for it even after the memory is archived. Rows that a
+# plan quarantines, redacts or forgets should no longer be found and are no targets.
 
 K: Final = 10
 RESAMPLES: Final = 2_000
@@ -411,7 +411,7 @@ _AT_ONCE: Final = 4_000_000  # resampled places held in memory
 _ALONE: Final = ("memories",)
 
 _Things = list[tuple[str, ...]]
-"""What a query finds, best first: the ids of the rows of each thing."""
+"""The results of a query, best first: the ids of the rows of each result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,16 +34,17 @@ from slowwave.text.specifics import specifics, unsaid
 from slowwave.text.tokens import counted, fold, tokenise
 from slowwave.text.words import GRAMMAR
 
-# Nothing lost: what is specific in rows that are absorbed or reworded stays reachable from the row that says it then.
+# Specifics: the specific terms of absorbed or reworded rows stay reachable from the row that replaces them.
 #
-# Specific are numbers, dates, versions, identifiers, proper names and negations (``slowwave.text.specifics``). So are conditions of a
-# memory (``slowwave.text.conditions``): one is lost if the statement stays and no text has the condition next to it. Reachable is
-# what recall can read after the plan: an entity's name, aliases, description and attributes, a memory's text, subject, tags and
-# attributes, what a fact says, and the live chunks and documents that the survivor cites. An absorbed row stays linked to it, but
-# recall reads live rows only: what stands on it alone is lost. An attribute for which the survivor keeps another value stands beside it.
+# Specific are numbers, dates, versions, identifiers, proper names and negations (``slowwave.text.specifics``), and conditions of a memory
+# (``slowwave.text.conditions``). A condition is lost if the statement stays and no text has the condition next to it. Reachable is what
+# recall can read after the plan: an entity's name, aliases, description and attributes; a memory's text, subject, tags and attributes;
+# the text of a fact; and the live chunks and documents that the survivor cites. An absorbed row stays linked to the survivor, but recall
+# reads only live rows: a term that only the absorbed row has is lost. If the survivor keeps another value of an attribute, the absorbed
+# value is kept next to it.
 
 CENSORED: Final = "a secret"
-"""What stands for a term that screening would take out of the row: it is lost all the same, and is not repeated."""
+"""The replacement for a lost term that screening would remove from the row; it counts as lost and is not repeated."""
 
 _LONGEST_TERM: Final = 120
 _Read = Callable[[str], frozenset[str]]
@@ -52,7 +53,7 @@ _CITED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "source_chunk_ids": ("chunks", ("content",)),
     "source_document_ids": ("documents", ("title", "content")),
 }
-"""Column → the table that it cites, and the columns of that which hold text."""
+"""Column → the table that it cites, and the text columns of that table."""
 
 
 class LostTerm(NamedTuple):
@@ -324,22 +325,22 @@ def _terms(text: str) -> frozenset[str]:
     return specifics(text).terms()
 
 
-# Statements: of what the memories and passages say that a plan retires or rewords, what is told no longer by anything that recall finds.
+# Statements: which statements of retired or reworded memories and passages are no longer made by any row that recall finds.
 #
-# A statement is a sentence of two words of content or more that asks nothing. It is told after the plan where a living row says it: in the
-# same words, anywhere; or in words that ``slowwave.text.sameness`` calls the same, or with all its specifics and most of its words, in a
-# row that stands for its own: its new version, the row that it was merged into, the summary of it, a passage that it cites or a memory that
-# cites it. Rows that the plan leaves alone tell their statements as before and are not read. What is quarantined, redacted or forgotten on
-# request is to be told no longer, and is not looked for.
+# A statement is a sentence with at least two content words that is not a question. It is still made after the plan if any live row makes
+# it in the same words. It is also still made if a row that replaces its own row makes it in words that ``slowwave.text.sameness``
+# considers the same, or with all its specifics and most of its words. Such rows are the new version, the row it was merged into, its
+# summary, a passage that it cites, or a memory that cites it. Rows that the plan does not touch keep their statements and are not read.
+# Statements that are quarantined, redacted or forgotten on request are meant to disappear and are not checked.
 #
-# A loser of a contradiction gives way to the winner: statements of its that the winner contradicts are replaced, others are lost. What only
-# archived rows say is forgotten, which an operation that archives decides; it is counted apart.
+# If a row loses a contradiction, the statements that the winner contradicts are replaced, and its other statements are lost. Statements
+# that remain only in archived rows are forgotten, which is the decision of the operation that archives; they are counted separately.
 
 _CONTENT: Final = 2
 _STOP: Final = re.compile(r"[.!?…。！？]\S*\s|[。！？]")
 _MOST: Final = 0.7
 _MANY: Final = 0.5
-"""Shares of a statement's words that stand in the row that tells it: of one that has no specifics, and of one that has."""
+"""The share of a statement's words that another row must contain: for a statement without specifics, and with specifics."""
 
 _SHOWN: Final = 50
 _AT_ONCE: Final = 200  # words of a regular expression

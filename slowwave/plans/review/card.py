@@ -22,9 +22,9 @@ from slowwave.text.screening import quotable, quotable_all
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import losses
 
-# What stands around a question: what was planned, applied and rejected about its rows before, and which rows they are linked with.
+# The context of a question: what was planned, applied and rejected about its rows before, and which rows they are linked with.
 #
-# Both are read as they are now, and bounded: a person looks at a few lines, not at a log. All of memory passes ``quotable``.
+# Both are read as they are now, and limited, because a person reads a few lines and not a log. All text of memory passes ``quotable``.
 
 MOST_EVENTS: Final = 10
 MOST_LINKS: Final = 12
@@ -111,27 +111,27 @@ def surroundings(connection: Connection, plan: StoredPlan, item: StoredItem) -> 
     )
 
 
-# A card: what a person sees of one question, as data. How it looks belongs to surfaces, which escape what it quotes.
+# Cards. A card is the data that a person sees of one question. Surfaces decide how it looks and escape what it quotes.
 #
-# The rows stand side by side with the words marked in which they differ; each source is a sentence in its passage. What the plan saw is
-# told from the sealed item (``slowwave.plans.why``); sources are read as they are now. All of memory passes ``quotable``.
+# The rows are shown side by side, with differing words marked. Each source is a sentence in its passage. What the plan saw comes from the
+# sealed item (``slowwave.plans.why``); sources are read as they are now. All text of memory passes ``quotable``.
 
 IF_NO: Final = "Nothing changes. It is not proposed again unless its rows change, or somebody reconsiders."
 
 _QUOTED: Final = 5
-"""Sources that are read."""
+"""The number of sources that are read."""
 
 _PASSAGE: Final = 4_000
-"""Characters of a source that are read."""
+"""The number of characters of a source that are read."""
 
 _AROUND: Final = 240
-"""Characters of a passage that stand before its sentence, and after it."""
+"""The number of characters of a passage before its sentence, and after it."""
 
 _LONGEST: Final = 4_000
-"""Characters of a cell that are compared and shown."""
+"""The number of characters of a cell that are compared and shown."""
 
 _LISTED: Final = 120
-"""Characters of a row's name in a list."""
+"""The number of characters of a row's name in a list."""
 
 _WORD: Final = re.compile(r"\s+|\S+")
 

@@ -26,7 +26,7 @@ from slowwave.store.namespaces import namespace_id
 from slowwave.store.runs import move_run
 from slowwave.store.tables import few_collections
 
-# Superseding: an item that a reviewer amended gives way to the plan that came of it once its no is signed; until then both wait.
+# Superseding: once the no on an amended item is approved, the plan made from the item supersedes it. Until then both are pending.
 
 _STAYING: Final = """
 SELECT i.plan_hash, jsonb_build_array(i.mutation #> '{keep,id}') || jsonb_path_query_array(i.mutation, '$.absorb[*].id')
@@ -98,14 +98,14 @@ def _pair(item: Item, *rows: str) -> Item:
     return Item(item.operation, "merge", pair)
 
 
-# Drafts: what reviewers say of the items of a plan before anybody signs. They change nothing and can be taken back.
+# Drafts: verdicts of reviewers on the items of a plan before anybody approves. They change nothing and can be undone.
 #
-# A row is added for each, also where somebody changes their mind; the latest of a reviewer counts. They are stored with the plan, so that a
-# review goes on wherever it was left, and two reviewers each have their own. What they say of items that no longer wait, and what a
-# signature has covered, counts no more.
+# Every verdict is a new row, also if a reviewer changes it; the latest of a reviewer counts. Drafts are stored with the plan, so that a
+# review continues where it was left, and two reviewers have separate drafts. Drafts of items that are no longer pending, and drafts that
+# an approval has covered, no longer count.
 
 Verdict = Literal["yes", "no", "skip", "none"]
-"""``none`` takes back what the reviewer said of the item."""
+"""The verdicts; ``none`` removes the reviewer's verdict on the item."""
 
 VERDICTS: Final = ("yes", "no", "skip", "none")
 _AS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
@@ -131,9 +131,11 @@ WHERE p.plan_hash = %(plan)s AND NOT EXISTS (
   SELECT 1 FROM night.review_signatures s JOIN night.plan_items c ON c.plan_hash = s.plan_hash AND c.item_id = d.item_id
   WHERE s.namespace_id = p.namespace_id AND (s.recorded_at >= d.recorded_at OR (s.plan_hash = d.plan_hash AND s.last_draft >= d.id)))
 """
-"""What was said of the items of a plan that wait, and what was said of the very same items in plans whose place it took (``followed``: when
-those were made). An item's id is its content, so a draft follows to what says the same, and to nothing else. A signature spends what stood
-before it, wherever the item was."""
+"""SQL: drafts on the pending items of a plan, and drafts on identical items in plans that it superseded.
+
+``followed`` is when such an earlier plan was made. An item's id is its content, so a draft follows only to an identical item. An approval
+uses up the drafts before it, whichever plan the item was in.
+"""
 
 _SAVE: Final = f"""
 INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, amended, reviewer)
@@ -147,7 +149,7 @@ LEFT JOIN (
 ) b USING (item_id)
 ORDER BY d.n
 """
-"""A no that is said again, such as with another note, keeps the plan that came of the item."""
+"""SQL: save drafts. A repeated no, for example with another note, keeps the plan made from the item."""
 
 _CURRENT: Final = f"""
 SELECT item, verdict, note, amended, reviewer, recorded_at, followed FROM (
@@ -357,10 +359,10 @@ def _check(drafts: Sequence[NewDraft], reviewer: str) -> None:
             raise Refused(f"{draft.item[:64]!r} is no id of an item. Nothing was kept.") from None
 
 
-# Reconsidering: a rejection that was signed is withdrawn, so that the next night may propose again what it was about.
+# Reconsidering: withdrawing an approved rejection, so that the next night may propose the same again.
 #
-# The item stays rejected where it was, and both stand on record. What is taken back before a signature are drafts
-# (``slowwave.plans.review.drafts``).
+# The item stays rejected in its plan, and both are kept on record. Verdicts that are not approved yet are drafts, which are undone
+# separately.
 
 _LEAST: Final = 4
 _FIND: Final = """
@@ -375,7 +377,9 @@ WHERE r.namespace_id = %(namespace)s AND ((r.operation, r.subject) IN (SELECT * 
     WHERE d.namespace_id = r.namespace_id AND d.item_id = ANY(%(items)s::uuid[])))
 ON CONFLICT (rejection_id) DO NOTHING
 """
-"""An item that came of an answer to one of the items is about the same rows: its rejection, such as by undo, is withdrawn as well."""
+"""SQL: withdraw rejections. An item of a plan made from the answer to one of the items is about the same rows, so its rejection, such as
+by undo, is withdrawn as well.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,13 +441,13 @@ def _meant(namespace: str, name: str, rows: Sequence[tuple[str, str, str, bool]]
     return standing
 
 
-# The signature under the drafts of a plan: one approval of every yes, with the items that need no person, and a rejection of every no.
+# The approval of a plan's drafts: one approval of every yes, with the items that need no person, and a rejection of every no.
 #
-# Until then nothing follows from a draft. All of it is one transaction: either everything that was said counts, or nothing does.
+# Drafts have no effect until then. All of it is one transaction: either all verdicts take effect, or none.
 
 CHANNEL: Final = "review"
 UNEXPLAINED: Final = "Rejected in review."
-"""The reason of a rejection for which nobody wrote a note."""
+"""The reason of a rejection without a note."""
 
 _NAMED: Final = 3
 _NOTE_SIGNATURE: Final = """
@@ -573,10 +577,10 @@ def _refuse_contradictions(plan: StoredPlan, drafts: Mapping[str, Draft]) -> Non
     )
 
 
-# A review session: a plan, with the plans that came of its answers. Its answers are signed together, one approval a plan.
+# Review sessions. A session is a plan with the plans made from its answers; they are approved together, with one approval for each plan.
 #
-# A plan is linked to another one by its run, which names what it was made of: an item that a reviewer amended, or the plan whose answers
-# its questions follow from. Links are read from the ledger, so a session goes on wherever it was left.
+# A plan is linked to another one by its run, which names what the plan was made from: an item that a reviewer amended, or the plan whose
+# answers its questions follow from. Links are read from the ledger, so a session continues where it was left.
 
 _CHANGED: Final = "The answer that it was made of was changed."
 _LINKED: Final = """

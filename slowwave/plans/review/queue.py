@@ -24,19 +24,20 @@ from slowwave.plans.review.rules import LikeQuestions, SessionLearning, learn
 from slowwave.store.connect import Store
 from slowwave.text.screening import quotable_all
 
-# In which order questions are asked: first those whose answer settles most.
+# The order of questions: those whose answers settle most come first.
 #
-# Whether rows are one thing, a yes settles for all rows that merge with either, and a no for hardly more than the two: so such a question
-# is worth how likely yes is by now, times the square root of the pairs of rows that it settles, which is the geometric mean of the sizes of
-# two groups. That is an expected gain, of which the root takes some from large groups, as one wrong row in them makes their questions vain.
-# Tried were uncertainty (alone, and times the pairs), the probability alone, and times all pairs: ``docs/review.md`` has the figures.
+# For the question whether rows are the same, a yes settles all rows that merge with either row, and a no hardly more than the two rows.
+# The value of such a question is the current probability of yes, times the square root of the number of row pairs that it settles (for
+# two groups, the geometric mean of their sizes). This is an expected gain; the root reduces the weight of large groups, because one wrong
+# row in them makes their questions useless. Alternatives tried: uncertainty (alone, and times the pairs), the probability alone, and
+# times all pairs; ``docs/review.md`` has the figures.
 #
-# Of other questions, as whether a value may be lost, no probability tells anything, so each is as open as any other: they are worth what
-# hangs on them, the questions of rows that hang together with their own, and those that look like them, of which each further answer tells
-# less. That is density (Settles, Active Learning, 2012, 5.2).
+# For other questions, such as whether a value may be lost, there is no useful probability, so each counts as equally open. Their value is
+# the number of questions of connected rows, plus the number of similar questions, of which each further answer is worth less. This is
+# density (Settles, Active Learning, 2012, 5.2).
 
 Likeness = tuple[object, ...]
-"""What two questions have in common that look alike."""
+"""The features that similar questions share."""
 
 _Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -138,13 +139,13 @@ def _rows_ordering(item: StoredItem) -> set[str]:
     return {str(row["id"]) for row in named}
 
 
-# The orders in which the questions of a plan may be asked, by name; what they mean belongs to ``slowwave.plans.review.queue``.
+# The orders in which the questions of a plan may be asked, by name.
 
 Sort = Literal["information", "risk", "probability", "operation"]
 SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
 
 
-# The queue of a review: the items of a plan that wait for a person, grouped by what they ask, each with what was said of it so far.
+# The queue of a review: the pending items of a plan, grouped by what they ask, each with its draft.
 
 State = Literal["open", "yes", "no", "skip"]
 
@@ -348,11 +349,10 @@ _KEYS: Final[Mapping[Sort, Callable[[Waiting], tuple[object, ...]]]] = {
 }
 
 
-# Drafts that did not follow: what was said in the plan before, of items that the plan which took its place does not have.
+# Drafts that did not follow: verdicts in the previous plan on items that the current plan does not have.
 #
-# An item's id is its content. What says the same is the same item, and what was said of it follows by itself
-# (``slowwave.plans.review.drafts``). What changed, or is not proposed any more, is another question or none, and nothing is concluded from
-# what was said.
+# An item's id is its content, so the draft of an identical item follows automatically (``slowwave.plans.review.drafts``). An item that
+# changed or is no longer proposed is another question or none, so nothing is concluded from its draft.
 
 _BEFORE: Final = """
 SELECT o.plan_hash FROM night.plans p JOIN night.plans o ON o.namespace_id = p.namespace_id AND o.recorded_at < p.recorded_at
@@ -361,7 +361,7 @@ SELECT o.plan_hash FROM night.plans p JOIN night.plans o ON o.namespace_id = p.n
                   AND s.plan_hash <> o.plan_hash)
 WHERE p.plan_hash = %s ORDER BY o.recorded_at DESC LIMIT 1
 """
-"""The last plan with drafts before one; none where a later plan was signed since."""
+"""SQL: the last earlier plan with drafts; none if a later plan was approved since."""
 
 _GONE: Final = """
 SELECT o.item_id::text, o.operation, o.decision, o.evidence -> 'evidence', o.mutation FROM night.plan_items o

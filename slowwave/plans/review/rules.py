@@ -25,31 +25,34 @@ from slowwave.plans.review.drafts import Draft, read_drafts
 from slowwave.plans.why import percent
 from slowwave.store.connect import Store
 
-# What the drafts of a review teach about its remaining questions: which are likely yes, which follow, and which look decided.
+# Learning from the drafts of a review which remaining questions are likely yes, which follow from answers, and which look decided.
 #
-# The answers correct what the plan says of each pair of rows: a Bayesian logistic regression upon the log-odds of its waterfall, linear in
-# what each piece of evidence weighs, in which words differ (``slowwave.matching.answers``, ``slowwave.matching.words``), and in how
-# much of the shorter name stands in the longer, which tells a name that was cut short.
-# Nothing of it is stored: the same drafts on the same plan teach the same anywhere, in any order. A person's answer is never moved by it.
+# The answers correct the plan's probability of each pair of rows by a Bayesian logistic regression on the log-odds of its waterfall. It
+# is linear in the weight of each piece of evidence, in the differing words (``slowwave.matching.answers``, ``slowwave.matching.words``),
+# and in how much of the shorter name is contained in the longer one, which detects truncated names. Nothing of it is stored: the same
+# drafts on the same plan give the same result anywhere, in any order. It never changes a person's answer.
 
 Reals = NDArray[np.float64]
 
 SURE: Final = 0.95
-"""Probability, of yes or of no, from which questions look decided."""
+"""The probability, of yes or of no, from which questions look decided."""
 
 LIKE: Final = 3
-"""Answers that must have been given alike, and none otherwise, for those like them to look decided."""
+"""The number of equal answers, with none to the contrary, that similar questions need to look decided."""
 
 MOST: Final = 2
-"""Questions of a kind that may look decided for each answer of it: n answers alike leave about one in n + 2 of the kind otherwise (rule of
-succession), so that fewer than two wrong drafts of a kind are to be expected even where its probabilities are wrong."""
+"""The number of questions of a kind that may look decided for each answer of that kind.
+
+After n equal answers, about one in n + 2 of the kind differs (rule of succession). So fewer than two wrong drafts of a kind are expected
+even if its probabilities are wrong.
+"""
 
 _MARK: Final = re.compile(r"As [\d,]+ like it were answered: ")
 _NATS: Final = 2.0  # of a piece of evidence that are one
 _WITHIN: Final = (0.8, 0.1)  # share of a name that says nothing, and what more is one
 _LONGEST: Final = 400  # letters of a name that count
 _ALL, _SCORE, _PART, _LETTERS, _SIGN = 1.5, 1.0, 0.5, 1.0, 2.0
-"""Deviations of the priors, as in ``slowwave.matching.compare``."""
+"""Standard deviations of the priors, as in ``slowwave.matching.compare``."""
 
 _SHOWN: Final = 5  # words of a likeness that are told
 
@@ -265,17 +268,17 @@ def _in_words(level: str, signs: frozenset[str]) -> str:
     return f"the names compare as {level.replace('_', ' ')}" if level else "the same evidence speaks"
 
 
-# What the answers of a review teach in words: kinds of questions that were answered alike, yes or no, offered to a person as a policy.
+# Rules from the answers of a review: kinds of questions that were answered alike, yes or no, offered to a person as a policy.
 #
-# Only answers that somebody gave to one question alone count: what was drafted for many at once, or as it looked decided, would bear the
-# rule out. How right a rule is, is measured on them; its bound is Wilson's (1927). Nothing is decided by an offer: a person accepts it
-# (``slowwave.plans.policies``), with a limit, and may revoke it.
+# Only answers that somebody gave to a single question count. Drafts saved for many questions at once, or because a question looked
+# decided, would confirm the rule that made them. The precision of a rule is measured on these answers, with Wilson's bound (1927). An
+# offer decides nothing: a person accepts it (``slowwave.plans.policies``), with a limit, and may revoke it.
 
 ENOUGH: Final = 5
-"""Answers to questions of a kind from which it is offered."""
+"""The number of answers to questions of a kind from which it is offered."""
 
 AGREED: Final = 0.97
-"""Share of them that has to be alike: the precision that merges are held to."""
+"""The share of equal answers that a kind needs: the precision required of merges."""
 
 
 @dataclass(frozen=True, slots=True)
