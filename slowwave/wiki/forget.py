@@ -35,7 +35,7 @@ from slowwave.wiki.claims.request import slug_of
 from slowwave.wiki.corpus.corpora import UNFOLLOWED
 
 MOST: Final = 5_000
-"""Rows that one plan may forget for good. One item lists all of them, and a person has to be able to read it."""
+"""The number of rows that one plan may forget for good. One item lists all of them, and a person has to be able to read it."""
 
 NOT_ERASED: Final = (
     "Earlier plans with their notes and journal, reports, snapshots and the storage of Dagster may still hold the text until their "
@@ -46,14 +46,15 @@ FILES: Final = (
     "The files of these pages in followed folders are removed when the plan is applied. A file that a person edited since the last sync "
     "stays on disk and is not imported again. Copies elsewhere, as in git history, stay."
 )
-"""What a plan states that forgets pages, of which followed folders hold files."""
+"""The statement of a plan that forgets pages with files in followed folders."""
 
 SHORTEST: Final = 3
-"""Characters that a text or a name needs to be matched: a shorter one is part of almost every row."""
+"""The number of characters that a text or a name needs to be matched: a shorter one is part of almost every row."""
 
 QUOTED: Final = 20
-"""Characters from which a memory's text makes a page that holds it part of the plan. A shorter text, as "Yes, please.", is in pages that
-have nothing to do with the memory; ``--match`` finds those.
+"""The length in characters from which a memory's text makes pages that contain it part of the plan.
+
+A shorter text, such as "Yes, please.", is in pages that have nothing to do with the memory; ``--match`` finds those.
 """
 
 By = Literal["memory", "entity", "session", "match"]

@@ -35,7 +35,7 @@ from slowwave.wiki.corpus.page_write import check_size, screened, text_of
 from slowwave.wiki.corpus.pages import PagePlace, page_place
 from slowwave.wiki.corpus.planned_pages import PlannedPage, page_held, planned_forgetting, planned_pages
 
-# The requests and answers of proposals. What becomes of them belongs to ``slowwave.wiki.proposals`` and ``slowwave.wiki.proposals``.
+# The requests and responses of proposals.
 
 MOST_ACTIONS: Final = 20
 MOST_SOURCES: Final = 50
@@ -190,9 +190,9 @@ class ProposalsResponse(BaseModel):
     proposals: tuple[ProposalResponse, ...]
 
 
-# Proposals become plans: each that was kept is sealed as a plan of its own, and what tokens decided is signed or rejected by the gate.
+# Planning of proposals: each stored proposal is sealed as a separate plan, and the gate approves or rejects what tokens decided.
 #
-# Whoever does this has the logins of planner and approver; a server has neither.
+# This needs the logins of planner and approver; a server has neither.
 
 CHANNEL: Final = "http"
 """The channel of an approval that a token gave."""
@@ -205,7 +205,7 @@ SELECT p.id::text, p.verdict_plan, p.verdict, p.verdict_by, p.verdict_reason,
   memory.may_approve_still(p.namespace_id, p.verdict_by) FROM memory.proposals p
  WHERE p.namespace_id = %s AND p.state = 'planned' AND p.verdict IN ('approve', 'reject') ORDER BY p.verdict_at, p.id"""
 _ALONE: Final = "SELECT memory.lock_name(%s || 'settle', 4)"
-"""Held until the transaction ends: who comes second finds sealed what the first has sealed."""
+"""SQL: a lock until the transaction ends. The second process finds the plans that the first one has sealed."""
 _PLANNED: Final = "UPDATE memory.proposals SET state = 'planned', plan_hash = %s WHERE id = %s AND state = 'kept'"
 _REFUSED: Final = "UPDATE memory.proposals SET state = 'refused', said = %s WHERE id = %s AND state = 'kept'"
 _DONE: Final = "UPDATE memory.proposals SET verdict = 'done', said = %s WHERE id = %s"
@@ -467,7 +467,7 @@ class _Asked:
         return {**shown, "proposal": self.kept.id, "agent": self.kept.agent, "why": self.kept.reason}
 
 
-# Proposals as the store keeps them: made, listed and decided with a server's login, which changes no memory and signs no plan by it.
+# Storage of proposals: made, listed and decided with a server's login, which cannot change memory or approve a plan.
 
 _PROPOSE: Final = """
 SELECT memory.propose(%s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::text, %s::text[], %s::text, %s::text)"""
@@ -659,7 +659,7 @@ def _call(connection: Connection, query: str, values: Sequence[object]) -> Any:
     return row[0] if row else None
 
 
-# Namespaces in which a proposal waits to be sealed, or a token's verdict to be acted on: what the sensor in Dagster asks.
+# Namespaces with a proposal to be sealed or a token's decision to be carried out, for the sensor in Dagster.
 
 _WAITING: Final = """
 SELECT n.slug, left(encode(sha256(convert_to(string_agg(concat_ws(':', p.id, p.state, p.verdict), ' ' ORDER BY p.id), 'UTF8')), 'hex'), 16)
