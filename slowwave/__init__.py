@@ -1,7 +1,6 @@
-"""Slowwave: the night shift for an agent's memory.
+"""Slowwave, the night shift for an agent's memory.
 
-``slowwave.plan(namespace)``, ``slowwave.dream(namespace)`` and their companions are the Python API; they are loaded when they are first
-used.
+``slowwave.plan(namespace)``, ``slowwave.dream(namespace)`` and their companions are the Python API. They are loaded on first use.
 """
 
 from __future__ import annotations

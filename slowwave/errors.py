@@ -1,35 +1,37 @@
-"""Every exception of Slowwave, in one small hierarchy.
+"""The exceptions of Slowwave, in one small hierarchy.
 
-A message is a sentence for the operator: what happened, what it means, what to do next. ``Refused`` means that a rule said
-no and nothing was written (exit code 2); every other error is exit code 1.
+A message is a sentence for the operator: what happened, what it means and what to do next. ``Refused`` means that a rule refused the
+request and nothing was written (exit code 2). Every other error has exit code 1.
 """
 
 from __future__ import annotations
 
 
 class SlowwaveError(Exception):
-    """Base of all errors raised on purpose."""
+    """The base of all errors raised on purpose."""
 
 
 class Refused(SlowwaveError):  # noqa: N818 - a refusal is an answer, and reads as one
-    """A rule of the gate said no; nothing was written."""
+    """A refusal by a rule of the gate; nothing was written."""
 
 
 class Forbidden(Refused):
-    """Whoever asks may not do that."""
+    """A refusal of a request that the caller is not allowed to make."""
 
 
 class AlreadyThere(Refused):
-    """Something else is there already."""
+    """A refusal because something else already exists in the place that was requested."""
 
 
 class ProbesFailed(Refused):
-    """What was to be approved did not pass its probes, and nobody forced it."""
+    """A refusal to approve items that did not pass their probes and were not forced."""
 
 
 class StoreError(SlowwaveError):
-    """The database is missing, unreachable or not as this version needs it. ``statements`` are SQL that somebody is to run as it is, after
-    ``said``."""
+    """An error of a database that is missing, unreachable or not in the form that this version needs.
+
+    ``said`` is the message. ``statements`` are SQL statements for the operator to run as they are; they follow ``said`` in the text.
+    """
 
     def __init__(self, said: str, *statements: str) -> None:
         super().__init__(" ".join([said, *(f"{statement};" for statement in statements)]))
@@ -37,7 +39,7 @@ class StoreError(SlowwaveError):
 
 
 class NoAnswer(StoreError):  # noqa: N818 - what happened, in two words
-    """A server that does not answer: what was found, and what may mend it."""
+    """An error of a server that does not answer: ``finding`` is the observation and ``remedy`` what may fix it."""
 
     def __init__(self, finding: str, remedy: str) -> None:
         super().__init__(f"{finding} {remedy}")
@@ -45,35 +47,38 @@ class NoAnswer(StoreError):  # noqa: N818 - what happened, in two words
 
 
 class SettingsError(SlowwaveError):
-    """A setting has a value that it cannot have."""
+    """An error of a setting that has an invalid value."""
 
 
 class NotInCorpus(Refused):
-    """What was asked for is no page that a corpus holds, or none that is shown."""
+    """A refusal of a request for a page that no corpus holds or that is not shown."""
 
 
 class BindingError(Refused):
-    """A binding says what cannot be; nothing was connected."""
+    """A refusal of a binding that makes invalid statements; nothing was connected."""
 
 
 class ImportRefused(Refused):
-    """A row of an import file cannot be taken."""
+    """A refusal of an import file, or of one of its rows."""
 
 
 class SnapshotError(SlowwaveError):
-    """A snapshot is missing, damaged or of another night."""
+    """An error of a snapshot that is missing, damaged or from another night."""
 
 
 class ModelError(SlowwaveError):
-    """A SQL model cannot be read or run."""
+    """An error of a SQL model that cannot be parsed or run."""
 
 
 class EmbeddingError(SlowwaveError):
-    """An embedding model or endpoint did not give what was asked."""
+    """An error of an embedding model or endpoint that did not return the requested vectors."""
 
 
 class ChatError(SlowwaveError):
-    """A chat model gave no answer that can be used; ``tokens`` is what asking may have cost all the same."""
+    """An error of a chat model that gave no usable answer.
+
+    ``tokens`` is the number of tokens that the call may have used nevertheless.
+    """
 
     def __init__(self, message: str, kind: str, tokens: int) -> None:
         super().__init__(message)
@@ -82,27 +87,33 @@ class ChatError(SlowwaveError):
 
 
 class DreamDisabledError(Refused):
-    """The setting ``enabled`` is off for the namespace, so no night is planned."""
+    """A refusal to plan a night because the setting ``enabled`` is off for the namespace."""
 
 
 class DreamApplyDisabled(Refused):
-    """The kill switch is set or the namespace is read-only."""
+    """A refusal to write because the kill switch is set or the namespace is read-only."""
 
 
 class NightFailed(SlowwaveError):  # noqa: N818 - it names what happened
-    """The night of one namespace among several ended with an error that is none of Slowwave's own; the cause is that error."""
+    """An error of one of several namespaces whose night ended with an error that is not Slowwave's own.
+
+    The cause of this exception is that error.
+    """
 
 
 class DreamForbiddenOpError(Refused):
-    """An operation that no night may do: deleting documents, purging before the retention floor, an unknown kind."""
+    """A refusal of an operation that no night may do.
+
+    Such operations are deleting documents, purging before the retention floor, and operations of an unknown kind.
+    """
 
 
 class DreamLockUnavailable(Refused):
-    """Another run holds the namespace."""
+    """A refusal because another run holds the namespace."""
 
 
 class DreamRunStuckError(SlowwaveError):
-    """A run began and its heartbeat has expired: the process that held the namespace is gone."""
+    """An error of a run whose heartbeat has expired: the process that held the namespace is gone."""
 
     def __init__(self, message: str, run_id: str, heartbeat_age_seconds: int) -> None:
         super().__init__(message)
@@ -111,13 +122,13 @@ class DreamRunStuckError(SlowwaveError):
 
 
 class DreamCancelled(SlowwaveError):  # noqa: N818 - what a person asked for is no fault
-    """A person cancelled the run; what it committed stands."""
+    """The end of a run that a person cancelled; what it committed remains."""
 
 
 class DeepPassEscaped(SlowwaveError):  # noqa: N818 - it names what happened
-    """A model's scratch copy came back with what no tool may do, or with too much taken away: nothing of it becomes a plan.
+    """An error of a deep pass whose scratch copy has forbidden changes, or had too much removed.
 
-    ``escapes`` are what was found, by the hashes of the trees before and after.
+    Nothing of it becomes a plan. ``escapes`` are the faults, found by the hashes of the trees before and after.
     """
 
     def __init__(self, message: str, escapes: tuple[str, ...]) -> None:
@@ -126,20 +137,26 @@ class DeepPassEscaped(SlowwaveError):  # noqa: N818 - it names what happened
 
 
 class DeepPassUnfinished(SlowwaveError):  # noqa: N818 - it names what happened
-    """The time or the turns of a deep pass were up before the model was done; nothing of its work becomes a plan."""
+    """An error of a deep pass that ran out of time or turns before the model was done; none of its work becomes a plan."""
 
 
 class ReportError(SlowwaveError):
-    """A report file is missing, damaged or of another schema."""
+    """An error of a report file that is missing, damaged or of another schema."""
 
 
 class ApprovalWithdrawn(Refused):
-    """An approval was revoked, or its plan rejected or superseded, before all of it was applied."""
+    """A refusal to apply further items of an approval that no longer counts, or does not count yet.
+
+    The approval was revoked, its plan was rejected or superseded before all of it was applied, or an approver is missing.
+    """
 
 
 class UndoBlocked(Refused):
-    """Later changes stand on what would be undone; ``rows`` are the ids of some of those on which they do, ``items`` all items that wrote
-    them, where the others can be undone."""
+    """A refusal to undo, above all because later changes depend on what would be undone.
+
+    ``rows`` are the ids of some of the rows on which later changes depend. ``items`` are all items that wrote these rows; it is set where
+    the other items can be undone.
+    """
 
     def __init__(self, message: str, rows: tuple[str, ...] = (), items: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -147,9 +164,9 @@ class UndoBlocked(Refused):
 
 
 class JournalDamaged(Refused):
-    """The journal of what would be undone is not what was written when it was applied."""
+    """A refusal to undo because the journal differs from what was written at the time of the apply."""
 
 
 def plain_fault(message: str) -> str:
-    """What a model of Pydantic says of a value; a sentence of ours without the name of Python's error before it."""
+    """Return the message of a Pydantic validation error without the ``Value error,`` prefix."""
     return message.removeprefix("Value error, ")

@@ -1,3 +1,3 @@
-"""Plans: items, sealing, the gate, the ledger and what an operator sees of them. Nothing here writes memory."""
+"""Plans: items, sealing, the gate, the ledger and what is shown to an operator. Nothing here writes memory."""
 
 from __future__ import annotations

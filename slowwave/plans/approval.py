@@ -1,4 +1,4 @@
-"""Check that an approval still holds and that anything may be written, and check invariants of a namespace afterwards."""
+"""Checks before anything is written (approval, kill switch, read-only namespace) and invariants of a namespace afterwards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 
-# An approval as apply reads it, and whether it still holds: asked before a run begins, and in every batch under the namespace's lock.
+# The approval that an apply follows, and whether it still holds. Checked before a run begins, and in every batch under the namespace's
+# lock.
 
 _READ: Final = """
 SELECT a.id::text AS id, n.slug AS namespace, a.plan_hash, a.approver, a.channel, a.item_ids::text[] AS item_ids, a.expires_at,
@@ -46,7 +47,10 @@ WHERE r.approval_id = %s GROUP BY j.run_id ORDER BY j.run_id
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """One row of ``night.approvals``. ``expired`` is by the database's clock; ``policy_id`` is empty unless an accepted policy gave it."""
+    """One row of ``night.approvals``.
+
+    ``expired`` is by the database's clock; ``policy_id`` is empty unless an accepted policy gave the approval.
+    """
 
     id: str
     namespace: str
@@ -61,8 +65,11 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class _Ground:
-    """What an approval rests on now: its plan's state, who revoked it and why, whether the seal is the one that was signed, and how many
-    signatures it lacks."""
+    """The current validity of an approval.
+
+    It holds the plan's state, who revoked the approval and why, whether the seal is the one that was approved, and how many further
+    approvers are missing.
+    """
 
     state: str
     revoked_by: str | None
@@ -72,7 +79,7 @@ class _Ground:
 
 
 def read_approval(connection: Connection, approval_id: str) -> Approved:
-    """An approval by its id; an unknown one is refused."""
+    """Return an approval by its id; raise ``Refused`` for an unknown id."""
     with connection.cursor(row_factory=class_row(Approved)) as cursor:
         found = cursor.execute(_READ, (approval_id,)).fetchone()
     if found is None:
@@ -81,7 +88,7 @@ def read_approval(connection: Connection, approval_id: str) -> Approved:
 
 
 def refuse_expired(approval: Approved) -> None:
-    """Refuse an approval that is past its time. A run that began in time goes on."""
+    """Refuse an approval that has expired. A run that began before the expiry continues."""
     if approval.expired:
         raise Refused(
             f"The approval of plan {approval.plan_hash[:12]} expired on {approval.expires_at:%Y-%m-%d %H:%M} UTC. "
@@ -90,11 +97,11 @@ def refuse_expired(approval: Approved) -> None:
 
 
 def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
-    """Refuse an approval that is no longer one: revoked, of a plan that was rejected or superseded since, or of another seal; and one that
-    lacks a signature.
+    """Refuse an approval that no longer holds or that still lacks an approver.
 
-    Raises ``ApprovalWithdrawn`` for what a person or a newer night took back, with what of it stands applied, and for what lacks a
-    signature.
+    An approval no longer holds if it was revoked, if its plan was rejected or superseded since, or if its seal is another one. Raises
+    ``ApprovalWithdrawn`` if a person or a newer night withdrew it or an approver is missing; the message names what of it is still
+    applied. Raises ``Refused`` if the approval does not name the plan or the seal differs.
     """
     with connection.cursor(row_factory=class_row(_Ground)) as cursor:
         now = cursor.execute(_GROUND, (approval.id, approval.plan_hash)).fetchone()
@@ -126,7 +133,10 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
 def refuse_unsigned(
     connection: Connection, approval: Approved, plan: StoredPlan, items: Sequence[StoredItem], settings: Settings
 ) -> None:
-    """Refuse an approval that nobody can have given: by a name that is none, or by a policy which may not approve all of ``items``."""
+    """Refuse an approval that nobody can have given.
+
+    This is an approval under an invalid name, or by a policy that may not approve all of ``items``.
+    """
     short = approval.plan_hash[:12]
     if POLICY not in (approval.approver.lower(), approval.channel.lower()):
         if APPROVER.fullmatch(approval.approver):
@@ -158,20 +168,20 @@ def refuse_unsigned(
 
 
 def _stands(connection: Connection, approval: Approved) -> str:
-    """What of it was applied before, and how to take it back."""
+    """Return sentences that name how many items were applied before, by run, and the command that undoes them."""
     rows = connection.execute(_APPLIED_BY, (approval.plan_hash, approval.id)).fetchall()
     return "".join(
         f" {n} of its items were applied before and stand: `slowwave undo {run}` takes them back." for run, n in rows
     )
 
 
-# Whether anything may be written at all: the kill switch, of the environment and of the database, and read-only namespaces.
+# The switches that stop all writes: the kill switch of the environment, that of the database, and read-only namespaces.
 #
-# The environment's switch holds in the processes that have it, the database's in all of them. Both are read before every batch.
+# The environment's switch applies to the processes that have it, the database's to all processes. Both are read before every batch.
 
 KILL_SWITCH: Final = "SLOWWAVE_DISABLE_APPLY"
 SWITCH: Final = "apply_disabled"
-"""Its name in ``night.switches``."""
+"""The name of the kill switch in ``night.switches``."""
 
 _READ_SWITCHES: Final = "SELECT is_on AS disabled, set_by, note, set_at FROM night.switches WHERE name = %s"
 _SET: Final = """
@@ -184,7 +194,7 @@ _SET_READ_ONLY: Final = "UPDATE memory.namespaces SET read_only = %s WHERE slug 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """The database's kill switch: whether apply is off, who set it when, and why."""
+    """The database's kill switch: whether apply is off, who set it, when and why."""
 
     disabled: bool
     set_by: str = ""
@@ -192,7 +202,7 @@ class Switch:
     set_at: datetime | None = None
 
     def to_json(self) -> dict[str, object]:
-        """As the command line shows it, with the environment's switch of this process."""
+        """Return the switch as the command line shows it, with the environment's switch of this process."""
         return {
             "apply": "off" if self.disabled or apply_disabled() else "on",
             "database": "off" if self.disabled else "on",
@@ -204,18 +214,18 @@ class Switch:
 
 
 def apply_disabled() -> bool:
-    """Whether the environment's switch is set: any value but none, empty, 0, false and no."""
+    """Return whether the environment's kill switch is set, which any value except empty, 0, false and no does."""
     return os.environ.get(KILL_SWITCH, "").strip().lower() not in ("", "0", "false", "no")
 
 
 def read_switch(connection: Connection) -> Switch:
-    """The database's switch; off was never set where there is no row."""
+    """Return the database's kill switch; without a row, apply was never switched off."""
     with connection.cursor(row_factory=class_row(Switch)) as cursor:
         return cursor.execute(_READ_SWITCHES, (SWITCH,)).fetchone() or Switch(disabled=False)
 
 
 def why_disabled(connection: Connection) -> str:
-    """Why nothing may be written now, or an empty string."""
+    """Return the reason why nothing may be written now, or an empty string."""
     if apply_disabled():
         return f"{KILL_SWITCH} is set, so nothing is written. Unset it to apply or undo; plans stay as they are."
     switch = read_switch(connection)
@@ -229,13 +239,16 @@ def why_disabled(connection: Connection) -> str:
 
 
 def refuse_disabled(connection: Connection) -> None:
-    """Raise ``DreamApplyDisabled`` when a kill switch is set."""
+    """Raise ``DreamApplyDisabled`` if a kill switch is set."""
     if reason := why_disabled(connection):
         raise DreamApplyDisabled(reason)
 
 
 def refuse_unwritable(connection: Connection, namespace: str) -> str:
-    """Raise ``DreamApplyDisabled`` when a kill switch is set or the namespace is read-only or gone; returns the namespace's id."""
+    """Return the namespace's id; raise ``DreamApplyDisabled`` if it cannot be written.
+
+    A namespace cannot be written if a kill switch is set or if it is read-only or gone.
+    """
     refuse_disabled(connection)
     row = connection.execute(_WRITABLE, (namespace,)).fetchone()
     if row is None:
@@ -244,7 +257,7 @@ def refuse_unwritable(connection: Connection, namespace: str) -> str:
 
 
 def switch_apply(store: Store, *, on: bool, by: str, note: str = "") -> Switch:
-    """Let apply and undo go on, or stop them in every process before their next batch."""
+    """Allow apply and undo, or stop them in every process before their next batch."""
     if not APPROVER.fullmatch(by):
         raise Refused(
             "Who sets the switch must be named: --by with 2 to 64 letters, digits or . _ @ -. It is as it was."
@@ -255,7 +268,7 @@ def switch_apply(store: Store, *, on: bool, by: str, note: str = "") -> Switch:
 
 
 def set_read_only(store: Store, namespace: str, *, read_only: bool) -> None:
-    """Make a namespace one that is never written by apply or undo, or writable again. It takes the owner's login.
+    """Make a namespace read-only for apply and undo, or writable again. Needs the owner's login.
 
     A run that has claimed the namespace is stopped before its next batch.
     """
@@ -264,9 +277,9 @@ def set_read_only(store: Store, namespace: str, *, read_only: bool) -> None:
             raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
 
 
-# What must hold of a namespace after every apply and undo, asked in plain SQL. Nothing here repairs.
+# Invariants of a namespace after every apply and undo, checked in plain SQL. Nothing here repairs.
 #
-# Each answer has its denominator: how many rows, cells or events were looked at.
+# Each result has its denominator: how many rows, cells or events were checked.
 
 _RETIRED_ENDPOINTS: Final = """
 SELECT count(*), count(*) FILTER (WHERE s.invalidated_by IS NOT NULL OR t.invalidated_by IS NOT NULL),
@@ -296,7 +309,7 @@ SELECT (SELECT count(*) FROM planned), (SELECT count(*) FROM (TABLE planned EXCE
 
 @dataclass(frozen=True, slots=True)
 class InvariantResult:
-    """Whether an invariant holds, how much was looked at, how much is wrong, and a sentence."""
+    """The result of an invariant check: whether it holds, how many were checked, how many are wrong, and a sentence."""
 
     holds: bool
     looked_at: int
@@ -305,10 +318,10 @@ class InvariantResult:
 
 
 def retired_endpoints(connection: Connection, namespace: str) -> InvariantResult:
-    """No live relationship may touch a retired entity; those whose entity was retired before any run are named apart.
+    """Check that no live relationship touches an entity that a run retired.
 
-    A merge moves the ends of its edges to the survivor and an archive ends its edges, so an edge that still leads to what one of
-    our items retired is a fault of ours. An edge to an entity that an agent retired is a finding, and no fault.
+    A merge moves the ends of its edges to the survivor and an archive ends its edges, so an edge that still leads to an entity that one
+    of our items retired is an error. An edge to an entity that an agent retired is not an error; it is counted separately.
     """
     row = connection.execute(_RETIRED_ENDPOINTS, (namespace_id(connection, namespace),)).fetchone()
     live, ours, all_ = (int(str(n)) for n in row) if row else (0, 0, 0)
@@ -322,9 +335,9 @@ def retired_endpoints(connection: Connection, namespace: str) -> InvariantResult
 
 
 def changed_as_planned(connection: Connection, namespace: str) -> InvariantResult:
-    """The cells that the last apply run journalled are exactly those that its items planned to write.
+    """Check that the cells journalled by the last apply run are exactly those that its items planned to write.
 
-    Rows that an item was to insert may be there already (an alias that another item brought): fewer inserts are no fault, more are.
+    Rows that an item was to insert may exist already (an alias that another item brought): fewer inserts are no error, more are.
     """
     row = connection.execute(_PLANNED_AND_WRITTEN, (namespace_id(connection, namespace),)).fetchone()
     planned, missing, extra, spared = (int(str(n)) for n in row) if row else (0, 0, 0, 0)
@@ -339,7 +352,7 @@ def changed_as_planned(connection: Connection, namespace: str) -> InvariantResul
 
 
 def event_chain(connection: Connection, namespace: str) -> InvariantResult:
-    """Every event of the namespace is linked to the one before it by its hash."""
+    """Check that every event of the namespace is linked to the previous one by its hash."""
     events, broken = verify_chain(connection, namespace_id(connection, namespace))
     if broken is None:
         return InvariantResult(True, events, 0, f"All {events:,} events of the chain are linked.")

@@ -1,7 +1,7 @@
-"""Commands about a plan, spelled for a shell: what a surface prints is accepted as it is printed, but for a name and a reason.
+"""Commands about a plan, formatted for a shell; a person only fills in a name and a reason.
 
-``YOUR-NAME`` and ``WHY`` stand where a person writes their own. What may be approved, and whether it takes force, is asked of the
-ledger; the gate itself is ``slowwave.plans.gate``.
+``YOUR-NAME`` and ``WHY`` are the placeholders. What may be approved, and whether it needs force, comes from the ledger; the gate itself
+is ``slowwave.plans.gate``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ NOTE: Final = "WHY"
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """What of a plan waits for a person: ``decided`` items that an approval of the whole plan covers, and ``reviews`` that it leaves
-    out, ``review`` being the first of them. ``failed`` are the sentences of the probes for which an approval of the whole plan takes
-    force; empty where a part of it is rejected, forced or all that is left: parts are judged by themselves when they are approved.
+    """The pending items of a plan.
+
+    ``decided`` counts the items that an approval of the whole plan covers, ``reviews`` the review items that it leaves out, and
+    ``review`` is the first of these. ``failed`` holds the sentences of the failed probes if an approval of the whole plan needs force. It
+    is empty if a part of the plan was rejected or forced or if only review items are left, because parts are judged separately when they
+    are approved.
     """
 
     namespace: str
@@ -32,7 +35,7 @@ class Undecided:
     failed: tuple[str, ...]
 
     def approve(self, program: str = "slowwave") -> str:
-        """The command that approves all that an approval may cover at once; of reviews alone, the first."""
+        """Return the command that approves all that one approval may cover, or the first review item if only reviews are left."""
         items = () if self.decided else (self.review,)
         return approve_command(self.namespace, self.plan_hash, items=items, force=bool(self.failed), program=program)
 
@@ -53,7 +56,7 @@ GROUP BY n.slug, p.plan_hash HAVING bool_or(i.status = 'pending')
 
 
 def undecided(connection: Connection, plan_hash: str) -> Undecided | None:
-    """What waits in a plan; None when nothing does, or when its state lets nobody decide any more."""
+    """Return the pending items of a plan, or None if there are none or the plan can no longer be decided."""
     row = connection.execute(_UNDECIDED, (plan_hash,)).fetchone()
     if row is None:
         return None
@@ -65,23 +68,23 @@ def undecided(connection: Connection, plan_hash: str) -> Undecided | None:
 def approve_command(
     namespace: str, plan_hash: str, *, items: tuple[str, ...] = (), force: bool = False, program: str = "slowwave"
 ) -> str:
-    """``plans approve`` of a plan, or of some of its items by their whole ids."""
+    """Return the ``plans approve`` command of a plan, or of some of its items by their full ids."""
     some = f" --items {','.join(items)}" if items else ""
     forced = f' --force --note "{NOTE}"' if force else ""
     return f"{program} plans approve {argument(namespace)} {plan_hash[:12]}{some} --by {APPROVER}{forced}"
 
 
 def countersign_command(namespace: str, plan_hash: str, *, program: str = "slowwave") -> str:
-    """``plans countersign`` of a plan, by somebody else than who signed it."""
+    """Return the ``plans countersign`` command of a plan, for someone other than its first approver."""
     return f"{program} plans countersign {argument(namespace)} {plan_hash[:12]} --by {OTHER}"
 
 
 def reject_command(namespace: str, plan_hash: str, *, items: tuple[str, ...] = (), program: str = "slowwave") -> str:
-    """``plans reject`` of a plan, or of some of its items by their whole ids."""
+    """Return the ``plans reject`` command of a plan, or of some of its items by their full ids."""
     some = f" --items {','.join(items)}" if items else ""
     return f'{program} plans reject {argument(namespace)} {plan_hash[:12]}{some} --by {APPROVER} --reason "{NOTE}"'
 
 
 def argument(text: str) -> str:
-    """A name as one argument of a command line, quoted where a shell would read it otherwise."""
+    """Quote a name as one argument of a shell command, if it needs quoting."""
     return shlex.quote(text)

@@ -1,8 +1,8 @@
-"""The ledger of conflicts: written with every plan in which the audit ran, read by planners, ruled on by people.
+"""The ledger of conflicts, which every plan with an audit writes, planners read and people rule on.
 
-A row is one pair of rows that contradict each other. Its resolution is ``detected`` (open), ``deferred`` (judges left it open),
-``kept`` (both may stand), ``prefer`` (a person named the winner) or ``invalidated`` (one of the rows is retired). A person's verdict
-is final: nothing but another person, or a row that says something else, changes it.
+A row is one pair of rows that contradict each other. Its resolution is ``detected`` (open), ``deferred`` (judges left it open), ``kept``
+(both may remain), ``prefer`` (a person named the winner) or ``invalidated`` (one of the rows is retired). A person's verdict is final:
+only another person or a changed text of a row replaces it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PREFIX: Final = re.compile(r"[0-9a-f-]{1,36}")
 
 @dataclass(frozen=True, slots=True)
 class StoredConflict:
-    """One conflict as the ledger holds it, with what both rows say now."""
+    """One conflict of the ledger, with the current text of both rows."""
 
     id: str
     table: str
@@ -67,10 +67,10 @@ class StoredConflict:
     a: str
     b: str
     outcome: ItemOutcome | None = None
-    """Which row stays and which ends, by the item of a plan that decides or proposes it, else by the verdict of a person."""
+    """The row that stays and the row that ends: by the item of a plan that decides or proposes it, else by a person's verdict."""
 
     def to_json(self) -> dict[str, object]:
-        """As ``slowwave conflicts list --json`` shows it."""
+        """Return the conflict as ``slowwave conflicts list --json`` shows it."""
         return {
             "id": self.id,
             "table": self.table,
@@ -92,7 +92,7 @@ class StoredConflict:
 
 
 def conflicts_in(reports: Iterable[Report]) -> list[Mapping[str, Any]]:
-    """The details of all findings that are about a conflict: ``conflict`` as found and, after judges, their ``verdict``."""
+    """Return the details of all findings about a conflict: the ``conflict`` and, after judges, their ``verdict``."""
     found = [f.details for report in reports for f in report.findings if "conflict" in f.details]
     return [details for details in found if isinstance(details["conflict"], Mapping)]
 
@@ -106,12 +106,12 @@ def write_conflicts(
     *,
     complete: bool = True,
 ) -> int:
-    """Write what a night found about conflicts of the namespace with id ``scope``; returns how many rows it wrote or changed.
+    """Write the conflicts that a night found in the namespace with id ``scope``; return how many rows changed.
 
-    ``found`` are details as ``conflicts_in`` gives them. A new pair is inserted; a known one takes reason and evidence and, when its rows
-    say something else than they did, is open again. With ``complete``, when the whole audit ran, known conflicts that were not
-    found are looked at as well: where a row is retired they are ``invalidated``, and where both stand and agree they are ``kept``.
-    Cost: at most four statements over the pairs, each linear in them.
+    ``found`` are details as ``conflicts_in`` returns them. A new pair is inserted. A known pair takes the new reason and evidence and is
+    open again if the text of its rows changed. With ``complete``, when the whole audit ran, known conflicts that were not found are
+    checked as well: they become ``invalidated`` if a row is retired, and ``kept`` if both rows are live and agree. Cost: at most four
+    statements over the pairs, each linear in them.
     """
     rows = [_row(details, run_id) for details in found]
     values = {"scope": scope, "run": run_id, "by": f"run:{run_id}", "tables": list(SAID), "found": Jsonb(rows)}
@@ -165,7 +165,7 @@ _ACTIVE: Final[Mapping[str, Callable[[pa.Table], pa.ChunkedArray]]] = {
     "memory_facts": lambda rows: rows["is_active"],
     "memories": lambda rows: pc.equal(rows["state"], "active"),
 }
-"""Table → which of its live rows count as such."""
+"""Table → filter for the live rows that count as active."""
 
 
 def _row(details: Mapping[str, Any], run_id: str) -> dict[str, object]:
@@ -181,7 +181,7 @@ def _row(details: Mapping[str, Any], run_id: str) -> dict[str, object]:
 
 
 def _live(snapshot: Snapshot, known: Iterable[tuple[object, ...]]) -> list[str]:
-    """Those of the rows in known conflicts that are live in the snapshot."""
+    """Return the ids of the rows in known conflicts that are live in the snapshot."""
     wanted: dict[str, set[str]] = {}
     for a, b, table in known:
         wanted.setdefault(str(table), set()).update((str(a), str(b)))
@@ -197,7 +197,10 @@ def _live(snapshot: Snapshot, known: Iterable[tuple[object, ...]]) -> list[str]:
 def list_conflicts(
     store: Store, namespace: str, *, resolutions: Sequence[str] = (), prefix: str = "", limit: int = 1000
 ) -> list[StoredConflict]:
-    """Conflicts of a namespace, the open ones first, then the newest; of some resolutions, or whose ids begin so."""
+    """Return conflicts of a namespace, open ones first, then the newest.
+
+    ``resolutions`` and ``prefix`` (the first characters of ids) narrow the list.
+    """
     with store.connect("reader") as connection:
         scope = namespace_id(connection, namespace)
         rows = connection.execute(_LIST, (scope, list(resolutions), list(resolutions), prefix, limit)).fetchall()
@@ -218,11 +221,14 @@ WHERE c.namespace_id = %(scope)s AND c.id = ANY(%(ids)s::uuid[]) AND c.resolutio
   AND (i.status IN ('approved', 'applied') OR (i.status = 'pending' AND p.state IN ('awaiting_approval', 'approved')))
 ORDER BY c.id, p.recorded_at DESC
 """
-"""The last item that decides or proposes each of some conflicts, while their rows say what they said."""
+"""SQL: the last item that decides or proposes each of some conflicts, while the texts of their rows are unchanged."""
 
 
 def _outcome(conflict: StoredConflict, item: Item | None, status: str) -> ItemOutcome | None:
-    """The outcome by the verdict of a person until an item that follows it is approved: an older plan may propose the other side."""
+    """Return which row stays and which ends.
+
+    A person's verdict decides until an item that follows it is approved, because an older plan may propose the other side.
+    """
     words = {conflict.row_a_id: quotable(conflict.a), conflict.row_b_id: quotable(conflict.b)}
     ruled = conflict.resolution == "prefer" and conflict.winner_id and conflict.loser_id
     if item is not None and (not ruled or status in ("approved", "applied")):
@@ -243,7 +249,7 @@ _TEXT: Final = """coalesce(
   (SELECT s.name || ' ' || r.relationship_type || ' ' || t.name || coalesce(': ' || nullif(r.description, ''), '')
     || coalesce(' ' || nullif(r.properties::text, '{{}}'), '') FROM memory.relationships r JOIN memory.entities s
     ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id WHERE r.id = {row}), '')"""
-"""What a row says now."""
+"""SQL: the current text of a row."""
 
 _LIST: Final = f"""
 SELECT c.id::text, c.table_name, c.row_a_id::text, c.row_b_id::text, c.reason, c.resolution, c.evidence, c.recorded_at, c.resolved_at,
@@ -256,10 +262,11 @@ ORDER BY c.resolution NOT IN ('detected', 'deferred'), c.recorded_at DESC, c.id 
 def resolve_conflict(
     store: Store, namespace: str, conflict_id: str, *, verdict: Side, by: str, note: str = ""
 ) -> StoredConflict:
-    """Rule on a conflict, named by its id or its first characters: ``a`` or ``b`` is right, or ``both`` may stand.
+    """Rule on a conflict, named by its id or its first characters: ``a`` or ``b`` is right, or ``both`` may remain.
 
-    The next night proposes to retire the loser; ``both`` is never asked about again, while the rows say what they say. Ruling again
-    replaces the verdict. Refused: a name that no approver can have, an unknown or ambiguous id, a conflict of which a row is retired.
+    The next night proposes to retire the loser. ``both`` is never asked again while the texts of the rows are unchanged. Ruling again
+    replaces the verdict. Raises ``Refused`` for a name that no approver can have, an unknown or ambiguous id, and a conflict with a
+    retired row.
     """
     if not APPROVER.fullmatch(by):
         raise Refused(

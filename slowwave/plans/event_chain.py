@@ -1,7 +1,7 @@
-"""The event chain of a namespace: one event an item applied or undone, each linked to the one before by its hash.
+"""The event chain of a namespace: one event per item applied or undone, each linked to the previous one by its hash.
 
-An event's payload is the hash of the item's journal entries in the run, so the chain vouches for the journal: an entry that is changed,
-removed or added later no longer fits it. Links are made under the batch lock, which makes them one line without gaps.
+An event's payload is the hash of the item's journal entries in the run, so the chain protects the journal: an entry that is changed,
+removed or added later no longer fits it. Links are made under the batch lock, so the chain has no branches and no gaps.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ PAYLOAD: Final = (
     "'v2:' || encode(sha256(convert_to(coalesce(string_agg(jsonb_build_array(table_name, row_id, row_key, column_name, action, "
     "before_hash, after_hash, undoes)::text, E'\\n' ORDER BY id), ''), 'UTF8')), 'hex')"
 )
-"""SQL: the payload of an item's journal entries, an aggregate of them; that of none is the hash of nothing."""
+"""SQL: the payload of an item's journal entries, as an aggregate; without entries it is the hash of the empty string."""
 
 FIRST_PAYLOAD: Final = (
     "encode(sha256(convert_to(string_agg(concat_ws('|', table_name, row_id, row_key, column_name, action, before_hash, after_hash), "
     "E'\\n' ORDER BY id), 'UTF8')), 'hex')"
 )
-"""The same as events of version 0.1.0 have it: it passes over what is null, so that it cannot tell which of two hashes is missing."""
+"""The payload as events of version 0.1.0 have it. It skips nulls, so it cannot tell which of two hashes is missing."""
 
 _PAYLOADS: Final = f"""
 SELECT i.item_id::text, p.payload FROM unnest(%s::uuid[]) i(item_id) CROSS JOIN LATERAL (SELECT {PAYLOAD} AS payload
@@ -61,12 +61,12 @@ def append_events(connection: Connection, namespace_id: str, run_id: str, event:
 
 
 def link(previous: str, sequence: int, run_id: str, item_id: str, event: str, payload: str) -> str:
-    """SHA-256 that binds an event to the one before it."""
+    """Return the SHA-256 hash that binds an event to the previous one."""
     return hashlib.sha256(f"{previous}|{sequence}|{run_id}|{item_id}|{event}|{payload}".encode()).hexdigest()
 
 
 def verify_chain(connection: Connection, namespace_id: str) -> tuple[int, int | None]:
-    """(events, sequence of the first event that does not fit, or None when the chain holds)."""
+    """Return (events, sequence of the first event that does not fit, or None if the chain is intact)."""
     previous, expected, count = GENESIS, 0, 0
     rows = connection.execute(
         _EVENTS,

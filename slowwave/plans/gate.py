@@ -1,4 +1,4 @@
-"""The gate: approve, countersign, reject and revoke plans, by the probes of the night or of the items that are approved."""
+"""The gate, which approves, countersigns, rejects and revokes plans by the probes of the night or of the approved items."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ from slowwave.store.runs import lock_batches, move_run
 from slowwave.store.settings import Settings
 from slowwave.store.tables import few_collections
 
-# What the probes say of the items that are to be approved: those of the night where they are all, else their own.
+# Judging the items to be approved: by the probes of the night if they are all its items, else by separate probes.
 #
-# A part of a plan is simulated on the snapshot on which the plan was made. What was approved of it before belongs to the part, so that
-# several approvals do not slip under a cap that one would exceed; what a person forced does not, as that was decided.
+# A part of a plan is simulated on the snapshot on which the plan was made. Items of the plan that were approved before belong to the
+# part, so that several approvals cannot exceed a cap together that one could not exceed. Items that a person forced do not belong to it,
+# because they were decided.
 
 _FORCED: Final = """
 SELECT unnest(a.item_ids)::text FROM night.approvals a WHERE a.plan_hash = %s AND a.forced AND NOT EXISTS (SELECT 1
@@ -43,19 +44,22 @@ _SNAPSHOT: Final = "SELECT location FROM night.snapshots WHERE id = %s AND names
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """``needs_force`` has a sentence for each probe that failed; ``record`` is kept with the approval, and quotes no memory."""
+    """The result of judging items: ``needs_force`` has a sentence for each failed probe.
+
+    ``record`` is stored with the approval and quotes no memory.
+    """
 
     needs_force: tuple[str, ...]
     record: Mapping[str, object] = field(default_factory=dict)
 
 
 def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Judgement:
-    """Judge the ``chosen`` items together with what is approved of the plan already.
+    """Judge the ``chosen`` items together with the items of the plan that are already approved.
 
-    Where that is what the night proved, its verdict holds and nothing is simulated, and so it is of a plan of which nothing was proved.
-    A part that cannot be judged, as the snapshot is no longer there or cannot be searched with the model of its night, needs force:
-    that the whole passed says nothing of a part. Cost of a part: that of
-    ``slowwave.plans.probes.radius.prove_subset``, and the loading of the embedding model; ``connection`` is open meanwhile.
+    If these are the items that the night proved, its verdict holds and nothing is simulated; the same applies to a plan without probes. A
+    part that cannot be judged needs force, because the verdict of the whole plan says nothing about a part. This happens if the snapshot
+    is gone or cannot be searched with the embedding model of its night. Cost of a part: that of
+    ``slowwave.plans.probes.radius.prove_subset`` and loading the embedding model, while ``connection`` stays open.
     """
     forced = _forced(connection, plan.plan_hash)
     accepted = [s for s in plan.items if s.status in ("approved", "applied") and s.id not in forced]
@@ -90,23 +94,23 @@ def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item]) -> Judgem
 
 
 def _verdict(plan: StoredPlan) -> tuple[str, ...]:
-    """Why the whole plan needs force; empty when it passed its probes."""
+    """Return the reasons why the whole plan needs force; empty if it passed its probes."""
     failed = plan.summary.get("needs_force")
     return tuple(str(f) for f in failed) if isinstance(failed, list) else ()
 
 
 def disclosed_losses(plan: StoredPlan) -> frozenset[tuple[str, str]]:
-    """(row, term) of every loss that the plan shows whoever approves it."""
+    """Return (row, term) of every loss that the plan shows to its approvers."""
     probe = plan.probes.get("specifics")
     found = [loss for name in ("lost", "asked") for loss in probe.get(name) or ()] if isinstance(probe, dict) else []
     return frozenset((str(loss["row"]), str(loss["term"])) for loss in found)
 
 
 def beyond_ordinary_caps(probes: Mapping[str, object]) -> bool:
-    """Whether what the blast radius found touches more rows or tokens of a table or type than a plan may without housekeeping.
+    """Return whether the blast radius exceeds the row or token caps that hold without housekeeping, for any table or type.
 
-    ``probes`` is what a plan or a part of it was proved with, as stored; False where no radius was measured, True where it cannot be read.
-    A policy approves nothing of what is beyond: the wider share of housekeeping is for what a person looks at.
+    ``probes`` are the stored probe results of a plan or of a part of it. Returns False if no radius was measured, and True if it cannot
+    be read. A policy approves nothing beyond these caps, because the wider share of housekeeping needs a person's review.
     """
     found: Any = probes.get("blast_radius")
     if found is None:
@@ -128,9 +132,9 @@ def _forced(connection: Connection, plan_hash: str) -> frozenset[str]:
 
 
 def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
-    """The snapshot on which the plan was made. Raises ``SnapshotError``.
+    """Return the snapshot on which the plan was made. Raises ``SnapshotError``.
 
-    A plan as of an instant is sealed under that instant, and notes its snapshot's id in the summary.
+    A plan as of an instant is sealed under that instant, and its summary holds the snapshot's id.
     """
     from slowwave.snapshots.snapshot import database_base, load_listed_snapshot
 
@@ -150,10 +154,9 @@ def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
     return snapshot
 
 
-# The gate: approving and rejecting plans, by whatever surface. The Launchpad asset, the command line and policies all end here;
-# revoking approvals belongs to ``slowwave.plans.gate``.
+# The gate, which approves and rejects plans for every surface: the Launchpad asset, the command line and policies.
 #
-# A refusal is a sentence for the operator. Rows that changed since never refuse a plan: their items are skipped at apply.
+# A refusal is a sentence for the operator. Rows that changed since never cause a refusal of a plan: apply skips their items.
 
 _NOTE_APPROVAL: Final = """
 INSERT INTO night.approvals (id, namespace_id, plan_hash, seal, approver, channel, item_ids, forced, note, expires_at, probes, policy_id)
@@ -178,20 +181,23 @@ _LOCK_PLAN: Final = "SELECT 1 FROM night.plans WHERE plan_hash = %s FOR UPDATE"
 _IS_PAST: Final = "SELECT %s::timestamptz <= now()"
 
 APPROVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{1,63}")
-"""Who may sign: letters, digits and ``. _ @ -``, 2 to 64 of them. Dagster's ``{env: NAME}`` cannot hide in it."""
+"""The form of an approver's name: 2 to 64 letters, digits or ``. _ @ -``. Dagster's ``{env: NAME}`` cannot be hidden in it."""
 
 UNSETTLED: Final = ("awaiting_approval", "approved")
 
 POLICY: Final = "policy"
-"""Who signs for a namespace's policy, and by which channel: nobody else does."""
+"""The approver and the channel of approvals by a namespace's policy; no person may use them."""
 
 UNDO: Final = "undo"
-"""Who rejects what was undone."""
+"""The name under which undone items are rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A signature on items of one plan. Nothing is applied while ``missing`` more are needed, by the rule of its namespace."""
+    """An approval of items of one plan.
+
+    Nothing is applied while ``missing`` further approvers are needed by the namespace's rule.
+    """
 
     id: str
     namespace: str
@@ -203,7 +209,7 @@ class Approval:
 
     @property
     def lacks(self) -> str:
-        """``Signed by mara, one more signature needed``; empty where it counts."""
+        """Return a phrase such as ``Signed by mara, one more signature needed``; empty if the approval counts."""
         return signed_by((self.approver,), self.missing) if self.missing else ""
 
 
@@ -220,12 +226,12 @@ def approve(
     force: bool = False,
     note: str = "",
 ) -> Approval:
-    """Sign a plan: all its pending items but ``review`` ones, or ``items`` (ids or their first characters, review items included).
+    """Approve all pending items of a plan except ``review`` ones, or ``items`` (ids or their first characters).
 
-    An item that failed when it was applied may be named in ``items`` again: the next apply tries it once more.
-    ``without`` leaves out items (by id) and whole operations (by name), ``include_review`` adds the review items. What is signed has to
-    pass its probes by itself (see ``slowwave.plans.gate``); ``force`` with a ``note`` overrides that. Everything else that is wrong
-    is refused: a plan that is over or not as it was sealed, an item that does what its operation may not.
+    ``items`` may name review items, and items whose apply failed: the next apply tries them again. ``without`` leaves out items (by id)
+    and whole operations (by name); ``include_review`` adds the review items. The approved items have to pass the probes on their own (see
+    ``slowwave.plans.gate``); ``force`` with a ``note`` overrides that. Raises ``Refused`` for every other fault: a plan that is over or
+    not as it was sealed, and an item that does something its operation may not do.
     """
     check_approver(approver, channel)
     return _sign(
@@ -275,11 +281,11 @@ def sign_items(
     note: str = "",
     policy: str = "",
 ) -> Approval:
-    """One approval of pending items of a plan that stands as it was sealed, within a transaction that holds it (``lock_plan``).
+    """Write one approval of pending items of a valid, sealed plan, in a transaction that locks it (``lock_plan``).
 
-    ``policy`` is the id of the accepted policy by which it is given (``slowwave.plans.policies``). Refused where they do what their
-    operation may not, or do not pass their probes and are not forced; to a policy also where the plan, or they with what is approved
-    already, are beyond the caps that hold without housekeeping.
+    ``policy`` is the id of the accepted policy that gives the approval (``slowwave.plans.policies``). Raises ``Refused`` if an item does
+    something its operation may not do, and ``ProbesFailed`` if the items fail their probes and are not forced. A policy is also refused
+    if the plan, or the items together with those already approved, exceed the caps that hold without housekeeping.
     """
     items = [s.item for s in chosen]
     refuse_unpermitted(items, "approved")
@@ -316,9 +322,10 @@ def sign_items(
 def reject(
     store: Store, namespace: str, plan_hash: str, *, rejected_by: str, reason: str, items: Sequence[str] | None = None
 ) -> int:
-    """Reject a plan, or some of its items; returns how many. They are not proposed again unless their rows change.
+    """Reject a plan or some of its items; return how many. They are not proposed again unless their rows change.
 
-    A plan is rejected whole: what is approved and not applied goes with it, and its approvals hold no longer. What is applied stands.
+    Rejecting a whole plan also rejects items that are approved and not applied, and its approvals no longer hold. Applied items remain
+    applied.
     """
     check_name(rejected_by)
     if rejected_by.lower() in (POLICY, UNDO):
@@ -349,10 +356,10 @@ def reject_items(
     *,
     policy: str = "",
 ) -> None:
-    """Reject items of a plan, each for its reason, within a transaction that holds the plan (``lock_plan``).
+    """Reject items of a plan, each with its reason, within a transaction that locks the plan (``lock_plan``).
 
-    What is remembered of an item is the item, or what ``instead`` names by its id, where only a part of it was said no to. ``policy`` is
-    the id of the accepted policy by which it is done. Raises ``Refused`` where the database refuses it.
+    The rejection remembers the item, or the items that ``instead`` lists under its id if only a part of it was rejected. ``policy`` is
+    the id of the accepted policy that rejects. Raises ``Refused`` if the database refuses it.
     """
     made = [(s, reason[:2000], (instead or {}).get(s.id, (s.item,))) for s, reason in chosen]
     of_policy = (uuid.UUID(policy),) if policy else ()
@@ -370,11 +377,11 @@ def reject_items(
 
 
 def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Settings) -> Approval | None:
-    """Approve the low-risk items of the operations that the namespace's policy names; None when there is nothing to approve.
+    """Approve the low-risk items of the operations that the namespace's policy names; return None if there are none.
 
-    Off by default. What is of low risk is decided by ``slowwave.plans.permitted``, whatever the items say of themselves. A plan whose
-    probes failed is never approved by a policy, nor are items that fail theirs by themselves. Nor is anything of a plan that passed only as
-    housekeeping may touch more (``blast_radius_housekeeping_share``): what signs by itself keeps to the ordinary caps.
+    Off by default. ``slowwave.plans.permitted`` decides what has low risk, whatever the items claim. A policy never approves a plan whose
+    probes failed or items that fail their own probes. It approves nothing of a plan that passed only because housekeeping may touch more
+    (``blast_radius_housekeeping_share``).
     """
     if not settings.auto_approve:
         return None
@@ -392,7 +399,7 @@ def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Se
 
 
 def check_approver(approver: str, channel: str) -> None:
-    """Refuse who cannot sign, and by which channel nobody does."""
+    """Refuse a name that cannot approve and a channel that no person uses."""
     check_name(approver)
     if POLICY in (approver.lower(), channel.lower()):
         raise Refused("A policy approves by itself, and nobody signs in its name. Give your own. Nothing was approved.")
@@ -403,7 +410,7 @@ def check_approver(approver: str, channel: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no name of an approver."""
+    """Refuse a name that no approver can have."""
     if not APPROVER.fullmatch(name):
         raise Refused(
             "Who approves or rejects must be named (--by NAME): 2 to 64 letters, digits or . _ @ -, beginning with a "
@@ -412,14 +419,14 @@ def check_name(name: str) -> None:
 
 
 def lock_plan(connection: Connection, namespace: str, prefix: str) -> StoredPlan:
-    """The plan, its row held until the transaction ends."""
+    """Return the plan and lock its row until the transaction ends."""
     found = find_plan(connection, namespace, prefix.strip())
     connection.execute(_LOCK_PLAN, (found,))
     return read_plan(connection, found)
 
 
 def refuse_state(connection: Connection, plan: StoredPlan) -> None:
-    """Refuse a plan that nobody can decide about any more."""
+    """Refuse a plan that can no longer be decided."""
     short = plan.plan_hash[:12]
     namespace = plan.header.namespace
     if plan.state == "superseded":
@@ -460,9 +467,9 @@ def _refuse_probes(plan: StoredPlan, judged: Judgement, *, force: bool, note: st
 def _choose(
     plan: StoredPlan, items: Sequence[str] | None, *, include_review: bool, retry: bool = False
 ) -> list[StoredItem]:
-    """The items named, or all that may be decided; names that fit none or several are refused.
+    """Return the named items, or all that can be decided; refuse names that match no item or several.
 
-    With ``retry`` items that failed may be named as well.
+    With ``retry``, failed items may be named as well.
     """
     short = plan.plan_hash[:12]
     open_ = ("pending", "failed") if retry else ("pending",)
@@ -494,13 +501,13 @@ def _choose(
 
 
 def _with_lacking(connection: Connection, plan: StoredPlan, message: str) -> str:
-    """A refusal, with what of the plan lacks a signature and how it is given."""
+    """Append to a refusal which approval of the plan lacks an approver and the command that adds one."""
     lacking = half_signed(connection, plan.header.namespace, plan.plan_hash)
     return f"{message} {lacking[0].sentence()}: `{lacking[0].command()}`." if lacking else message
 
 
 def _without(plan: StoredPlan, chosen: Sequence[StoredItem], names: Sequence[str]) -> list[StoredItem]:
-    """The chosen items but those named, by id or by operation; to leave nothing is refused."""
+    """Return the chosen items without those named by id or by operation; refuse to leave nothing."""
     ids, operations = sorted(s.id for s in plan.items), {s.operation for s in plan.items}
     whole = {name.strip() for name in names} & operations
     out = {_find(ids, name, plan.plan_hash[:12]) for name in names if name.strip() not in whole}
@@ -511,7 +518,7 @@ def _without(plan: StoredPlan, chosen: Sequence[StoredItem], names: Sequence[str
 
 
 def _find(ids: Sequence[str], name: str, plan: str) -> str:
-    """The one of the sorted ``ids`` that begins with ``name``, which has at least four characters."""
+    """Return the only one of the sorted ``ids`` that begins with ``name``, which needs at least four characters."""
     begin = name.strip().lower()
     first = bisect_left(ids, begin)
     found = [id_ for id_ in ids[first : first + 2] if id_.startswith(begin)] if len(begin) >= 4 else []
@@ -521,7 +528,7 @@ def _find(ids: Sequence[str], name: str, plan: str) -> str:
     return found[0]
 
 
-# Revocation: approvals that are withdrawn before they are applied, and what of them was applied already.
+# Revocation: approvals that are withdrawn before they are applied, and which of their items were applied already.
 
 _NOTE_REVOCATIONS: Final = """
 INSERT INTO night.revocations (approval_id, namespace_id, plan_hash, revoked_by, reason)
@@ -556,8 +563,10 @@ UPDATE night.plans p SET state = 'awaiting_approval' WHERE plan_hash = %s AND st
 
 @dataclass(frozen=True, slots=True)
 class Revocation:
-    """Approvals of one plan that were withdrawn: ``waiting`` of their items wait again, ``applied`` were applied before and stand, by the
-    apply runs ``runs``, which undo takes back.
+    """Withdrawn approvals of one plan.
+
+    ``waiting`` counts their items that are pending again. ``applied`` counts the items that were applied before and remain applied;
+    ``runs`` are the apply runs to undo for them.
     """
 
     namespace: str
@@ -570,10 +579,11 @@ class Revocation:
 
 
 def revoke(store: Store, namespace: str, name: str, *, revoked_by: str, reason: str) -> Revocation:
-    """Withdraw an approval, or all approvals of a plan: ``name`` is an approval's id or a plan's hash, or the first characters of one.
+    """Withdraw an approval or all approvals of a plan.
 
-    Items that were not applied wait again, where the plan still stands; what was applied stands and is for undo. An apply run that is under
-    way ends its batch first and then stops. Raises ``Refused`` where there is nothing left to withdraw.
+    ``name`` is an approval's id or a plan's hash, or the first characters of one. Items that were not applied are pending again if the
+    plan is still valid. Applied items remain applied; undo removes them. A running apply finishes its batch and then stops. Raises
+    ``Refused`` if nothing is left to withdraw.
     """
     check_name(revoked_by)
     if revoked_by.lower() == POLICY:
@@ -608,7 +618,7 @@ def revoke(store: Store, namespace: str, name: str, *, revoked_by: str, reason: 
 
 
 def _named_approvals(connection: Connection, namespace: str, name: str) -> tuple[str, list[str]]:
-    """The plan, and its approvals that are meant: the one that is named, or all that are neither applied nor revoked."""
+    """Return the plan and the approvals that ``name`` means: the one it names, or all that are neither applied nor revoked."""
     rows = (
         connection.execute(
             _APPROVALS_BY_PREFIX,
@@ -634,7 +644,7 @@ def _named_approvals(connection: Connection, namespace: str, name: str) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """What became of an approval: the run that applied it, who revoked it."""
+    """The fate of an approval: the run that applied it and the person who revoked it."""
 
     approval: str
     run: str | None
@@ -642,7 +652,7 @@ class _Decided:
 
 
 def _refuse_decided(connection: Connection, plan: StoredPlan, approvals: Sequence[str]) -> None:
-    """Refuse to revoke what is applied or revoked already, and where there is no approval."""
+    """Refuse to revoke an approval that is already applied or revoked, and a plan without an approval."""
     short = plan.plan_hash[:12]
     with connection.cursor(row_factory=class_row(_Decided)) as cursor:
         rows = cursor.execute(_DECIDED, (plan.plan_hash, list(approvals), not approvals)).fetchall()
@@ -659,7 +669,7 @@ def _refuse_decided(connection: Connection, plan: StoredPlan, approvals: Sequenc
 
 
 def _wait_again(connection: Connection, plan: StoredPlan) -> None:
-    """A plan of which nothing is approved or applied any more waits as it did before it was signed."""
+    """Return a plan to ``awaiting_approval`` if none of its items is approved or applied any more."""
     changed = connection.execute(
         _WAIT_PLAN,
         (plan.plan_hash,),
@@ -668,12 +678,12 @@ def _wait_again(connection: Connection, plan: StoredPlan) -> None:
         move_run(connection, plan.run_id, "awaiting_approval", ("approved",))
 
 
-# Further signatures under an approval, and the rule that asks for them.
+# Further approvals under an existing one, and the rule that requires them.
 #
-# Which approvals lack one is told by ``slowwave.plans.signatures``.
+# ``slowwave.plans.signatures`` lists the approvals that lack one.
 
 MOST: Final = 9
-"""Signatures that a rule may ask for."""
+"""The largest number of approvals that a rule may require."""
 
 _SET: Final = """
 INSERT INTO night.approval_rules (namespace_id, signatures, not_author, own_login, set_by) VALUES (%s, %s, %s, %s, %s)
@@ -685,7 +695,7 @@ INSERT INTO night.countersignatures (approval_id, namespace_id, plan_hash, signe
 
 @dataclass(frozen=True, slots=True)
 class Countersignature:
-    """What a further signature did: the approvals that it is under, how many items they cover, and how many signatures are still needed."""
+    """The result of a further approval: the approvals it joined, how many items they cover, how many more are needed."""
 
     namespace: str
     plan_hash: str
@@ -695,17 +705,17 @@ class Countersignature:
     missing: int
 
     def to_json(self) -> dict[str, object]:
-        """As ``slowwave plans countersign --json`` shows it."""
+        """Return the result as ``slowwave plans countersign --json`` shows it."""
         return asdict(self)
 
 
 def countersign(
     store: Store, namespace: str, plan_hash: str, *, signed_by: str, channel: str = "library", note: str = ""
 ) -> Countersignature:
-    """Sign what others approved of a plan and what lacks a signature: the same items, whole.
+    """Add a further approval to the approvals of a plan that lack one, for all of their items.
 
-    Refused where nothing lacks one, where the name is one that signed already or that asked for the change and may not, and where the plan
-    is over or not as it was sealed.
+    Raises ``Refused`` if no approval lacks one, if the name already approved or asked for the change and may not approve it, and if the
+    plan is over or not as it was sealed.
     """
     check_approver(signed_by, channel)
     with store.connect("approver") as connection, connection.transaction():
@@ -740,9 +750,9 @@ def set_rule(
     not_author: bool = False,
     own_login: bool = False,
 ) -> ApprovalRule:
-    """Say what approvals in a namespace need, or in all without a rule of their own. It takes the owner's login, and stays on record.
+    """Set what approvals need in a namespace, or in all namespaces without their own rule. Needs the owner's login.
 
-    It holds at once, also for what is approved and not applied yet.
+    The rule is recorded and takes effect at once, also for items that are approved and not applied yet.
     """
     check_name(set_by)
     if not 1 <= signatures <= MOST:

@@ -1,4 +1,4 @@
-"""An item: one decision of a planner with its mutation and evidence; its states; and which patterns decide without a question."""
+"""Plan items (one decision of a planner each), their states, and the patterns that decide without a question."""
 
 from __future__ import annotations
 
@@ -29,17 +29,20 @@ from slowwave.changes.mutation import Mutation
 from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
 
-# Which rules may decide without a question, and the measurements that allow it.
+# Patterns that may decide without a question, and the measurements that allow it.
 #
-# A planner asks ``decides_alone`` with its operation and the pattern that found the change. The answer is yes only if the precision of the
-# pattern, measured on labelled texts that were not used to write it, has a 95 % lower bound of at least ``REQUIRED`` for its kind of
-# change. Otherwise the planner makes a question (``review``) of it. A pattern that is not in ``PATTERNS`` asks. ``python -m
+# A planner calls ``decides_alone`` with its operation and the pattern that found the change. The pattern may decide only if its
+# precision, measured on labelled texts that were not used to write it, has a 95 % lower bound of at least ``REQUIRED`` for its kind of
+# change. Otherwise, or if the pattern is not in ``PATTERNS``, the planner makes a question (``review``) of the item. ``python -m
 # benchmarks.decisions`` measures the patterns; docs/decisions.md shows the table.
 
 Change = Literal["meaning", "merge", "date", "mechanical", "chosen"]
-"""Meaning: retires, ends, quarantines, shortens or replaces words. Merge: of entities, facts or equal texts. Date: written next to its
-phrase. Mechanical: follows from the rows and the limits of the settings alone, such as a reference to a row that does not exist. Chosen: a
-person set for the namespace that such changes are decided."""
+"""The kinds of changes.
+
+Meaning: retires, ends, quarantines, shortens or replaces words. Merge: of entities, facts or equal texts. Date: writes a date next to its
+phrase. Mechanical: follows from the rows and the limits of the settings alone, such as a reference to a row that does not exist. Chosen:
+a person set for the namespace that such changes are decided.
+"""
 
 REQUIRED: Final[Mapping[Change, float]] = {
     "meaning": 0.99,
@@ -48,15 +51,16 @@ REQUIRED: Final[Mapping[Change, float]] = {
     "mechanical": 0.0,
     "chosen": 0.0,
 }
-"""Kind of change → the lower bound of its precision from which a pattern decides alone: .99 takes 381 decisions without an error."""
+"""Kind of change → the lower bound of its precision from which a pattern decides alone; .99 takes 381 decisions without an error."""
 
 _Z: Final = 1.959963984540054  # of a two-sided interval of 95 %
 
 
 class Pattern(NamedTuple):
-    """A pattern of an operation and its measurement: ``decisions`` on the kept-back half of ``data``, of which ``errors`` were wrong.
+    """A pattern of an operation and its measurement.
 
-    ``data`` of a mechanical or chosen pattern is the reason why it needs no measurement.
+    ``decisions`` were made on the held-out half of ``data``, of which ``errors`` were wrong. ``data`` of a mechanical or chosen pattern
+    is the reason why it needs no measurement.
     """
 
     operation: str
@@ -68,12 +72,12 @@ class Pattern(NamedTuple):
 
     @property
     def lower_bound(self) -> float:
-        """The lower end of the 95 % interval of the precision (Wilson 1927); 0 without a measurement."""
+        """Return the lower end of the 95 % interval of the precision (Wilson 1927); 0 without a measurement."""
         return lower_bound(self.decisions, self.errors)
 
     @property
     def decides_alone(self) -> bool:
-        """Whether the measurement allows decisions without a question."""
+        """Return whether the measurement allows decisions without a question."""
         return self.lower_bound >= REQUIRED[self.change]
 
 
@@ -214,7 +218,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     Pattern("redact_or_quarantine", "verified prefix", "mechanical", data="wrong in none of 9,346 harmless texts"),
     Pattern("redact_or_quarantine", "hidden characters", "mechanical", data="wrong in none of 9,346 harmless texts"),
 )
-"""Every pattern that may decide, with its measurement. One line per operation and pattern."""
+"""Every pattern that may decide, with its measurement: one entry per operation and pattern."""
 
 _BY_NAME: Final[Mapping[tuple[str, str], Pattern]] = {(p.operation, p.name): p for p in PATTERNS}
 
@@ -226,7 +230,7 @@ def decides_alone(operation: str, pattern: str) -> bool:
 
 
 def why_asked(operation: str, pattern: str) -> str:
-    """Return the sentence that tells an operator why a pattern asks although it is sure; empty for one that decides alone."""
+    """Return the sentence that explains why a sure pattern asks; empty for one that decides alone."""
     found = _BY_NAME.get((operation, pattern))
     if found is not None and found.decides_alone:
         return ""
@@ -238,10 +242,10 @@ def why_asked(operation: str, pattern: str) -> str:
     )
 
 
-# An item: one decision of a planner, with its mutation, its evidence and an id that is its content.
+# Items. An item is one decision of a planner, with its mutation, its evidence and an id computed from its content.
 #
-# The id covers operation, decision and mutation, and a mutation holds what the plan saw. So the same proposal about unchanged
-# rows has the same id every night, and a proposal whose rows changed is another one.
+# The id covers operation, decision and mutation, and a mutation holds what the plan saw. The same proposal about unchanged rows therefore
+# has the same id every night, and a proposal whose rows changed has another id.
 
 _ITEMS: Final = uuid.UUID("6d0e8a3c-2c53-5a5e-9a51-0c6f4f3c9b11")
 
@@ -252,14 +256,14 @@ _VERSION: Final = frozenset((VERSION,))
 
 
 FOLLOWS: Final = "follow"
-"""The decision of an item that tells what other items did."""
+"""The decision of an item that only reports what other items did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """An item as its plan holds it: mutation, evidence and sources are canonical JSON, which a plan's hash covers and which is stored.
+    """An item as its plan stores it, with mutation, evidence and sources as canonical JSON, which the plan's hash covers.
 
-    ``id`` is ``content_id`` of the others.
+    ``id`` is the ``content_id`` of the other fields.
     """
 
     id: str
@@ -273,7 +277,7 @@ class Sealed:
     sources: str
 
     def line(self) -> str:
-        """The canonical JSON of the whole item (``Item.to_json``)."""
+        """Return the canonical JSON of the whole item (``Item.to_json``)."""
         return (
             f'{{"decision":{quoted(self.decision)},"evidence":{self.evidence},"id":"{self.id}",'
             f'"mutation":{self.mutation},"operation":{quoted(self.operation)},'
@@ -283,7 +287,7 @@ class Sealed:
 
     @property
     def item(self) -> Item:
-        """The item itself, made anew each time. Raises ``Refused`` for a mutation that its kind does not allow."""
+        """Return a new ``Item`` on each access. Raises ``Refused`` for a mutation that its kind does not allow."""
         return Item(
             operation=self.operation,
             decision=self.decision,
@@ -298,15 +302,15 @@ class Sealed:
 
 
 def content_id(operation: str, decision: str, mutation: str) -> str:
-    """The id of an item by its content; ``mutation`` is its canonical JSON."""
+    """Return the id of an item by its content; ``mutation`` is its canonical JSON."""
     return str(uuid.uuid5(_ITEMS, f"[{quoted(operation)},{quoted(decision)},{mutation}]"))
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One proposal. ``decision`` is what would be done (merge, clean, review, …); ``sources`` are rows it quotes.
+    """One proposal. ``decision`` is what would be done (merge, clean, review, …); ``sources`` are the rows it quotes.
 
-    ``sealed_id`` is its id where that was made from this very content before, see ``Sealed``.
+    ``sealed_id`` is its id if that was already computed from this content, see ``Sealed``.
     """
 
     operation: str
@@ -321,7 +325,7 @@ class Item:
     id: str = field(init=False, default="")
     _subject: str = field(init=False, default="", repr=False, compare=False)
     _canonical: str = field(init=False, default="", repr=False, compare=False)
-    """Its mutation's JSON, which the id was made of: kept because sealing and writing take the same text."""
+    """The JSON of the mutation, from which the id was computed. It is kept because sealing and writing need the same text."""
 
     _evidence: str = field(init=False, default="", repr=False, compare=False)
 
@@ -332,30 +336,29 @@ class Item:
         object.__setattr__(self, "id", id_)
 
     def writes(self) -> frozenset[Cell]:
-        """Cells that no other item may write or guard."""
+        """Return the cells that no other item may write or guard."""
         m, there = self.mutation, self.mutation.physical
         own = written(m.writes, m.inserts, m.deletes, m.guards)
         return own | written(there.writes, (), there.deletes) if there else own
 
     def guards(self) -> frozenset[Cell]:
-        """Cells that no other item may write."""
+        """Return the cells that no other item may write."""
         m = self.mutation
         own = guarded(m.guards, m.writes, m.inserts, m.deletes)
         return own | guarded(m.physical.guards) | m.physical.stand_on() if m.physical else own
 
     def rows(self) -> set[tuple[str, str]]:
-        """(table, row) of all those cells."""
+        """Return (table, row) of the cells that the item writes, guards, inserts or deletes."""
         m = self.mutation
         return rows_of(m.writes, m.guards, m.inserts, m.deletes)
 
     def subject(self) -> str:
-        """What a rejection remembers: the operation's rows and what was seen of them.
+        """Return the key under which a rejection remembers the item: a hash of its rows and what was seen of them.
 
-        A merge is remembered by what its members are called or say, not by provenance that grows every day; a summary by whom it
-        is about, not by its words, which a model may choose anew; a page by its path and what it was made from; claims by their subject and
-        what they say. What is done with
-        a memory because of what it says is remembered with its version, and a new version without its vector, which an embedder
-        gives a little differently from night to night. Made when it is first asked for, and kept.
+        A merge is remembered by the names or texts of its members, not by provenance, which grows every day; a summary by its members,
+        not by its words, which a model may choose anew; a page by its path and its input; claims by their subject and their text. A
+        change that depends on a memory's text is remembered with the memory's version. A new version is remembered without its vector,
+        which differs a little from night to night. Computed on first use and cached.
         """
         if not self._subject:
             object.__setattr__(self, "_subject", self._remembered_as())
@@ -390,7 +393,7 @@ class Item:
         return hashlib.sha256(said.encode()).hexdigest()
 
     def _named(self, columns: frozenset[str]) -> list[str]:
-        """The canonical JSON of the cells of some columns that guards name; what another memory tells is named as its version."""
+        """Return the canonical JSON of the guarded cells of ``columns``; another memory's text counts as its version."""
         found: list[str] = []
         own = set(self.mutation.row_ids())
         for guard in self.mutation.guards:
@@ -403,7 +406,7 @@ class Item:
         return found
 
     def to_json(self) -> dict[str, object]:
-        """The form that is sealed, stored and shown (status and reason are the store's)."""
+        """Return the form that is sealed, stored and shown; status and reason belong to the store."""
         return {
             "id": self.id,
             "operation": self.operation,
@@ -417,13 +420,13 @@ class Item:
         }
 
     def evidence_json(self) -> str:
-        """The canonical JSON of its evidence. Made when it is first asked for, and kept."""
+        """Return the canonical JSON of the evidence, computed on first use and cached."""
         if not self._evidence:
             object.__setattr__(self, "_evidence", canonical_json(dict(self.evidence)))
         return self._evidence
 
     def sealed(self) -> Sealed:
-        """As its plan holds it, made anew each time."""
+        """Return the item as its plan stores it, built anew on each call."""
         return Sealed(
             id=self.id,
             operation=self.operation,
@@ -438,7 +441,7 @@ class Item:
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Item:
-        """The inverse of ``to_json``; the id is computed again from the content."""
+        """Build an item from the output of ``to_json``; the id is computed again from the content."""
         mutation, evidence, sources = value["mutation"], value["evidence"], value["sources"]
         if not isinstance(mutation, Mapping) or not isinstance(evidence, Mapping) or not isinstance(sources, list):
             raise TypeError("A plan item is not in the form that Item.to_json writes.")
@@ -462,16 +465,16 @@ def ask_unless_measured(item: Item, pattern: str) -> Item:
     return replace(item, decision="review", risk="high", evidence=evidence)
 
 
-# What a plan is called: its state in the ledger, refined by what became of its items.
+# The displayed state of a plan: its state in the ledger, refined by the states of its items.
 #
-# The ledger keeps what was decided about a plan. Whether that is done, in part, or undone again is a matter of its items and is counted
-# when somebody looks, so that it cannot be out of date.
+# The ledger stores what was decided about a plan. Whether that is done, partly done or undone depends on its items. It is counted on
+# request, so it cannot be out of date.
 
 STATES: Final = (
     *("awaiting_approval", "approved", "rejected", "expired", "superseded", "empty"),
     *("partly_approved", "partly_applied", "applied", "failed", "partly_undone", "undone"),
 )
-"""Those of the ledger, then those that its items tell apart."""
+"""The states of the ledger, followed by those that depend on the items."""
 
 _ORDER: Final = ("pending", "approved", "applied", "undone", "skipped_stale", "noop", "failed", "rejected", "deferred")
 
@@ -479,9 +482,10 @@ _WORDS: Final = {"skipped_stale": "skipped as stale", "noop": "already so"}
 
 
 def shown_state(state: object, items: object, expires_at: object = None) -> str:
-    """The state that people are shown: ``state`` of the ledger, ``items`` by status (``night.item_counts``), the plan's expiry.
+    """Return the state to show: ``state`` of the ledger, refined by ``items`` by status and the plan's expiry.
 
-    ``partly_…`` means that the rest of the plan is pending, failed or stays applied, ``failed`` that items failed and none was applied.
+    ``items`` come from ``night.item_counts``. ``partly_…`` means that the rest of the plan is pending, failed or still applied, and
+    ``failed`` that items failed and none was applied.
     """
     counts = _counts(items)
     if state == "awaiting_approval":
@@ -501,7 +505,7 @@ def shown_state(state: object, items: object, expires_at: object = None) -> str:
 
 
 def items_text(items: object) -> str:
-    """Items by status in words, such as ``990 pending, 10 applied``; statuses of none are left out."""
+    """Format items by status, such as ``990 pending, 10 applied``, without statuses that have no items."""
     counts = _counts(items)
     return ", ".join(f"{counts[s]:,} {_WORDS.get(s, s)}" for s in _ORDER if s in counts) or "no items"
 
@@ -511,7 +515,7 @@ def _counts(items: object) -> dict[str, int]:
     return {str(status): int(str(n)) for status, n in found.items() if n}
 
 
-# What became of runs: of a plan run its plan as it is called now, of an apply run whether it was undone. Counted when somebody looks.
+# The displayed states of runs: for a plan run the state of its plan, for an apply run whether it was undone. Counted on request.
 
 _PLANNED: Final = """
 SELECT p.run_id::text, p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p
@@ -525,7 +529,10 @@ SELECT d.run_id::text, (SELECT coalesce(jsonb_object_agg(s.status, s.items), '{}
 
 
 def run_states(connection: Connection, run_ids: Collection[str]) -> dict[str, str]:
-    """Run → its state where the ledger's word for it says less: that of its plan, or ``undone`` and ``partly_undone``. Two queries."""
+    """Return run → state for the runs whose state in the ledger is less precise. Two queries.
+
+    A plan run has the state of its plan; an apply run is ``undone`` or ``partly_undone`` if it was.
+    """
     runs = {"runs": sorted(run_ids)}
     found = {
         str(run): shown_state(state, counts, expires)
@@ -538,8 +545,6 @@ def run_states(connection: Connection, run_ids: Collection[str]) -> dict[str, st
     return found
 
 
-# Proposals become plans: each that was kept is sealed as a plan of its own, and what tokens decided is signed or rejected by the gate.
-#
-# Whoever does this has the logins of planner and approver; a server has neither.
+# The operation of items that were proposed by agents or people. ``slowwave.wiki`` seals them.
 
 OPERATION: Final = "proposed_changes"

@@ -1,14 +1,14 @@
-"""Whether the journal of a run is what was written when the run applied or undid its items. Read before anything is restored from it.
+"""Verification of a run's journal before an undo restores anything from it.
 
-An item's entries are held to what vouches for them from outside the journal: the payload of its event, whose links are checked with
-its neighbours in the chain, and the sealed item itself, whose id is the hash of its content and which an approval names. The plan says
-which cells the item writes and what it saw in them: each has exactly one entry, whose before-image is what was seen and whose
-after-image is what was to be written. An undo is held to the entries that it took back. Time: linear in the entries, one statement for
-each table and question.
+An item's entries are compared with evidence outside the journal. One source is the payload of its event, whose links to its neighbours in
+the chain are checked. The other is the sealed item, whose id is the hash of its content and which an approval names. The plan states
+which cells the item writes and what it saw in them: each cell has exactly one entry, whose before-image is the seen value and whose
+after-image is the planned value. An undo is compared with the entries that it undid. Time: linear in the entries, one statement for each
+table and check.
 
-Who may write what: the applier inserts into journal, images and events, and deletes images; it changes no plan and signs none, so what
-it adds names no cell that a signed item does not write, and no value that the item did not see. The owner can switch triggers off and
-forge all of it alike, plan and approval included: against the owner only anchors outside the database help.
+Permissions: the applier inserts into journal, images and events, and deletes images. It changes no plan and approves none, so it cannot
+add a cell that an approved item does not write or a value that the item did not see. The owner can switch triggers off and forge
+everything, plan and approval included; only anchors outside the database protect against the owner.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ WHERE (j.payload IS NOT NULL OR (run_id = %(source)s AND (%(items)s::uuid[] IS N
   AND NOT (coalesce(t.events, 0) = 1 AND coalesce(t.linked, false)
     AND CASE WHEN starts_with(t.payload, 'v2:') THEN t.payload = coalesce(j.payload, '{_OF_NOTHING}') ELSE t.payload = j.first_payload END)
 """
-"""Items of the run, and of the runs that undid them, for which the event chain does not vouch: (item, run, journalled, events, linked)."""
+"""SQL: items of the run, and of the runs that undid them, whose entries do not match the event chain, as (item, run, journalled, events,
+linked).
+"""
 
 _HALF_UNDONE: Final = """
 SELECT e.item_id::text, e.id, e.table_name, e.column_name, e.row_id::text FROM undo_entries e
@@ -93,7 +95,9 @@ UNION
 SELECT e.item_id::text, e.id, e.table_name, e.column_name, e.row_id::text FROM undo_entries e JOIN night.journal u ON u.id = e.undone_by
 WHERE (u.item_id, u.table_name, u.row_id, u.row_key, u.column_name) <> (e.item_id, e.table_name, e.row_id, e.row_key, e.column_name)
 """
-"""Entries marked as undone that no undo of their item can have undone; an alias that an undo took back may be another item's by now."""
+"""SQL: entries marked as undone that no undo of their item can have undone. An alias that an undo removed may belong to another item by
+now.
+"""
 
 _NOT_MIRRORED: Final = """
 SELECT e.item_id::text, e.id, e.table_name, e.column_name, e.row_id::text FROM undo_entries e
@@ -105,7 +109,7 @@ WHERE e.undone_by IS NULL AND (o.id IS NULL
     AND NOT (e.table_name = 'links' AND e.column_name = 'target_document_id' AND e.after_hash IS NULL
       AND e.before_hash IS NOT DISTINCT FROM o.after_hash)))
 """
-"""Entries of an undo that are not the reverse of what it took back; a link may mean nothing again, where what it meant was purged."""
+"""SQL: entries of an undo that are not the reverse of what it undid. A link may have no target again if its target was purged."""
 
 _CELLS: Final = """
 WITH sealed AS (
@@ -121,12 +125,12 @@ FROM (SELECT *, row_number() OVER (PARTITION BY item_id, table_name, row_id, row
 FULL JOIN written w USING (item_id, table_name, row_id, row_key, column_name, action, n)
 WHERE s.item_id IS NULL OR w.item_id IS NULL
 """
-"""Cells and rows that the sealed items write and the journal has no entry of (entry 0), and entries of what no item writes."""
+"""SQL: cells and rows that the sealed items write without a journal entry (entry 0), and entries of cells or rows that no item writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Applied:
-    """An item as its plan holds it."""
+    """An applied item as its plan stores it."""
 
     id: str
     mutation: Mutation
@@ -135,9 +139,9 @@ class _Applied:
 def journal_faults(
     connection: Connection, namespace_id: str, source: Run, items: Sequence[str] | None, catalogue: Catalogue = OWN
 ) -> list[Fault]:
-    """What is wrong with the entries that ``undo_entries`` read of a run, or of some of its items; empty when all is as it was written.
+    """Return the faults in the entries that ``undo_entries`` holds of a run or of some of its items.
 
-    Inside the transaction that is about to undo. Leaves the batch tables empty.
+    Empty if the entries are as they were written. Call it inside the transaction that is about to undo. Leaves the batch tables empty.
     """
     parameters: dict[str, object] = {
         "namespace": namespace_id,
@@ -177,7 +181,7 @@ def _faults(connection: Connection, query: str, parameters: dict[str, object], m
 def _unsealed(
     connection: Connection, namespace_id: str, source: Run, items: Sequence[str] | None, catalogue: Catalogue
 ) -> list[Fault]:
-    """What the entries of an apply run say otherwise than its sealed and signed items."""
+    """Return the differences between the entries of an apply run and its sealed, approved items."""
     applied_items = {str(i) for (i,) in connection.execute(_UNDONE_BY_NOBODY)}
     signed = _signed(connection, source)
     missing = _unjournalled(connection, source, signed if items is None else signed & set(items))
@@ -218,7 +222,7 @@ def _unsealed(
 
 
 def _signed(connection: Connection, source: Run) -> frozenset[str]:
-    """The items that the run's approval names."""
+    """Return the ids of the items that the run's approval names."""
     row = connection.execute(
         _SIGNED,
         (source.approval_id, source.plan_hash),
@@ -227,11 +231,12 @@ def _signed(connection: Connection, source: Run) -> frozenset[str]:
 
 
 def _unjournalled(connection: Connection, source: Run, items: Collection[str]) -> list[str]:
-    """Items of ``items`` that say they were applied, and that no run has a journal entry of. An item that only inserts may have met the
-    very row that it was to insert, and then it wrote nothing.
+    """Return those of ``items`` that have the status applied but no journal entry of any run.
+
+    An item that only inserts is left out: the row may have existed already, and then the item wrote nothing.
     """
     read = {str(item) for (item,) in connection.execute(_ITEMS_READ)}
-    # Subtracted here: as an anti join the planner, where it has no statistics of the plan's items yet, makes it a nested loop.
+    # Subtracted in Python: without statistics of the plan's items, the planner of Postgres turns an anti join into a nested loop.
     rows = connection.execute(
         _UNJOURNALLED,
         (source.plan_hash, sorted(set(items) - read)),
@@ -245,7 +250,7 @@ def _unjournalled(connection: Connection, source: Run, items: Collection[str]) -
 def _read_items(
     connection: Connection, source: Run, items: Collection[str], catalogue: Catalogue
 ) -> tuple[list[_Applied], list[str]]:
-    """The run's items as they were sealed, and the ids of those that are not there or whose content does not give their id."""
+    """Return the run's sealed items, and the ids of those that are missing or whose content does not match their id."""
     rows = connection.execute(
         _SEALED,
         (source.plan_hash, list(items)),
@@ -274,7 +279,7 @@ def _tables(mutation: Mutation) -> set[str]:
 
 
 def _other_cells(connection: Connection, parameters: dict[str, object]) -> list[Fault]:
-    """Entries that are missing, and entries of what no sealed item writes."""
+    """Return faults for missing entries and for entries that no sealed item writes."""
     rows = connection.execute(_CELLS.encode(), parameters).fetchall()
     own = (row for row in rows if "." not in str(row[2]))  # a row that moved into a store's archive has no other cause
     inserts = [(str(i), str(t), str(r)) for i, e, t, _, r, action in own if not e and action == "insert"]
@@ -292,7 +297,10 @@ def _other_cells(connection: Connection, parameters: dict[str, object]) -> list[
 
 
 def _present(connection: Connection, inserts: Iterable[tuple[str, str, str]]) -> frozenset[tuple[str, str, str]]:
-    """Which of the rows (item, table, row) are there. A vector's row has the id of what it describes, and may be somebody else's."""
+    """Return those of the rows (item, table, row) that exist.
+
+    Vectors are skipped, because a vector's row has the id of the row it describes and may belong to another item.
+    """
     by_table: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for insert in inserts:
         if insert[1] not in VECTORS:
@@ -308,7 +316,7 @@ def _present(connection: Connection, inserts: Iterable[tuple[str, str, str]]) ->
 
 
 def _other_values(connection: Connection, relation: Relation, columns: Collection[str]) -> list[Fault]:
-    """Entries of cells whose images are not what the plan saw and was to write."""
+    """Return faults for cells whose images differ from the values that the plan saw and was to write."""
     try:
         with connection.transaction():
             rows = connection.execute(unsealed_cells(relation, columns).encode()).fetchall()
@@ -325,7 +333,7 @@ def _other_values(connection: Connection, relation: Relation, columns: Collectio
 
 
 def _other_rows(connection: Connection, relation: Relation, parameters: dict[str, object]) -> list[Fault]:
-    """Entries of deleted rows whose image is not the row that the plan saw."""
+    """Return faults for deleted rows whose image differs from the row that the plan saw."""
     try:
         with connection.transaction():
             rows = connection.execute(unsealed_deletes(relation).encode(), parameters).fetchall()

@@ -1,4 +1,7 @@
-"""The ledger of plans: written by planners and read by everyone, with the latest plan, its token budget and its items in order."""
+"""The ledger of plans, written by planners and read by everyone.
+
+It holds plans with their items in order, the latest plan of a namespace and the token budget.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,10 @@ from slowwave.store.tables import few_collections
 from slowwave.text.screening import quotable_all
 from slowwave.text.tokens import counted
 
-# The ledger of plans in ``night``: written by planners, read by everyone.
+# The ledger of plans in ``night``, written by planners and read by everyone.
 #
-# Approving and rejecting belongs to ``slowwave.plans.gate``, applying to ``slowwave.night``, the runs that plan and apply to
-# ``slowwave.store.runs``.
+# ``slowwave.plans.gate`` approves and rejects, ``slowwave.night`` applies, and ``slowwave.store.runs`` holds the runs that plan and
+# apply.
 
 _READ_AT_ONCE: Final = 1_000  # items
 
@@ -50,7 +53,7 @@ AND (old.whole = new.whole OR NOT jsonb_exists(old.whole, 'proposal'))
 AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
 RETURNING p.run_id::text
 """
-"""What a run was asked for, beside why, is empty for the night of a whole namespace."""
+"""SQL: supersede older plans. The parameters of a run, without its reason, are empty for the night of a whole namespace."""
 
 _INSERT_PLAN: Final = """
 INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, header, probes, summary)
@@ -87,10 +90,10 @@ COPY night.findings (id, namespace_id, run_id, operation, severity, message, det
 
 @dataclass(frozen=True, slots=True)
 class StoredItem(Sealed):
-    """A plan's item as the ledger knows it. Its id is made from what is stored; ``kind`` is its mutation's.
+    """A plan's item as the ledger stores it. Its id is computed from the stored content; ``kind`` is that of its mutation.
 
-    ``question`` is the code of what a review item asks (``slowwave.plans.questions``), else empty; ``reason`` the sentence as long as the
-    item waits, and why it is as it is once that is decided.
+    ``question`` is the code of the question of a review item (``slowwave.plans.questions``), else empty. ``reason`` is the question's
+    sentence while the item is pending, and afterwards the reason for its status.
     """
 
     kind: str
@@ -99,7 +102,7 @@ class StoredItem(Sealed):
     question: str
 
     def to_json(self, names: Mapping[str, str] = NO_NAMES) -> dict[str, object]:
-        """Return the item as ``--json`` shows it, with its outcome where it has two sides."""
+        """Return the item as ``--json`` shows it, with its outcome if it has two sides."""
         item = self.item
         sides = find_outcome(item, names, self.status)
         known = {"status": self.status, "reason": self.reason, "question": self.question}
@@ -108,9 +111,9 @@ class StoredItem(Sealed):
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """A plan as the ledger knows it, with its items in sealed order and those that were deferred.
+    """A plan as the ledger stores it, with its items in sealed order and the deferred ones.
 
-    ``seal`` is what was computed when it was written; ``seal_holds`` says whether the stored rows still give it.
+    ``seal`` was computed when the plan was written; ``seal_holds`` states whether the stored rows still give it.
     """
 
     header: Header
@@ -127,16 +130,19 @@ class StoredPlan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Items by status."""
+        """Return the number of items by status."""
         return dict(Counter(s.status for s in self.items))
 
     @property
     def shown_state(self) -> str:
-        """What the plan is called, see ``slowwave.plans.items``."""
+        """Return the state that is shown for the plan, see ``slowwave.plans.items``."""
         return shown_state(self.state, self.counts, self.expires_at)
 
     def to_json(self, names: Mapping[str, str] = NO_NAMES) -> dict[str, object]:
-        """Return the contract of ``slowwave plans show --json``; ``names`` are words of rows, for the outcomes of items."""
+        """Return the contract of ``slowwave plans show --json``.
+
+        ``names`` maps rows to words, for the outcomes of items.
+        """
         return {
             "plan_hash": self.plan_hash,
             "namespace": self.header.namespace,
@@ -163,13 +169,13 @@ def write_plan(
     carried: frozenset[str] = frozenset(),
     change_counter: int | None = None,
 ) -> str:
-    """Write plan, items and run state in one transaction; returns the plan's state.
+    """Write plan, items and run state in one transaction; return the plan's state.
 
-    A plan with nothing new in it (no item, or only items carried over from plans before) asks nobody: it is ``empty`` and leaves
-    the plans before it as they are. Any other plan of a whole night supersedes those that wait or are not fully applied. A dry-run, and a
-    plan of some operations or rows or as of another instant, takes the place of a waiting one that was asked for in the same way, and
-    stands beside all others. A proposal's plan gives way to one of the same proposal alone. The same plan, recorded before, keeps its
-    state. Raises ``Refused`` for an item that would write to a connected store what it does not show.
+    A plan without new items (none, or only items carried over from earlier plans) is ``empty``: it asks nobody and leaves earlier plans
+    unchanged. Any other plan of a whole night supersedes the plans that are pending or not fully applied. A dry run, and a plan of some
+    operations or rows or as of another instant, supersedes only a pending plan that was requested in the same way. The plan of a proposal
+    is superseded only by a plan of the same proposal. A plan that is already recorded keeps its state. Raises ``Refused`` for an item
+    that would write to a connected store what it does not show.
     """
     new = [i for i in plan.items if i.id not in carried]
     refuse_unexplained(store, plan.header.namespace_id, new, "planned")
@@ -207,7 +213,7 @@ def write_plan(
 
 
 def unless_decided(store: Store, plan: Plan, snapshot_id: str) -> Plan:
-    """The plan, or the same items sealed under ``snapshot_id`` when a plan of its hash is there and stands no longer."""
+    """Return the plan, or its items sealed under ``snapshot_id`` if the ledger has a decided or expired plan with its hash."""
     with store.connect("reader") as connection:
         gone = connection.execute(_OVER, (plan.plan_hash,)).fetchone()
     if gone is None or not plan.items:
@@ -217,7 +223,7 @@ def unless_decided(store: Store, plan: Plan, snapshot_id: str) -> Plan:
 
 
 def _state_of(connection: Connection, hash_: str) -> str:
-    """The state of a plan, empty when it is not there."""
+    """Return the state of a plan, or an empty string if the ledger does not have it."""
     row = connection.execute(_STATE, (hash_,)).fetchone()
     return str(row[0]) if row else ""
 
@@ -260,7 +266,7 @@ def _copy_items(connection: Connection, plan: Plan) -> None:
 
 @few_collections()
 def read_plan(connection: Connection, hash_: str, *, item: str = "") -> StoredPlan:
-    """A plan with all its items, or with those alone whose ids begin with ``item``."""
+    """Return a plan with all its items, or only with those whose ids begin with ``item``."""
     with connection.cursor(row_factory=class_row(_PlanRow)) as cursor:
         row = cursor.execute(_PLAN, (hash_,)).fetchone()
     if row is None:
@@ -285,7 +291,7 @@ def read_plan(connection: Connection, hash_: str, *, item: str = "") -> StoredPl
 
 @dataclass(frozen=True, slots=True)
 class _PlanRow:
-    """A row of ``night.plans``; ``holds`` says whether its seal is that of what is stored."""
+    """A row of ``night.plans``; ``holds`` states whether its seal matches the stored content."""
 
     header: object
     state: str
@@ -299,14 +305,14 @@ class _PlanRow:
 
 
 def header_from_json(value: Mapping[str, object]) -> Header:
-    """The inverse of ``Header.to_json``."""
+    """Build a header from the output of ``Header.to_json``."""
     return Header(*(str(value[k]) for k in ("namespace_id", "namespace", "snapshot_id", "settings_fingerprint")))
 
 
 def verify_sealed(plan: StoredPlan, done: str) -> None:
-    """Refuse a plan that is not stored as it was sealed: other items, other results of its probes, another expiry.
+    """Refuse a plan whose stored items, probe results, summary or expiry differ from what was sealed.
 
-    ``done`` says what was not done: ``approved`` or ``applied``.
+    ``done`` names the action that is refused: ``approved`` or ``applied``.
     """
     found = hash_of(plan.header, (s for s in plan.items if s.status != "deferred"))
     if found != plan.plan_hash:
@@ -338,7 +344,10 @@ class _ItemRow:
 
 
 def _read_items(connection: Connection, hash_: str, begin: str) -> Iterator[StoredItem]:
-    """The items in sealed order. Their JSON is read in pieces and kept as text: the objects are many times larger."""
+    """Yield the items in sealed order.
+
+    Their JSON is read in pieces and kept as text, because the objects are many times larger.
+    """
     with connection.transaction(), connection.cursor("plan_items", row_factory=class_row(_ItemRow)) as cursor:
         cursor.itersize = _READ_AT_ONCE
         for row in cursor.execute(_ITEMS, (hash_, begin)):
@@ -368,14 +377,14 @@ def _odd_form(hash_: str) -> str:
 
 
 def pending_review(store: Store, namespace_id: str) -> frozenset[str]:
-    """Ids of review items that wait for a person in plans that stand: a new night carries them over."""
+    """Return the ids of pending review items in valid plans, which a new night carries over."""
     with store.connect("reader") as connection:
         rows = connection.execute(_REVIEWS, (namespace_id,))
         return frozenset(str(i) for (i,) in rows)
 
 
 def expire_plans(store: Store) -> int:
-    """Mark plans past their expiry; returns how many."""
+    """Mark plans past their expiry; return how many."""
     with store.connect("planner") as connection, connection.transaction():
         gone = connection.execute(_EXPIRE).fetchall()
         for (run_id,) in gone:
@@ -386,7 +395,7 @@ def expire_plans(store: Store) -> int:
 def write_findings(
     connection: Connection, namespace_id: str, run_id: str, found: Mapping[str, Sequence[Finding]]
 ) -> None:
-    """Keep the findings of operations for the metrics and for people who ask later."""
+    """Store the findings of operations for the metrics and for later questions."""
     named = [(operation, f) for operation, findings in found.items() for f in findings]
     if not named:
         return
@@ -397,7 +406,7 @@ def write_findings(
             copy.write_row((uuid4(), namespace_id, run_id, operation, finding.severity, message, stored))
 
 
-# Which plan of a namespace is meant where none is named: the night's, unless it is decided and another one waits.
+# The default plan of a namespace: the night's, unless it is decided and another one is pending.
 
 _PLANS: Final = """
 SELECT p.plan_hash, p.recorded_at, r.parameters ? 'proposal' AS aside,
@@ -420,15 +429,16 @@ _BY_PREFIX: Final = "SELECT plan_hash FROM night.plans WHERE namespace_id = %s A
 
 
 def latest_plan(connection: Connection, namespace: str) -> str | None:
-    """Hash of the newest plan of a night that asked somebody. Where none is, or it is decided, a plan of a proposal that waits, or of a
-    pass of its own, comes first.
+    """Return the hash of the namespace's newest plan of a night that is not empty, or None.
+
+    If that plan does not exist or is decided, a pending plan of a proposal or of a separate pass comes first.
     """
     found = connection.execute(_LATEST.encode(), (namespace_id(connection, namespace),)).fetchone()
     return str(found[0]) if found else None
 
 
 def no_plan(connection: Connection, namespace: str) -> str:
-    """Why a namespace has no plan that asks anybody, as a sentence: its nights found nothing, or there was none."""
+    """Return a sentence on why a namespace has no plan to decide: its last night found nothing, or there was none."""
     row = connection.execute(_LAST_NIGHT, (namespace_id(connection, namespace),)).fetchone()
     if row and isinstance(row[0], datetime):
         at, why, proposed = row[0], str(row[1]), int(str(row[2]))
@@ -438,7 +448,7 @@ def no_plan(connection: Connection, namespace: str) -> str:
 
 
 def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
-    """The full hash of a plan of the namespace by its first characters; none or several are refused."""
+    """Return the full hash of a plan of the namespace by its first characters; refuse no match and several."""
     found = [str(h) for (h,) in connection.execute(_BY_PREFIX, (namespace_id(connection, namespace), prefix))]
     if len(found) == 1 and prefix:
         return found[0]
@@ -449,12 +459,12 @@ def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
 
 
 def waiting_plans(connection: Connection, namespace: str) -> list[str]:
-    """Hashes of all plans that wait for a person: the night's, then those of proposals and passes of their own, the newest first."""
+    """Return the hashes of all pending plans: the night's, then those of proposals and separate passes, newest first."""
     rows: Any = connection.execute(_WAITING.encode(), (namespace_id(connection, namespace),)).fetchall()
     return [str(hash_) for (hash_,) in rows]
 
 
-# The budget of tokens that a run and its namespace may spend on language models, by what ``night.llm_usage`` has on record.
+# The token budget of a run and of its namespace for language models, by the records of ``night.llm_usage``.
 
 _BUDGET: Final = """
 SELECT r.id::text AS run_id, coalesce((SELECT sum(input_tokens + output_tokens) FROM night.llm_usage u WHERE u.run_id = r.id), 0)::bigint
@@ -473,9 +483,9 @@ VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)
 
 
 def open_budget(store: Store, namespace_id: str, settings: Settings, run_id: str = "") -> Budget:
-    """What a run may still spend on models, by ``night.llm_usage``; every call is written there at once.
+    """Return what a run may still spend on models, by ``night.llm_usage``, where every call is recorded at once.
 
-    Without ``run_id`` the run is the namespace's newest that is planning; without one, calls are allowed and booked nowhere.
+    Without ``run_id``, the run is the newest run of the namespace that is planning. If there is none, calls are allowed and not recorded.
     """
     with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_Spent)) as cursor:
         run = cursor.execute(_BUDGET, {"namespace": namespace_id, "run": run_id}).fetchone() or _Spent("", 0)
@@ -496,19 +506,19 @@ def open_budget(store: Store, namespace_id: str, settings: Settings, run_id: str
 
 @dataclass(frozen=True, slots=True)
 class _Spent:
-    """Tokens that models have read and written for a run, or for all of a namespace."""
+    """The tokens that models have read and written for a run, or for a whole namespace."""
 
     run_id: str
     tokens: int
 
 
-# Which items of a plan are shown, in which order and under which heading: questions for a person first, each under what it asks.
+# The selection, order and headings of a plan's items: questions for a person first, grouped by what they ask.
 #
 # Pure functions of the items; names, widths and printing belong to the surfaces.
 
 Sort = Literal["plan", "probability", "risk", "operation"]
 SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
-"""By the order of the plan, the least probable first, the greatest risk first, or by operation."""
+"""The orders of items: as in the plan, least probable first, greatest risk first, or by operation."""
 
 _RISKS: Final = {"high": 0, "medium": 1, "low": 2}
 _SORTED: Final[Mapping[Sort, Callable[[StoredItem], tuple[object, ...]]]] = {
@@ -522,8 +532,10 @@ _WAITING_SELECTION: Final = ("pending", "approved")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What somebody asked to see. ``decisions`` and ``operations`` are alternatives, none of them is all; ``decisions`` may say ``auto``
-    for all that is no review. ``limit`` items make a page; None is all of them.
+    """The items to show.
+
+    ``decisions`` and ``operations`` are alternatives; an empty tuple means all. ``decisions`` may contain ``auto`` for everything except
+    reviews. ``limit`` is the number of items of a page; None means all.
     """
 
     decisions: tuple[str, ...] = ()
@@ -538,14 +550,16 @@ class Selection:
 
     @property
     def narrows(self) -> bool:
-        """Whether it leaves any item out."""
+        """Return whether the selection leaves out any item."""
         return bool(self.decisions or self.operations or self.limit is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedItems:
-    """``items`` are those of the page, in the order in which they are shown; ``first`` is the place of the first of them among the
-    ``matching``, counted from 1.
+    """One page of the selected items of a plan.
+
+    ``items`` are the items of the page in display order. ``first`` is the position of the first of them among the ``matching`` items,
+    counted from 1.
     """
 
     items: tuple[StoredItem, ...]
@@ -556,16 +570,16 @@ class SelectedItems:
     pages: int
 
     def groups(self) -> Iterator[tuple[str, list[StoredItem]]]:
-        """Heading → its items on this page."""
+        """Yield (heading, items) for the items on this page."""
         for heading, items in groupby(self.items, heading_of):
             yield heading, list(items)
 
 
 def choose(items: Sequence[StoredItem], selection: Selection) -> SelectedItems:
-    """The items of a page. A decision, an operation or a page that the plan has none of is refused with those that it has.
+    """Return one page of the selected items.
 
-    Order: what waits for a person's answer by what is asked, then what was decided by operation, then what was deferred; inside of each
-    as ``sort`` says.
+    Raises ``Refused`` for a decision, operation or page that the plan does not have, and names those it has. Order: pending questions
+    grouped by what they ask, then decided items by operation, then deferred items; within each group by ``sort``.
     """
     _refuse_unknown("decision", selection.decisions, {"review", "auto", *(s.decision for s in items)})
     _refuse_unknown("operation", selection.operations, {s.operation for s in items})
@@ -589,7 +603,7 @@ def choose(items: Sequence[StoredItem], selection: Selection) -> SelectedItems:
 
 
 def heading_of(stored: StoredItem) -> str:
-    """Under what an item is shown: what a person is asked, else what was decided by which operation, and at which risk."""
+    """Return the heading of an item: its question, or else its operation, decision and risk."""
     if stored.status == "deferred":
         return "Deferred to the next night"
     if stored.decision == "review":
@@ -598,7 +612,7 @@ def heading_of(stored: StoredItem) -> str:
 
 
 def asked(stored: StoredItem) -> str:
-    """What a review item asks, without the values and rows that it asks about: by its code, or by its sentence where it has none."""
+    """Return what a review item asks without values and rows, by its code or, if it has none, by its sentence."""
     if stored.question in HEADINGS:
         return HEADINGS[stored.question]
     question, mark, _ = stored.reason.partition("?")

@@ -1,8 +1,8 @@
-"""Items of a namespace whose rows lie in a store that is not ours, lowered to what they come to there, before they are sealed, and
-compared with it when they are sealed, approved, shown and applied.
+"""Lowering of items to the changes they make in a connected store, before they are sealed.
 
-What the store cannot hold is left out, with the reason; so is what rests on rows that changed since the snapshot, which the next night sees
-anew. Texts are rewritten only where the store's own derived columns, its vectors above all, come out of the same recipes.
+The lowered change is compared with the item when it is sealed, approved, shown and applied. Items that the store cannot hold are left
+out, with the reason. Items that rest on rows that changed since the snapshot are left out as well; the next night sees these rows anew.
+Texts are rewritten only if the store's own derived columns, above all its vectors, can be derived by the same recipes.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from slowwave.store.logins import Connection
 from slowwave.text.tokens import counted
 
 _REWORDED: Final[ContextVar[dict[str, str] | None]] = ContextVar("reworded", default=None)
-"""Store → why its texts are not rewritten, where several nights ask one after another."""
+"""Store → the reason why its texts are not rewritten, shared by several nights in sequence."""
 
 
 @contextmanager
 def each_recipe_once() -> Generator[None]:
-    """Look once at how the texts of a store are derived from, until this ends: it takes a pass over all of its rows."""
+    """Check only once, within this context, how the texts of a store are derived: the check reads all of its rows."""
     token = _REWORDED.set({})
     try:
         yield
@@ -56,15 +56,18 @@ def each_recipe_once() -> Generator[None]:
 
 @dataclass(frozen=True, slots=True)
 class LoweredItems:
-    """Items as they can be sealed. ``off`` is operation → why none, or some, of its items are among them, ``changed`` how many were left
-    out because of rows that changed since the snapshot."""
+    """Items that can be sealed.
+
+    ``off`` maps an operation to the reason why some or all of its items are left out. ``changed`` counts the items left out because of
+    rows that changed since the snapshot.
+    """
 
     items: tuple[Item, ...]
     off: Mapping[str, str] = field(default_factory=dict)
     changed: int = 0
 
     def sentences(self) -> list[str]:
-        """What was left out, for whoever reads the plan."""
+        """Return sentences for readers of the plan on what was left out."""
         told = [f"{operation}: {why}" for operation, why in sorted(self.off.items())]
         if self.changed:
             told.append(
@@ -74,9 +77,10 @@ class LoweredItems:
 
 
 def lower_items(store: Store, namespace_id: str, items: Sequence[Item]) -> LoweredItems:
-    """The items of a namespace of our own memory as they are, those of another store lowered; the rows they name are read at one instant.
+    """Return items of our own memory unchanged, and items of a connected store lowered.
 
-    Cost: a few statements for each bound table, and one look at the embedder where a text would be rewritten.
+    The rows they name are read at one instant. Cost: a few statements for each bound table, and one check of the embedder if a text would
+    be rewritten.
     """
     if not items:
         return LoweredItems(())
@@ -112,7 +116,10 @@ def lowered_items(
     items: Sequence[Item],
     why_not_reworded: Callable[[], str],
 ) -> LoweredItems:
-    """The same with a binding and a catalogue at hand; ``why_not_reworded`` is asked once a text would change."""
+    """Lower items with a given binding and catalogue.
+
+    ``why_not_reworded`` is called only if a text would change.
+    """
     concerned = [i for i in items if concerns(binding, i.mutation)]
     bound = {name: binding.tables[name] for name in {i.mutation.table for i in concerned} & binding.tables.keys()}
     rows = {
@@ -146,10 +153,10 @@ def lowered_items(
 
 
 def unexplained_items(store: Store, namespace_id: str, items: Sequence[Identified]) -> dict[str, Unexplained]:
-    """Find the items of a namespace of which the physical part does not follow from the logical one: item id → what differs.
+    """Return item id → difference for items whose physical part does not follow from the logical one.
 
-    Items of our own memory have no physical part, and one that has is found. Rows that go, and child rows whose keys do not name their
-    parents, are read from the store, two statements a table at most; all else is compared without it.
+    Items of our own memory have no physical part; one that has it is returned. Removed rows, and child rows whose keys do not name their
+    parents, are read from the store with at most two statements per table; everything else is compared without it.
     """
     if not items:
         return {}
@@ -169,7 +176,10 @@ def unexplained_items(store: Store, namespace_id: str, items: Sequence[Identifie
 def find_unexplained_items(
     connection: Connection, binding: Binding, model: str, catalogue: Catalogue, items: Sequence[Identified]
 ) -> dict[str, Unexplained]:
-    """The same with a binding and a catalogue at hand. Raises ``Refused`` for native keys that the store's columns cannot hold."""
+    """Find unexplained items with a given binding and catalogue.
+
+    Raises ``Refused`` for native keys that the store's columns cannot hold.
+    """
     keys: dict[str, set[str]] = defaultdict(set)
     for item in items:
         for table, of_item in rows_to_read(binding, item.mutation).items():
@@ -189,7 +199,10 @@ def find_unexplained_items(
 
 
 def refuse_unexplained(store: Store, namespace_id: str, items: Sequence[Identified], done: str) -> None:
-    """Refuse items of which one would write to a connected store what it does not show; ``done`` says what was not done."""
+    """Refuse items if one would write to a connected store what it does not show.
+
+    ``done`` names the action that is refused.
+    """
     for item, found in unexplained_items(store, namespace_id, items).items():
         raise Refused(
             f"Item {item} does not do what it shows. {found.reason} Reject the plan and run the night again; if it happens again, "
@@ -210,7 +223,7 @@ def _lowered(
 
 
 def _named(mutation: Mutation, table: str) -> Iterable[str]:
-    """The rows of a table, and those whose texts and vectors it changes."""
+    """Yield the rows that a mutation names in a table, and those whose texts and vectors it changes."""
     yield from mutation.row_ids()
     yield from (w.cell.row for w in mutation.writes if w.cell.table == table)
     yield from (g.row for g in mutation.guards if g.table == table)
@@ -219,7 +232,7 @@ def _named(mutation: Mutation, table: str) -> Iterable[str]:
 
 
 def _said(reasons: Counter[str]) -> str:
-    """The commonest reason, and of how many items."""
+    """Return a sentence with the most common reason, the number of its items and how many other items are left out."""
     (why, times), *others = reasons.most_common()
     more = f" And {sum(n for _, n in others):,} for other reasons." if others else ""
     return f"{counted(times, 'item is', 'items are')} left out. {why}{more}"

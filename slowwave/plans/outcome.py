@@ -1,8 +1,8 @@
 """The outcome of an item with two sides: which rows end, when and why, and which row stays.
 
-The side of a row is derived from the writes and guards of the sealed item, never from the order of its evidence, which only provides words.
-Every surface that names two sides uses ``outcome`` and its sentence, so that no two of them can disagree. The words quote memory, which is
-untrusted: they pass ``quotable``, and surfaces escape them.
+The side of a row is derived from the writes and guards of the sealed item, never from the order of its evidence, which only provides
+words. Every surface that names two sides uses ``find_outcome`` and its sentence, so surfaces cannot disagree. The words quote memory,
+which is untrusted: they pass ``quotable``, and surfaces escape them.
 """
 
 from __future__ import annotations
@@ -19,30 +19,33 @@ from slowwave.plans.questions import REASONS, SAME
 from slowwave.text.screening import quotable
 
 LONGEST: Final = 300
-"""Characters of a side that a sentence quotes."""
+"""The number of characters of a side that a sentence quotes."""
 
 _LISTED: Final = 3
-"""Rows of a side that a sentence names."""
+"""The number of rows of a side that a sentence names."""
 
 _KNOWN: Final = 16
-"""Characters of an external id that a person would know; longer ones are digests."""
+"""The longest external id that a person would know; longer ones are digests."""
 
 _ENDED: Final = ("loser", "earlier", "was")
 _STAYED: Final = ("winner", "later", "told_by")
-"""Keys of the evidence under which planners keep the words of the row that ends, and of the row that stays."""
+"""Keys of the evidence under which planners store the words of the row that ends, and of the row that stays."""
 
 _SAYS: Final[Mapping[str, tuple[str, ...]]] = {
     "entities": ("name",),
     "memory_facts": ("subject", "predicate", "object"),
 }
-"""Table → the columns that hold the words of a row. The words of other rows are in other tables."""
+"""Table → the columns that hold the words of a row. Other tables keep the words of their rows elsewhere."""
 
 NO_NAMES: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """A row on one side: its id, its words, and for a row that ends the instant (ISO 8601), empty where it ends when it is applied."""
+    """A row on one side: its id, its words, and for a row that ends the instant (ISO 8601).
+
+    ``date`` is empty if the row ends when the plan is applied.
+    """
 
     id: str
     text: str
@@ -51,16 +54,16 @@ class OutcomeRow:
 
     @property
     def shown_id(self) -> str:
-        """An external id that a person would know, else the first characters of the row's own."""
+        """Return the external id if a person would know it, else the first characters of the row's id."""
         return self.external_id if 0 < len(self.external_id) <= _KNOWN else self.id[:8]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """Which rows stay and which end. ``kind`` is ``merges`` where the rows that end are merged into the one that stays.
+    """The rows that stay and the rows that end.
 
-    ``reason`` is a clause that follows "because". ``proposed`` is true as long as nobody has decided. ``name`` is the new name of the row
-    that stays, empty if it keeps its own.
+    ``kind`` is ``merges`` if the rows that end are merged into the one that stays. ``reason`` is a clause that follows "because".
+    ``proposed`` is true while nobody has decided. ``name`` is the new name of the row that stays, empty if it keeps its own.
     """
 
     stays: tuple[OutcomeRow, ...]
@@ -73,12 +76,12 @@ class ItemOutcome:
 
     @property
     def date(self) -> str:
-        """The instant at which all that ends does so; empty where that is when it is applied, or where the instants differ."""
+        """Return the instant at which all rows end; empty if they end at apply or at different instants."""
         dates = {row.date for row in self.ends}
         return dates.pop() if len(dates) == 1 else ""
 
     def to_json(self) -> dict[str, object]:
-        """Return the form of ``--json``; a ``date`` is null where a row ends when the plan is applied."""
+        """Return the form of ``--json``; a ``date`` is null if a row ends when the plan is applied."""
         return {
             "kind": self.kind,
             "proposed": self.proposed,
@@ -91,7 +94,7 @@ class ItemOutcome:
         }
 
     def sentence(self) -> str:
-        """Return the one sentence for people: “X” ends on DATE because …; “Y” stays."""
+        """Return one sentence for people: “X” ends on DATE because …; “Y” stays."""
         times = Counter(row.text for row in (*self.stays, *self.ends))
 
         def listed(rows: Sequence[OutcomeRow]) -> str:
@@ -140,7 +143,7 @@ def find_outcome(item: Item, names: Mapping[str, str] = NO_NAMES, status: str = 
 
 
 def seen_words(item: Item) -> dict[str, str]:
-    """Return the words of the item's rows as far as the sealed item holds them, by row."""
+    """Return row → words, for the rows of the item whose words the sealed item holds."""
     mutation, evidence = item.mutation, item.evidence
     found: dict[str, str] = {}
     given = evidence.get("names")
@@ -162,7 +165,7 @@ def seen_words(item: Item) -> dict[str, str]:
 
 
 def instant(value: Value) -> str:
-    """Return an instant as its day, with the time where that is not midnight; any other text as it is."""
+    """Return an instant as its day, with the time if that is not midnight; any other text unchanged."""
     text = str(value)
     if not (len(text) >= 20 and text[4:5] == text[7:8] == "-" and text[10:11] == "T"):
         return text
@@ -191,7 +194,10 @@ def _merge(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
 
 
 def _summary(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
-    """Memories that a new one sums up are merged into it; the former summary of a community ends where the next one begins."""
+    """Return the outcome of a summary.
+
+    Memories that it sums up are merged into it; the previous summary of a community ends.
+    """
     mutation, words = item.mutation, seen_words(item)
     if not mutation.inserts:
         return None
@@ -218,7 +224,7 @@ def _ended_rows(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
 
 
 def _ended_sentences(item: Item) -> ItemOutcome | None:
-    """Sentences of a memory that state from now on until when they were true: they end, and the memory stays as a row."""
+    """Return the outcome of sentences that now state until when they were true: they end, and the memory stays as a row."""
     marks, rows = item.evidence.get("ended"), item.mutation.rows
     texts = [str(i.values.get("content")) for i in item.mutation.inserts if i.table == "memory_versions"]
     if not isinstance(marks, Sequence) or isinstance(marks, str) or not rows or not any("(until " in t for t in texts):
@@ -230,7 +236,7 @@ def _ended_sentences(item: Item) -> ItemOutcome | None:
 
 
 def _replaced_claims(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
-    """Claims that end where another one begins, by the events that the item would record."""
+    """Return the outcome of claims that another claim replaces, by the events that the item would record."""
     mutation = item.mutation
     dates = _end_dates(mutation)
     words = {
@@ -253,7 +259,10 @@ def _replaced_claims(item: Item, names: Mapping[str, str]) -> ItemOutcome | None
 
 
 def find_sides(mutation: Mutation) -> tuple[list[str], list[str]] | None:
-    """Return the rows that an invalidation ends and those for which it ends them: the rows it points at, else those that must not end."""
+    """Return the rows that an invalidation ends and the rows that replace them.
+
+    The second are the rows that ``superseded_by`` names, or else the guarded rows that must not end.
+    """
     if mutation.kind != "invalidate_rows" or not (dates := _end_dates(mutation)):
         return None
     pointed = dict.fromkeys(
@@ -268,7 +277,7 @@ def find_sides(mutation: Mutation) -> tuple[list[str], list[str]] | None:
 
 
 def _end_dates(mutation: Mutation) -> dict[str, str]:
-    """Row of the mutation's table that ends → when; an empty text means when it is applied."""
+    """Return row → end date for rows of the mutation's table that end; an empty text means at apply."""
     found: dict[str, str] = {}
     for write in mutation.writes:
         if write.cell.table != mutation.table or (write.action == "set" and not write.value):
@@ -281,7 +290,7 @@ def _end_dates(mutation: Mutation) -> dict[str, str]:
 
 
 def _columns_seen(mutation: Mutation) -> dict[str, str]:
-    """Row → its words as the plan saw them, where a row holds them itself and the mutation rests on them."""
+    """Return row → words as the plan saw them, for rows that hold their words in their own columns."""
     columns = _SAYS.get(mutation.table)
     if columns is None:
         return {}

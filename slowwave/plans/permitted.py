@@ -1,8 +1,8 @@
-"""What each operation may do: the mutations that its items may carry, the lowest risk of each, and the rows that it may retire.
+"""The permits of operations: the mutations of their items, the lowest risk of each, and the rows that they may retire.
 
-Operations declare it themselves (``slowwave.operations.operation``). Sealing, approval and apply hold every item to it, and a policy
-takes the risk from it rather than from the item. So an item that was given another operation's name, or a lower risk than its own, is
-refused and never written.
+Operations declare their permits (``slowwave.operations.operation``). Sealing, approval and apply check every item against them, and a
+policy takes the risk from the permit rather than from the item. An item with another operation's name, or with a lower risk than its
+permit, is refused and never written.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from slowwave.errors import Refused
 from slowwave.plans.items import Item
 
 RISKS: Final = ("low", "medium", "high")
-"""From the least to the most."""
+"""Risks, from the lowest to the highest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """One kind of mutation of an operation: on these tables, of at least this risk.
+    """One kind of mutation that an operation may make: on these tables, with at least this risk.
 
-    ``beside`` are further tables that it writes; ``only`` the columns of its own table, where they are fewer than the kind's. An item
-    retires at most ``retires`` rows of its own table (None: any number), of those that it names, and rows of the tables ``ends``;
-    relationships only of entities that it absorbs. With ``waits`` another night can do it as well, and with
-    ``tidies`` it is housekeeping: what it retires nobody misses.
+    ``beside`` are further tables that it writes. ``only`` are the columns of its own table, if they are fewer than those of the kind. An
+    item retires at most ``retires`` of the rows it names in its own table (None: any number), and rows of the tables ``ends``; it retires
+    relationships only of entities that it absorbs. With ``waits`` another night can do it as well. With ``tidies`` it is housekeeping:
+    nobody needs what it retires.
     """
 
     kind: str
@@ -46,42 +46,47 @@ class Permit:
 
 
 OF_MEMORIES: Final = frozenset(("memory_versions", "memory_vectors"))
-"""What belongs to a memory."""
+"""Tables whose rows belong to a memory."""
 
 OF_ENTITIES: Final = frozenset(("relationships", "entity_vectors", "entity_aliases"))
-"""What belongs to an entity."""
+"""Tables whose rows belong to an entity."""
 
 OF_PAGES: Final = frozenset(("corpora", "chunks", "links", "chunk_vectors"))
-"""What belongs to a page of a corpus (``write_page``), whose own table is ``documents``."""
+"""Tables whose rows belong to a page of a corpus (``write_page``), whose own table is ``documents``."""
 
 PAGE_PARTS: Final = frozenset(("chunks", "links"))
-"""What of it ends where a page says something else: for ``ends``."""
+"""Tables whose rows end if the text of a page changes, for ``ends``."""
 
 OF_CLAIMS: Final = (
     OF_PAGES | OF_MEMORIES | {"documents", "entities", "entity_vectors", "entity_aliases", "claim_events"}
 )
-"""What belongs to claims (``write_claims``), whose own table is ``memories``. A claim that ends counts as retired: ``retires=None``."""
+"""Tables whose rows belong to claims (``write_claims``), whose own table is ``memories``. A claim that ends counts as retired:
+``retires=None``.
+"""
 
 Table = Mapping[str, tuple[Permit, ...]]
-"""Operation → what its items may carry."""
+"""Operation → the permits of its items."""
 
 _sources: Final[list[Callable[[], Table]]] = []
 
 
 def take_from(source: Callable[[], Table]) -> None:
-    """Have ``source`` asked for the table from now on. ``slowwave.operations`` gives its own when it is imported."""
+    """Set ``source`` as the source of the table. ``slowwave.operations`` sets its own when it is imported."""
     _sources[:] = [source]
 
 
 def table() -> Table:
-    """What the items of each operation may carry. Where a process has listed no operations yet, ours are the source."""
+    """Return the permits of the items of each operation.
+
+    If no source is set yet, ``slowwave.operations`` is imported, which sets one.
+    """
     if not _sources:
         import_module("slowwave.operations")
     return _sources[0]()
 
 
 def violation(item: Item) -> str:
-    """What of an item its operation may not do, as a sentence; empty when it fits. Cost: linear in its writes."""
+    """Return a sentence that states how an item violates its operation's permit; empty if it fits. Cost: linear in its writes."""
     mutation, label = item.mutation, item.risk
     permit = _permit(item)
     if permit is None:
@@ -101,7 +106,10 @@ def violation(item: Item) -> str:
 
 
 def risk_of(item: Item) -> str:
-    """The risk that counts: by the table, or what its planner says where that is more; ``high`` for what does not fit or deletes."""
+    """Return the risk that counts: the higher of the permit's and the item's.
+
+    It is ``high`` for an item that violates its permit or deletes rows.
+    """
     permit = _permit(item)
     if permit is None or item.mutation.deletes or violation(item):
         return RISKS[-1]
@@ -109,31 +117,34 @@ def risk_of(item: Item) -> str:
 
 
 def may_wait(item: Item) -> bool:
-    """Whether another night can do an item as well: never a question to a person, nor what brings or deletes rows."""
+    """Return whether another night can do an item as well: no question to a person, and no inserts or deletes."""
     permit, mutation = _permit(item), item.mutation
     waits = permit is not None and (permit.waits or permit.tidies)
     return waits and item.decision != "review" and not mutation.inserts and not mutation.deletes
 
 
 def tidies(item: Item) -> bool:
-    """Whether an item is housekeeping, which may wait too."""
+    """Return whether an item is housekeeping that may be postponed."""
     permit = _permit(item)
     return permit is not None and permit.tidies and may_wait(item)
 
 
 def retired(item: Item) -> frozenset[tuple[str, str]]:
-    """(table, row) of the rows that an item takes out of what is recalled or believed."""
+    """Return (table, row) of the rows that an item removes from recall or belief."""
     ended = {(w.cell.table, w.cell.row) for w in item.mutation.writes if _retires(w)}
     return frozenset(ended | {(d.table, d.row) for d in item.mutation.deletes} | set(erased(item.mutation)))
 
 
 def approvable_by_policy(item: Item, operations: Iterable[str]) -> bool:
-    """Whether a policy that names ``operations`` may approve an item: never a review, and never what deletes, by whatever name."""
+    """Return whether a policy that names ``operations`` may approve an item; never a review and never a deletion."""
     return item.operation in operations and item.decision != "review" and risk_of(item) == RISKS[0]
 
 
 def refuse_unpermitted(items: Iterable[Item], done: str) -> None:
-    """Refuse items of which one does what its operation may not; ``done`` says what was not done: ``planned`` or ``approved``."""
+    """Refuse items if one does something its operation may not do.
+
+    ``done`` names the action that is refused: ``planned`` or ``approved``.
+    """
     for item in items:
         if why := violation(item):
             raise Refused(f"Item {item.id} does what its operation may not: {why} Nothing was {done}.")
@@ -146,7 +157,7 @@ def _permit(item: Item) -> Permit | None:
 
 
 def _too_many(item: Item, permit: Permit) -> str:
-    """What it retires beyond what it may."""
+    """Return a sentence that states which rows an item retires beyond its permit; empty if there are none."""
     mutation = item.mutation
     retired = {(w.cell.table, w.cell.row) for w in mutation.writes if _retires(w)}
     if not retired and not mutation.deletes:
@@ -167,13 +178,13 @@ def _too_many(item: Item, permit: Permit) -> str:
 
 
 def _incident(guard: Guard) -> tuple[str, ...]:
-    """The relationships of an entity that a guard names, to which apply holds it."""
+    """Return the relationships of an entity that a guard names and that apply checks."""
     of_entity = guard.table == "entities" and RELATIONSHIPS in guard.columns
     return as_ids(guard.seen[guard.columns.index(RELATIONSHIPS)]) if of_entity else ()
 
 
 def _retires(write: Write) -> bool:
-    """Whether a write takes its row out of what is recalled or believed."""
+    """Return whether a write removes its row from recall or belief."""
     match write.cell.column:
         case "invalidated_at" | "valid_to":
             return write.action != "set" or write.value is not None

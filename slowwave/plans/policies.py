@@ -1,4 +1,4 @@
-"""Policies that people accepted in a review: kinds of questions that nights answer by themselves, yes or no."""
+"""Policies that people accepted in a review: kinds of questions that nights answer without asking, yes or no."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 
-# What questions whether two rows are one thing have in common: how their names compare, which values are equal, why the planner doubts.
+# Kinds of questions whether two rows are the same: how the names compare, which values are equal, and why the planner doubts.
 #
-# It is read from the sealed evidence of one item alone, so that the same item is of the same kinds on every night. A policy that a person
-# accepts names one kind, and says yes or no of it. What contradicts is of none that may be answered yes: two values in conflict, a name
-# that says a number more, groups that do not agree. A no may rest on just that.
+# The kinds are read only from the sealed evidence of one item, so the same item has the same kinds every night. A policy that a person
+# accepts names one kind and answers it yes or no. A policy for yes covers nothing contradictory: two conflicting values, a name with an
+# additional number, or groups that do not agree. A policy for no may rest on exactly that.
 
 _MERGE: Final = "merge_rows"
 
@@ -45,8 +45,11 @@ VERDICTS: Final[tuple[Verdict, ...]] = ("yes", "no")
 
 @dataclass(frozen=True, slots=True)
 class QuestionKind:
-    """``names`` says how the names compare, ``equal`` which values agree at least and ``differ`` which do not, each as its evidence says
-    it; ``doubt`` is the planner's reason."""
+    """A kind of question, described in the words of the evidence.
+
+    ``names`` states how the names compare, ``equal`` which values agree at least and ``differ`` which values do not; ``doubt`` is the
+    planner's reason.
+    """
 
     operation: str
     names: str
@@ -56,16 +59,19 @@ class QuestionKind:
 
     @property
     def key(self) -> str:
-        """The kind as canonical JSON; equal kinds have equal keys."""
+        """Return the kind as canonical JSON; equal kinds have equal keys."""
         return json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True)
 
     def to_json(self) -> dict[str, object]:
-        """As a policy keeps it; without ``differ`` where that says nothing."""
+        """Return the form that a policy stores, without ``differ`` if it is empty."""
         of = {"operation": self.operation, "names": self.names, "equal": list(self.equal), "doubt": self.doubt}
         return {**of, **({"differ": list(self.differ)} if self.differ else {})}
 
     def sentence(self) -> str:
-        """What they have in common, and why the planner doubts; no full stop. It names columns, which are untrusted, and no value."""
+        """Return what the questions have in common and why the planner doubts, without a full stop.
+
+        It names columns, which are untrusted, and no value.
+        """
         first, *rest = [said[:1].lower() + said[1:] for said in (self.names, *self.equal, *self.differ) if said] or [
             "the evidence is alike"
         ]
@@ -74,8 +80,10 @@ class QuestionKind:
 
 
 def kinds_of(item: StoredItem, verdict: Verdict = "yes") -> frozenset[QuestionKind]:
-    """The kinds of an item's question, for a policy that says so of it: by its names alone, with each value that agrees (for a no: that
-    differs), and with all of them. None where it asks something else, is about more than two rows, or, for a yes, anything contradicts.
+    """Return the kinds of an item's question for a policy with this verdict; empty if no policy may answer it.
+
+    The kinds are: the names alone, the names with each value that agrees (for a no: that differs), and the names with all of them. Empty
+    if the item asks something else, is about more than two rows, or, for a yes, if anything contradicts.
     """
     none = frozenset[QuestionKind]()
     if item.question != "same" or item.kind != _MERGE or item.decision != "review":
@@ -100,16 +108,16 @@ def kinds_of(item: StoredItem, verdict: Verdict = "yes") -> frozenset[QuestionKi
 
 @cache
 def _contradictory() -> frozenset[str]:
-    """Reasons for a doubt that are contradictions, or something that only one of the two says."""
+    """Return the reasons for a doubt that are contradictions or a statement that only one of the two rows makes."""
     from slowwave.matching.review import CONTRADICTORY  # it brings SciPy
 
     return CONTRADICTORY
 
 
-# Policies that people accepted in a review: questions of one kind that nights answer by themselves, yes or no, so many a night at most.
+# Policies that people accepted in a review: kinds of questions that nights answer without asking, up to a limit per night.
 #
-# What a kind is belongs to ``slowwave.plans.policies``, what is offered to ``slowwave.plans.review.rules``. The policy of the settings
-# (``auto_approve``), which approves whole operations of low risk and never a question, is ``slowwave.plans.gate.approve_by_policy``.
+# ``slowwave.plans.review.rules`` decides which kinds are offered. The policy of the settings (``auto_approve``), which approves whole
+# low-risk operations and never a question, is ``slowwave.plans.gate.approve_by_policy``.
 
 MOST_A_NIGHT: Final = 1_000
 
@@ -140,14 +148,16 @@ SELECT DISTINCT item_id::text, verdict FROM (
   ORDER BY d.item_id, d.reviewer, d.id DESC) latest
 WHERE verdict IN ('yes', 'no')
 """
-"""What reviewers say of the items that wait, in drafts of this plan or of an earlier one."""
+"""SQL: the verdicts of reviewers on the pending items, in drafts of this plan or of an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """An accepted kind. Of ``answered`` questions ``agreed`` were answered with its ``verdict``; it gives that to what is of its kind
-    and has a probability from ``least`` to ``most``, ``per_night`` a night. It ``decided`` so many so far, ``used`` of them in the last 20
-    hours; ``undone`` were taken back, from the first of which on it decides nothing more.
+    """An accepted kind of question, which nights answer with ``verdict``.
+
+    Of ``answered`` questions, ``agreed`` were answered with its ``verdict``. It answers questions of its kind with a probability from
+    ``least`` to ``most``, at most ``per_night`` a night. ``decided`` counts its decisions so far, ``used`` those of the last 20 hours.
+    ``undone`` counts the decisions that were undone; after the first one it decides nothing more.
     """
 
     id: str
@@ -171,17 +181,17 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """Whose it is, and since when: ``policy of mara of 2026-11-25``."""
+        """Return who accepted it and when, such as ``policy of mara of 2026-11-25``."""
         return f"policy of {self.accepted_by} of {self.recorded_at:%Y-%m-%d}"
 
     @property
     def stands(self) -> bool:
-        """Whether it still decides anything."""
+        """Return whether the policy still decides anything."""
         return self.revoked_by is None and not self.undone
 
     @property
     def state(self) -> str:
-        """Whether it stands, in words."""
+        """Return whether the policy still decides, in words."""
         if self.revoked_by is not None:
             return f"revoked by {self.revoked_by}: {self.reason}"
         if self.undone:
@@ -190,11 +200,14 @@ class Policy:
 
     @property
     def did(self) -> str:
-        """What it does to a question, as it was done: ``approved`` or ``rejected``."""
+        """Return the policy's decision in the past tense: ``approved`` or ``rejected``."""
         return "approved" if self.verdict == "yes" else "rejected"
 
     def takes(self, item: StoredItem, losing: Iterable[str]) -> bool:
-        """Whether an item is of its kind, as likely as it has to be, and loses nothing (``losing``: rows of which a value would go)."""
+        """Return whether the policy may decide an item: its kind fits, its probability is in range and it loses no value.
+
+        ``losing`` are the rows that would lose a value.
+        """
         return (
             self.least <= item.probability <= self.most
             and any(kind.to_json() == dict(self.kind) for kind in kinds_of(item, self.verdict))
@@ -202,14 +215,14 @@ class Policy:
         )
 
     def to_json(self) -> dict[str, object]:
-        """As ``slowwave policies list --json`` shows it."""
+        """Return the policy as ``slowwave policies list --json`` shows it."""
         of = asdict(self)
         done = {"approved": 0, "rejected": 0, self.did: of.pop("decided")}
         return {**of, **done, "name": self.name, "state": self.state, "recorded_at": self.recorded_at.isoformat()}
 
 
 def read_policies(connection: Connection, namespace: str | None = None, *, id_: str | None = None) -> list[Policy]:
-    """The policies of a namespace or of all, the oldest first, those that are revoked as well; or the one with a whole id."""
+    """Return the policies of a namespace or of all, oldest first, revoked ones included; or the one with a full id."""
     with connection.cursor(row_factory=class_row(Policy)) as cursor:
         return cursor.execute(_POLICIES, {"namespace": namespace, "id": id_}).fetchall()
 
@@ -227,7 +240,10 @@ def accept_policy(
     verdict: Verdict = "yes",
     most: float = 1.0,
 ) -> Policy:
-    """Keep a policy for the next nights of a plan's namespace. Refused where one of the same kind and verdict stands already."""
+    """Store a policy for the next nights of a plan's namespace.
+
+    Raises ``Refused`` if a policy of the same kind and verdict is still active.
+    """
     check_name(accepted_by)
     if accepted_by.lower() == POLICY:
         raise Refused("A policy accepts no other: name the person who does. Nothing was accepted.")
@@ -256,8 +272,10 @@ def accept_policy(
 
 
 def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, reason: str) -> Policy:
-    """End a policy, named by its id or its first characters. What it approved and what is not applied yet no longer counts either, and what
-    it rejected may be proposed again."""
+    """End a policy, named by its id or its first characters.
+
+    Items that it approved and that are not applied yet no longer count as approved, and items that it rejected may be proposed again.
+    """
     check_name(revoked_by)
     if not reason.strip():
         raise Refused("Whoever finds the policy revoked should know why: give --reason. Nothing was revoked.")
@@ -282,24 +300,24 @@ def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, r
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What policies did in one night: their approvals, and the ids of the items that they rejected."""
+    """The decisions of policies in one night: their approvals, and the ids of the items that they rejected."""
 
     approvals: tuple[Approval, ...] = ()
     rejected: tuple[str, ...] = ()
 
     def items(self) -> frozenset[str]:
-        """The ids of all items that were decided."""
+        """Return the ids of all items that were decided."""
         return frozenset((*self.rejected, *(id_ for approval in self.approvals for id_ in approval.item_ids)))
 
 
 def decide_by_policies(
     store: Store, namespace: str, plan_hash: str, *, only: Collection[str] | None = None
 ) -> Decisions:
-    """Answer what the accepted policies of a namespace take, the surest first up to each one's limit: an approval a policy, or rejections.
+    """Answer the items that a namespace's accepted policies cover, surest first, up to each policy's limit.
 
-    Nothing is approved of a plan whose probes failed or which is beyond the caps that hold without housekeeping, and nothing that is by
-    itself. What a reviewer's draft says otherwise of is left to people. ``only`` are the ids of the items that they may take. Cost
-    without a policy: one query.
+    Each policy gives one approval, or rejections. Nothing is approved of a plan whose probes failed or that exceeds the caps that hold
+    without housekeeping, and no items that do so on their own. An item with a contrary draft of a reviewer is left to people. ``only``
+    restricts the items by id. Cost without a policy: one query.
     """
     with store.connect("reader") as connection:
         policies = [p for p in read_policies(connection, namespace) if p.stands and p.used < p.per_night]
@@ -335,9 +353,9 @@ def decide_by_policies(
 
 
 def decide_carried(store: Store, namespace: str, carried: Collection[str]) -> Decisions:
-    """Answer what a night without anything new proposed again (ids of items), in the plans in which it waits, the newest of them first.
+    """Answer items that a night without new items proposed again, in the plans where they are pending, newest first.
 
-    Nothing of a dry-run's plan, which is for people to read.
+    ``carried`` are ids of items. Plans of dry runs are skipped, because they are for people to read.
     """
     with store.connect("reader") as connection:
         if not carried or not any(p.stands for p in read_policies(connection, namespace)):
@@ -355,7 +373,7 @@ def decide_carried(store: Store, namespace: str, carried: Collection[str]) -> De
 
 
 def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, items: Sequence[StoredItem]) -> str:
-    """Why a policy may not have approved ``items``, as a sentence; empty where it may."""
+    """Return a sentence on why a policy may not have approved ``items``; empty if it may."""
     found = read_policies(connection, id_=policy_id)
     if not found or found[0].revoked_by is not None:
         return f"The {found[0].name} was revoked by {found[0].revoked_by}." if found else "There is no such policy."
@@ -369,7 +387,10 @@ def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, item
 
 
 def _approve(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Approval | None:
-    """One approval by a policy, with what it says; None where the items do not pass their probes, or the policy was revoked meanwhile."""
+    """Return one approval by a policy, or None if the items fail their probes or the approval is refused.
+
+    The approval's note is the policy's sentence. It is refused, for example, if the policy was revoked meanwhile.
+    """
     ids = {s.id for s in chosen}
     try:
         with store.connect("approver") as connection, connection.transaction():
@@ -383,7 +404,10 @@ def _approve(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[St
 
 
 def _reject(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[StoredItem]) -> tuple[str, ...]:
-    """Reject items by a policy, with what it says; returns those that were. None where the policy may not reject, or not any more."""
+    """Reject items by a policy, with its sentence as the reason; return the ids of the rejected items.
+
+    Empty if the policy may not reject, or not any more.
+    """
     ids = {s.id for s in chosen}
     try:
         with store.connect("approver") as connection, connection.transaction():
@@ -398,6 +422,6 @@ def _reject(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[Sto
 
 
 def _why(policy: Policy) -> str:
-    """What stands beside a decision of a policy."""
+    """Return the reason that is stored with a decision of a policy."""
     many = f"{policy.agreed:,} of {policy.answered:,} like it were answered {policy.verdict}"
     return f"By the {policy.name}: {policy.says}. {many}."

@@ -1,4 +1,4 @@
-"""Questions to a person: their kind and sentence, and the conflict of two rows that some are about."""
+"""Questions to a person: their kind and sentence, and the conflicts between two rows that some are about."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import REDACTION
 from slowwave.plans.items import Item
 
-# A conflict: two rows of one table that cannot both be true, why, and what they said when that was seen.
+# Conflicts. A conflict is two rows of one table that cannot both be true, the reason, and their texts when it was found.
 #
-# Rows that say the same stand behind one of them. What a row says is its content without provenance, weights and times, so that a
-# verdict about two rows holds as long as they say the same, whatever else happens to them.
+# Rows with the same text are represented by one of them. The text of a row is its content without provenance, weights and times, so a
+# verdict about two rows holds as long as their texts stay, whatever else changes.
 
 Reason = Literal["object", "number", "date", "polarity", "low_similarity", "property_contradiction", "reversed"]
 Table = Literal["relationships", "memory_facts", "memories"]
@@ -37,16 +37,16 @@ SAID: Final[Mapping[str, tuple[str, ...]]] = {
     "memory_facts": ("subject", "predicate", "object", "fact_text"),
     "memories": ("kind", "subject", "current_version_id"),
 }
-"""Table → the columns in which its rows say something."""
+"""Table → the columns that make up the text of its rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Rows ``a`` < ``b``; ``also_a`` and ``also_b`` say the same as they do. ``evidence`` is JSON; of memory it holds
-    predicates and property keys alone.
+    """A conflict between rows ``a`` < ``b``.
 
-    ``seen`` is the SHA-256 of what both said; ``evidence["said"]`` has the hash of each. A conflict is ``doubtful`` when the rule that
-    found it is wrong often enough that only a person should decide it.
+    The texts of ``also_a`` and ``also_b`` equal those of ``a`` and ``b``. ``evidence`` is JSON; of memory it holds only predicates and
+    property keys. ``seen`` is the SHA-256 of both texts; ``evidence["said"]`` has the hash of each. A conflict is ``doubtful`` if the
+    rule that found it is wrong so often that only a person should decide it.
     """
 
     table: str
@@ -60,17 +60,17 @@ class Conflict:
 
     @property
     def doubtful(self) -> bool:
-        """Whether only a person should decide it."""
+        """Return whether only a person should decide the conflict."""
         return bool(self.evidence.get("doubtful"))
 
     @property
     def pattern(self) -> str:
-        """Return the name under which the rule that found it is measured (``slowwave.plans.items``): "memories: texts"."""
+        """Return the name under which its rule is measured (``slowwave.plans.items``), such as "memories: texts"."""
         rule = str(self.evidence.get("rule", ""))
         return f"{self.table}: {relation_pattern(str(self.evidence['predicate'])) if rule == 'relation' else rule}"
 
     def to_json(self) -> dict[str, object]:
-        """As findings hold it, under ``conflict``."""
+        """Return the form that findings hold under ``conflict``."""
         return {
             "table": self.table,
             "row_a_id": self.a,
@@ -81,41 +81,45 @@ class Conflict:
         }
 
     def also(self) -> dict[str, list[str]]:
-        """The rows behind each of the two."""
+        """Return the rows with the same text as ``a`` and as ``b``."""
         return {"a": list(self.also_a), "b": list(self.also_b)}
 
 
 def relation_pattern(relation: str) -> str:
-    """Return the name of the pattern that reads a relation; what a thing is or is described as is one pattern ("is (day)")."""
+    """Return the name of the pattern that parses a relation.
+
+    All descriptions of an entity ("is (day)") share one pattern.
+    """
     return "description" if relation.endswith(")") else f"relation {relation}"
 
 
 def said_hash(table: str, row: Mapping[str, object]) -> str:
-    """SHA-256 of what a row says: its columns of ``SAID``."""
+    """Return the SHA-256 of a row's text: its columns in ``SAID``."""
     return hashlib.sha256(canonical_json([table, *(row[c] for c in SAID[table])]).encode()).hexdigest()
 
 
 def seen_hash(said: Sequence[str]) -> str:
-    """SHA-256 of what several rows say, in whatever order."""
+    """Return the SHA-256 of the texts of several rows, in any order."""
     return hashlib.sha256(canonical_json(sorted(said)).encode()).hexdigest()
 
 
-# What a review item asks a person: a code, by which questions are grouped, and one short sentence; both are kept beside the item.
+# Questions of review items: a code, by which questions are grouped, and one short sentence. Both are stored with the item.
 #
-# A person is asked for one of several reasons: whether rows are the same, whether a value may be lost, which of two sides is right, whether
-# something may go. Whether rows are one thing is asked only where that is in doubt: an item that a planner had decided, and that would lose
-# a value, asks about the value alone. The sentence names rows and lost values, and no text of memory beyond them; secrets do not pass.
-# Neither is part of an item's id or subject, on which rejections rest.
+# A person is asked whether rows are the same, whether a value may be lost, which of two sides is right, or whether something may be
+# removed. The question whether rows are the same is asked only if that is in doubt: an item that a planner had decided, and that would
+# lose a value, asks only about the value. The sentence names rows and lost values and quotes no other text of memory; secrets are
+# redacted. Neither code nor sentence is part of an item's id or subject, by which rejections are matched.
 
 SAME: Final = {"memory_facts": "say the same", "memories": "tell the same"}
-"""Table → what merged rows have in common; rows of other tables are one thing."""
+"""Table → what merged rows have in common; rows of other tables are the same entity."""
 
 _LONGEST: Final = 300
 _TERMS: Final = 5
 
 Code = Literal["same", "value_lost", "which_is_right", "secret", "shorter", "delete", "change"]
-"""What may be asked: whether rows are one thing, whether a value may be lost, which of two is right, whether something has to leave recall,
-whether a shorter text is good, whether rows may go, and whether anything else may be changed."""
+"""The codes of questions, in this order: are the rows the same, may a value be lost, which of two sides is right, does something have to
+leave recall, is a shorter text good, may rows be removed, may anything else be changed.
+"""
 
 CODES: Final[tuple[Code, ...]] = get_args(Code)
 
@@ -128,12 +132,12 @@ HEADINGS: Final[Mapping[str, str]] = {
     "delete": "May this go?",
     "change": "May this change?",
 }
-"""Code → the heading under which those that ask it stand."""
+"""Code → the heading of its questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewQuestion:
-    """What one review item asks."""
+    """The question that one review item asks."""
 
     code: Code
     sentence: str
@@ -144,12 +148,15 @@ Losses = Mapping[str, Sequence[tuple[str, str]]]
 
 
 def questions(items: Iterable[Item], lost: Losses, *, only: frozenset[str] = frozenset()) -> dict[str, ReviewQuestion]:
-    """Review item → what it asks. For those of ``only`` the planner had decided, and what they would lose is the whole question."""
+    """Return review item → question.
+
+    The items in ``only`` were decided by the planner; their whole question is what they would lose.
+    """
     return {i.id: question(i, lost.get(i.id, ()), only=i.id in only) for i in items if i.decision == "review"}
 
 
 def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = False) -> ReviewQuestion:
-    """The question of one item, without what screening takes out of it; its sentence has at most some 300 characters."""
+    """Return the question of one item, redacted, with a sentence of at most about 300 characters."""
     from slowwave.text.screening import redact  # its rules take a while to load
 
     loss = f"would lose {losses(item, lost)}" if lost else ""
@@ -162,7 +169,10 @@ def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = F
 
 
 def in_doubt(item: Item) -> str:
-    """Why the planner was in doubt, as a sentence; what two rows that contradict each other do is told in words."""
+    """Return a sentence on why the planner was in doubt, or an empty string.
+
+    The reason of a contradiction is a code, which is replaced by words.
+    """
     reason = item.evidence.get("reason")
     if not isinstance(reason, str):
         return ""
@@ -170,7 +180,7 @@ def in_doubt(item: Item) -> str:
 
 
 def losses(item: Item, lost: Sequence[tuple[str, str]]) -> str:
-    """What would be lost, row by row: "12.50 EUR and Tuesday of row 17"; the first few terms of each."""
+    """Return what would be lost, row by row, with the first few terms of each: "12.50 EUR and Tuesday of row 17"."""
     rows: dict[str, list[str]] = defaultdict(list)
     for row, term in lost:
         rows[row].append(term)

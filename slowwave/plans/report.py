@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A horizontal bar chart; values are not negative. Its labels may be memory unless they are the program's ``own`` words; its title
-    never is."""
+    """A horizontal bar chart of non-negative values.
+
+    Its labels may quote memory unless they are the program's ``own`` words; its title never does.
+    """
 
     title: str
     labels: Sequence[str]
@@ -29,7 +31,7 @@ class Bars:
 
 
 def svg(bars: Bars) -> str:
-    """The chart as an SVG document."""
+    """Return the chart as an SVG document."""
     top = max([*bars.values, 1e-12])
     height = 30 + 22 * len(bars.values)
     parts = [
@@ -48,13 +50,13 @@ def svg(bars: Bars) -> str:
 
 
 def svg_data_uri(bars: Bars) -> str:
-    """The chart as a ``data:`` address, which Dagster's Markdown shows."""
+    """Return the chart as a ``data:`` address, which Dagster's Markdown shows."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg(bars).encode()).decode()
 
 
-# What an audit or a planner says: a headline, numbers, findings, a table of ten and small plots.
+# Reports of audits and planners: a headline, numbers, findings, a table of ten rows and small plots.
 #
-# Memory text is untrusted: every value that comes from the store passes ``escape`` before it becomes Markdown.
+# Memory text is untrusted: every value from the store passes ``escape`` before it becomes Markdown.
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]()<>|!#~&{}])")
 _LINKS = re.compile(r"(?i)((?:https?|ftp|www)(?=[:.])|@)")
@@ -62,7 +64,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u20
 
 
 def escape(value: object, limit: int = 120) -> str:
-    """``value`` as one line of harmless Markdown, at most ``limit`` characters of the original."""
+    """Return ``value`` as one line of harmless Markdown, with at most ``limit`` characters of the original."""
     text = _CONTROL.sub(" ", str(value))
     if len(text) > limit:
         text = text[: limit - 1] + "…"
@@ -70,14 +72,14 @@ def escape(value: object, limit: int = 120) -> str:
 
 
 class Numbers(dict[str, int | float]):
-    """Numbers under names that this program gave them: no name holds anything of memory, and redaction keeps it."""
+    """Numbers under names given by this program: no name quotes memory, so redaction keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing worth an operator's eye: the rows it is about and a sentence.
+    """One observation for an operator: a sentence and the rows it is about.
 
-    ``coverage`` marks a finding about the operation itself: the rows that it could not compare. It is shown, and not counted.
+    ``coverage`` marks a finding about the operation itself: the rows that it could not compare. It is shown and not counted.
     """
 
     message: str
@@ -89,12 +91,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of one audit, or the account that a planner gives of its work.
+    """The result of one audit, or a planner's report of its work.
 
-    ``numbers`` always holds the denominators (rows looked at, candidates, gates passed). Its names, and the titles of ``plots``, are this
-    program's own words and are shown where memory is hidden; what is counted by a name from the data stands in ``table``. ``details`` is
-    JSON and is what the next night may compare with. ``skipped`` names the reason why the operation did not run
-    (``slowwave.operations``); ``started_at`` (ISO 8601, UTC) and ``seconds`` tell when it ran and how long.
+    ``numbers`` always holds the denominators (rows checked, candidates, gates passed). Its names and the titles of ``plots`` are this
+    program's own words and are shown where memory is hidden; counts by a name from the data are in ``table``. ``details`` is JSON that
+    the next night may compare with. ``skipped`` is the reason why the operation did not run (``slowwave.operations``). ``started_at``
+    (ISO 8601, UTC) and ``seconds`` state when it ran and how long.
     """
 
     operation: str
@@ -110,7 +112,7 @@ class Report:
 
     @property
     def finding_count(self) -> int:
-        """Count the findings about memory; those about the operation's coverage are none."""
+        """Return the number of findings about memory, without those about the operation's coverage."""
         return sum(not finding.coverage for finding in self.findings)
 
     def to_frame(self) -> pd.DataFrame:
@@ -120,12 +122,12 @@ class Report:
         return pd.DataFrame([dict(row) for row in self.table])
 
     def summary(self) -> str:
-        """Markdown of under 1,000 characters, which the UI shows inline."""
+        """Return Markdown of under 1,000 characters, which the UI shows inline."""
         numbers = " · ".join(f"{escape(k, 40)} {_number(v)}" for k, v in list(self.numbers.items())[:10])
         return f"**{escape(self.headline, 300)}**\n\n{numbers}"[:990]
 
     def markdown(self) -> str:
-        """The whole report."""
+        """Return the whole report as Markdown."""
         parts = [f"### {escape(self.headline, 300)}"]
         if self.numbers:
             parts.append(markdown_table([{"measure": k, "value": _number(v)} for k, v in self.numbers.items()]))
@@ -143,10 +145,10 @@ class Report:
 def why_nothing(
     reports: Sequence[Report], *, rejected: int, out_of_scope: int, carried: int, held_back: tuple[int, str] = (0, "")
 ) -> tuple[str, ...]:
-    """Why a plan has nothing new in it: what each planner looked at and left out, and what was left out of its proposals.
+    """Return sentences on why a plan has nothing new: what each planner compared, and which proposals were left out.
 
-    ``reports`` are those of the planners; a night that is silent has to prove that it looked. ``held_back`` is how many proposals are not
-    for a plan here, whatever they say, and the sentence why.
+    ``reports`` are those of the planners; a night without a proposal has to prove that it compared rows. ``held_back`` is the number of
+    proposals that are not for a plan here, and the sentence why.
     """
     sentences = [f"{r.operation}: {r.headline}" for r in reports if not r.skipped]
     off = [r.operation for r in reports if r.skipped]
@@ -176,7 +178,7 @@ def markdown_table(rows: Sequence[Mapping[str, object]], longest: int = 120) -> 
 
 
 def rounded(value: object) -> object:
-    """A value for a table that people read: a fraction to six figures, anything else as it is."""
+    """Return a value for a table that people read: a float rounded to six figures, anything else unchanged."""
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 

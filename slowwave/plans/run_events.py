@@ -1,4 +1,4 @@
-"""Events of a run and the stream that sinks read, with as much memory text as ``redact_text`` allows."""
+"""Events of a run and the stream that sinks receive, with as much memory text as ``redact_text`` allows."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
 from slowwave.text.screening import quotable
 
-# What a run tells while it goes on: one stream of events, which any number of sinks read. Nothing here writes anywhere.
+# Events of a run: one stream, which any number of sinks receive. Nothing here writes anywhere.
 #
-# An operation's ``inputs`` and ``outputs`` may hold memory text; every other field is ours: ids, names of operations, decisions
-# and states, numbers and instants. So redaction knows where text can stand (``slowwave.plans.run_events``).
+# An operation's ``inputs`` and ``outputs`` may hold memory text. Every other field is ours: ids, names of operations, decisions and
+# states, numbers and instants. So redaction knows where memory text can be.
 
 Outcome = Literal["success", "skipped", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Of every event: the run, its namespace by name, and when it happened (UTC)."""
+    """The base of all events: the run, its namespace by name, and when it happened (UTC)."""
 
     run_id: str
     namespace: str
     at: datetime
 
     def to_json(self) -> dict[str, object]:
-        """All fields under the event's name; instants as ISO 8601."""
+        """Return all fields under the event's name; instants as ISO 8601."""
         return {"event": type(self).__name__, **{f.name: _plain(getattr(self, f.name)) for f in fields(self)}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):
-    """A run began. ``mode`` is plan, apply or undo; ``trigger`` manual, schedule, sensor or resume."""
+    """The start of a run. ``mode`` is plan, apply or undo; ``trigger`` manual, schedule, sensor or resume."""
 
     mode: str
     trigger: str
@@ -68,14 +68,14 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseStarted(Event):
-    """A phase began: snapshot, audit, plan, probe, apply or undo."""
+    """The start of a phase: snapshot, audit, plan, probe, apply or undo."""
 
     phase: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rationale:
-    """Why an operation decided so, in numbers; its words appear as a hash only."""
+    """The reason for an operation's decision, in numbers; its words appear only as a hash."""
 
     strategy: str
     score: float | None = None
@@ -86,9 +86,9 @@ class Rationale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationEvent(Event):
-    """One operation, or one item of one: what went in, what was decided, what came out, and how long it took.
+    """One operation, or one of its items: its inputs, decision, outputs and duration.
 
-    ``op_id`` is the item's id, or the operation's name where a whole audit or planner is meant.
+    ``op_id`` is the item's id, or the operation's name for a whole audit or planner.
     """
 
     op_id: str
@@ -106,7 +106,7 @@ class OperationEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmCalled(Event):
-    """A language model was asked."""
+    """A call of a language model."""
 
     op_type: str
     model: str
@@ -117,14 +117,14 @@ class LlmCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmThrottled(Event):
-    """Calls of language models were left out because a token budget was spent."""
+    """Calls of language models that were left out because a token budget was spent."""
 
     calls: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseCompleted(Event):
-    """A phase ended."""
+    """The end of a phase."""
 
     phase: str
     outcome: Outcome
@@ -134,7 +134,10 @@ class PhaseCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCompleted(Event):
-    """A run ended as it should. ``state`` is the ledger's: awaiting_approval, approved, completed, cancelled, refused."""
+    """The regular end of a run.
+
+    ``state`` is the ledger's: awaiting_approval, approved, completed, cancelled, refused.
+    """
 
     mode: str
     state: str
@@ -145,7 +148,7 @@ class RunCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFailed(Event):
-    """A run ended with an error; its text stays out, as it may quote memory."""
+    """The end of a run with an error; its text is left out, because it may quote memory."""
 
     mode: str
     error_type: str
@@ -161,8 +164,9 @@ def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-# The closed vocabulary: words that are this program's own and never memory. Which of them is kept where belongs to
-# ``slowwave.plans.run_events``; a word that is missing here is hidden, no more.
+# The closed vocabulary: words that belong to this program and never come from memory.
+#
+# The redaction below decides where they are kept. A word that is missing here is hidden and causes no other harm.
 
 
 def _words(text: str) -> frozenset[str]:
@@ -180,26 +184,29 @@ _CHOICES: Final = frozenset(
     if get_origin(field.annotation) is Literal
     for choice in get_args(field.annotation)
 )
-"""What settings are chosen from: policies, scopes, modes."""
+"""The choices of settings: policies, scopes, modes."""
 
 _FIELDS: Final = frozenset(
     field.name
     for kind in (Report, Finding, OperationEvent, Rationale, LlmCalled, RunCompleted)
     for field in fields(kind)
 )
-"""Fields of reports and events."""
+"""The fields of reports and events."""
 
 TABLES: Final = frozenset(table.name for table in metadata.tables.values())
-"""Names of tables, of memory and of the ledger."""
+"""The names of tables, of memory and of the ledger."""
 
 _Columns = Mapping[str, Collection[str]]
-"""Names of audits and planners, each with the columns of its report that are its own."""
+"""Names of audits and planners, each with the report columns that it declares."""
 
 _sources: Final[list[Callable[[], _Columns]]] = []
 
 
 def take_from(source: Callable[[], _Columns]) -> None:
-    """Have ``source`` asked for audits, planners and their columns from now on; importing ``slowwave.operations`` gives its own."""
+    """Set ``source`` as the source of audits, planners and their columns.
+
+    Importing ``slowwave.operations`` sets its own.
+    """
     _sources[:] = [source]
     operations.cache_clear()
     columns.cache_clear()
@@ -207,13 +214,16 @@ def take_from(source: Callable[[], _Columns]) -> None:
 
 @cache
 def operations() -> frozenset[str]:
-    """Names of audits, planners and of what else writes. Where a process has listed no operations yet, ours are the source."""
+    """Return the names of audits, planners and other operations that write.
+
+    If no source is set yet, ``slowwave.operations`` is imported, which sets one.
+    """
     return frozenset(("apply", "undo", *_declared()))
 
 
 @cache
 def columns() -> frozenset[str]:
-    """Columns of reports that audits and planners declare, those of other packages among them."""
+    """Return the columns of reports that audits and planners declare, including those of other packages."""
     return frozenset[str]().union(*_declared().values())
 
 
@@ -244,7 +254,7 @@ WORDS: Final = (
         """
     )
 )
-"""What may stand as a value under ``WORD_KEYS`` beside the names of operations: names, decisions, statuses, reasons, levels."""
+"""The words that are kept as values under ``WORD_KEYS`` in addition to names of operations: decisions, statuses, reasons, levels."""
 
 WORD_KEYS: Final = _words(
     """
@@ -264,17 +274,17 @@ INSIDE: Final = _words(
     writes
     """
 )
-"""Keys whose value is memory through and through: keys, texts and numbers in it are hidden."""
+"""Keys whose value comes entirely from memory: keys, texts and numbers in it are hidden."""
 
 _OUR_TEXTS: Final = ("id", "content_hash", "plan_hash", "fingerprint")
-"""Texts of ours in tables of memory: an id that is no UUID, and what bytes and plans come to."""
+"""Text columns of memory tables that hold our texts: ids that are no UUIDs, and hashes of content and plans."""
 
 TEXT_KEYS: Final = frozenset(
     column.name
     for column in _COLUMNS
     if column.table.schema == "memory" and isinstance(column.type, Text) and column.name not in _OUR_TEXTS
 ) | _words("names detail like type headline message label title why cited")
-"""Keys whose texts are memory, whatever they look like: an external id may be a UUID, and is not ours."""
+"""Keys whose texts come from memory, whatever they look like: an external id may be a UUID without being ours."""
 
 INSTANT_KEYS: Final = frozenset(column.name for column in _COLUMNS if isinstance(column.type, DateTime)) | _words(
     "oldest newest at started_at applied_at"
@@ -303,28 +313,28 @@ KEYS: Final = (
         """
     )
 )
-"""Keys of ours, beside the names of operations. Another key may be a name from the data, and is hidden with the texts under it."""
+"""Our keys, in addition to names of operations. Another key may be a name from the data, and is hidden with the texts under it."""
 
 
 # Redaction: how much memory text may leave the database in reports, events, files, metadata and errors (``redact_text``).
 #
-# ``none`` hides nothing, ``summary`` keeps the beginning of every text, ``all`` keeps none of it. What is ours is known by where it
-# stands, never by how it looks: under a key of ours a word of a closed vocabulary, an id, a hash or an instant is kept; whatever
-# stands under another key, in a column that holds text, or inside attributes is memory, its keys included. In doubt it is hidden.
-# Numbers are kept, but those inside attributes. Of a report the names of numbers, the titles of plots and labels that say so are ours by
-# their type.
+# ``none`` hides nothing, ``summary`` keeps the beginning of every text, ``all`` keeps none of it. Our texts are recognized by their
+# place, never by their form: under one of our keys, a word of the closed vocabulary, an id, a hash or an instant is kept. Everything
+# under another key, in a text column, or inside attributes comes from memory, including its keys. In doubt it is hidden. Numbers are
+# kept, except inside attributes. The names of a report's numbers, the titles of its plots, and labels marked as ours are ours by their
+# type.
 
 Level = Literal["none", "summary", "all"]
 """The values of the setting ``redact_text``."""
 
 LEVELS: Final[tuple[Level, ...]] = ("none", "summary", "all")
-"""The most open first."""
+"""The levels, the least strict first."""
 
 LONGEST: Final = 200
-"""Characters of a text that ``summary`` keeps, the ellipsis included."""
+"""The number of characters of a text that ``summary`` keeps, including the ellipsis."""
 
 HIDDEN: Final = "(hidden)"
-"""What stands in a table where ``all`` hides a text."""
+"""The replacement for a hidden text in a table."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEX: Final = re.compile(r"[0-9a-f]{8,128}")
@@ -349,7 +359,7 @@ _NAMESPACE_SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug 
 
 
 def level_of(overlay: Mapping[str, object]) -> Level:
-    """The level in a namespace with the ``settings`` of ``overlay``; ``all`` where nothing valid says another."""
+    """Return the level in a namespace with the ``settings`` of ``overlay``; ``all`` if they name no valid level."""
     try:
         return Settings.for_namespace(overlay).redact_text
     except (SettingsError, ValueError):  # another setting is wrong, which ends the run in words that obey this one
@@ -358,26 +368,26 @@ def level_of(overlay: Mapping[str, object]) -> Level:
 
 
 def level_of_run(connection: Connection, run_id: str) -> Level:
-    """The level in the namespace of a run; ``all`` for a run that is not there."""
+    """Return the level in the namespace of a run; ``all`` for an unknown run."""
     row = connection.execute(_RUN_SETTINGS, (run_id,)).fetchone()
     return level_of(row[0]) if row and isinstance(row[0], dict) else "all"
 
 
 def levels_in(connection: Connection, namespaces: Sequence[str]) -> list[Level]:
-    """The level in each of the namespaces that are there."""
+    """Return the level in each of the namespaces that exist."""
     rows = connection.execute(_NAMESPACE_SETTINGS, (list(namespaces),))
     return [level_of(overlay) if isinstance(overlay, dict) else "all" for (overlay,) in rows]
 
 
 def strictest(found: Iterable[Level]) -> Level:
-    """The level that satisfies all; ``all`` of none."""
+    """Return the strictest of the given levels, or ``all`` if there are none."""
     return LEVELS[max((LEVELS.index(level) for level in found), default=len(LEVELS) - 1)]
 
 
 def redact(value: object, level: Level) -> object:
-    """A JSON value with its texts cut (``summary``) or hidden (``all``), in every depth, keys included; the shape stays.
+    """Return a JSON value with its texts cut (``summary``) or hidden (``all``), at every depth and in keys.
 
-    Tuples and sets become lists unless the level is ``none``. Linear in the size of the value.
+    The shape stays. Tuples and sets become lists unless the level is ``none``. Linear in the size of the value.
     """
     if level == "none":
         return value
@@ -385,7 +395,10 @@ def redact(value: object, level: Level) -> object:
 
 
 def cut(text: str, limit: int = LONGEST) -> str:
-    """The beginning of a text in whole words, at most ``limit`` characters; an escape is kept whole or not at all."""
+    """Return the beginning of a text in whole words, at most ``limit`` characters.
+
+    An escape sequence is kept whole or left out.
+    """
     if len(text) <= limit:
         return text
     head = text[: limit - 1]
@@ -396,16 +409,16 @@ def cut(text: str, limit: int = LONGEST) -> str:
 
 
 def redact_event(event: Event, level: Level) -> Event:
-    """The event with the inputs and outputs of an operation redacted; its other fields are ours."""
+    """Return the event with the inputs and outputs of an operation redacted; its other fields are ours."""
     if level == "none" or not isinstance(event, OperationEvent):
         return event
     return replace(event, inputs=_mapping(event.inputs, level), outputs=_mapping(event.outputs, level))
 
 
 def redact_report(report: Report, level: Level) -> Report:
-    """The report as it may be shown. Under ``all`` its sentences are made again from its name and its counts.
+    """Return the report as it may be shown. Under ``all``, its sentences are rebuilt from its name and counts.
 
-    What the next night compares with is the report itself, never this.
+    The next night compares with the original report, never with this one.
     """
     if level == "none":
         return report
@@ -422,12 +435,12 @@ def redact_report(report: Report, level: Level) -> Report:
 
 
 def redact_numbers(numbers: Mapping[str, int | float], level: Level) -> dict[str, int | float]:
-    """A report's numbers, whose names are ours (``slowwave.plans.report.Numbers``)."""
+    """Return a report's numbers, whose names are ours (``slowwave.plans.report.Numbers``)."""
     return dict(numbers) if level == "none" else {cut(name): number for name, number in numbers.items()}
 
 
 def redact_rows(rows: Iterable[Mapping[str, object]], level: Level) -> list[dict[str, object]]:
-    """Rows of a table that is shown: the columns stay, and a hidden text is said to be hidden."""
+    """Return rows of a table for display: columns stay, and hidden texts are marked as hidden."""
     if level == "none":
         return [dict(row) for row in rows]
     if level == "summary":
@@ -443,10 +456,11 @@ def redact_rows(rows: Iterable[Mapping[str, object]], level: Level) -> list[dict
 
 
 def in_words(problem: BaseException, level: Level) -> str:
-    """An error in one line: its kind and what it says. What it may quote of memory is left out as the level wants.
+    """Format an error in one line: its kind and message, without quotes of memory that the level forbids.
 
-    Sentences of our own stay. Of a database error the primary message stays without what it quotes; under ``all`` an error of
-    another library leaves its kind and a hash, by which two of them compare. What screening would redact stands in none.
+    Our own sentences stay. The primary message of a database error stays without quoted values. Under ``all``, an error of another
+    library is reduced to its kind and a hash, by which two errors can be compared. Text that screening would redact is removed at every
+    level.
     """
     return str(quotable(_in_words(problem, level)))
 
@@ -465,13 +479,13 @@ def _in_words(problem: BaseException, level: Level) -> str:
 
 
 def refusal(problem: psycopg.Error) -> str:
-    """What the database says, without the values that it quotes of rows."""
+    """Return the database's message without the values of rows that it quotes."""
     said = problem.diag.message_primary or "the database ended the connection"
     return _QUOTED.sub("…", said) if (problem.sqlstate or "").startswith(_DATA_EXCEPTION) else said
 
 
 def says_itself(problem: BaseException) -> bool:
-    """Whether an error's own sentence names nothing of memory, and may be shown at every level."""
+    """Return whether an error's own sentence names nothing of memory and may be shown at every level."""
     return isinstance(problem, _OURS) and not isinstance(problem, ImportRefused)
 
 
@@ -489,7 +503,7 @@ def _mapping(value: Mapping[str, object], level: Level) -> dict[str, object]:
 
 
 def _hidden(value: object, key: str, *, ours: bool) -> object:
-    """``key`` is the nearest key above; ``ours`` says that no key above is from the data."""
+    """Hide a value's texts. ``key`` is the nearest key above; ``ours`` is false if any key above is from the data."""
     if isinstance(value, Numbers):
         return redact_numbers(value, "all")
     if isinstance(value, Mapping):
@@ -571,31 +585,31 @@ def _bars(bars: Bars, level: Level) -> Bars:
     return replace(bars, labels=list(labels))
 
 
-# The stream of a run's events, and whatever listens to it. A sink that fails harms neither the run nor another sink.
+# The stream of a run's events and its sinks. A sink that fails harms neither the run nor another sink.
 
 _LOG: Final = logging.getLogger(__name__)
 
 
 class Sink(Protocol):
-    """Something that reads events: files, a webhook, callbacks, telemetry."""
+    """A receiver of events: files, a webhook, callbacks, telemetry."""
 
     @property
     def name(self) -> str:
-        """A short name, for the count of failures."""
+        """Return a short name, for the count of failures."""
         ...
 
     def emit(self, event: Event) -> None:
-        """Take one event. May raise: the stream goes on without it."""
+        """Receive one event. May raise: the stream continues without it."""
         ...
 
     def close(self) -> None:
-        """Deliver what waits. Called once, after the run's last event."""
+        """Deliver pending events. Called once, after the run's last event."""
         ...
 
 
 @dataclass(slots=True)
 class Stream:
-    """The events of one run, redacted once for all sinks. ``failures`` counts what each sink could not take."""
+    """The events of one run, redacted once for all sinks. ``failures`` counts failed calls by sink."""
 
     run_id: str
     namespace: str
@@ -604,7 +618,7 @@ class Stream:
     failures: dict[str, int] = field(default_factory=dict)
 
     def emit(self, event: Event) -> None:
-        """Give an event, as far as it may be disclosed, to every sink."""
+        """Send an event to every sink, redacted as the level requires."""
         if not self.sinks:
             return
         event = redact_event(event, self.redact)
@@ -623,13 +637,13 @@ class Stream:
                 self._failed(sink, problem)
 
     def started(self, mode: str, trigger: str) -> None:
-        """The run began."""
+        """Emit the start of the run."""
         self.emit(
             RunStarted(run_id=self.run_id, namespace=self.namespace, at=datetime.now(UTC), mode=mode, trigger=trigger)
         )
 
     def failed(self, mode: str, problem: BaseException, since: float) -> None:
-        """The run ended with an error; ``since`` is the ``time.monotonic`` of its beginning."""
+        """Emit that the run ended with an error; ``since`` is the ``time.monotonic`` of its start."""
         self.emit(
             RunFailed(
                 run_id=self.run_id,
@@ -643,7 +657,7 @@ class Stream:
         )
 
     def ended(self, mode: str, state: str, counts: Mapping[str, int], since: float, operations: int = 0) -> None:
-        """The run ended as it should, or as a person asked; ``since`` is the ``time.monotonic`` of its beginning."""
+        """Emit that the run completed or was cancelled; ``since`` is the ``time.monotonic`` of its start."""
         self.emit(
             RunCompleted(
                 run_id=self.run_id,
@@ -659,7 +673,7 @@ class Stream:
 
     @contextmanager
     def phase(self, phase: str) -> Generator[Phase]:
-        """Everything inside is one phase; count its operations on what this gives."""
+        """Emit the start and the end of a phase around the block; count its operations on the yielded ``Phase``."""
         self.emit(PhaseStarted(run_id=self.run_id, namespace=self.namespace, at=datetime.now(UTC), phase=phase))
         began, going = time.monotonic(), Phase()
         try:
@@ -687,17 +701,17 @@ class Stream:
 
 @dataclass(slots=True)
 class Phase:
-    """What a phase came to."""
+    """The result of a phase."""
 
     operations: int = 0
     outcome: Outcome = "success"
 
 
-# A plan's item as an event: rows by id, how many cells would change, evidence.
+# Items of a plan as events: rows by id, the number of cells that would change, and evidence.
 
 
 def item_event(stream: Stream, item: Item, phase: str, status: str, duration_ms: float = 0.0) -> OperationEvent:
-    """One item as the stream tells it; an applied item's duration is its share of its batch."""
+    """Return one item as an event; an applied item's duration is its share of its batch."""
     return OperationEvent(
         run_id=stream.run_id,
         namespace=stream.namespace,

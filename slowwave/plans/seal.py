@@ -1,4 +1,4 @@
-"""Seal items into a plan whose hash is its content, within the scope of a dream."""
+"""Sealing of items into a plan, whose hash is computed from its content, within the scope of a dream."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from slowwave.plans.questions import ReviewQuestion
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.screening import quotable_all
 
-# Sealing: items become a plan whose hash is its content.
+# Sealing: items become a plan whose hash is computed from its content.
 #
-# Greedy in operation order, then probability, then item id: an item that conflicts with one already in the plan is deferred, and
-# names the winner. The result does not depend on the order in which items come. What is in the plan commutes (see
-# ``slowwave.changes.cells``), so that any part of it can be approved.
+# The method is greedy in operation order, then probability, then item id. An item that conflicts with one already in the plan is
+# deferred, and names the winner. The result does not depend on the order of the items. Items of a plan commute (see
+# ``slowwave.changes.cells``), so any part of it can be approved.
 
 SCHEMA = "slowwave-plan/1"
 
 AS_OF = "-asof"
-"""Stands in the snapshot id under which a plan as of an instant is sealed: that of an instant, and of no snapshot."""
+"""The mark in the snapshot id of a plan as of an instant, which names the instant instead of a snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the hash covers beside the items."""
+    """The fields that the hash covers in addition to the items."""
 
     namespace_id: str
     namespace: str
@@ -43,7 +43,7 @@ class Header:
     settings_fingerprint: str
 
     def to_json(self) -> dict[str, object]:
-        """As it is sealed and stored."""
+        """Return the form that is sealed and stored."""
         return {
             "schema": SCHEMA,
             "namespace_id": self.namespace_id,
@@ -55,11 +55,11 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A sealed plan: frozen, its hash is its identity. ``deferred`` maps the id of an item left out to the winner's id,
-    which is empty where it only waits for another night.
+    """A sealed, frozen plan, identified by its hash.
 
-    ``questions`` says of each review item what a person is asked; it explains the plan, and the hash does not cover it. ``written`` are
-    the items as the hash read them, by id, for whoever stores them next; empty once that is done.
+    ``deferred`` maps the id of an item left out to the winner's id, which is empty if the item is only postponed to another night.
+    ``questions`` maps review items to the question that a person is asked; the hash does not cover it. ``written`` holds the items as
+    they were hashed, by id, for the code that stores them next; it is empty afterwards.
     """
 
     header: Header
@@ -72,7 +72,7 @@ class Plan:
 
 
 class Ranked(NamedTuple):
-    """Proposals in the order in which they are placed, each once, and the ids of those that another one may conflict with."""
+    """Proposals in the order in which they are placed, each once, and the ids of those that may conflict with another."""
 
     items: tuple[Item, ...] = ()
     contested: frozenset[str] = frozenset()
@@ -80,10 +80,10 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArrangedItems:
-    """Items of which any part may be approved, in the order of sealing, those left out, and the winner's id by the loser's.
+    """Items of which any part may be approved, in sealing order; the items left out; and the winner's id by the loser's.
 
-    ``waiting`` are ids of items that were left out for another night though they conflict with none: in ``deferred`` they have no winner.
-    ``ranked`` are all of them as they were placed, so that they are not ranked again when more of them wait.
+    ``waiting`` are ids of items that were postponed to another night without a conflict: in ``deferred`` they have no winner. ``ranked``
+    holds all items as they were placed, so that they are not ranked again when more of them are postponed.
     """
 
     items: tuple[Item, ...]
@@ -94,22 +94,22 @@ class ArrangedItems:
 
 
 def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
-    """``arrange`` and ``sealed``."""
+    """Seal items into a plan: ``arrange``, then ``sealed``."""
     return sealed(header, arrange(items, order))
 
 
 def sealed(header: Header, arranged: ArrangedItems) -> Plan:
-    """The plan of arranged items. Its JSON is made once, for the hash, and kept for whoever stores the plan."""
+    """Return the plan of arranged items. Its JSON is computed once, for the hash, and kept for storing the plan."""
     written = {item.id: item.sealed() for item in arranged.items}
     hash_ = hash_of(header, written.values())
     return Plan(header, arranged.items, hash_, arranged.deferred_items, arranged.deferred, written=written)
 
 
 def arrange(items: Iterable[Item], order: Sequence[str]) -> ArrangedItems:
-    """Which items stand and which wait. ``order`` lists the operations by rank; one that is not listed comes last. Evidence is kept without
-    what screening would redact. Cost: linear in cells and in the texts of the evidence.
+    """Decide which items are in the plan and which are deferred.
 
-    Raises ``Refused`` for an item that does what its operation may not.
+    ``order`` lists the operations by rank; unlisted ones come last. Evidence is kept without text that screening would redact. Cost:
+    linear in cells and in the texts of the evidence. Raises ``Refused`` for an item that does something its operation may not do.
     """
     items = list(items)
     refuse_unpermitted(items, "planned")
@@ -121,9 +121,10 @@ def arrange(items: Iterable[Item], order: Sequence[str]) -> ArrangedItems:
 
 
 def arranged_again(before: ArrangedItems, changed: Mapping[str, Item], order: Sequence[str]) -> ArrangedItems:
-    """What was arranged, with other items for some of its ids: they come in their own place, and what they stood against may stand now.
+    """Arrange again with the items in ``changed`` replaced by id.
 
-    Raises ``Refused`` for a changed item that does what its operation may not.
+    Changed items are placed by their own rank, and items that conflicted with the replaced ones may be in the plan now. Raises
+    ``Refused`` for a changed item that does something its operation may not do.
     """
     refuse_unpermitted(changed.values(), "planned")
     items = [changed.get(i.id, i) for i in (*before.items, *before.deferred_items)]
@@ -131,12 +132,15 @@ def arranged_again(before: ArrangedItems, changed: Mapping[str, Item], order: Se
 
 
 def without(before: ArrangedItems, waiting: Collection[str], order: Sequence[str]) -> ArrangedItems:
-    """What was arranged, with further items that wait for another night: what stood against one of them may stand now."""
+    """Arrange again with further items postponed to another night.
+
+    Items that conflicted with one of them may be in the plan now.
+    """
     return _placed(before.ranked, order, before.waiting.union(waiting))
 
 
 def leaving(before: ArrangedItems, waiting: Collection[str]) -> ArrangedItems:
-    """What was arranged without further items, and nothing in their place."""
+    """Return the arrangement without further items, with nothing in their place."""
     late = [i for i in before.items if i.id in waiting]
     return ArrangedItems(
         tuple(i for i in before.items if i.id not in waiting),
@@ -148,7 +152,7 @@ def leaving(before: ArrangedItems, waiting: Collection[str]) -> ArrangedItems:
 
 
 def _ranked(items: Sequence[Item], order: Sequence[str]) -> Ranked:
-    """Of a proposal made twice, the better founded stays."""
+    """Rank the items; of a proposal made twice, keep the one that ranks first."""
     rank = {operation: n for n, operation in enumerate(order)}
     times = Counter(i.id for i in items)
     ranked = sorted(
@@ -199,7 +203,10 @@ def _placed(ranked: Ranked, order: Sequence[str], waiting: frozenset[str] = froz
 
 
 def _contested(items: Iterable[Item]) -> frozenset[str]:
-    """Ids of the items that name a row which another one names: the others conflict with none, and their cells need not be compared."""
+    """Return the ids of items that share a row with another item.
+
+    All other items conflict with none, so their cells need not be compared.
+    """
     first: dict[tuple[str, str], str] = {}
     contested: set[str] = set()
     for item in items:
@@ -210,12 +217,12 @@ def _contested(items: Iterable[Item]) -> frozenset[str]:
 
 
 def plan_hash(header: Header, items: Iterable[Item]) -> str:
-    """SHA-256 of the canonical JSON of header and items."""
+    """Return the SHA-256 of the canonical JSON of header and items."""
     return hash_of(header, (item.sealed() for item in items))
 
 
 def hash_of(header: Header, items: Iterable[Sealed]) -> str:
-    """The same of items whose JSON is made already."""
+    """Return the plan hash of items whose JSON is already computed."""
     digest = hashlib.sha256(canonical_json(header.to_json()).encode())
     for item in items:
         digest.update(b"\n" + item.line().encode())
@@ -224,8 +231,8 @@ def hash_of(header: Header, items: Iterable[Sealed]) -> str:
 
 # The scope of a dream: which operations run, and which of their items belong to the plan.
 #
-# A scope narrows what is proposed, never what is looked at: an item counts as within when one of the rows it is about is. So a merge of
-# an old row with one that came since yesterday is within "since yesterday".
+# A scope restricts what is proposed, never what is compared: an item is within the scope if one of its rows is. So a merge of an old row
+# with one recorded since yesterday is within "since yesterday".
 
 _TABLES: Final = ("entities", "relationships", "memory_facts", "memories", "communities")
 _NAMED: Final = {"entities": "id", "relationships": "source_entity_id target_entity_id"}
@@ -233,9 +240,10 @@ _NAMED: Final = {"entities": "id", "relationships": "source_entity_id target_ent
 
 @dataclass(frozen=True, slots=True)
 class DreamScope:
-    """``None`` restricts nothing. ``op_kinds`` are names of operations, at least one; instants are aware, and bound ``recorded_at``:
-    ``since`` ≤ recorded < ``until``. ``entity_ids`` take in relationships that touch them; ``document_ids`` what cites them or
-    one of their chunks.
+    """The operations and rows to which a dream is restricted; ``None`` restricts nothing.
+
+    ``op_kinds`` are names of operations, at least one. The instants are time-zone aware and bound ``recorded_at``: ``since`` ≤ recorded <
+    ``until``. ``entity_ids`` include relationships that touch them; ``document_ids`` include rows that cite them or one of their chunks.
     """
 
     op_kinds: frozenset[str] | None = None
@@ -254,11 +262,11 @@ class DreamScope:
 
     @property
     def narrows(self) -> bool:
-        """Whether it leaves out rows."""
+        """Return whether the scope leaves out rows."""
         return any(getattr(self, n) is not None for n in ("since", "until", "entity_ids", "document_ids"))
 
     def to_json(self) -> dict[str, object]:
-        """As runs store it: what restricts nothing is left out."""
+        """Return the form that runs store, without fields that restrict nothing."""
         shown: dict[str, object] = {}
         for name in ("op_kinds", "entity_ids", "document_ids"):
             if (value := getattr(self, name)) is not None:
@@ -270,7 +278,7 @@ class DreamScope:
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> DreamScope:
-        """The inverse of ``to_json``."""
+        """Build a scope from the output of ``to_json``."""
         return cls(
             _names(value.get("op_kinds")),
             _when(value.get("since")),
@@ -281,7 +289,7 @@ class DreamScope:
 
 
 def within(scope: DreamScope, snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
-    """The items of which a row lies within the scope, in their order. One pass over each table of rows."""
+    """Return the items with a row within the scope, in their order. One pass over each table of rows."""
     if not scope.narrows:
         return list(items)
     rows = {id_ for table in _TABLES if table in snapshot.tables for id_ in _rows(scope, snapshot, table)}
@@ -289,7 +297,7 @@ def within(scope: DreamScope, snapshot: Snapshot, items: Sequence[Item]) -> list
 
 
 def _about(item: Item) -> set[str]:
-    """The rows an item is about, and those that a new row names as its members."""
+    """Return the rows an item is about, and those that a new row names as its members."""
     return {*item.mutation.row_ids(), *(id_ for ids in item.mutation.members() for id_ in ids)}
 
 
@@ -322,7 +330,7 @@ def _cites(documents: frozenset[str], snapshot: Snapshot, table: pa.Table) -> pa
 
 
 def _holds(lists: pa.ChunkedArray, ids: pa.Array) -> pa.ChunkedArray:
-    """Which lists hold one of ``ids``."""
+    """Return a mask of the lists that hold one of ``ids``."""
     whole = lists.combine_chunks()
     hit = pc.is_in(pc.list_flatten(whole), value_set=ids)
     rows = pc.unique(pc.list_parent_indices(whole).filter(hit))

@@ -1,4 +1,4 @@
-"""Show what an item would change: cell by cell, in the words of its rows, and with their names."""
+"""Display of an item's changes: cell by cell, in the words of its rows, and with their names."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from slowwave.text.screening import quotable, quotable_all
 from slowwave.text.specifics import Losses
 from slowwave.text.tokens import counted
 
-# What an item would change, for people: cell by cell before → after with what it inserts, and what of a text would be lost.
+# The changes of an item for people: cell by cell before → after, its inserts, and what a text would lose.
 
 
 @dataclass(frozen=True, slots=True)
 class ItemChange:
-    """One cell or new row: where, what is there, what would be."""
+    """One changed cell or new row: its place, its value before and after."""
 
     table: str
     row: str
@@ -41,23 +41,23 @@ class ItemChange:
 
 
 def changes(item: Item) -> list[ItemChange]:
-    """All changes of an item, in cell order, inserts and deleted rows last."""
+    """Return all changes of an item in cell order, followed by inserts and deleted rows."""
     return _listed(item.id, item.mutation)
 
 
 def physical_changes(item: Item) -> list[ItemChange]:
-    """What an item writes to the tables of a store that is not ours, by their names and keys; nothing in our own memory."""
+    """Return what an item writes to a connected store, by its table names and keys; empty for our own memory."""
     return _listed(item.id, item.mutation.physical) if item.mutation.physical else []
 
 
 def unexplained_changes(item_id: str, found: Unexplained) -> list[ItemChange]:
-    """Return the physical cells of an item that its logical part does not explain, without what screening would redact."""
+    """Return the physical cells of an item that its logical part does not explain, with redacted values."""
     listed = _listed(item_id, found.cells)
     return [replace(c, before=str(quotable(c.before)), after=str(quotable(c.after))) for c in listed]
 
 
 def unexplained_lines(item_id: str, found: Unexplained) -> list[str]:
-    """Format a warning that an item writes to its store what it does not show, and each such cell, for whoever would approve it."""
+    """Format a warning that an item writes to its store what it does not show, with a line for each such cell."""
     lines = [f"It does not do what it shows, so it can be neither approved nor applied. {found.reason}"]
     for c in unexplained_changes(item_id, found):
         where = ".".join(part for part in (c.table, c.column) if part)
@@ -96,9 +96,9 @@ def _listed(item_id: str, change: Mutation | Change) -> list[ItemChange]:
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
-    """What a memory says no longer in its own words: the id of the version that the plan saw, and what stands for it then.
+    """A memory whose own words an item removes: the id of the version that the plan saw, and its replacement.
 
-    That is ``text``, or the version ``by`` of another memory; with neither it leaves recall, and nothing stands for it. ``beside`` are the
+    The replacement is ``text``, or the version ``by`` of another memory; with neither, the memory leaves recall. ``beside`` are the
     versions of the item's other memories, which stay: those that a contradiction or a merge keeps.
     """
 
@@ -110,7 +110,10 @@ class Rewording:
 
 
 def rewordings(item: Item) -> list[Rewording]:
-    """The memories that an item rewords, sums up, merges away or takes out of recall. What is quarantined is not to be shown."""
+    """Return the memories that an item rewords, sums up, merges away or removes from recall.
+
+    Quarantined memories are left out, because their text must not be shown.
+    """
     mutation = item.mutation
     if mutation.table != "memories" or mutation.kind in ("write_claims", "forget_rows"):  # claims keep their words
         return []
@@ -141,9 +144,9 @@ def _beside(versions: Mapping[str, str], changed: Collection[str]) -> tuple[str,
 
 
 def lost_lines(found: Losses) -> list[str]:
-    """Losses as lines: "- " before what goes, "+ " before what comes, "~ " before what is reworded, with [-these-] words for {+those+}.
+    """Format losses as lines: "- " for removed, "+ " for added and "~ " for reworded text.
 
-    What stays is shown in full beside something that goes, else counted.
+    Reworded text shows [-removed-] and {+added+} words. Text that stays is shown in full next to a change, and counted elsewhere.
     """
     lines: list[str] = []
     kept: list[str] = []
@@ -176,7 +179,7 @@ _BRACKETS: Final = {"kept": "{}", "lost": "[-{}-]", "new": "{{+{}+}}"}
 
 
 def reworded_line(before: str, after: str) -> str:
-    """A text that is reworded, in a line: [-what goes-] and {+what comes+} with a few words around each."""
+    """Format a reworded text as one line: [-removed-] and {+added+} text with a few words around each."""
     old, new = _PARTS.findall(before), _PARTS.findall(after)
     shown: list[str] = []
     end = 0
@@ -194,7 +197,7 @@ def reworded_line(before: str, after: str) -> str:
 
 
 def text_of(table: str, column: str, value: Value) -> str:
-    """A cell's value as text: a list of ids as how many, a vector by its length and how it begins."""
+    """Return a cell's value as text: a list of ids as their number, a vector by its length and first values."""
     if value is None:
         return "nothing"
     if table in VECTORS and column == "vector" and isinstance(value, str):
@@ -203,13 +206,13 @@ def text_of(table: str, column: str, value: Value) -> str:
     return f"{len(value)} ids" if isinstance(value, tuple) else str(value)
 
 
-# What rows are called by people: an entity by its name, a relationship by what it ties, a memory or fact by what it says.
+# The names of rows for people: an entity's name, the ends of a relationship, the text of a memory or fact.
 #
-# An item names its rows by id, and its evidence some of them in words. Where it does not, the words are read from memory, all of them at
-# once. They are untrusted, and pass ``quotable``; surfaces escape them.
+# An item names its rows by id, and its evidence holds words for some of them. Missing words are read from memory, all at once. They are
+# untrusted and pass ``quotable``; surfaces escape them.
 
 LONGEST: Final = 300
-"""Characters of a name. What a memory says is longer at times, and is shown whole where what it loses is told."""
+"""The number of characters of a name. A longer text of a memory is shown in full where its losses are listed."""
 
 _NAMES: Final = """
 SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
@@ -225,9 +228,10 @@ SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
 
 
 def read_names(connection: Connection, ids: Collection[str], namespace_id: str) -> dict[str, str]:
-    """Row → what it is called now: in one query, and another where the namespace is of a connected store and rows are left without a name.
+    """Return row → current name.
 
-    What is quarantined has no name, nor have rows of a store that cannot be read now.
+    One query, and another if the namespace belongs to a connected store and rows are left without a name. Quarantined rows have no name,
+    nor have rows of a store that cannot be read now.
     """
     if not ids:
         return {}
@@ -240,7 +244,7 @@ def read_names(connection: Connection, ids: Collection[str], namespace_id: str) 
 
 
 def named_rows(items: Iterable[Item]) -> set[str]:
-    """The rows whose names tell what the items change: those that they are about, and those that they write."""
+    """Return the rows whose names describe the items' changes: those they are about and those they write."""
     found: set[str] = set()
     for item in items:
         found.update(item.mutation.row_ids())
@@ -254,7 +258,7 @@ POINTERS: Final = frozenset(("superseded_by", "merged_into", "source_entity_id",
 
 
 def own_names(item: Item, names: Mapping[str, str]) -> dict[str, str]:
-    """Row of an item → its name: as the plan saw it where its evidence says so, else as it is called now, else its external id."""
+    """Return row of an item → name: from its evidence, else the current name, else the external id."""
     mutation = item.mutation
     rows = (mutation.keep, *mutation.absorb) if mutation.keep else mutation.rows
     found = {**names, **seen_words(item)}
@@ -262,9 +266,9 @@ def own_names(item: Item, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def called(item: Item, names: Mapping[str, str], status: str = "") -> str:
-    """Return an item in a line: which side stays and which ends where it has two, else its rows by their names.
+    """Describe an item in one line: its outcome if it has two sides, else the names of its rows.
 
-    A text that is reworded is shown with the words that go and those that come. ``status`` is the item's, see ``outcome``.
+    A reworded text is shown with the removed and the added words. ``status`` is the item's, see ``slowwave.plans.outcome.find_outcome``.
     """
     mutation, evidence = item.mutation, item.evidence
     found = find_outcome(item, names, status)
@@ -289,16 +293,15 @@ def _few(names: list[str]) -> str:
 
 
 def _said(item: Item) -> tuple[str, ...]:
-    """The names that the planner gave, without secrets."""
+    """Return the names that the planner gave, without secrets."""
     said: Any = item.evidence.get("names")
     return tuple(str(quotable(str(name))) for name in said) if isinstance(said, (list, tuple)) else ()
 
 
-# What an item changes, in the words of its rows: one line a change, names before ids, and no bookkeeping.
+# The changes of an item in the words of its rows: one line per change, names before ids, without bookkeeping.
 #
-# Stamps, counters, vectors and what merely follows a retired row say nothing to who decides: they are counted here, and
-# ``slowwave.plans.show`` lists each of them. Pages and claims are told by ``slowwave.plans.writings``, lost words by
-# ``slowwave.text.specifics``.
+# Stamps, counters, vectors and changes that merely follow from a retired row do not help a decision: they are counted here, and
+# ``changes`` lists each of them. ``slowwave.plans.writings`` formats pages and claims, ``slowwave.text.specifics`` lost words.
 
 _STAMPS: Final = frozenset(
     (
@@ -312,33 +315,37 @@ _STAMPS: Final = frozenset(
     )
 )
 _JOINED: Final = frozenset(("source_chunk_ids", "source_document_ids"))
-"""Columns of a merge's survivor that gain what the others have: every merge says so."""
+"""Columns of a merge's survivor that gain the values of the others, in every merge."""
 
 _MOVED: Final = frozenset(("source_entity_id", "target_entity_id", "entity_id"))
 _RECORDS: Final = frozenset(("promotions", "claim_events", "memory_versions", *VECTORS))
-"""Tables whose rows only record what another line tells."""
+"""Tables whose rows only record a change that has another line."""
 
 _NAME: Final = 33
-"""Characters of a row's name within a line; the heading of its item has all of it."""
+"""The number of characters of a row's name within a line; the heading of its item has all of it."""
 
 _KNOWN: Final = 16
-"""Characters of an external id that somebody gave; longer ones are digests."""
+"""The longest external id that a person would know; longer ones are digests."""
 
 _Cells = Mapping[str, Write]
 
 
 @dataclass(frozen=True, slots=True)
 class RowChanges:
-    """``lines`` are plain text of one line each, without secrets; ``hidden`` is how many cells and new rows they leave out."""
+    """The changes of an item as lines of plain text without secrets.
+
+    ``hidden`` is the number of cells and new rows that the lines leave out.
+    """
 
     lines: tuple[str, ...]
     hidden: int
 
 
 def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowChanges:
-    """List the changes of an item, the outcome of its two sides first; ``names`` are those of its rows (``slowwave.plans.show``).
+    """List the changes of an item, starting with the outcome of its two sides.
 
-    ``status`` is the item's, see ``slowwave.plans.outcome.find_outcome``. Cost: linear in its cells.
+    ``names`` are those of its rows (``read_names``). ``status`` is the item's, see ``slowwave.plans.outcome.find_outcome``. Cost: linear
+    in its cells.
     """
     own = _short(item, own_names(item, names))
     sides = find_outcome(item, names, status)
@@ -374,7 +381,7 @@ class _ShownLines:
 
 
 def _add_row(told: _ShownLines, table: str, subject: str, cells: _Cells, *, merge: bool, named: bool) -> None:
-    """Add the lines of one row: that it ends, unless the outcome has ``named`` it, then each cell that a person can read."""
+    """Add the lines of one row: its end, unless the outcome has ``named`` it, then each cell that a person can read."""
     end = cells.get("valid_to")
     when = instant(end.value) if end and end.action == "set" and end.value else ""
     gone = "invalidated_at" in cells or ("is_active" in cells and cells["is_active"].value is False)
@@ -408,7 +415,7 @@ def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str,
 
 
 def _short(item: Item, own: Mapping[str, str]) -> dict[str, str]:
-    """Names that fit twice into a line; rows of the item that would be called the same say their external id as well."""
+    """Return names short enough to fit twice into a line; equal names get their external id as well."""
     short = {row: name if len(name) <= _NAME else f"{name[: _NAME - 1].rstrip()}…" for row, name in own.items()}
     mutation = item.mutation
     rows = (*((mutation.keep,) if mutation.keep else ()), *mutation.absorb, *mutation.rows)
@@ -418,12 +425,12 @@ def _short(item: Item, own: Mapping[str, str]) -> dict[str, str]:
 
 
 def _id(row: Row) -> str:
-    """An external id that a person would know, else how the row's own begins."""
+    """Return the external id if a person would know it, else the first characters of the row's id."""
     return row.external_id if row.external_id and len(row.external_id) <= _KNOWN else row.id[:8]
 
 
 def _silent(item: Item) -> str:
-    """What an item changes of which no line says anything."""
+    """Return a line for an item whose changes no other line describes."""
     tables = {w.cell.table for w in item.mutation.writes} | {i.table for i in item.mutation.inserts}
     if tables and tables <= set(VECTORS):
         return "gets its vector"
@@ -432,7 +439,7 @@ def _silent(item: Item) -> str:
 
 
 def _change(table: str, column: str, before: Value, after: Value) -> str:
-    """Before → after; of a list only what comes and goes."""
+    """Format before → after; for lists, only added and removed values."""
     if isinstance(before, tuple) and isinstance(after, tuple):
         return f"{len(before):,} → {len(after):,}"
     was, now = _json(before), _json(after)

@@ -1,4 +1,4 @@
-"""Signatures: the number that an approval needs, those that it lacks, and the status of all namespaces."""
+"""Approvals that need several people: the rule, the approvals that lack one, and the status of all namespaces."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.runs import HOLDING, expiry_of, has_expired
 
-# How many people have to sign before an approval counts, and which approvals lack a signature. Read, never changed.
+# The number of people who have to approve before an approval counts, and the approvals that lack one. Read only.
 #
-# The database holds to the rule (``night.signatures_missing``): no run begins for an approval that lacks a signature. Further signatures
-# are made by ``slowwave.plans.gate``, first ones by ``slowwave.plans.gate``.
+# The database enforces the rule (``night.signatures_missing``): no run begins for an approval that lacks an approver.
+# ``slowwave.plans.gate`` writes first and further approvals.
 
 _LACKING: Final = """
 SELECT h.id::text AS approval_id, n.slug AS namespace, h.plan_hash, h.signers, h.missing, cardinality(h.item_ids) AS items,
@@ -40,9 +40,11 @@ _MISSING: Final = "SELECT night.signatures_missing(%s)"
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRule:
-    """What an approval needs: ``signatures`` by as many names. With ``not_author`` those of whoever asked for a plan's changes, or wrote
-    the policy that approves them, do not count; with ``own_login`` no two count that came by one login of the database. ``of_all`` says
-    that it holds in all namespaces without a rule of their own."""
+    """The rule for approvals: ``signatures`` is the number of people who have to approve.
+
+    With ``not_author``, people who asked for a plan's changes or wrote the policy that approves them do not count. With ``own_login``,
+    approvals through the same database login count once. ``of_all`` states that it is the rule of all namespaces without their own.
+    """
 
     signatures: int = 1
     not_author: bool = False
@@ -51,7 +53,7 @@ class ApprovalRule:
     of_all: bool = False
 
     def sentence(self) -> str:
-        """What it asks for."""
+        """Return the rule as a sentence."""
         if self == ApprovalRule() or (self.signatures == 1 and not self.not_author):
             return "One signature is enough."
         names = "One signature is needed" if self.signatures == 1 else f"{self.signatures} people have to sign"
@@ -62,13 +64,13 @@ class ApprovalRule:
         return f"{names}{''.join(parts)}."
 
     def to_json(self) -> dict[str, object]:
-        """As ``slowwave signatures --json`` shows it."""
+        """Return the rule as ``slowwave signatures --json`` shows it."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class HalfSigned:
-    """An approval that waits for ``missing`` more signatures; ``signers`` are who signed it so far, the first one first."""
+    """An approval that needs ``missing`` more approvers; ``signers`` are those so far, in order."""
 
     approval_id: str
     namespace: str
@@ -79,39 +81,39 @@ class HalfSigned:
     not_author: bool
 
     def sentence(self) -> str:
-        """Who signed, and how many are still needed."""
+        """Return who has approved and how many more are needed, as a sentence without a full stop."""
         return signed_by(self.signers, self.missing, not_author=self.not_author)
 
     def to_json(self) -> dict[str, object]:
-        """As ``slowwave signatures --json`` shows it."""
+        """Return the approval as ``slowwave signatures --json`` shows it."""
         return asdict(self)
 
     def command(self, program: str = "slowwave") -> str:
-        """The command by which somebody else signs."""
+        """Return the command with which someone else adds an approval."""
         return countersign_command(self.namespace, self.plan_hash, program=program)
 
 
 def signed_by(signers: Sequence[str], missing: int, *, not_author: bool = False) -> str:
-    """``Signed by mara, one more signature needed``: a sentence without its full stop."""
+    """Return a sentence without a full stop, such as ``Signed by mara, one more signature needed``."""
     more = "one more signature" if missing == 1 else f"{missing} more signatures"
     other = ", of somebody who did not ask for it" if not_author else ""
     return f"Signed by {', '.join(signers)}, {more} needed{other}"
 
 
 def half_signed(connection: Connection, namespace: str | None = None, plan_hash: str | None = None) -> list[HalfSigned]:
-    """The approvals that lack a signature, of a namespace or of a plan by its whole hash, the oldest first."""
+    """Return the approvals that need more approvers, oldest first, of a namespace or of a plan by its full hash."""
     with connection.cursor(row_factory=class_row(HalfSigned)) as cursor:
         return cursor.execute(_LACKING, {"namespace": namespace, "plan": plan_hash}).fetchall()
 
 
 def missing_signatures(connection: Connection, approval_id: str) -> int:
-    """How many signatures an approval still needs."""
+    """Return how many more approvers an approval needs."""
     row = connection.execute(_MISSING, (approval_id,)).fetchone()
     return int(str(row[0])) if row and row[0] is not None else 0
 
 
 def read_rule(connection: Connection, namespace: str | None = None) -> ApprovalRule:
-    """The rule that holds in a namespace, or in all that have none of their own."""
+    """Return the rule of a namespace, or the one of all namespaces without their own."""
     if namespace is not None:
         namespace_id(connection, namespace)  # an unknown one is refused
     with connection.cursor(row_factory=class_row(ApprovalRule)) as cursor:
@@ -119,9 +121,9 @@ def read_rule(connection: Connection, namespace: str | None = None) -> ApprovalR
         return found.fetchone() or ApprovalRule()
 
 
-# How everything stands, over all namespaces at one instant: what waits, what is old, what is stuck. Read, never changed.
+# The status of all namespaces at one instant: pending, old and stuck items of work. Read only.
 #
-# For monitoring: no name of a namespace and no text of one is in it.
+# It is meant for monitoring, so it contains no name of a namespace and no text.
 
 ENABLED: Final = "coalesce(lower(n.settings ->> 'enabled'), 'true') NOT IN ('false', '0', 'no', 'off', 'f', 'n')"
 """SQL: whether the settings of the namespace ``n`` itself leave nights on."""
@@ -145,10 +147,10 @@ SELECT model, sum(input_tokens), sum(output_tokens) FROM night.llm_usage WHERE r
 """
 
 MOST_MODELS: Final = 16
-"""Models that are listed by name; the others are one, ``other``."""
+"""The number of models that are listed by name; the others are combined as ``other``."""
 
 OUTCOMES: Final = ("applied", "skipped_stale", "failed", "noop", "undone", "reapplied")
-"""What becomes of items, as apply and undo runs count it."""
+"""The outcomes of items, as apply and undo runs count them."""
 
 _NAMESPACES: Final = f"""
 WITH nights AS (
@@ -176,11 +178,12 @@ _RUNS: Final = sql.SQL("SELECT mode, state, count(*), {} FROM night.runs GROUP B
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """Ages are in seconds; those of nights and applies are one a namespace that has any.
+    """The status of a store over all namespaces.
 
-    ``unplanned`` are the ages of the oldest change that no night has seen, one a namespace that has such a change. Namespaces whose
-    own settings switch nights off are in none of the ages; read-only ones not in ``applies``. ``runs`` counts by mode and state,
-    ``items`` by outcome over all apply and undo runs, ``tokens`` by model and direction in the last 24 hours.
+    Ages are in seconds. ``nights`` and ``applies`` have one age per namespace with a night or an apply. ``unplanned`` has the age of the
+    oldest change that no night has seen, one per namespace with such a change. The ages leave out namespaces whose own settings switch
+    nights off; ``applies`` also leaves out read-only ones. ``runs`` counts by mode and state, ``items`` by outcome over all apply and
+    undo runs, ``tokens`` by model and direction in the last 24 hours.
     """
 
     namespaces: int
@@ -202,7 +205,7 @@ class StoreStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """What waits for a person over all namespaces; ages in seconds, None where nothing waits."""
+    """The pending plans, approvals and conflicts of all namespaces; ages in seconds, None if nothing is pending."""
 
     plans: int
     oldest_plan: float | None
@@ -213,10 +216,11 @@ class _Waiting:
 
 
 def read_status(store: Store) -> StoreStatus:
-    """Five queries in one read-only transaction of ``reader``, whatever there is; each may take ten seconds.
+    """Read the status with five queries in one read-only transaction of ``reader``; each may take ten seconds.
 
-    The time grows linearly with the rows of ``night.runs`` and ``memory.changes``; a row a namespace and a row a run under way are
-    fetched. Raises ``StoreError`` or a ``psycopg.Error`` where the database does not answer.
+    The number of queries does not depend on the content. The time grows linearly with the rows of ``night.runs`` and ``memory.changes``;
+    one row per namespace and one per running run are fetched. Raises ``StoreError`` or a ``psycopg.Error`` if the database does not
+    answer.
     """
     with store.connect("reader") as connection, connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -258,7 +262,7 @@ def _runs(connection: Connection) -> tuple[dict[tuple[str, str], int], dict[str,
 
 
 def _stuck(connection: Connection) -> dict[str, int]:
-    """Runs that hold a namespace, and whose heartbeat has expired by the namespace's own settings."""
+    """Return, by mode, how many runs hold a namespace with a heartbeat expired by the namespace's settings."""
     found: dict[str, int] = dict.fromkeys(("plan", "apply", "undo", "deep"), 0)
     rows = connection.execute(
         _HELD,

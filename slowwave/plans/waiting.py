@@ -1,4 +1,4 @@
-"""Approvals that wait for a run, attempts that came to nothing, and decisions that were made outside of Dagster."""
+"""Approvals that are pending for a run, failed attempts to apply, and decisions made outside Dagster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.runs import HOLDING, expiry_of, has_expired
 
-# Approvals that wait for a run: what sensors and the command line may start an apply for.
+# Approvals for which sensors and the command line may start an apply.
 
 _OPEN: Final = """
 SELECT a.id::text AS approval_id, n.slug AS namespace FROM night.open_approvals a JOIN memory.namespaces n ON n.id = a.namespace_id
@@ -29,7 +29,7 @@ JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.state = ANY(%s)
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A namespace that a run says it holds: its own settings, and the age of the run's heartbeat in seconds."""
+    """A namespace that a run holds, with the namespace's settings and the age of the run's heartbeat in seconds."""
 
     namespace: str
     overlay: object
@@ -37,10 +37,10 @@ class _Held:
 
 
 def waiting_approvals(store: Store, namespace: str | None = None, *, cancelled: bool = False) -> list[tuple[str, str]]:
-    """Approvals that a run may be started for (``night.open_approvals``): (approval, namespace), oldest first.
+    """Return approvals that a run may be started for (``night.open_approvals``) as (approval, namespace), oldest first.
 
-    Left out are those applied, expired or withdrawn and, unless a person asks (``cancelled``), those whose run a person cancelled and
-    those of a namespace that a run holds now: it would be in vain.
+    Approvals that are applied, expired or withdrawn are left out. Unless ``cancelled``, so are those whose run a person cancelled, and
+    those of a namespace that a run holds now, because a new run could not start.
     """
     closed = [] if cancelled else ["cancelled"]
     with store.connect("reader") as connection:
@@ -50,13 +50,13 @@ def waiting_approvals(store: Store, namespace: str | None = None, *, cancelled: 
 
 
 def _held(connection: Connection) -> frozenset[str]:
-    """The namespaces in which a run is alive."""
+    """Return the namespaces in which a run is alive."""
     with connection.cursor(row_factory=class_row(_Held)) as cursor:
         held = cursor.execute(_HELD, (list(HOLDING),)).fetchall()
     return frozenset(one.namespace for one in held if not has_expired(one.age, expiry_of(one.overlay)))
 
 
-# Attempts at an approval that came to nothing, as a finding for a person.
+# The finding for a person after failed attempts to apply an approval.
 
 _FINDING: Final = """
 INSERT INTO night.findings (id, namespace_id, operation, severity, message, details)
@@ -67,7 +67,7 @@ FROM memory.namespaces n WHERE n.slug = %(slug)s AND NOT EXISTS (
 
 
 def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bool:
-    """Write the finding that an approval could not be applied; False when it is written already."""
+    """Write the finding that an approval could not be applied; return False if it exists already."""
     message = (
         f"Approval {approval_id} was not applied in {attempts} attempts. Look at the failed runs, remove the cause, and run "
         f"`slowwave apply {argument(namespace)}`."
@@ -77,7 +77,7 @@ def give_up(store: Store, approval_id: str, namespace: str, attempts: int) -> bo
         return written.rowcount == 1
 
 
-# What people and policies decided outside of Dagster, the oldest first: signatures, applies and undos. Read, never changed.
+# Decisions of people and policies outside Dagster, oldest first: approvals, applies and undos. Read only.
 
 _DECIDED: Final = """
 SELECT d.*, n.slug AS namespace FROM (
@@ -95,7 +95,10 @@ WHERE d.at >= %(since)s AND NOT d.what || ' ' || d.id = ANY(%(known)s) ORDER BY 
 
 @dataclass(frozen=True, slots=True)
 class DecisionOnRecord:
-    """``id`` is that of the approval or of the run, ``at`` when it was committed or a little before; ``counts`` are items by outcome."""
+    """A recorded approval, apply or undo.
+
+    ``id`` is that of the approval or of the run. ``at`` is when it was committed or a little before. ``counts`` are items by outcome.
+    """
 
     what: Literal["approval", "applied", "undone"]
     id: str
@@ -109,11 +112,11 @@ class DecisionOnRecord:
 
     @property
     def key(self) -> str:
-        """What tells it from all others."""
+        """Return a key that identifies the decision."""
         return f"{self.what} {self.id}"
 
 
 def decisions_since(store: Store, since: datetime, known: list[str], most: int) -> list[DecisionOnRecord]:
-    """The oldest ``most`` decisions from ``since`` on whose keys are not ``known``. One query over signatures, applies and undos."""
+    """Return the oldest ``most`` decisions since ``since`` whose keys are not in ``known``. One query."""
     with store.connect("reader") as connection, connection.cursor(row_factory=class_row(DecisionOnRecord)) as cursor:
         return cursor.execute(_DECIDED, {"since": since, "known": known, "most": most}).fetchall()

@@ -1,4 +1,4 @@
-"""Explain why an item is in a plan: its rows side by side, its evidence step by step, and the waterfall of its weights."""
+"""Explanation of an item: its rows side by side, its evidence step by step, and the waterfall of its weights."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-# The waterfall of a decision, for people: each piece of evidence, what it weighs, and how likely the match is so far.
+# The waterfall of a decision for people: each piece of evidence, its weight, and the probability of a match so far.
 #
-# Weights are log-odds (nats): they add up, and the logistic function makes them a probability. A block of a bar is one nat, 2.7 times
-# likelier, so that bars of different items compare. One list of steps has two faces, Markdown and the terminal. What the evidence
-# is and what it weighs belongs to ``slowwave.matching``; its words may quote memory, which is untrusted.
+# Weights are log-odds (nats): they add up, and the logistic function turns them into a probability. A block of a bar is one nat, which is
+# 2.7 times likelier, so bars of different items are comparable. The same steps are shown in Markdown and in the terminal.
+# ``slowwave.matching`` defines the evidence and its weights; its words may quote memory, which is untrusted.
 
 _LONGEST_BAR: Final = 10
 _LONGEST_TEXT: Final = 200
@@ -36,7 +36,7 @@ _SILENT: Final = 0.05  # nats that nobody needs to read
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One piece of evidence in words, its weight, and the sum of weights up to it (both nats)."""
+    """One piece of evidence in words, its weight, and the sum of weights up to it (both in nats)."""
 
     says: str
     weight: float
@@ -44,11 +44,11 @@ class Step:
 
     @property
     def probability(self) -> float:
-        """How likely the match is with this evidence and all before it."""
+        """Return the probability of a match given this evidence and all before it."""
         return _logistic(self.total)
 
     def to_json(self) -> dict[str, object]:
-        """As ``--json`` shows it."""
+        """Return the step as ``--json`` shows it."""
         return {
             "says": self.says,
             "weight": self.weight,
@@ -59,8 +59,11 @@ class Step:
 
 
 def steps(waterfall: object) -> tuple[Step, ...]:
-    """The steps of an item's ``waterfall``: mappings with ``evidence``, ``weight`` and optionally ``detail`` (a phrase),
-    ``level`` and ``value``. What is in another form is left out; there may be none."""
+    """Return the steps of an item's ``waterfall``, which may be empty.
+
+    A waterfall is a list of mappings with ``evidence``, ``weight`` and optionally ``detail`` (a phrase), ``level`` and ``value``. Entries
+    in another form are left out.
+    """
     found: list[Step] = []
     total = 0.0
     for piece in waterfall if isinstance(waterfall, Sequence) else ():
@@ -71,7 +74,7 @@ def steps(waterfall: object) -> tuple[Step, ...]:
 
 
 def markdown(found: Sequence[Step]) -> str:
-    """The steps as a Markdown table; bars against a match end where those for it begin."""
+    """Return the steps as a Markdown table; bars against a match end where those for it begin."""
     lines = ["| Evidence | Against | For | Weight | That is | So far |", "| :-- | --: | :-- | --: | :-- | --: |"]
     for step in found:
         against, speaks_for = bars(step.weight)
@@ -82,7 +85,7 @@ def markdown(found: Sequence[Step]) -> str:
 
 
 def terminal(found: Sequence[Step]) -> Table:
-    """The steps as a table of Rich; what memory says is plain text in it."""
+    """Return the steps as a Rich table; text from memory is plain text in it."""
     from rich.table import Table
     from rich.text import Text
 
@@ -101,7 +104,7 @@ def terminal(found: Sequence[Step]) -> Table:
 
 
 def bars(weight: float) -> tuple[str, str]:
-    """The bar of a weight, on the side against a match or on the side for it: a block a nat, at most ten."""
+    """Return the bar of a weight as (against, for a match): one block per nat, at most ten."""
     halves = min(round(2 * abs(weight)), 2 * _LONGEST_BAR)
     whole = "█" * (halves // 2)
     if weight < 0:
@@ -110,7 +113,7 @@ def bars(weight: float) -> tuple[str, str]:
 
 
 def reading(weight: float) -> str:
-    """What a weight means: ``20 times likelier``."""
+    """Return the meaning of a weight, such as ``20 times likelier``."""
     if abs(weight) < _SILENT:
         return "says nothing"
     factor = math.exp(abs(weight))
@@ -118,19 +121,19 @@ def reading(weight: float) -> str:
 
 
 def percent(probability: float) -> str:
-    """A probability as a person reads it; no rounding makes it certain."""
+    """Format a probability for a person; rounding never makes it certain."""
     if probability > 0.999:
         return "> 99.9 %"
     return "< 0.1 %" if probability < 0.001 else f"{100 * probability:.1f} %"
 
 
 def one_in(share: float) -> str:
-    """A small share as ``about one in 500``."""
+    """Format a small share as ``about one in 500``."""
     return "fewer than one in ten thousand" if share < 1e-4 else f"about one in {_round(1 / share)}"
 
 
 def _round(number: float) -> str:
-    """Two figures at most."""
+    """Format a number with at most two significant figures."""
     if number < 9.95:
         return f"{number:.2g}"
     size = 10 ** (math.floor(math.log10(number)) - 1)
@@ -138,7 +141,7 @@ def _round(number: float) -> str:
 
 
 def _says(piece: Mapping[object, object]) -> str:
-    """The phrase that matching made, with the values it is about; else words made from the names."""
+    """Return the phrase of a piece of evidence with its value, or words made from its names if it has no phrase."""
     detail, value = piece.get("detail"), piece.get("value")
     if detail is None:
         detail = " ".join(str(part) for k in ("evidence", "level") if (part := piece.get(k))).replace("_", " ")
@@ -150,10 +153,10 @@ def _logistic(odds: float) -> float:
     return 1 / (1 + math.exp(-max(-700.0, min(700.0, odds))))
 
 
-# Why an item is in a plan, for people: one sentence, its rows side by side, the evidence step by step, the doubts.
+# The explanation of an item for people: one sentence, its rows side by side, the evidence step by step, the doubts.
 #
-# Everything is read from the sealed item, so it is what the plan saw. Cell by cell changes belong to ``slowwave.plans.show``. What
-# stands here quotes memory and models, which are untrusted: surfaces escape it.
+# Everything is read from the sealed item, so it shows what the plan saw. ``slowwave.plans.show`` lists changes cell by cell. The texts
+# quote memory and models, which are untrusted: surfaces escape them.
 
 _KEPT: Final = {
     "memory_facts": "takes their sources, the greatest confidence and the earliest start",
@@ -167,10 +170,10 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
         *("valid_from", "source_chunk_ids", "source_document_ids"),
     ),
 }
-"""Columns of merged rows that are shown side by side, by table."""
+"""Table → columns of merged rows that are shown side by side."""
 
 _LISTED: Final = 3
-"""Rows that a sentence names."""
+"""The number of rows that a sentence names."""
 
 _NOUNS: Final[Mapping[str, str]] = {
     **{
@@ -181,7 +184,7 @@ _NOUNS: Final[Mapping[str, str]] = {
     },
     **{"memories": "memory", "memory_vectors": "memory", "entity_vectors": "entity", "chunk_vectors": "passage"},
 }
-"""Table → what a row of it is called in a sentence."""
+"""Table → the noun for a row of it."""
 
 _SHORT_VALUES: Final = frozenset(
     {"state", "stage", "ring", "sensitivity", "entity_type", "relationship_type", "importance"}
@@ -192,14 +195,14 @@ _STAYS: Final = "stays"
 _ENDS: Final = "ends"
 _MERGED: Final = "is merged into it"
 _SHOWN: Final = frozenset(("winner", "loser", "later", "earlier", "ended_by", "winner_id", "reason", "why", "seen"))
-"""Evidence that the rows, the sentence and the notes of an item with two sides show already, or that is a hash."""
+"""Evidence that is a hash, or that the rows, the sentence and the notes of an item with two sides show already."""
 _WEIGHED: Final = ("properties", "valid_from", "valid_to", "confidence", "importance", "source")
-"""Columns that a person weighs of two sides, beside what they say."""
+"""Columns that help a person to choose between two sides, in addition to their texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenRow:
-    """A row as the plan saw it: what becomes of it (``role``) and its fields as text, attributes last."""
+    """A row as the plan saw it: its role in the change, and its fields as text, attributes last."""
 
     role: str
     fields: Mapping[str, str]
@@ -207,10 +210,11 @@ class SeenRow:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """``sentence`` says what would happen, ``verdict`` how sure it is, ``notes`` what else a person should know.
+    """The explanation of an item.
 
-    ``evidence`` holds what a planner without a waterfall noted, by name; ``writing`` the lines of pages and claims, which have no rows;
-    ``asks`` what a person is asked, of a review item alone, and ``outcome`` which row stays and which ends where there are two sides.
+    ``sentence`` describes the change, ``verdict`` how sure it is, and ``notes`` what else a person should know. ``evidence`` holds the
+    notes of a planner without a waterfall, by name. ``writing`` holds the lines of pages and claims, which have no rows. ``asks`` is the
+    question of a review item, and ``outcome`` states which row stays and which ends if there are two sides.
     """
 
     sentence: str
@@ -224,7 +228,7 @@ class Explanation:
     outcome: ItemOutcome | None = None
 
     def to_json(self) -> dict[str, object]:
-        """As ``--json`` shows it."""
+        """Return the explanation as ``--json`` shows it."""
         return {
             "sentence": self.sentence,
             "rows": [{"role": row.role, **row.fields} for row in self.rows],
@@ -238,7 +242,7 @@ class Explanation:
         }
 
     def side_by_side(self) -> list[dict[str, str]]:
-        """A line a field, a column a row; fields that no row states are left out."""
+        """Return one line per field and one column per row, without fields that no row states."""
         names = dict.fromkeys(name for row in self.rows for name in row.fields)
         lines = [{"": name} | {row.role: row.fields.get(name, "") for row in self.rows} for name in names]
         return [line for line in lines if any(value for name, value in line.items() if name)]
@@ -282,7 +286,7 @@ def why(
 
 
 def _lost(item: Item, probes: Mapping[str, object]) -> tuple[list[tuple[str, str]], bool]:
-    """(row, term) of what a review item would lose, and whether that is all that a person is asked about it."""
+    """Return (row, term) of what a review item would lose, and whether the losses are its whole question."""
     specifics = probes.get("specifics")
     if item.decision != "review" or not isinstance(specifics, Mapping):
         return [], False
@@ -320,7 +324,7 @@ def _sentence(
 
 
 def _change(mutation: Mutation, where: str) -> str:
-    """Describe in plain words what becomes of the rows of a mutation without two sides."""
+    """Describe the change of a mutation without two sides in plain words."""
     rows = len(mutation.rows)
     noun = _NOUNS.get(mutation.table, "row")
     who = (
@@ -357,7 +361,7 @@ def _many(noun: str) -> str:
 
 
 def _stays_on_record(item: Item) -> str:
-    """What the row that stays takes from the others, and that nothing of what ends is deleted."""
+    """Describe what the row that stays takes from the others, and that nothing that ends is deleted."""
     mutation = item.mutation
     if mutation.kind in KINDS:
         return _writing(mutation)
@@ -370,7 +374,7 @@ def _stays_on_record(item: Item) -> str:
 
 
 def _joined(item: Item) -> str:
-    """Which rows have what in common, if they are to be merged."""
+    """Describe what the rows of a merge have in common."""
     names = " and ".join(f"“{name}”" for name in _names(item))
     return f"{names} {SAME.get(item.mutation.table, 'are one thing')}"
 
@@ -387,7 +391,7 @@ def _deletion(mutation: Mutation, where: str) -> str:
 
 
 def _writing(mutation: Mutation) -> str:
-    """Pages that come or say something else, and claims that come, end or are said again."""
+    """Describe new and changed pages, and claims that are stored, ended or supported again."""
     new = [str(i.values["path"]) for i in mutation.inserts if i.table == "documents" and not i.stamped]
     next_ = [str(i.values["path"]) for i in mutation.inserts if i.table == "documents" and i.stamped]
     claims = sum(i.table == "memories" for i in mutation.inserts)
@@ -416,7 +420,7 @@ def _rendering(item: Item) -> str:
 
 
 def _names(item: Item) -> list[str]:
-    """The words of merged rows as the plan saw them, the survivor's first; a row without words has its ids."""
+    """Return the words of merged rows as the plan saw them, the survivor's first; a row without words has its id."""
     mutation, words = item.mutation, seen_words(item)
     rows = (mutation.keep, *mutation.absorb) if mutation.keep else ()
     return [words.get(row.id) or row.external_id or row.id for row in rows]
@@ -448,7 +452,7 @@ def _rows(item: Item, sides: ItemOutcome | None) -> Iterator[SeenRow]:
 
 
 def _compared(mutation: Mutation, sides: ItemOutcome) -> Iterator[SeenRow]:
-    """Of two rows that cannot both be true the one that stays and the one that ends, by what the plan saw of both."""
+    """Yield the row that stays and the row that ends, with what the plan saw of both, if there is one of each."""
     if mutation.kind != "invalidate_rows" or len(sides.stays) != 1 or len(sides.ends) != 1 or not sides.stays[0].id:
         return
     for role, row in ((_STAYS, sides.stays[0]), (_ENDS, sides.ends[0])):
@@ -458,7 +462,7 @@ def _compared(mutation: Mutation, sides: ItemOutcome) -> Iterator[SeenRow]:
 
 
 def _seen(mutation: Mutation, id_: str) -> dict[str, str]:
-    """What the plan saw of a merged row, by column: cells that stay are guarded, those that change are written."""
+    """Return what the plan saw of a merged row, by column: guarded cells stay, written cells change."""
     wanted = _FIELDS.get(mutation.table, ())
     cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
     seen = {c.column: _text(value) for c, value in cells if c.table == mutation.table and c.row == id_}
@@ -504,7 +508,7 @@ def _notes(item: Item, lost: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _judges(verdict: object) -> Iterator[str]:
-    """What two models answered, where they were asked."""
+    """Yield the answers of two models, if they were asked."""
     if not isinstance(verdict, Mapping):
         return
     yield str(verdict.get("why", ""))
@@ -514,7 +518,7 @@ def _judges(verdict: object) -> Iterator[str]:
 
 
 def _noted(item: Item, shown: Set[str]) -> dict[str, str]:
-    """What a planner noted, as words: keys without their underscores, and rows by their names where the item knows them."""
+    """Return a planner's evidence as words: keys without underscores, and rows by name if the item knows them."""
     mutation = item.mutation
     rows = (*([mutation.keep] if mutation.keep else []), *mutation.absorb, *mutation.rows)
     named = dict(zip((row.id for row in rows), _names(item), strict=False)) if mutation.keep else {}
@@ -525,7 +529,10 @@ def _noted(item: Item, shown: Set[str]) -> dict[str, str]:
 
 
 def _in_words(value: object, named: Mapping[str, str]) -> str:
-    """A value of the evidence for people: lists with commas, mappings as ``name: value``, no brackets and no quotation marks of JSON."""
+    """Format a value of the evidence for people, without brackets and quotation marks of JSON.
+
+    Lists are joined with commas, mappings are written as ``name: value``.
+    """
     match value:
         case None:
             return ""

@@ -1,4 +1,4 @@
-"""Show what an item would write, pages as lines and claims as sentences, and how long an apply takes."""
+"""Display of what an item would write (pages as lines, claims as sentences), and an estimate of how long an apply takes."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from slowwave.store.logins import Connection
 from slowwave.text.screening import quotable
 from slowwave.text.tokens import counted
 
-# What an item would write, for people: pages as lines of text, claims as sentences, and what follows from the text as counts.
+# The writing of an item for people: pages as lines of text, claims as sentences, and derived rows as counts.
 #
-# It tells of items of the kinds ``write_page``, ``write_claims`` and ``forget_rows``, whose cells (passages, vectors, links, hashes) nobody
+# It covers items of the kinds ``write_page``, ``write_claims`` and ``forget_rows``, whose cells (passages, vectors, links, hashes) nobody
 # can read. Texts pass ``quotable``; they are untrusted all the same, so surfaces escape them. A line that begins with "+ ", "- " or two
-# spaces is a page's, every other one is ours.
+# spaces belongs to a page; every other line is ours.
 
 KINDS: Final = frozenset({"write_page", "write_claims", "forget_rows"})
 SHOWN: Final = 80
-"""Lines of one page that are shown."""
+"""The number of lines of one page that are shown."""
 
 _COMPARED: Final = 2_000
-"""Lines of a page that are compared, from the first that differs: the time of comparing grows with their square."""
+"""The number of lines of a page that are compared, from the first difference. The time is quadratic in it."""
 
 _AROUND: Final = 2
 _FIELDS: Final = ("status", "visibility", "sensitivity", "superseded_by", "canonical")
-"""Fields of a page that say who may see it and whether it counts."""
+"""Fields of a page that decide who may see it and whether it counts."""
 
 _FOLLOWING: Final = {
     "chunks": ("passage", "passages"),
@@ -54,7 +54,7 @@ _Seen = Mapping[tuple[str, str], Mapping[str, Value]]
 
 
 def about(mutation: Mutation) -> str:
-    """What a mutation of ``KINDS`` is about, in a few words: the subject of its claims, else the paths of its pages."""
+    """Return in a few words what a mutation of ``KINDS`` is about: the subject of its claims, or the paths of its pages."""
     if mutation.kind == "forget_rows":
         return f"forget {_forgotten_name(mutation, {})}"
     paths = [str(p) for p in _pages(mutation).values()]
@@ -62,8 +62,9 @@ def about(mutation: Mutation) -> str:
 
 
 def cited(mutation: Mutation, status: str = "") -> list[str]:
-    """The ids whose text ``writing`` would quote and that the mutation does not hold: versions of claims, and its subject. What was
-    forgotten, by an item of the status ``applied``, is not quoted again.
+    """Return the ids whose text ``writing`` would quote and that the mutation does not hold.
+
+    These are versions of claims, and the subject. Texts forgotten by an item of the status ``applied`` are not quoted again.
     """
     if mutation.kind == "write_page" or mutation.kind not in KINDS:
         return []
@@ -79,10 +80,10 @@ def cited(mutation: Mutation, status: str = "") -> list[str]:
 
 
 def writing(mutation: Mutation, texts: Mapping[str, str]) -> list[str]:
-    """The lines that tell what a mutation of ``KINDS`` would write; none for another kind. ``texts`` are those of ``cited`` ids, as far as
-    they are stored; what is not is named by its id.
+    """Format what a mutation of ``KINDS`` would write as lines; empty for another kind.
 
-    Cost: linear in the texts, and the square of the ``_COMPARED`` lines of a page at worst.
+    ``texts`` are those of the ``cited`` ids that are stored; a missing text is replaced by its id. Cost: linear in the texts, and at
+    worst quadratic in the ``_COMPARED`` lines of a page.
     """
     if mutation.kind not in KINDS:
         return []
@@ -104,7 +105,7 @@ def writing(mutation: Mutation, texts: Mapping[str, str]) -> list[str]:
 
 
 def _forgotten_name(mutation: Mutation, texts: Mapping[str, str]) -> str:
-    """The page that would be forgotten, or how many statements about whom, or how many rows for good."""
+    """Return what would be forgotten: the page, the statements about a subject, or the rows deleted for good."""
     if mutation.table == ERASURES:
         return f"{_erased_counts(mutation)} for good"
     if mutation.table == "documents":
@@ -119,7 +120,7 @@ def _forgotten_name(mutation: Mutation, texts: Mapping[str, str]) -> str:
 
 
 def _forgetting(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
-    """What no search would find any more, and the page that stays and says why."""
+    """Yield lines on what no search would find any more, and the page that stays with the reason."""
     if mutation.table == ERASURES:
         yield from _erasing(mutation, texts)
         return
@@ -142,7 +143,7 @@ def _forgetting(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 NO_UNDO: Final = "It cannot be undone: the rows are deleted, and an import does not bring them back."
-"""What a plan that forgets rows for good states before anyone approves it."""
+"""The statement of a plan that forgets rows for good, shown before anyone approves it."""
 
 _QUOTED: Final = {
     "memory_versions": "text of a memory",
@@ -151,17 +152,17 @@ _QUOTED: Final = {
     "memory_facts": "fact",
     "documents": "page",
 }
-"""Tables whose rows are shown in full, and what each row is called."""
+"""Table → the name of its rows, for tables whose rows are shown in full."""
 
 
 def _erased_counts(mutation: Mutation) -> str:
-    """Count the rows that a mutation deletes for good, by table."""
+    """Format the number of rows that a mutation deletes for good, by table."""
     found = Counter(table for table, _ in erased(mutation))
     return ", ".join(f"{n:,} of {table}" for table, n in sorted(found.items()))
 
 
 def _erasing(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
-    """List the rows that would be deleted for good, with their texts as far as they are stored."""
+    """Yield lines for the rows that would be deleted for good, with their texts if they are stored."""
     yield f"deletes {_erased_counts(mutation)}. {NO_UNDO}"
     lines = [
         f"{_QUOTED[table]} {row[:8]}: {quotable(texts[row])}" for table, row in erased(mutation) if texts.get(row, "")
@@ -172,7 +173,7 @@ def _erasing(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _seen(mutation: Mutation) -> _Seen:
-    """What the plan saw, by table and row, of rows that it guards or writes."""
+    """Return what the plan saw of rows that it guards or writes, by table and row."""
     found: defaultdict[tuple[str, str], dict[str, Value]] = defaultdict(dict)
     for guard in mutation.guards:
         found[guard.table, guard.row].update(zip(guard.columns, guard.seen, strict=True))
@@ -182,7 +183,7 @@ def _seen(mutation: Mutation) -> _Seen:
 
 
 def _pages(mutation: Mutation) -> dict[str, str]:
-    """The pages that the mutation writes: document → path."""
+    """Return document → path for the pages that the mutation writes."""
     new = {i.row: str(i.values["path"]) for i in mutation.inserts if i.table == "documents" and not i.stamped}
     there = {
         row: str(fields["path"])
@@ -193,7 +194,7 @@ def _pages(mutation: Mutation) -> dict[str, str]:
 
 
 def _page(mutation: Mutation, document: str) -> Iterator[str]:
-    """One page: its text where it is new, what differs where it is there, and its fields that change."""
+    """Yield the lines of one page: a new text in full, differences of an existing text, and changed fields."""
     new = next((i for i in mutation.inserts if i.table == "documents" and i.row == document), None)
     path = quotable(_pages(mutation)[document])
     if new is not None:
@@ -221,7 +222,7 @@ def _page(mutation: Mutation, document: str) -> Iterator[str]:
 
 
 def _fields(seen: Mapping[str, Value], wanted: Mapping[str, Value]) -> Iterator[str]:
-    """What a page's fields are and shall be, as far as they change."""
+    """Yield lines for a page's changed fields, before and after."""
     for column in ("title", "valid_from"):
         if column in seen:
             yield f"{column}: {_value(seen[column])} → {_value(wanted[column])}"
@@ -233,7 +234,7 @@ def _fields(seen: Mapping[str, Value], wanted: Mapping[str, Value]) -> Iterator[
 
 
 def _unified(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], int]:
-    """Two texts as a unified diff, and how many lines more were not compared."""
+    """Return the unified diff of two texts, and how many further lines were not compared."""
     same = next(
         (n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
     )
@@ -254,14 +255,14 @@ def _unified(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], in
 
 
 def _bounded(lines: Sequence[str], left: int = 0) -> Iterator[str]:
-    """The first ``SHOWN`` of the lines, and how many are not shown."""
+    """Yield the first ``SHOWN`` lines, and a line with the number of those not shown."""
     yield from lines[:SHOWN]
     if (more := len(lines[SHOWN:]) + left) > 0:
         yield f"… {counted(more, 'more line', 'more lines')}"
 
 
 def _claims(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
-    """What is said of the subject, and what becomes of what was said before."""
+    """Yield lines on the new claims about the subject and on the changes of earlier ones."""
     seen = _seen(mutation)
     made = next((i for i in mutation.inserts if i.table == "entities"), None)
     yield f"says of {_subject(mutation, texts)}{' (new subject)' if made else ''}:"
@@ -298,14 +299,14 @@ def _claims(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _stated(id_: str, fields: Mapping[str, Value], texts: Mapping[str, str]) -> str:
-    """What a claim says, without its last stop, and since when."""
+    """Return the text of a claim without its last full stop, and since when it holds."""
     statement = texts.get(str(fields.get("current_version_id")))
     name = str(quotable(statement)).removesuffix(".") if statement else f"claim {id_}"
     return f"{name}, since {_instant(fields['valid_from'])}" if fields.get("valid_from") else name
 
 
 def _subject(mutation: Mutation, texts: Mapping[str, str]) -> str:
-    """Whom claims are about: by reference and name where the subject is new, else by name."""
+    """Return the subject of claims: by name and reference if it is new, else by name."""
     for insert in mutation.inserts:
         if insert.table == "entities":
             return str(quotable(f"{insert.values['name']} ({insert.values['external_id']})"))
@@ -317,7 +318,7 @@ def _subject(mutation: Mutation, texts: Mapping[str, str]) -> str:
 
 
 def _root(mutation: Mutation, page: Insert) -> str:
-    """The root of the corpus in which a page lies, which the mutation makes or guards."""
+    """Return the root of the corpus in which a page lies, which the mutation makes or guards."""
     corpus = str(page.values.get("corpus_id"))
     made = next((i.values.get("root") for i in mutation.inserts if i.table == "corpora" and i.row == corpus), None)
     return str(made or _seen(mutation).get(("corpora", corpus), {}).get("root"))
@@ -339,32 +340,32 @@ def _value(value: object) -> str:
 
 
 def _instant(value: Value) -> str:
-    """An instant as its day, with the time where that is not midnight."""
+    """Format an instant as its day, with the time if that is not midnight."""
     text = str(value)
     return text[:10] if "T" not in text or text[11:19] == "00:00:00" else f"{text[:10]} {text[11:16]}"
 
 
-# How long an apply will take, and how much of a bound table is retired after it: said with a plan, before anyone approves it.
+# The expected time of an apply, and the share of retired rows in a bound table after it, shown with a plan before anyone approves it.
 #
-# The estimate counts what is written and the indexes beside it, as they are when it is asked. A row that is written again is entered into
-# each index of its table anew: an HNSW index compares it with hundreds of vectors, which takes longer than all the rest; others take
-# little. The figures are CPU of PostgreSQL and of the applying process on the machine of docs/stores-benchmarks.md; a busy server takes
-# longer, and one that updates in place, as no indexed column changes and the page has room, less.
+# The estimate counts the rows that are written and the indexes of their tables at the time of the request. A rewritten row is entered
+# again into each index of its table: an HNSW index compares it with hundreds of vectors, which takes longer than everything else; other
+# indexes take little. The figures are CPU time of PostgreSQL and of the applying process on the machine of docs/stores-benchmarks.md. A
+# busy server takes longer. A server that updates in place (no indexed column changes and the page has space) takes less.
 
 ROW_MS: Final = 3.0
-"""Milliseconds of a row: its guards, the journal, the statement and the row itself."""
+"""Milliseconds for a row: its guards, the journal, the statement and the row itself."""
 
 INDEX_MS: Final = 0.05
-"""Milliseconds of a row in an index that compares no vectors."""
+"""Milliseconds for a row in an index that compares no vectors."""
 
 DIMENSION_MS: Final = 0.003
-"""Milliseconds of a row in an HNSW index for each dimension, among 5,000 rows, with the usual ``ef_construction`` of 64."""
+"""Milliseconds for a row in an HNSW index for each dimension, among 5,000 rows, with the usual ``ef_construction`` of 64."""
 
 PLAN_SECONDS: Final = 0.2
-"""Seconds of an apply that writes nothing: its run, its locks, its probes."""
+"""Seconds for an apply that writes nothing: its run, its locks, its probes."""
 
 MANY_RETIRED: Final = 0.2
-"""The share of retired rows from which a search that drops them afterwards is likely to return fewer than it was asked for."""
+"""The share of retired rows from which a search that drops them afterwards is likely to return fewer rows than requested."""
 
 _INDEXES: Final = """
 SELECT n.nspname || '.' || c.relname AS table, greatest(c.reltuples, 0)::bigint AS held,
@@ -380,7 +381,10 @@ WHERE n.nspname || '.' || c.relname = ANY(%s) AND c.relkind IN ('r', 'p') GROUP 
 
 @dataclass(frozen=True, slots=True)
 class _Indexes:
-    """A table's indexes: ``compared`` is the sum of the dimensions of its HNSW indexes, each times its share of the usual effort."""
+    """The indexes of a table.
+
+    ``compared`` is the sum of the dimensions of its HNSW indexes, each multiplied by its ``ef_construction`` divided by 64.
+    """
 
     table: str
     held: int
@@ -391,7 +395,7 @@ class _Indexes:
 
 @dataclass(frozen=True, slots=True)
 class TableTime:
-    """What is written to one table: rows, the indexes that each is entered into, and seconds."""
+    """The work on one table: rows written, the indexes that each row is entered into, and seconds."""
 
     table: str
     rows: int
@@ -402,7 +406,7 @@ class TableTime:
 
 @dataclass(frozen=True, slots=True)
 class RetiredShare:
-    """Of the namespace's rows in a table whose client drops retired ones after its search: how many are retired now and after the plan."""
+    """The share of retired rows, now and after the plan, in a table whose client drops retired rows after its search."""
 
     table: str
     rows: int
@@ -410,7 +414,7 @@ class RetiredShare:
     after: int
 
     def sentence(self) -> str:
-        """What an operator reads; empty where few are retired."""
+        """Return a sentence for an operator; empty if few rows are retired."""
         if not self.rows or self.after < MANY_RETIRED * self.rows:
             return ""
         return (
@@ -421,18 +425,18 @@ class RetiredShare:
 
 @dataclass(frozen=True, slots=True)
 class ApplyEstimate:
-    """Seconds that the items of a plan take to apply, by table, and what is retired then."""
+    """The seconds that the items of a plan take to apply, by table, and the share of retired rows afterwards."""
 
     seconds: float
     tables: tuple[TableTime, ...]
     retired: tuple[RetiredShare, ...] = ()
 
     def to_json(self) -> dict[str, object]:
-        """As ``plans show --json`` gives it."""
+        """Return the estimate as ``plans show --json`` shows it."""
         return {**asdict(self), "how": HOW}
 
     def sentences(self) -> list[str]:
-        """What an operator reads; nothing of a plan that writes nothing."""
+        """Return sentences for an operator; empty for a plan that writes nothing."""
         if not self.tables:
             return []
         rows = sum(t.rows for t in self.tables)
@@ -449,9 +453,9 @@ HOW: Final = (
 
 
 def apply_estimate(connection: Connection, namespace_id: str, items: Iterable[Item]) -> ApplyEstimate:
-    """What it takes to apply ``items``; whoever asks leaves out those that are not to be applied.
+    """Estimate the time to apply ``items``; the caller leaves out items that are not to be applied.
 
-    A look at PostgreSQL's catalogue, and one pass over a bound table whose client drops retired rows after its search.
+    Cost: one query of PostgreSQL's catalogue, and one pass over each bound table whose client drops retired rows after its search.
     """
     items = list(items)
     written = _written(items)
@@ -467,7 +471,7 @@ def apply_estimate(connection: Connection, namespace_id: str, items: Iterable[It
 
 
 def _written(items: Sequence[Item]) -> dict[str, set[str]]:
-    """Physical table → its rows that are written, added or deleted."""
+    """Return physical table → its rows that are written, added or deleted."""
     found: dict[str, set[str]] = defaultdict(set)
     for item in items:
         change = item.mutation.physical or item.mutation
@@ -485,7 +489,7 @@ def _physical(table: str) -> str:
 
 
 def _time(indexes: _Indexes | None, rows: int) -> tuple[int, int, float]:
-    """HNSW indexes, others, seconds."""
+    """Return the number of HNSW indexes, the number of other indexes, and the seconds."""
     if indexes is None:
         return 0, 0, rows * ROW_MS / 1_000
     grown = math.log(max(indexes.held, 1_000)) / math.log(5_000)
@@ -494,7 +498,7 @@ def _time(indexes: _Indexes | None, rows: int) -> tuple[int, int, float]:
 
 
 def _retired(connection: Connection, namespace_id: str, items: Sequence[Item]) -> tuple[RetiredShare, ...]:
-    """For a bound table of which the client drops retired rows after its search."""
+    """Return the retired share of each bound table whose client drops retired rows after its search."""
     found = connected_store(connection, namespace_id)
     if found is None:
         return ()

@@ -1,1 +1,1 @@
-"""What people and programs use: the command line, the Python API, the review page and the demo."""
+"""User interfaces: the command line, the Python API, the review page and the demo."""

@@ -1,1 +1,4 @@
-"""The wiki: pages, claims, what agents recall by day, HTTP and MCP, adapters for agents, and migration. The night works without it."""
+"""The wiki: pages, claims, recall for agents, HTTP and MCP, adapters for agents, and migration.
+
+The night works without it.
+"""

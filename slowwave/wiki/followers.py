@@ -1,6 +1,6 @@
-"""Files of pages after an apply or an undo: they follow the rows, and what hinders them never undoes what was committed.
+"""Page files that follow the rows after an apply or an undo; a failure there never undoes what was committed.
 
-They are those of the workspace, into which pages are rendered, and those of followed folders, of which a plan wrote pages.
+These are the files of the workspace, into which pages are rendered, and of followed folders, for which a plan wrote pages.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from slowwave.wiki.pages.workspace import PageSync, sync_pages
 
 
 class PageFollower:
-    """Files of rendered pages and of followed folders, which follow what a run wrote."""
+    """A follower that updates files of rendered pages and of followed folders after a run."""
 
     def before_night(self, store: Store, namespace: str) -> None:
-        """Do nothing: what people write into these files is synced by day."""
+        """Do nothing: edits of people in these files are synced while agents run, not at night."""
 
     def before_write(self, store: Store, connection: Connection, namespace: str) -> None:
-        """Do nothing: an edited file stays, and is the page's next version."""
+        """Do nothing: an edited file stays and becomes the page's next version."""
 
     def after_write(
         self, store: Store, claim: NamespaceClaim, settings: Settings, wrote: Collection[str], *, undo: bool = False
@@ -38,13 +38,15 @@ class PageFollower:
             follow_folders(store, claim)
 
     def explain(self, store: Store, problem: UndoBlocked) -> UndoBlocked:
-        """Return the refusal as it is: its rows have their names."""
+        """Return the refusal unchanged: its rows have their names."""
         return problem
 
 
 def follow_folders(store: Store, claim: NamespaceClaim) -> None:
-    """Bring the files of followed folders to where their pages are. A person's edit stays, and is the page's next version; what could not
-    be written stays noted, is a warning on the run, and follows with the next sync.
+    """Update the files of followed folders from their pages.
+
+    A person's edit stays and becomes the page's next version. A file that could not be written stays noted, causes a warning on the run
+    and follows with the next sync.
     """
     problems: list[str] = []
     try:
@@ -66,7 +68,10 @@ def follow_folders(store: Store, claim: NamespaceClaim) -> None:
 
 
 def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, undo: bool = False) -> PageSync:
-    """Bring the workspace to where the rows are. What could not be written is a warning on the run; ``slowwave pages sync`` repairs it."""
+    """Update the workspace from the rows.
+
+    Files that could not be written cause a warning on the run; ``slowwave pages sync`` repairs them.
+    """
     try:
         outcome = sync_pages(store, claim.namespace, settings, run_id=claim.run_id, undo=undo)
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run

@@ -35,7 +35,7 @@ from slowwave.wiki.claims.request import slug_of
 from slowwave.wiki.corpus.corpora import UNFOLLOWED
 
 MOST: Final = 5_000
-"""Rows that one plan may forget for good. One item lists all of them, and a person has to be able to read it."""
+"""The number of rows that one plan may forget for good. One item lists all of them, and a person has to be able to read it."""
 
 NOT_ERASED: Final = (
     "Earlier plans with their notes and journal, reports, snapshots and the storage of Dagster may still hold the text until their "
@@ -46,14 +46,15 @@ FILES: Final = (
     "The files of these pages in followed folders are removed when the plan is applied. A file that a person edited since the last sync "
     "stays on disk and is not imported again. Copies elsewhere, as in git history, stay."
 )
-"""What a plan states that forgets pages, of which followed folders hold files."""
+"""The statement of a plan that forgets pages with files in followed folders."""
 
 SHORTEST: Final = 3
-"""Characters that a text or a name needs to be matched: a shorter one is part of almost every row."""
+"""The number of characters that a text or a name needs to be matched: a shorter one is part of almost every row."""
 
 QUOTED: Final = 20
-"""Characters from which a memory's text makes a page that holds it part of the plan. A shorter text, as "Yes, please.", is in pages that
-have nothing to do with the memory; ``--match`` finds those.
+"""The length in characters from which a memory's text makes pages that contain it part of the plan.
+
+A shorter text, such as "Yes, please.", is in pages that have nothing to do with the memory; ``--match`` finds those.
 """
 
 By = Literal["memory", "entity", "session", "match"]
@@ -162,10 +163,11 @@ UNION SELECT 'conflicts', c.id::text FROM night.conflicts c
 
 @dataclass(frozen=True, slots=True)
 class PlannedForgetting:
-    """A sealed plan that forgets rows for good. ``rows`` counts them by table, ``pages`` are the paths of live pages among them.
+    """A sealed plan that forgets rows for good.
 
-    ``edited`` are files in followed folders that a person edited since the last sync: they stay on disk and are not imported again.
-    ``histories`` are followed folders with one of the pages that lie in a git repository, whose history keeps the text.
+    ``rows`` counts them by table, ``pages`` are the paths of live pages among them. ``edited`` are files in followed folders that a
+    person edited since the last sync: they stay on disk and are not imported again. ``histories`` are the followed folders of these pages
+    that are in a git repository, whose history keeps the text.
     """
 
     plan_hash: str
@@ -192,7 +194,7 @@ def plan_forgetting(
 ) -> PlannedForgetting:
     """Seal a plan that forgets the rows that a selector means; nothing is deleted until it is approved and applied.
 
-    ``by`` says how to read ``value``: the id of a memory, a name of an entity, the id of a session, or a text that rows hold. Raises
+    ``by`` states what ``value`` is: the id of a memory, a name of an entity, the id of a session, or a text that rows contain. Raises
     ``Refused`` for a selector that means no row, an ambiguous id, more than ``MOST`` rows, or a namespace of a connected store.
     """
     value = value.strip()
@@ -242,7 +244,7 @@ def plan_forgetting(
 
 
 def _is_edited(file: Path, hash_: str) -> bool:
-    """Return whether a file is there and differs from the text that Slowwave read last."""
+    """Return whether a file exists and differs from the text that Slowwave read last."""
     try:
         return content_hash(file.read_bytes()) != hash_
     except OSError:

@@ -1,4 +1,4 @@
-"""Proposals of agents: kept by day, sealed as plans of their own, decided by people or tokens."""
+"""Proposals of agents: stored at run time, sealed as separate plans, decided by people or tokens."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from slowwave.wiki.corpus.page_write import check_size, screened, text_of
 from slowwave.wiki.corpus.pages import PagePlace, page_place
 from slowwave.wiki.corpus.planned_pages import PlannedPage, page_held, planned_forgetting, planned_pages
 
-# The requests and answers of proposals. What becomes of them belongs to ``slowwave.wiki.proposals`` and ``slowwave.wiki.proposals``.
+# The requests and responses of proposals.
 
 MOST_ACTIONS: Final = 20
 MOST_SOURCES: Final = 50
@@ -50,7 +50,7 @@ _OWN: Final = frozenset({"actions", "source_paths", "reason", "agent", "session_
 
 
 class ProposedChange(BaseModel):
-    """One change: a statement as memory-write takes it, or a page as write does; either may be to forget."""
+    """One change: a statement in the form of memory-write, or a page in the form of write. Either may forget something."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -70,19 +70,19 @@ class ProposedChange(BaseModel):
         return self
 
     def over(self, surface: str) -> ProposedChange:
-        """The change with the surface by which it came, where it is a statement and names none."""
+        """Return the change with the surface through which it came, if it is a statement that names none."""
         said = self.statement
         return self if said is None else self.model_copy(update={"statement": said.over(surface)})
 
     def forgets(self) -> bool:
-        """Whether it is to forget something."""
+        """Return whether the change forgets something."""
         statement = self.statement
         return (self.page is not None and self.page.kind == "forget") or (
             statement is not None and statement.action == "forget"
         )
 
     def about(self) -> str:
-        """What it is about, in a line."""
+        """Return in one line what the change is about."""
         if self.page is not None:
             return f"{self.page.kind} {self.page.target}"
         statement = self.statement
@@ -90,7 +90,7 @@ class ProposedChange(BaseModel):
 
 
 class ProposalRequest(BaseModel):
-    """Changes that a person is to decide on. One statement may be given by its own fields, as memory-write takes them."""
+    """Changes for a person to decide on. One statement may be given by its fields alone, in the form of memory-write."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -107,13 +107,13 @@ class ProposalRequest(BaseModel):
     session_id: str = Field(default="", max_length=200, description="The session in which it is proposed.")
 
     def over(self, surface: str) -> ProposalRequest:
-        """The proposal with the surface by which it came, in each of its statements where it names none."""
+        """Return the proposal with the surface through which it came, in each of its statements that names none."""
         return self.model_copy(update={"actions": tuple(action.over(surface) for action in self.actions)})
 
     @model_validator(mode="before")
     @classmethod
     def _flat(cls, given: Any) -> Any:
-        """The fields of one statement, as they are given to memory-write."""
+        """Accept the fields of one statement in the form of memory-write."""
         if not isinstance(given, dict) or "actions" in given:
             return given
         own = {name: value for name, value in given.items() if name in _OWN}
@@ -122,7 +122,7 @@ class ProposalRequest(BaseModel):
 
 
 class ProposalsRequest(BaseModel):
-    """Which proposals."""
+    """The selection of proposals to list."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -139,7 +139,7 @@ class ProposalByIdRequest(BaseModel):
 
 
 class ProposalApplyRequest(BaseModel):
-    """Approve a proposal: the plan that it has, as it was read."""
+    """The approval of a proposal's plan, as it was read."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -151,7 +151,7 @@ class ProposalApplyRequest(BaseModel):
 
 
 class ProposalRejectRequest(BaseModel):
-    """Reject a proposal, for a reason."""
+    """The rejection of a proposal, with a reason."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -160,11 +160,11 @@ class ProposalRejectRequest(BaseModel):
 
 
 class ProposalResponse(BaseModel):
-    """A proposal. ``status``: kept (no plan yet), pending (its plan waits), and what became of it. ``plan_hash``: what is approved.
+    """A proposal, with its status and the plan to approve (``plan_hash``).
 
-    ``actions``: the ``changes`` that it asks for; a list of proposals leaves them out, and one that is read by its id has them.
-    ``known``: it was proposed before, and what it rests on stands. ``still_held``: of each change that would forget something, what holds
-    the words after all.
+    ``status``: kept (no plan yet), pending (its plan is to be decided), or its outcome. ``actions``: the requested ``changes``; a list of
+    proposals leaves them out, and a proposal that is read by its id has them. ``known``: it was proposed before, and its sources have not
+    changed. ``still_held``: for each change that would forget something, what still holds the words afterwards.
     """
 
     id: str
@@ -190,9 +190,9 @@ class ProposalsResponse(BaseModel):
     proposals: tuple[ProposalResponse, ...]
 
 
-# Proposals become plans: each that was kept is sealed as a plan of its own, and what tokens decided is signed or rejected by the gate.
+# Planning of proposals: each stored proposal is sealed as a separate plan, and the gate approves or rejects what tokens decided.
 #
-# Whoever does this has the logins of planner and approver; a server has neither.
+# This needs the logins of planner and approver; a server has neither.
 
 CHANNEL: Final = "http"
 """The channel of an approval that a token gave."""
@@ -205,7 +205,7 @@ SELECT p.id::text, p.verdict_plan, p.verdict, p.verdict_by, p.verdict_reason,
   memory.may_approve_still(p.namespace_id, p.verdict_by) FROM memory.proposals p
  WHERE p.namespace_id = %s AND p.state = 'planned' AND p.verdict IN ('approve', 'reject') ORDER BY p.verdict_at, p.id"""
 _ALONE: Final = "SELECT memory.lock_name(%s || 'settle', 4)"
-"""Held until the transaction ends: who comes second finds sealed what the first has sealed."""
+"""SQL: a lock until the transaction ends. The second process finds the plans that the first one has sealed."""
 _PLANNED: Final = "UPDATE memory.proposals SET state = 'planned', plan_hash = %s WHERE id = %s AND state = 'kept'"
 _REFUSED: Final = "UPDATE memory.proposals SET state = 'refused', said = %s WHERE id = %s AND state = 'kept'"
 _DONE: Final = "UPDATE memory.proposals SET verdict = 'done', said = %s WHERE id = %s"
@@ -220,8 +220,10 @@ _BEFORE: Final = "It was rejected or undone before, and what it rests on has not
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of proposals, by id: the plans that were ``sealed``, why others could not be (``refused``), those that were ``signed`` or
-    ``rejected`` as tokens had decided.
+    """The outcome of settling proposals, by id.
+
+    ``sealed`` are the plans that were sealed, ``refused`` the reasons why other proposals could not be planned, ``signed`` and
+    ``rejected`` the proposals that were approved or rejected as tokens had decided.
     """
 
     sealed: Mapping[str, str]
@@ -232,7 +234,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A proposal that is to be planned."""
+    """A stored proposal that is to be planned."""
 
     id: str
     fingerprint: str
@@ -243,10 +245,10 @@ class _Kept:
 
 
 def settle(store: Store, namespace: str, *, id_: str = "", wait: float = 0.0) -> Settled:
-    """Seal what is kept (or the one proposal whose id begins with ``id_``), then sign and reject what tokens decided.
+    """Seal the stored proposals, or those whose id begins with ``id_``, then approve and reject what tokens decided.
 
-    Each proposal is a plan with an item a change. One that cannot be planned is refused for good, with the sentence why: whoever proposed
-    it may propose it anew. Raises as ``seal_proposal`` where the namespace cannot be planned at all; ``wait`` as there.
+    Each proposal is a plan with one item per change. One that cannot be planned is refused for good, with the reason, and may be proposed
+    anew. Raises as ``seal_proposal`` does if the namespace cannot be planned at all; ``wait`` is passed on to it.
     """
     with store.connect("reader") as connection:
         scope = namespace_id(connection, namespace)
@@ -285,13 +287,16 @@ def _settled(store: Store, namespace: str, scope: str, id_: str, wait: float) ->
 
 
 def _mark(store: Store, query: str, value: str, id_: str) -> bool:
-    """Note what became of a proposal; False where somebody decided it meanwhile."""
+    """Record the outcome of a proposal; return False if somebody decided it meanwhile."""
     with store.connect("planner") as connection:
         return connection.execute(query.encode(), (value, id_)).rowcount == 1
 
 
 def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str]]:
-    """Do what tokens decided. What the gate refuses is said on the proposal, and stays with a person."""
+    """Approve or reject plans as tokens decided.
+
+    If the gate refuses, its reason is stored with the proposal, and a person has to decide.
+    """
     signed: list[str] = []
     rejected: list[str] = []
     with store.connect("approver") as connection:
@@ -317,14 +322,17 @@ def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str
 
 
 class _Statement(NamedTuple):
-    """What a proposal says of a subject: its id, or the reference of one to be made."""
+    """A proposed statement about a subject, which is an existing id or the reference of a new one."""
 
     subject: str
     request: RememberRequest
     said: str
 
     def excludes(self, other: _Statement, names: frozenset[str]) -> bool:
-        """Whether one of the two repeats, ends or contradicts the other, which is weighed against what is known and not against a plan."""
+        """Return whether one of two statements repeats, ends or contradicts the other.
+
+        A statement is compared with what is known, not with a plan, so both cannot be in one plan.
+        """
         if self.subject != other.subject:
             return False
         if self.request.kind == other.request.kind and "replace" in (self.request.action, other.request.action):
@@ -336,7 +344,7 @@ class _Statement(NamedTuple):
 
 @dataclass(slots=True)
 class _Asked:
-    """A proposal on its way to a plan. ``problem`` says why there is nothing to plan."""
+    """A proposal that is being planned. ``problem`` states why nothing can be planned."""
 
     store: Store
     namespace: str
@@ -345,7 +353,7 @@ class _Asked:
     statements: list[_Statement] = field(default_factory=list)
 
     def proposed(self, inputs: Inputs) -> Proposal:
-        """The items of the proposal, one a change; none, and ``problem``, where one of them cannot be."""
+        """Return the items of the proposal, one per change, or none and set ``problem`` if one of them is impossible."""
         items: list[Item] = []
         try:
             items = [self._item(inputs, change) for change in self.kept.changes]
@@ -439,7 +447,10 @@ class _Asked:
         return Item(OPERATION, request.action, mutation, self._evidence(shown), risk="medium")
 
     def _refuse_excluded(self, connection: Connection, found: Considered) -> None:
-        """Items of one plan do not make each other stale, so of what they say of one subject nothing may end the other."""
+        """Refuse a statement that ends, repeats or contradicts another statement of the proposal about the same subject.
+
+        Items of one plan do not make each other stale, so both would be applied.
+        """
         about, screened = found.found, found.screened
         subject = str(about.new) if about.subject is None else about.subject.id
         names = frozenset[str]() if about.subject is None else names_of(connection, about.subject)
@@ -456,7 +467,7 @@ class _Asked:
         return {**shown, "proposal": self.kept.id, "agent": self.kept.agent, "why": self.kept.reason}
 
 
-# Proposals as the store keeps them: made, listed and decided with a server's login, which changes no memory and signs no plan by it.
+# Storage of proposals: made, listed and decided with a server's login, which cannot change memory or approve a plan.
 
 _PROPOSE: Final = """
 SELECT memory.propose(%s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::text, %s::text[], %s::text, %s::text)"""
@@ -493,9 +504,10 @@ WHERE %(status)s::text IS NULL OR status = %(status)s LIMIT %(limit)s"""  # noqa
 def propose(
     connection: Connection, namespace: str, request: ProposalRequest, settings: Settings, *, token: str = ""
 ) -> ProposalResponse:
-    """Keep a proposal; the same, on what it rests on still, is the one that is there, whatever became of it.
+    """Store a proposal, or return the existing one if the same was proposed before and its sources have not changed.
 
-    Raises ``Refused`` for what screening refuses or what is out of bounds, ``Forbidden`` without a token that may propose.
+    The existing one is returned whatever its outcome. Raises ``Refused`` for content that screening refuses and for values out of bounds,
+    ``Forbidden`` without a token that may propose.
     """
     scope = namespace_id(connection, namespace)
     for action in request.actions:
@@ -514,12 +526,15 @@ def propose(
 
 
 def proposals(connection: Connection, namespace: str, request: ProposalsRequest) -> ProposalsResponse:
-    """Proposals of a namespace, the newest first, each without the changes that it asks for: 200 of them may be 400 MB."""
+    """Return proposals of a namespace, newest first, without their changes: 200 of them may have 400 MB."""
     return ProposalsResponse(proposals=tuple(_read(connection, namespace, "", request.status, request.limit)))
 
 
 def proposal(connection: Connection, namespace: str, request: ProposalByIdRequest) -> ProposalResponse:
-    """A proposal by its id or first characters. Raises ``NotInCorpus`` where there is none."""
+    """Return a proposal by its id or first characters.
+
+    Raises ``NotInCorpus`` if there is none, and ``Refused`` if there are several.
+    """
     found = _read(connection, namespace, request.id, None, 2)
     if not found:
         raise NotInCorpus(f"{request.id!r} is no proposal of {namespace}.")
@@ -531,7 +546,10 @@ def proposal(connection: Connection, namespace: str, request: ProposalByIdReques
 def decide(
     connection: Connection, namespace: str, request: ProposalApplyRequest | ProposalRejectRequest, *, token: str = ""
 ) -> ProposalResponse:
-    """Say what becomes of a proposal, by a token that may approve. Its plan is signed, or rejected, by whoever plans next."""
+    """Record a token's decision on a proposal; the token must be allowed to approve.
+
+    The next planning run approves or rejects its plan accordingly.
+    """
     found = proposal(connection, namespace, ProposalByIdRequest(id=request.id))
     approves = isinstance(request, ProposalApplyRequest)
     seen = request.plan_hash if isinstance(request, ProposalApplyRequest) else found.plan_hash
@@ -570,14 +588,16 @@ def _read(
 
 
 def _asked(action: ProposedChange) -> dict[str, object]:
-    """A change as it is kept: what a dry run or a flag would change of its meaning is left out."""
+    """Return a change as it is stored, without dry-run options and flags that would change its meaning."""
     left_out = {"statement": {"dry_run", "allow_canonical", "soft", "force_inbox"}, "page": {"dry_run", "soft"}}
     return action.model_dump(mode="json", exclude=left_out, exclude_none=True)  # pyright: ignore[reportArgumentType]
 
 
 def _fingerprint(connection: Connection, scope: str, request: ProposalRequest, actions: Sequence[object]) -> str:
-    """What is asked for and what it rests on: the pages that it names as sources and those that it would write, as they stand, and the
-    claims that it would forget. What came anew under an old name may be forgotten anew.
+    """Return a hash of the requested changes and of what they rest on.
+
+    They rest on the current content of the pages that they name as sources or would write, and on the claims that they would forget. A
+    new row under an old name can therefore be forgotten again.
     """
     pages = [action.page.target for action in request.actions if action.page is not None]
     rows = connection.execute(_SOURCES, (scope, [*request.source_paths, *pages])).fetchall()
@@ -594,7 +614,7 @@ def _fingerprint(connection: Connection, scope: str, request: ProposalRequest, a
 
 
 def _bare(actions: Sequence[object]) -> list[object]:
-    """The changes without who asks for them, and why."""
+    """Return the changes without who asks for them and why."""
     who = {"agent", "session_id", "reason", "origin_surface"}
     return [
         {
@@ -621,7 +641,10 @@ def _screen(action: ProposedChange, settings: Settings) -> None:
 
 
 def _refuse_found(text: str, settings: Settings) -> None:
-    """A proposal is read by people and kept: nothing of it may be what screening finds, whatever is done with what is written."""
+    """Refuse a proposal whose text screening would find, because proposals are stored and read by people.
+
+    The setting for screening of writes makes no difference.
+    """
     if found := screened(text, "", settings.model_copy(update={"screening_on_write": "block"})).refused:
         raise Refused(f"The proposal holds what screening refuses ({found}). Nothing was kept: take it out.")
 
@@ -636,7 +659,7 @@ def _call(connection: Connection, query: str, values: Sequence[object]) -> Any:
     return row[0] if row else None
 
 
-# Namespaces in which a proposal waits to be sealed, or a token's verdict to be acted on: what the sensor in Dagster asks.
+# Namespaces with a proposal to be sealed or a token's decision to be carried out, for the sensor in Dagster.
 
 _WAITING: Final = """
 SELECT n.slug, left(encode(sha256(convert_to(string_agg(concat_ws(':', p.id, p.state, p.verdict), ' ' ORDER BY p.id), 'UTF8')), 'hex'), 16)
@@ -645,7 +668,10 @@ SELECT n.slug, left(encode(sha256(convert_to(string_agg(concat_ws(':', p.id, p.s
 
 
 def waiting_proposals(store: Store) -> dict[str, str]:
-    """Namespace → a fingerprint of what waits in it, where nights and the operation ``proposed_changes`` are on."""
+    """Return namespace → a fingerprint of its pending proposals.
+
+    Namespaces in which nights or the operation ``proposed_changes`` are off are left out.
+    """
     operation = operations()[OPERATION]
     with store.connect("reader") as connection:
         rows: Any = connection.execute(_WAITING).fetchall()

@@ -1,3 +1,3 @@
-"""Probes: what a plan has to prove before a person sees it: recall, specifics, statements, isolation, blast radius."""
+"""Probes that a plan has to pass before a person reviews it: recall, specifics, statements, isolation, blast radius."""
 
 from __future__ import annotations

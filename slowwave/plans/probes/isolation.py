@@ -1,4 +1,4 @@
-"""The isolation probe: a plan names no row outside its namespace. Also where merged rows went."""
+"""The isolation probe (a plan names no row outside its namespace), and the chains of merged rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from slowwave.store.tables import VECTORS
 
 # Isolation: a plan names no row outside its namespace.
 #
-# A snapshot holds the rows of one namespace, all of them, live or not; so a row that a plan names and the snapshot lacks is
-# foreign. Looked at are the rows that mutations are about, write, guard, delete and insert beside, and the rows to which written
-# and inserted values refer. What a plan *saw* is not: a provenance array may hold ids of nothing, and cleaning it is no trespass.
+# A snapshot holds all rows of one namespace, live or not, so a row that a plan names and the snapshot lacks is foreign. The probe checks
+# the rows that mutations are about, write, guard, delete and insert, and the rows to which written and inserted values refer. Values that
+# a plan only *saw* are not checked: a provenance array may hold ids of missing rows, and cleaning it is allowed.
 
 _REFERENCES: Final[Mapping[str, str]] = {
     "source_chunk_ids": "chunks",
@@ -57,22 +57,26 @@ class ForeignRow:
 
 @dataclass(frozen=True, slots=True)
 class IsolationProbe:
-    """``cells`` is how many cells items write, guard, insert or delete; ``foreign`` what they name outside the namespace, sorted."""
+    """The result of the isolation probe.
+
+    ``cells`` is the number of cells that items write, guard, insert or delete; ``foreign`` are the rows they name outside the namespace,
+    sorted.
+    """
 
     cells: int
     foreign: tuple[ForeignRow, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether every row is the namespace's own."""
+        """Return whether every row belongs to the namespace."""
         return not self.foreign
 
     def to_json(self) -> dict[str, object]:
-        """As plans store and show it."""
+        """Return the form that plans store and show."""
         return {"cells": self.cells, "foreign": [asdict(f) for f in self.foreign], "passed": self.passed}
 
     def sentence(self) -> str:
-        """What an operator reads."""
+        """Return a sentence for an operator."""
         if self.passed:
             return f"All of {self.cells:,} cells belong to the namespace."
         items = len({f.item for f in self.foreign})
@@ -83,7 +87,10 @@ class IsolationProbe:
 
 
 def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe:
-    """Look every row up that ``items`` name, table by table; rows that the plan itself inserts are its own."""
+    """Look up every row that ``items`` name, table by table.
+
+    Rows that the plan itself inserts belong to the namespace.
+    """
     cells = 0
     named: dict[str, set[str]] = defaultdict(set)
     for item in items:
@@ -114,7 +121,7 @@ def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe
 
 
 def _rows(item: Item) -> Iterator[tuple[str, str]]:
-    """(table, row) of everything that an item names, repeats included."""
+    """Yield (table, row) of everything that an item names, with repetitions."""
     mutation = item.mutation
     if mutation.table == ERASURES:
         yield from (named for named in erased(mutation) if named[0] not in NOT_IN_SNAPSHOTS)
@@ -151,14 +158,17 @@ def _missing(snapshot: Snapshot, table: str, rows: Iterable[str]) -> list[str]:
     return asked.filter(pc.invert(pc.is_in(asked, value_set=snapshot.table(table)["id"].combine_chunks()))).to_pylist()
 
 
-# Where merged rows went: the chains of merges in a snapshot, and the rows to which losers of a contradiction gave way.
+# The successors of rows: the chains of merges in a snapshot, and the winners of contradictions.
 
 MERGED: Final = ("entities", "memories", "memory_facts")
-"""Tables of which rows are merged."""
+"""Tables whose rows are merged."""
 
 
 def merged_into(snapshot: Snapshot, tables: Iterable[str] = MERGED) -> dict[str, str]:
-    """Merged row of the tables → the row that absorbed it. A fact that was replaced has ended, and was not merged."""
+    """Return merged row of the tables → the row that absorbed it.
+
+    A fact that was replaced has ended and was not merged, so it is left out.
+    """
     into: dict[str, str] = {}
     for name in tables:
         rows = snapshot.table(name)
@@ -173,7 +183,7 @@ def merged_into(snapshot: Snapshot, tables: Iterable[str] = MERGED) -> dict[str,
 
 
 def won_against(items: Iterable[Item]) -> dict[str, str]:
-    """Memory that ``items`` retire because another one contradicts it → that other one, which has to stand for it to be retired."""
+    """Return memory that ``items`` retire because another one contradicts it → that other memory, which must stay live."""
     won: dict[str, str] = {}
     for item in items:
         mutation = item.mutation
@@ -185,7 +195,7 @@ def won_against(items: Iterable[Item]) -> dict[str, str]:
 
 
 def succeeded_by(items: Iterable[Item]) -> dict[str, str]:
-    """Of ``won_against`` what a later memory replaces by saying that it is over, or that something has changed."""
+    """Return the part of ``won_against`` where a later memory states that the earlier one is over or has changed."""
     return won_against(i for i in items if _replaces(i))
 
 
@@ -195,7 +205,10 @@ def _replaces(item: Item) -> bool:
 
 
 def chain(id_: str, into: Mapping[str, str]) -> list[str]:
-    """A row and all that stand for it, its survivor last; a circle, which no merge makes, ends where it would close."""
+    """Return a row and the rows that replace it, its survivor last.
+
+    A circle, which no merge makes, ends before it would close.
+    """
     found = [id_]
     while (next_ := into.get(found[-1])) is not None and next_ not in found:
         found.append(next_)

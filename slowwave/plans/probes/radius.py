@@ -28,20 +28,20 @@ from slowwave.store.settings import Settings
 from slowwave.text.tokens import counted, counts
 from slowwave.text.words import DENIALS, FOREIGN_NEGATIONS, NEGATIONS
 
-# How much of a namespace a plan retires or rewords: beyond a cap somebody is to say that it is meant.
+# The blast radius: how much of a namespace a plan retires or rewords. Beyond a cap, a person has to confirm that it is intended.
 #
-# A live row is *retired* when it is live no longer after the plan: invalidated, ended in the world, merged, deleted, or in a state
-# other than active. It is *reworded* when words that people read are taken from it. What only adds is neither, and is counted apart: words
-# next to those that were there, another name of a merged entity, whose own name becomes an alias, aliases, tags, vectors, pages, new rows.
-# Cleaning provenance and moving the endpoint of a relationship change no words.
+# A live row is *retired* if it is no longer live after the plan: invalidated, ended in the world, merged, deleted, or in a state other
+# than active. It is *reworded* if words that people read are removed from it. Pure additions are neither and are counted separately:
+# words next to existing ones, another name of a merged entity (whose own name becomes an alias), aliases, tags, vectors, pages and new
+# rows. Cleaning provenance and moving the endpoint of a relationship change no words.
 #
-# Every table is held to its cap by itself, and so is every type within it: 21 of 21 memories are all of them, however many passages
-# stand beside. Of a type, rows that merge are not gone, as their survivor stands for them: three spellings of the only company are one.
-# A type of a handful of rows, of which a share says nothing, counts with its table alone.
-# Tokens are held to twice the share that rows are, so that a few long rows do not count as few.
+# Every table has a separate cap, and so has every type within it: 21 of 21 memories are all memories, however many passages there are.
+# Within a type, merged rows do not count, because their survivor replaces them: three spellings of the only company are one. A type with
+# a handful of rows, whose share means nothing, counts only with its table. The cap for the share of tokens is twice that of rows, so that
+# a few long rows do not count as few.
 #
-# Rows that only housekeeping touches (small talk archived, memories joined that tell the same: ``slowwave.plans.permitted``) are held, with
-# all others, to a share of their own; the plan is cut to it before (``slowwave.plans.probes.radius``), so what is beyond is a fault.
+# Rows that only housekeeping touches (archived small talk, merged equal memories: ``slowwave.plans.permitted``) have, together with all
+# others, a wider cap. The plan is cut to it before, so exceeding it is an error.
 
 TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     "entities": ("name", "description"),
@@ -51,27 +51,28 @@ TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     "chunks": ("content",),
     "documents": ("title", "content"),
 }
-"""The tables whose rows count, with the columns that hold their words; those of a memory are its current version's."""
+"""Table → the columns that hold the words of its rows, for tables that count. The words of a memory are those of its current version."""
 
 TYPES: Final[Mapping[str, str]] = {
     "entities": "entity_type",
     "relationships": "relationship_type",
     "memories": "kind",
 }
-"""Table → the column that says of which type its rows are."""
+"""Table → the column that holds the type of its rows."""
 
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
 _WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
-"""A word, a sign of a script without spaces, or a mark: a code that loses its ``!`` is another one."""
+"""A word, a character of a script without spaces, or a mark: a code that loses its ``!`` is another code."""
 
 _TURNING: Final = NEGATIONS | DENIALS | FOREIGN_NEGATIONS
 
 
 @dataclass(frozen=True, slots=True)
 class Radius:
-    """Live rows of one table or type with those retired, reworded and added to, its tokens with those that go, and the caps.
+    """Live rows of one table or type, with those retired, reworded and added to, their tokens and lost tokens, and the caps.
 
-    ``tidied`` of the rows that count are touched by housekeeping alone, with ``tidied_tokens``: they are held to ``allowed_in_all``.
+    ``tidied`` of the rows that count are touched only by housekeeping, with ``tidied_tokens``. With housekeeping, the caps are
+    ``allowed_in_all`` and ``allowed_tokens_in_all``.
     """
 
     live: int
@@ -89,17 +90,17 @@ class Radius:
 
     @property
     def touched(self) -> int:
-        """Rows that count."""
+        """Return the number of rows that count: retired or reworded."""
         return self.retired + self.reworded
 
     @property
     def share(self) -> float:
-        """Of the rows, those that count."""
+        """Return the share of live rows that count."""
         return self.touched / self.live if self.live else 0.0
 
     @property
     def passed(self) -> bool:
-        """Whether rows and tokens are within their caps."""
+        """Return whether rows and tokens are within their caps."""
         return (
             self.touched - self.tidied <= self.allowed
             and self.lost_tokens - self.tidied_tokens <= self.allowed_tokens
@@ -108,16 +109,16 @@ class Radius:
         )
 
     def to_json(self) -> dict[str, object]:
-        """As plans store and show it."""
+        """Return the form that plans store and show."""
         return {**asdict(self), "share": self.share, "passed": self.passed}
 
 
 @dataclass(frozen=True, slots=True)
 class BlastRadius:
-    """The radius of every table and of every type within it, by their names.
+    """The radius of every table and of every type within it, by name.
 
-    ``rows`` are the rows that count: table → row → tokens that go with it; ``merged`` those of them that have a survivor, ``tidied`` those
-    that only housekeeping touches.
+    ``rows`` are the rows that count: table → row → tokens that are lost with it. ``merged`` are those of them with a survivor, ``tidied``
+    those that only housekeeping touches.
     """
 
     per_table: Mapping[str, Radius]
@@ -128,31 +129,34 @@ class BlastRadius:
 
     @property
     def passed(self) -> bool:
-        """Whether every table and type is within its cap."""
+        """Return whether every table and type is within its cap."""
         return not self.beyond()
 
     @property
     def share(self) -> float:
-        """The greatest share of a table's rows that are retired or reworded."""
+        """Return the greatest share of a table's rows that are retired or reworded."""
         return max((r.share for r in self.per_table.values()), default=0.0)
 
     @property
     def retired(self) -> int:
-        """Rows of all tables that are retired."""
+        """Return how many rows of all tables are retired."""
         return sum(r.retired for r in self.per_table.values())
 
     @property
     def reworded(self) -> int:
-        """Rows of all tables that are reworded."""
+        """Return how many rows of all tables are reworded."""
         return sum(r.reworded for r in self.per_table.values())
 
     @property
     def added(self) -> int:
-        """Rows of all tables that are new, or only gain words."""
+        """Return how many rows of all tables are new or only gain words."""
         return sum(r.added for r in self.per_table.values())
 
     def beyond(self) -> list[tuple[str, str, Radius]]:
-        """(table, type, radius) of what is beyond its cap, the type empty for a whole table; types of such a table are left out."""
+        """Return (table, type, radius) for each table or type beyond its cap; the type is empty for a whole table.
+
+        Types of a table that is itself beyond its cap are left out.
+        """
         tables = [(table, "", radius) for table, radius in self.per_table.items() if not radius.passed]
         failed = {table for table, _, _ in tables}
         types = [
@@ -165,7 +169,7 @@ class BlastRadius:
         return tables + types
 
     def to_json(self) -> dict[str, object]:
-        """As plans store and show it."""
+        """Return the form that plans store and show."""
         return {
             "share": self.share,
             "retired": self.retired,
@@ -180,7 +184,7 @@ class BlastRadius:
         }
 
     def sentence(self) -> str:
-        """What an operator reads."""
+        """Return sentences for an operator."""
         touched = {table: radius for table, radius in self.per_table.items() if radius.touched}
         message = ", ".join(
             f"{r.touched:,} of {r.live:,} {table.replace('_', ' ')} ({r.share:.1%}; {_allowed(r)} allowed)"
@@ -204,7 +208,7 @@ class BlastRadius:
 
 _NAMED: Final = 5
 _JUDGED: Final = 5
-"""Rows from which on a type is held to a cap of its own."""
+"""The number of rows from which a type has a separate cap."""
 
 
 def _rows(count: int) -> str:
@@ -233,14 +237,13 @@ def _allowed(radius: Radius) -> str:
 def blast_radius(
     before: Snapshot, items: Sequence[Item], settings: Settings, *, after: Snapshot | None = None
 ) -> BlastRadius:
-    """Compare the live rows of ``before`` with those of ``after``, which ``items`` make and which is simulated where it is not given.
+    """Compare the live rows of ``before`` with those of ``after``, the result of ``items``.
 
-    Of a table with n rows, and of a type with n rows, are allowed ``blast_radius_share`` of them, or ``blast_radius_rows`` where that
-    is more, but never more than ``blast_radius_small_share`` of them by that rule, rounded up. Types of fewer than five rows have no
-    cap of their own. Words are lost that stand in the old text and not, in their order, in the new one; a new text that brings a negation
-    is a rewording as well, as it may say the opposite.
-
-    Cost: a pass over the columns of the tables that differ and over the lengths of all texts; Python reads reworded rows alone.
+    Without ``after``, the result is simulated. A table or type with n rows may have ``blast_radius_share`` of them retired or reworded,
+    or ``blast_radius_rows`` if that is more. The second rule never allows more than ``blast_radius_small_share`` of them, rounded up.
+    Types of fewer than five rows have no separate cap. Words are lost if the new text does not contain all words of the old text in their
+    order. A new text that adds a negation also counts as reworded, because it may state the opposite. Cost: a pass over the columns of
+    the tables that differ and over the lengths of all texts; only reworded rows are read in Python.
     """
     after = simulate(before, items) if after is None else after
     tidied = _tidied(items)
@@ -270,12 +273,15 @@ def blast_radius(
 
 
 def takes_words(old: str, new: str) -> bool:
-    """Whether a new wording counts as one: words are gone, or a negation came."""
+    """Return whether a new wording counts as a rewording: it loses words or adds a negation."""
     return _lost([(old, new)]) is not None
 
 
 def rooms(before: Snapshot, table: str, settings: Settings, *, tidied: bool) -> tuple[int, dict[str, int]]:
-    """How many rows of a table a plan may retire or reword, and how many of each type; in all with its housekeeping where ``tidied``."""
+    """Return how many rows of a table a plan may retire or reword, and how many of each type.
+
+    With ``tidied``, these are the caps that include housekeeping.
+    """
     rows, _ = _live(before, table)
     live = Counter(pc.fill_null(rows[TYPES[table]], "").to_pylist())
 
@@ -287,7 +293,7 @@ def rooms(before: Snapshot, table: str, settings: Settings, *, tidied: bool) -> 
 
 
 def _tidied(items: Sequence[Item]) -> frozenset[str]:
-    """Rows that housekeeping touches, and nothing else of the items."""
+    """Return the rows that only housekeeping items touch."""
     mine: set[str] = set()
     others: set[str] = set()
     for item in items:
@@ -301,9 +307,10 @@ _SAME, _RETIRED, _REWORDED, _ADDED = range(4)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Change:
-    """``rows`` (n) that stood before, what became of each (``kept``), their tokens with those lost, and how many rows are ``new``.
+    """The comparison of the n ``rows`` that were live before with the state after.
 
-    ``merged`` says which of those retired have a survivor, ``tidied`` which rows only housekeeping touches.
+    ``kept`` states what became of each row, ``tokens`` and ``lost`` its tokens and lost tokens. ``new`` is the number of new rows.
+    ``merged`` marks retired rows with a survivor, ``tidied`` rows that only housekeeping touches.
     """
 
     rows: pa.Table
@@ -358,7 +365,7 @@ def _change(before: Snapshot, after: Snapshot, table: str, tidied: frozenset[str
 
 
 def _live(snapshot: Snapshot, table: str) -> tuple[pa.Table, list[pa.ChunkedArray]]:
-    """The rows of a table that stand, and the columns of their words, never null."""
+    """Return the live rows of a table, and the columns of their words, never null."""
     known = snapshot.table(table).column_names
     switch = ("is_active",) if "is_active" in known else ()
     rows = searched_table(snapshot, table, ("id", TYPES.get(table, "id"), *TEXTS[table], *switch))
@@ -370,9 +377,9 @@ def _live(snapshot: Snapshot, table: str) -> tuple[pa.Table, list[pa.ChunkedArra
 
 
 def _lost(texts: Sequence[tuple[str, str]]) -> float | None:
-    """The share of the words of some texts that their new wordings no longer have; None where all stay in place and no negation comes.
+    """Return the share of words of some texts that their new wordings lack, or None if nothing counts as lost.
 
-    Linear in the words.
+    Nothing is lost if all words stay in order and no negation is added. Linear in the words.
     """
     words, missing, adds = 0, 0, True
     for old, new in texts:
@@ -386,7 +393,7 @@ def _lost(texts: Sequence[tuple[str, str]]) -> float | None:
 
 
 def _radii(change: _Change, settings: Settings, groups: np.ndarray, count: int) -> list[Radius]:
-    """The radius of each of ``count`` groups of rows, which ``groups`` (n) names by number."""
+    """Return the radius of each of ``count`` groups of rows; ``groups`` (n) holds the group number of each row."""
 
     def rows(state: int) -> list[int]:
         return np.bincount(groups[change.kept == state], minlength=count).tolist()
@@ -437,16 +444,16 @@ def _capped(radius: Radius, settings: Settings) -> Radius:
     )
 
 
-# What a set of items does to recall, to how much changes and to what is said: of a whole plan, or of the part that is approved.
+# The effect of a set of items on recall, size and statements, for a whole plan or for the part that is approved.
 #
-# Items of a plan commute, so any part of it makes a future of its own, and it is that future which is judged. Items that fail are named:
-# those whose rows recall no longer finds, and the operations behind most of what is retired.
+# Items of a plan commute, so any part of it can be applied alone, and that result is judged. If a probe fails, the items at fault are
+# named: those whose rows recall no longer finds, and the operations behind most of the retired rows.
 
 LIMITS: Final = (
     *("blast_radius_share", "blast_radius_rows", "blast_radius_small_share", "blast_radius_housekeeping_share"),
     *("recall_floor", "recall_probe_queries", "embedding_model"),
 )
-"""Settings by which items are judged: stored with a plan, so that its parts are judged by those of its night."""
+"""Settings by which items are judged. They are stored with a plan, so that its parts are judged by the settings of its night."""
 
 _NAMED_SUBSET: Final = 20
 _SHORT: Final = 8
@@ -454,9 +461,10 @@ _SHORT: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """What items do to recall and how much they retire; ``leave_out`` are ids of items without which the rest passes both.
+    """The effect of items on recall and how much they retire.
 
-    It is empty when both passed, and when nothing that can be named would do.
+    ``leave_out`` are ids of items without which the rest passes both probes. It is empty if both passed, and if no nameable set of items
+    would suffice.
     """
 
     recall: RecallProbe
@@ -465,21 +473,21 @@ class Harm:
     advice: str = ""
 
     def needs_force(self) -> tuple[str, ...]:
-        """A sentence for each probe that failed, and what to do about it."""
+        """Return a sentence for each failed probe, and advice on what to do about it."""
         failed = [probe.sentence() for probe in (self.recall, self.radius) if not probe.passed]
         return (*failed[:-1], f"{failed[-1]} {self.advice}".strip()) if failed else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Items judged by themselves: their ``harm``, and what they lose that the plan did not show (``undisclosed``)."""
+    """The result of judging items separately: their ``harm``, and losses that the plan did not show (``undisclosed``)."""
 
     harm: Harm
     specifics: SpecificsProbe
     undisclosed: tuple[LostTerm, ...]
 
     def needs_force(self) -> tuple[str, ...]:
-        """A sentence for each reason not to approve; empty when all is well. No value that is lost is repeated."""
+        """Return a sentence for each reason not to approve, without the lost values; empty if there is none."""
         if not self.undisclosed:
             return self.harm.needs_force()
         items = sorted({loss.item for loss in self.undisclosed})
@@ -491,7 +499,7 @@ class Proof:
         )
 
     def to_json(self) -> dict[str, object]:
-        """As an approval keeps it: figures alone, for what is lost quotes memory and approvals stay for ever."""
+        """Return the form that an approval stores: only figures, because losses quote memory and approvals are kept forever."""
         shown = {"items": self.specifics.items, "terms": self.specifics.terms, "lost": len(self.specifics.lost)}
         return {
             "recall": self.harm.recall.to_json(),
@@ -508,10 +516,11 @@ def prove_subset(
     *,
     disclosed: frozenset[tuple[str, str]] = frozenset(),
 ) -> Proof:
-    """Judge ``items`` as if nothing else of their plan were done. ``disclosed`` are (row, term) of losses that the plan shows.
+    """Judge ``items`` as if nothing else of their plan were applied.
 
-    Cost: a simulation, the probes of specifics and blast radius, and the recall probe, which reads every searched text once; all of it
-    again for what is left when something fails and can be named. Some seconds for 100,000 rows.
+    ``disclosed`` are (row, term) of losses that the plan shows. Cost: a simulation, the probes of specifics and blast radius, and the
+    recall probe, which reads every searched text once. If a probe fails and the items at fault can be named, simulation, blast radius and
+    recall run again without them. Some seconds for 100,000 rows.
     """
     after = simulate(before, items)
     specifics = specifics_probe(before, after, items)
@@ -520,7 +529,7 @@ def prove_subset(
 
 
 def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Settings, embed: Embed | None) -> Harm:
-    """Recall and blast radius of ``items``, which make ``after``; where one fails, once more without the items at fault."""
+    """Measure recall and blast radius of ``items``, which make ``after``; if one fails, again without the items at fault."""
     baseline = Baseline(before, embed)
     recall = recall_probe(before, after, settings, embed, items, baseline)
     release()
@@ -543,10 +552,10 @@ def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Set
 
 
 def at_fault(before: Snapshot, items: Sequence[Item], recall: RecallProbe, radius: BlastRadius) -> frozenset[str]:
-    """Ids of the items that have to go for both probes to pass, as far as their figures tell.
+    """Return ids of the items to leave out for both probes to pass, as far as their figures show.
 
-    Of recall, all that touch a lost row. Of a table or type beyond its cap, whole operations, those that touch most of its rows first,
-    until what is left is within: half an operation would only slip under the cap.
+    For recall, these are all items that touch a lost row. For a table or type beyond its cap, whole operations are left out, starting
+    with those that touch most of its rows, until the rest is within the cap. Half an operation would only slip under the cap.
     """
     beyond = radius.beyond()
     rows = _rows_subset(items, {*recall.lost, *(row for table, _, _ in beyond for row in radius.rows[table])})
@@ -582,7 +591,7 @@ def at_fault(before: Snapshot, items: Sequence[Item], recall: RecallProbe, radiu
 
 
 def _rows_subset(items: Sequence[Item], wanted: Collection[str]) -> Mapping[str, list[str]]:
-    """Each of some rows → the items that write, delete or insert it."""
+    """Return row → the items that write, delete or insert it, for the ``wanted`` rows."""
     found: dict[str, list[str]] = defaultdict(list)
     for item in items:
         mutation = item.mutation
@@ -602,7 +611,7 @@ def _of_type(snapshot: Snapshot, table: str, name: str, ids: Iterable[str]) -> f
 
 
 def _nameable(items: Sequence[Item], out: frozenset[str]) -> frozenset[str]:
-    """The items ``out``, with all others of their operations where they are too many to be named one by one."""
+    """Return ``out``, extended to whole operations if the items are too many to be named one by one."""
     if len(_singly(items, out)) <= _NAMED_SUBSET:
         return out
     operations = {i.operation for i in items if i.id in out}
@@ -610,25 +619,24 @@ def _nameable(items: Sequence[Item], out: frozenset[str]) -> frozenset[str]:
 
 
 def _singly(items: Sequence[Item], out: frozenset[str]) -> list[str]:
-    """Those of ``out`` whose operation stays in part, or has no other item."""
+    """Return the items of ``out`` whose operation partly stays or has no other item."""
     every, gone = (Counter(i.operation for i in some) for some in (items, [i for i in items if i.id in out]))
     return [i.id for i in items if i.id in out and (gone[i.operation] < every[i.operation] or every[i.operation] == 1)]
 
 
 def _advice(items: Sequence[Item], out: frozenset[str]) -> str:
-    """What to leave out, as the command takes it: ids, or the names of operations all of whose items go."""
+    """Return what to leave out as command-line arguments: ids, or names of operations that are left out completely."""
     singly = _singly(items, out)
     operations = sorted({i.operation for i in items if i.id in out and i.id not in {*singly}})
     those = counted(len(out), "item")
     return f"Without {those} the rest passes: add --without {','.join([*operations, *(i[:_SHORT] for i in singly)])}."
 
 
-# What waits for another night: what would take a plan beyond its caps, or recall from its hits, and is as well done then; and a page
-# that tells what nights did, where this one would do nothing else.
+# Items that wait for another night: items that would take a plan beyond its caps, or would cost recall, and can be done later as well;
+# and a page that reports what nights did, if the plan would do nothing else.
 #
-# Of housekeeping, merges of what tells the same come before what only leaves recall, and the oldest memories first; it never displaces
-# anything else. What housekeeping is, operations declare (``slowwave.plans.permitted``); the caps are those of
-# ``slowwave.plans.probes.radius``.
+# Within housekeeping, merges of equal texts come before items that only leave recall, and the oldest memories come first. Housekeeping
+# never displaces other items. Operations declare what is housekeeping (``slowwave.plans.permitted``).
 
 _TABLE: Final = "memories"
 """The table whose rows housekeeping retires."""
@@ -638,19 +646,19 @@ _FULL: Final = "the plan is at its cap for memories"
 
 @dataclass(frozen=True, slots=True)
 class HeldOver:
-    """Ids of the items that wait, and by operation how many they are."""
+    """Ids of the items that wait for another night, and their number by operation."""
 
     ids: frozenset[str] = frozenset()
     operations: tuple[tuple[str, int], ...] = ()
     why: str = _FULL
 
     def and_(self, more: HeldOver) -> HeldOver:
-        """Those of a further look beside these."""
+        """Return the union with the items of a further check."""
         counts = Counter(dict(self.operations)) + Counter(dict(more.operations))
         return HeldOver(self.ids | more.ids, tuple(sorted(counts.items())), self.why)
 
     def sentences(self) -> tuple[str, ...]:
-        """What an operator reads; none where nothing waits."""
+        """Return sentences for an operator; empty if no item waits."""
         if not self.ids:
             return ()
         which = ", ".join(f"{n:,} of {operation}" for operation, n in self.operations)
@@ -658,10 +666,11 @@ class HeldOver:
 
 
 def waiting(before: Snapshot, items: Sequence[Item], settings: Settings) -> HeldOver:
-    """Which of ``items``, of which each may stand beside all others, wait so that the plan keeps within its caps.
+    """Return which of ``items`` wait for another night so that the plan keeps within its caps.
 
-    First go items that are no housekeeping and may wait, the least sure of them, until what is left is within the cap; then housekeeping.
-    The answer does not depend on the order of ``items``. Linear in their writes, and a pass over three columns of the memories.
+    The items do not conflict with each other. First, items that are not housekeeping and may wait are left out, the least sure first,
+    until the rest is within the cap; then housekeeping. The result does not depend on the order of ``items``. Linear in their writes, and
+    a pass over three columns of the memories.
     """
     able = [item for item in items if item.mutation.table == _TABLE and may_wait(item)]
     if not able:
@@ -688,14 +697,20 @@ def waiting(before: Snapshot, items: Sequence[Item], settings: Settings) -> Held
 
 
 def harmful(items: Sequence[Item], leave_out: Collection[str]) -> HeldOver:
-    """``leave_out``, without which a plan passes its probes, as what waits: nothing unless all of it is housekeeping."""
+    """Return ``leave_out`` as waiting items if all of it is housekeeping, else nothing.
+
+    Without these items, a plan passes its probes.
+    """
     out = frozenset(leave_out)
     late = [item for item in items if item.id in out]
     return _of(late, "with them recall would find less than before") if all(map(tidies, late)) else HeldOver()
 
 
 def lone(items: Sequence[Item]) -> HeldOver:
-    """Pages that tell what nights did, where ``items`` are nothing but such: they would make a plan of their own after every other one."""
+    """Return the pages that report what nights did, if ``items`` are nothing else.
+
+    If they did not wait, they would make a separate plan after every other plan.
+    """
     late = [] if any(item.decision != FOLLOWS for item in items) else items
     return _of(late, "it only tells what nights did, and goes with what the next does")
 
@@ -706,7 +721,7 @@ def _of(late: Sequence[Item], why: str = _FULL) -> HeldOver:
 
 
 def _reworded(before: Snapshot, items: Sequence[Item]) -> set[str]:
-    """Memories that items give words which take some of the old ones away."""
+    """Return the memories whose words items replace, with some of the old words removed."""
     new = {i.mutation.rows[0].id: str(i.mutation.inserts[0].values.get("content", "")) for i in items if _words(i)}
     table = before.table(_TABLE)
     rows = table.filter(pc.is_in(table["id"], value_set=pa.array(sorted(new), pa.string())))
@@ -725,7 +740,7 @@ def _words(item: Item) -> bool:
 
 @dataclass(slots=True)
 class _Room:
-    """Rows that are ``taken``, how many more of the table may be, and how many of each kind."""
+    """The capacity that is left under a cap: rows already ``taken``, and how many more of the table and of each kind fit."""
 
     taken: set[str]
     kind: Mapping[str, str]
@@ -739,7 +754,10 @@ class _Room:
         return cls(set(taken), kind, whole - len(taken), left)
 
     def takes(self, item: Item, rows: set[str]) -> bool:
-        """Whether there is room for what an item retires, which is taken then; a merged row is none of its kind that goes."""
+        """Take the rows that an item retires if they fit; return whether they did.
+
+        A merged row does not count against its kind.
+        """
         new = rows - self.taken
         kinds = Counter[str]() if item.mutation.absorb else Counter(self.kind[row] for row in new)
         if new and (len(new) > self.whole or any(n > self.each[name] for name, n in kinds.items())):

@@ -1,4 +1,4 @@
-"""The recall probe: what past queries find before and after a plan, by one reference retriever."""
+"""The recall probe, which compares what past queries find before and after a plan with one reference retriever."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from slowwave.snapshots.rows import FIRST, active_memories, small_talk
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 
-# Queries of the recall probe and their targets: past recalls, and sentences of raw episodes where none can be replayed.
+# Queries of the recall probe and their targets: past recalls or, if none can be replayed, sentences of raw episodes.
 
 Source = Literal["recall_events", "episodes", "none"]
 
 Evident = Callable[[Sequence[tuple[str, Sequence[str]]]], Sequence[Sequence[str]]]
-"""Queries with their first hits → those of the hits that are evidence: what is merely the best of an off-topic query is no answer."""
+"""Queries with their first hits → the hits that are evidence. The best hit of an off-topic query is no answer."""
 
 EPISODES: Final = 100
-"""Questions that are drawn from raw episodes where no recall event can be replayed."""
+"""The number of questions drawn from raw episodes if no recall event can be replayed."""
 
 _QUESTION_WORDS: Final = 32
 _MANY: Final = 6
-"""Texts that may have the sentence that is asked for: a few tellings of a thing, each beside its passage."""
+"""The number of texts that may contain the sentence of a question: a few retellings, each with its passage."""
 
 _CITING: Final = ("id", "source_chunk_ids")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|[\n。！？]+")
@@ -45,7 +45,7 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|[\n。！？]+")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One thing to be found: the ids that stand for it before and after the plan; none after it when it is lost."""
+    """One item to be found: the ids that count as it before and after the plan; none after it if it is lost."""
 
     before: frozenset[str]
     after: frozenset[str]
@@ -53,14 +53,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ProbeQuery:
-    """A query and what it should find; at least one target."""
+    """A query and the targets that it should find, at least one."""
 
     query: str
     targets: tuple[Target, ...]
 
 
 def longest_sentence(text: str) -> str:
-    """The sentence that says most, by length (the first of equals), 32 words of it at most."""
+    """Return the longest sentence (the first of equals), cut to 32 words."""
     return " ".join(max(_SENTENCE_END.split(text), key=len).split()[:_QUESTION_WORDS])
 
 
@@ -72,11 +72,10 @@ def questions_of(
     successors: Mapping[str, str] | None = None,
     evident: Evident | None = None,
 ) -> tuple[Source, list[ProbeQuery]]:
-    """Past recalls where any can be replayed, else sentences of raw episodes.
+    """Return past recalls if any can be replayed, else sentences of raw episodes.
 
-    ``evident`` selects the hits that answer, of recalls where the agent selected none; without it all do.
-
-    ``successors``: memory that ends → the one that says so, whose words are asked for in its place where a question is drawn.
+    ``evident`` selects the hits that count as answers for recalls where the agent selected none; without it, all do. ``successors`` maps
+    a memory that ends to the one that says so; its words are used in a question drawn from the ended memory.
     """
     if events := _event_questions(before, names, tables, limit, evident):
         return "recall_events", events
@@ -86,7 +85,7 @@ def questions_of(
 def _event_questions(
     before: Snapshot, names: TargetResolver, tables: Sequence[str], limit: int, evident: Evident | None
 ) -> list[ProbeQuery]:
-    """The newest ``limit`` recall events whose query and targets still mean something in ``before``, newest first."""
+    """Return the newest ``limit`` recall events whose query and targets still exist in ``before``, newest first."""
     events = before.table("recall_events").sort_by([("occurred_at", "descending"), ("id", "ascending")])
     questions: list[ProbeQuery] = []
     wanted = ("query", "selected_ids", "hit_ids")
@@ -106,10 +105,11 @@ def _event_questions(
 def _episode_questions(
     before: Snapshot, names: TargetResolver, tables: Sequence[str], successors: Mapping[str, str]
 ) -> list[ProbeQuery]:
-    """The longest sentences of at most 100 raw episodes, spread evenly over the ids of live episodic memories and chunks; what a plan wrote
-    is no episode: nobody said it. What is said over and over ("You're welcome.") asks for nothing.
+    """Return the longest sentences of at most 100 raw episodes, spread evenly over the ids of episodic memories and chunks.
 
-    "Lorenzo lives in Split" asks for nothing that holds once "Lorenzo moved to Utrecht" has ended it: the successor's own sentence does.
+    Chunks of pages that a plan wrote are left out, because nobody said them. Sentences that are repeated often ("You're welcome.") are
+    left out as well. If "Lorenzo moved to Utrecht" has ended "Lorenzo lives in Split", the question is the successor's sentence, because
+    the old one asks for nothing that still holds.
     """
     memories = searched_table(before, "memories", ("id", "kind", "current_version_id"))
     memories = memories.filter(pc.equal(memories["kind"], "episodic"))
@@ -142,7 +142,7 @@ def _episode_questions(
 
 
 def _asked_of(text: str, successor: str | None) -> str:
-    """The longest sentence of an episode, or that of what has ended it which has most words in common with it."""
+    """Return the longest sentence of an episode or, if it has ended, the successor's sentence that shares most words."""
     if successor is None:
         return longest_sentence(text)
     words = frozenset(text.casefold().split())
@@ -151,7 +151,7 @@ def _asked_of(text: str, successor: str | None) -> str:
 
 
 def _texts_of(before: Snapshot, ids: Set[str]) -> dict[str, str]:
-    """Live memories → their texts."""
+    """Return live memory → its text."""
     if not ids:
         return {}
     memories = active_memories(before)
@@ -160,8 +160,10 @@ def _texts_of(before: Snapshot, ids: Set[str]) -> dict[str, str]:
 
 
 def _said_by_many(queries: Set[str], texts: pa.ChunkedArray) -> frozenset[str]:
-    """Those of some sentences that more than ``_MANY`` texts have: who asks for one asks for none of these rows by itself. None where
-    nothing would be left to ask."""
+    """Return the sentences that more than ``_MANY`` texts contain, because such a question does not ask for one row.
+
+    Empty if no question would be left.
+    """
     said = Counter(
         sentence
         for text in texts.to_pylist()
@@ -172,7 +174,10 @@ def _said_by_many(queries: Set[str], texts: pa.ChunkedArray) -> frozenset[str]:
 
 
 class TargetResolver:
-    """What ids of one snapshot mean in both: merges (``into``) followed to their survivors, cited chunks for what has no live row."""
+    """Resolution of ids of one snapshot to rows in both snapshots.
+
+    Merges (``into``) are followed to their survivors, and cited chunks replace rows that are not live.
+    """
 
     def __init__(self, before: Snapshot, after: Snapshot, into: Mapping[str, str]) -> None:
         self._before = before
@@ -190,14 +195,15 @@ class TargetResolver:
 
     @property
     def withheld_targets(self) -> int:
-        """Rows that were asked about and are withheld by the plan."""
+        """Return how many requested rows the plan withholds."""
         return len(self._left_out)
 
     def targets(self, ids: Iterable[str], tables: Sequence[str]) -> tuple[Target, ...]:
-        """The targets of a recall among the rows of ``tables``: one for all that one survivor stands for, and a memory with passages.
+        """Return the targets of a recall among the rows of ``tables``.
 
-        Those with no row in ``before`` are out, and so are those that the plan withholds, and small talk that it archives: nobody looks for
-        that, and searches list it among their hits. Chunks stand for the rows that cite them only where chunks are searched.
+        Rows with the same survivor are one target, and so are a memory and its passages. Targets without a row in ``before``, and targets
+        that the plan withholds, are left out. Small talk that the plan archives is left out as well: nobody looks for it, but searches
+        list it among their hits. Chunks replace the rows that cite them only if chunks are searched.
         """
         groups: dict[str, set[str]] = {}
         ids = list(ids)
@@ -228,14 +234,14 @@ class TargetResolver:
         return Target(own | (after & live_before), after)
 
     def _live_rows(self, tables: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-        """Ids of the rows of ``tables`` that can be found before and after the plan."""
+        """Return the ids of the rows of ``tables`` that can be found before and after the plan."""
         if tables not in self._sides:
             before, after = (frozenset[str]().union(*(live[t] for t in tables)) for live in self._live)
             self._sides[tables] = before, after
         return self._sides[tables]
 
     def _citing_memories(self) -> Mapping[str, frozenset[str]]:
-        """Passage that a recall event names → the memories that cite it and are no summaries."""
+        """Return passage that a recall event names → the memories, except summaries, that cite it."""
         if self._memories_of is None:
             events = self._before.table("recall_events")
             named = [pc.list_flatten(events[name].combine_chunks()) for name in ("selected_ids", "hit_ids")]
@@ -253,7 +259,7 @@ class TargetResolver:
         return self._memories_of
 
     def _sources(self, group: frozenset[str]) -> frozenset[str]:
-        """Chunks that rows of the group cite in ``before``; only questions with a dead target ever read them."""
+        """Return the chunks that rows of the group cite in ``before``; used only by questions with a dead target."""
         if self._cited is None:
             live_before, live_after = self._live_rows(SEARCHED)
             alive = pa.array(sorted(live_before & live_after), pa.string())
@@ -266,8 +272,10 @@ class TargetResolver:
 
 
 def withheld_rows(before: Snapshot, after: Snapshot, *, missing: bool = True) -> frozenset[str]:
-    """Rows that are quarantined, say less by a redaction, or were forgotten, since ``before``; with ``missing`` also those that left their
-    tables, which by a single plan only rows do that are forgotten for good or were retired before.
+    """Return rows that were quarantined, redacted or forgotten since ``before``.
+
+    With ``missing``, also rows that left their tables. Within one plan, these are only rows that are forgotten for good or were retired
+    before.
     """
     found: set[str] = set()
     for table in SEARCHED:
@@ -286,7 +294,7 @@ def withheld_rows(before: Snapshot, after: Snapshot, *, missing: bool = True) ->
 
 
 def archived_talk(before: Snapshot, after: Snapshot) -> frozenset[str]:
-    """Memories of small talk alone that were archived since ``before``."""
+    """Return memories that consist only of small talk and were archived since ``before``."""
     table = after.table("memories")
     if table is before.table("memories"):
         return frozenset()
@@ -298,7 +306,7 @@ def archived_talk(before: Snapshot, after: Snapshot) -> frozenset[str]:
 
 
 def _forgotten(before: Snapshot, after: Snapshot) -> set[str]:
-    """Claims that were forgotten since ``before``, and the passages of pages that were."""
+    """Return claims that were forgotten since ``before``, and the passages of forgotten pages."""
     found: set[str] = set()
     events, known = after.table("claim_events"), before.table("claim_events")
     if events is not known:
@@ -313,7 +321,7 @@ def _forgotten(before: Snapshot, after: Snapshot) -> set[str]:
 
 
 def _carrying(documents: pa.Table, field: str) -> set[str]:
-    """The pages of which the metadata have a field of their own."""
+    """Return the pages whose metadata have the field."""
     rows = documents.filter(pc.match_substring(documents["metadata"], f'"{field}"')).select(["id", "metadata"])
     return {row["id"] for row in rows.to_pylist() if field in json.loads(row["metadata"])}
 
@@ -327,12 +335,14 @@ def _no_sources(group: frozenset[str]) -> frozenset[str]:
     return frozenset()
 
 
-# What stands for passages and claims that items end: the passages of the page's next text, and the claim that follows.
+# Replacements of passages and claims that items end: the passages of the page's next text, and the next claim.
 
 
 def rewritten(before: Snapshot, items: Iterable[Item]) -> dict[str, str]:
-    """Passage that an item ends → the new one of the page that shares most words with it, the first of several; claim that ends → the claim
-    of the item that replaces it. A passage of a page that only loses text has none. One pass over the chunks.
+    """Return what replaces passages and claims that items end.
+
+    A passage is replaced by the new passage of its page that shares most words with it, the first of several; a claim by the claim that
+    follows it. A passage of a page that only loses text has no replacement. One pass over the chunks.
     """
     stands: dict[str, str] = {}
     ended: dict[str, list[tuple[str, str]]] = {}
@@ -361,7 +371,7 @@ def _followed(item: Item) -> dict[str, str]:
 
 
 def _ended(mutation: Mutation) -> dict[str, list[tuple[str, str]]]:
-    """Passage that ends → the new ones of its page, each with its text."""
+    """Return passage that ends → the new passages of its page, each with its text."""
     new: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for insert in mutation.inserts:
         if insert.table == "chunks":
@@ -379,20 +389,20 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.casefold().split())
 
 
-# No harm: what past recall queries find before and after a plan, by one reference retriever.
+# The recall probe: what past queries find before and after a plan, by one reference retriever.
 #
-# A question is a query with its *targets*. A target is something that the agent used, with the rows that stand for it in each
-# snapshot. Rows that one merge joins are one target; after the plan it is the survivor, before the plan any of them. A memory and the
-# passage that it was made of are one target as well, and one of the ten things that are found (``slowwave.search.rows``).
-# A target with no live row left is stood for by the live chunks that it cites. Whatever counts after the plan counts before it
-# too, so that a plan never gains by the leniency of the measure.
+# A question is a query with its *targets*. A target is something that the agent used, with the rows that count as it in each snapshot.
+# Rows that one merge joins are one target: after the plan it is the survivor, before the plan any of them. A memory and the passage that
+# it was made from are one target as well, and one of the ten results (``slowwave.search.rows``). A target without a live row is
+# represented by the live chunks that it cites. Rows that count after the plan also count before it, so a plan never gains from a lenient
+# measure.
 #
-# A question that is drawn from a statement that the plan ends, as a later one says that it is over, is asked in the words of its successor;
-# what an agent once asked keeps its own.
+# A question drawn from a statement that the plan ends, because a later one says that it is over, uses the words of its successor. Queries
+# that an agent once asked keep their words.
 #
-# Every question is asked twice: of all that recall searches, and of memories alone, where no passage can stand for a memory: an agent
-# that reads only its memories has no passages, and the passage from which a memory was made answers for it however it is archived. What
-# a plan quarantines, redacts or forgets is to be found no longer, and is no target.
+# Every question is asked twice: over everything that recall searches, and over memories alone. An agent that reads only its memories has
+# no passages; with passages, the passage from which a memory was made would answer for it even after the memory is archived. Rows that a
+# plan quarantines, redacts or forgets should no longer be found and are no targets.
 
 K: Final = 10
 RESAMPLES: Final = 2_000
@@ -401,7 +411,7 @@ _AT_ONCE: Final = 4_000_000  # resampled places held in memory
 _ALONE: Final = ("memories",)
 
 _Things = list[tuple[str, ...]]
-"""What a query finds, best first: the ids of the rows of each thing."""
+"""The results of a query, best first: the ids of the rows of each result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +431,7 @@ class Recall:
     source: Source
 
     def figures(self) -> str:
-        """In words, without a verdict."""
+        """Return the figures in words, without a verdict."""
         of = "past recall queries" if self.source == "recall_events" else "questions drawn from raw episodes"
         return (
             f"{self.queries:,} {of}: Recall@10 {self.recall_before:.3f} → {self.recall_after:.3f} "
@@ -431,11 +441,11 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class RecallProbe(Recall):
-    """The figures over all that is searched, with those over ``memories`` alone; ``passed`` says that both hold.
+    """The figures over all that is searched, and those over ``memories`` alone; ``passed`` means that both pass.
 
-    ``withheld`` counts recalled rows that the plan withholds. A plan that ``only_adds`` rows passes: what was found before is still there.
-    ``lost`` maps rows to what they cost, in questions: those that
-    were found before the plan and are not after it, or what took their places where they still stand.
+    ``withheld`` counts recalled rows that the plan withholds. A plan that ``only_adds`` rows passes, because earlier hits still exist.
+    ``lost`` maps rows to the loss that they cause, in questions: rows that were found before the plan and not after it or, if these are
+    still live, the rows that displaced them.
     """
 
     memories: Recall
@@ -444,11 +454,11 @@ class RecallProbe(Recall):
     lost: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
-        """As plans store and show it; the rows stay out, as thousands may be lost."""
+        """Return the form that plans store and show, without the lost rows, which may be thousands."""
         return {name: value for name, value in asdict(self).items() if name != "lost"}
 
     def sentence(self) -> str:
-        """What an operator reads."""
+        """Return sentences for an operator."""
         if not self.queries:
             return "Recall was not measured: the namespace has no recall event and no raw episode to ask about."
         alone = f" Over memories alone, {self.memories.figures()}." if self.memories.queries else ""
@@ -472,8 +482,9 @@ _NOTHING: Final = Recall(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, True, "none"
 
 
 class Baseline:
-    """What queries find in one snapshot, for the probes of several futures of it: its texts are read once, and each list of queries is
-    searched once.
+    """The results of queries in one snapshot, shared by the probes of several possible plans.
+
+    The snapshot's texts are read once, and each list of queries is searched once.
     """
 
     def __init__(self, snapshot: Snapshot, embed: Embed | None) -> None:
@@ -483,14 +494,14 @@ class Baseline:
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[_Things]] = {}
 
     def retriever(self, tables: tuple[str, ...] = SEARCHED) -> Retriever:
-        """The retriever over ``tables``."""
+        """Return the retriever over ``tables``."""
         if tables not in self._retrievers:
             base = None if tables == SEARCHED else self.retriever()
             self._retrievers[tables] = Retriever(self.snapshot, self.embed, base=base, tables=tables)
         return self._retrievers[tables]
 
     def vectors(self, queries: Sequence[str]) -> np.ndarray | None:
-        """Queries (q) → unit vectors (q, d), see ``Retriever.embedded``. Each query is embedded once."""
+        """Return unit vectors (q, d) of the queries (q), see ``Retriever.embedded``. Each query is embedded once."""
         new = sorted({*queries} - self._vectors.keys())
         made = self.retriever().embedded(new)
         if new and made is None:
@@ -500,7 +511,7 @@ class Baseline:
         return np.stack([self._vectors[query] for query in queries]) if queries else None
 
     def evident(self, recalls: Sequence[tuple[str, Sequence[str]]]) -> list[Sequence[str]]:
-        """Queries with their first hits → those of the hits that are evidence, see ``Retriever.evident``."""
+        """Return, for each query with its first hits, the hits that are evidence, see ``Retriever.evident``."""
         vectors = self.vectors([query for query, _ in recalls])
         retriever = self.retriever()
         return [
@@ -509,7 +520,7 @@ class Baseline:
         ]
 
     def found(self, tables: tuple[str, ...], queries: tuple[str, ...]) -> list[_Things]:
-        """The ``K`` best things of ``tables`` for each query."""
+        """Return the ``K`` best results of ``tables`` for each query."""
         key = tables, queries
         if key not in self._found:
             self._found[key] = self.retriever(tables).things(queries, self.vectors(queries), K)
@@ -524,17 +535,19 @@ def recall_probe(
     items: Sequence[Item] = (),
     baseline: Baseline | None = None,
 ) -> RecallProbe:
-    """Replay the newest ``settings.recall_probe_queries`` recall events against both snapshots, and again against their memories alone.
+    """Replay the newest ``settings.recall_probe_queries`` recall events against both snapshots, and again on memories alone.
 
-    What an event selected is to be found, or those of its first three hits that are evidence where it selected nothing: that another row
-    displaces the last of ten, or the best of an off-topic query, is no loss. Where no event names a row that is live in ``before``,
-    questions are sentences of raw episodes: episodic memories and chunks. Deterministic; exactly 0 where the snapshots hold the same
-    searched rows and targets. It passes when the lower bound of the difference in Recall@10 is not under ``settings.recall_floor``, in
-    both, or when the plan only adds rows. ``items`` made ``after``: they tell which row a loser of a contradiction gave way to, and what
-    stands for a page's earlier words.
-    ``baseline`` is that of ``before`` and ``embed``, where several futures are looked at.
+    The targets are the hits that an event selected or, without a selection, those of its first three hits that are evidence. The last of
+    ten hits, or the best hit of an off-topic query, is no target, so its displacement is no loss. If no event names a row that is live in
+    ``before``, the questions are sentences of raw episodes: episodic memories and chunks.
 
-    Cost: the texts are read once, and every question is searched four times at most, twice where the plan leaves what is searched alone.
+    The result is deterministic, and exactly 0 if the snapshots hold the same searched rows and targets. The probe passes if the lower
+    bound of the difference in Recall@10 is at least ``settings.recall_floor`` in both runs, or if the plan only adds rows. ``items`` made
+    ``after``: they state which row replaces the loser of a contradiction or a page's earlier text. ``baseline`` is that of ``before`` and
+    ``embed``, for comparing several plans.
+
+    Cost: the texts are read once, and every question is searched at most four times, or twice if the plan leaves the searched rows
+    unchanged.
     """
     names = TargetResolver(before, after, {**merged_into(after), **won_against(items), **rewritten(before, items)})
     limit = settings.recall_probe_queries
@@ -571,7 +584,7 @@ def _measured(
     settings: Settings,
     lost: dict[str, float],
 ) -> Recall:
-    """The figures of some questions over ``tables``; what ``second`` does not find again is added to ``lost``."""
+    """Return the figures of some questions over ``tables``; add rows that ``second`` does not find again to ``lost``."""
     if not questions:
         return _NOTHING
     found = baseline.found(tables, queries)
@@ -598,7 +611,7 @@ def _measured(
 
 
 def _blame(question: ProbeQuery, things: _Things, things_after: _Things, lost: dict[str, float]) -> None:
-    """Share the loss of a question among the rows of what was found and is not: a target's own, or those that came in its place."""
+    """Distribute the loss of a question among the lost target's own rows or the rows that displaced it."""
     hits, hits_after = ({id_ for thing in found for id_ in thing} for found in (things, things_after))
     for target in question.targets:
         if target.before.isdisjoint(hits) or not target.after.isdisjoint(hits_after):
@@ -610,7 +623,7 @@ def _blame(question: ProbeQuery, things: _Things, things_after: _Things, lost: d
 
 
 def bootstrap(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Paired differences (n, m) → means and the bounds of their 95 % intervals, each (m,).
+    """Return means and bounds of the 95 % intervals, each (m,), of paired differences (n, m).
 
     Percentile bootstrap over queries (Efron 1979), 2,000 resamples, seeded.
     """
@@ -630,7 +643,7 @@ def bootstrap(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def _scores(
     questions: Sequence[ProbeQuery], things: Mapping[str, _Things], side: Literal["before", "after"]
 ) -> np.ndarray:
-    """(n, 2): the share of targets among the hits, and one over the place of the first hit that is a target."""
+    """Return (n, 2): the share of targets among the hits, and the reciprocal rank of the first hit that is a target."""
     scores = np.zeros((len(questions), 2))
     for n, question in enumerate(questions):
         rows = [t.before if side == "before" else t.after for t in question.targets]

@@ -1,4 +1,4 @@
-"""Probes of texts: specifics stay reachable, and statements that are retired or reworded are told by other rows."""
+"""Probes of texts: specifics stay reachable, and statements that are retired or reworded are still stated by other rows."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ from slowwave.text.specifics import specifics, unsaid
 from slowwave.text.tokens import counted, fold, tokenise
 from slowwave.text.words import GRAMMAR
 
-# Nothing lost: what is specific in rows that are absorbed or reworded stays reachable from the row that says it then.
+# Specifics: the specific terms of absorbed or reworded rows stay reachable from the row that replaces them.
 #
-# Specific are numbers, dates, versions, identifiers, proper names and negations (``slowwave.text.specifics``). So are conditions of a
-# memory (``slowwave.text.conditions``): one is lost if the statement stays and no text has the condition next to it. Reachable is
-# what recall can read after the plan: an entity's name, aliases, description and attributes, a memory's text, subject, tags and
-# attributes, what a fact says, and the live chunks and documents that the survivor cites. An absorbed row stays linked to it, but
-# recall reads live rows only: what stands on it alone is lost. An attribute for which the survivor keeps another value stands beside it.
+# Specific are numbers, dates, versions, identifiers, proper names and negations (``slowwave.text.specifics``), and conditions of a memory
+# (``slowwave.text.conditions``). A condition is lost if the statement stays and no text has the condition next to it. Reachable is what
+# recall can read after the plan: an entity's name, aliases, description and attributes; a memory's text, subject, tags and attributes;
+# the text of a fact; and the live chunks and documents that the survivor cites. An absorbed row stays linked to the survivor, but recall
+# reads only live rows: a term that only the absorbed row has is lost. If the survivor keeps another value of an attribute, the absorbed
+# value is kept next to it.
 
 CENSORED: Final = "a secret"
-"""What stands for a term that screening would take out of the row: it is lost all the same, and is not repeated."""
+"""The replacement for a lost term that screening would remove from the row; it counts as lost and is not repeated."""
 
 _LONGEST_TERM: Final = 120
 _Read = Callable[[str], frozenset[str]]
@@ -52,7 +53,7 @@ _CITED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "source_chunk_ids": ("chunks", ("content",)),
     "source_document_ids": ("documents", ("title", "content")),
 }
-"""Column → the table that it cites, and the columns of that which hold text."""
+"""Column → the table that it cites, and the text columns of that table."""
 
 
 class LostTerm(NamedTuple):
@@ -65,9 +66,9 @@ class LostTerm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpecificsProbe:
-    """``items`` merges and new texts with ``terms`` specifics before, of which ``lost`` are not reachable, sorted.
+    """The specifics in ``items`` merges and new texts: ``terms`` before, of which ``lost`` are not reachable, sorted.
 
-    ``asked`` is what review items would lose that go to review for another reason as well.
+    ``asked`` is what review items would lose that are in review for another reason as well.
     """
 
     items: int
@@ -77,27 +78,27 @@ class SpecificsProbe:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is lost."""
+        """Return whether nothing is lost."""
         return not self.lost
 
     def items_losing(self) -> frozenset[str]:
-        """Items that a person has to look at."""
+        """Return the items that a person has to review."""
         return frozenset(loss.item for loss in self.lost)
 
     def by_item(self) -> dict[str, list[tuple[str, str]]]:
-        """Item → (row, term) of what it would lose."""
+        """Return item → (row, term) of what it would lose."""
         found: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for loss in (*self.lost, *self.asked):
             found[loss.item].append((loss.row, loss.term))
         return found
 
     def to_json(self) -> dict[str, object]:
-        """As plans store and show it."""
+        """Return the form that plans store and show."""
         lost, asked = ([loss._asdict() for loss in losses] for losses in (self.lost, self.asked))
         return {"items": self.items, "terms": self.terms, "lost": lost, "asked": asked, "passed": self.passed}
 
     def sentence(self) -> str:
-        """What an operator reads."""
+        """Return sentences for an operator."""
         touched = f"the rows that {counted(self.items, 'item absorbs or rewords', 'items absorb or reword')}"
         terms = counted(
             self.terms, "number, date, name, negation or condition", "numbers, dates, names, negations and conditions"
@@ -123,11 +124,10 @@ class SpecificsProbe:
 
 
 def specifics_probe(before: Snapshot, after: Snapshot, items: Sequence[Item]) -> SpecificsProbe:
-    """Look at every merge and new text of ``items``, which are those that ``after`` has in it; other items lose nothing.
+    """Check every merge and new text of ``items``, which are applied in ``after``; other items lose nothing.
 
-    What a redaction takes out is to be lost, and is not looked for.
-
-    Time: linear in the text of the rows that the merges name; cited sources are read only where something is missing without them.
+    Text removed by a redaction is meant to be lost and is not checked. Time: linear in the text of the rows that the merges name; cited
+    sources are read only if something is missing without them.
     """
     read = cache(_terms)  # a name is an alias after a merge, and one chunk is cited by many
     merges: dict[str, list[_Merge]] = defaultdict(list)
@@ -145,9 +145,10 @@ def specifics_probe(before: Snapshot, after: Snapshot, items: Sequence[Item]) ->
 def with_reviews(
     probe: SpecificsProbe, before: Snapshot, after: Snapshot, reviews: Sequence[Item], anew: Mapping[str, str]
 ) -> SpecificsProbe:
-    """The probe with what ``reviews`` would lose, each on top of ``after``; ``anew`` maps items to those they were sealed anew as.
+    """Return the probe with what each of ``reviews`` would lose on top of ``after``.
 
-    An item is named as it is in the plan. Cost: a simulation of the reviews, and what ``specifics_probe`` costs for them.
+    ``anew`` maps items to the items as they were sealed again; losses name items as they are in the plan. Cost: a simulation of the
+    reviews, and the cost of ``specifics_probe`` for them.
     """
     lost = tuple(sorted(loss._replace(item=anew[loss.item]) for loss in probe.lost))
     known = {*anew.values()}
@@ -163,7 +164,10 @@ class _Merge(NamedTuple):
 
 
 def _merge(item: Item) -> _Merge | None:
-    """The row that says it afterwards, and those that said it: a new version stands for the one before it."""
+    """Return the row that states the text afterwards and the rows that stated it before, or None for other items.
+
+    A new version replaces the previous one.
+    """
     mutation = item.mutation
     rows = tuple(row.id for row in mutation.rows)
     if mutation.kind == "merge_rows" and mutation.keep:
@@ -178,7 +182,7 @@ def _merge(item: Item) -> _Merge | None:
 def _look(
     before: Snapshot, after: Snapshot, table: str, merges: Sequence[_Merge], read: _Read
 ) -> tuple[int, list[LostTerm]]:
-    """How many terms the absorbed rows of one table have, and which of them are lost."""
+    """Return how many terms the absorbed rows of one table have, and which of them are lost."""
     absorbed = _texts(before, table, {row for m in merges for row in m.absorbed})
     wanted = {
         (m.item, m.keep, row): frozenset[str]().union(*map(read, absorbed[row])) for m in merges for row in m.absorbed
@@ -201,7 +205,7 @@ def _conditions_lost(
     absorbed: Mapping[str, Sequence[str]],
     reached: Mapping[str, Sequence[str]],
 ) -> set[LostTerm]:
-    """The conditions of memories whose statement is made without them, in the survivor and in the sources that it cites."""
+    """Return lost conditions of memories: the survivor and its cited sources make the statement without them."""
     gone = {
         (item, keep, row): found
         for item, keep, row in merges
@@ -217,7 +221,7 @@ def _conditions_lost(
 
 
 def _shown(condition: Condition) -> str:
-    """A lost condition as it may be shown: its words, or ``CENSORED`` if screening would take some out."""
+    """Return the words of a lost condition, or ``CENSORED`` if screening would remove some of them."""
     from slowwave.text.screening import redact
 
     words = " ".join(condition.text.split())
@@ -225,7 +229,7 @@ def _shown(condition: Condition) -> str:
 
 
 def _showable(lost: frozenset[str], texts: Sequence[str], read: _Read) -> frozenset[str]:
-    """Lost terms as they may be shown: those that stand nowhere in the row but in what screening takes out are ``CENSORED``."""
+    """Return lost terms for display; terms that occur only in text that screening removes become ``CENSORED``."""
     if not lost:
         return lost
     from slowwave.text.screening import redact  # its rules take a while to load
@@ -235,9 +239,9 @@ def _showable(lost: frozenset[str], texts: Sequence[str], read: _Read) -> frozen
 
 
 def _missing(terms: frozenset[str], texts: Sequence[str], read: _Read) -> frozenset[str]:
-    """Terms that stand in none of the texts; one without digits may also stand inside a longer name.
+    """Return the terms that occur in none of the texts; a term without digits may be part of a longer name.
 
-    Words are compared before texts are read for their specifics, which costs a hundred times more.
+    Words are compared before specifics are extracted from texts, which costs a hundred times more.
     """
     words = " \n ".join(["", *(" ".join(tokenise(text)) for text in texts), ""])
     left = frozenset(t for t in terms if any(map(str.isdigit, t)) or f" {' '.join(tokenise(t))} " not in words)
@@ -249,7 +253,7 @@ def _missing(terms: frozenset[str], texts: Sequence[str], read: _Read) -> frozen
 
 
 def _texts(snapshot: Snapshot, table: str, ids: set[str]) -> dict[str, list[str]]:
-    """Row of the table → what recall reads of it, each a text of its own."""
+    """Return row of the table → the texts that recall reads of it."""
     match table:
         case "entities":
             return _of_entities(snapshot, ids)
@@ -262,7 +266,7 @@ def _texts(snapshot: Snapshot, table: str, ids: set[str]) -> dict[str, list[str]
 
 
 def _of_entities(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
-    """Entity → its name, description, attribute values and aliases."""
+    """Return entity → its name, description, attribute values and aliases."""
     rows = rows_by_id(snapshot, "entities", ids, ("name", "description", "attributes"))
     texts = {id_: [str(r["name"]), str(r["description"] or ""), *_values(r["attributes"])] for id_, r in rows.items()}
     for alias in rows_where(snapshot, "entity_aliases", "entity_id", ids, ("alias",)):
@@ -271,7 +275,7 @@ def _of_entities(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
 
 
 def _of_memories(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
-    """Memory → its current text, subject, tags and attribute values; former versions of a text are history."""
+    """Return memory → its current text, subject, tags and attribute values, without former versions of the text."""
     rows = rows_by_id(snapshot, "memories", ids, ("current_version_id", "subject", "tags", "attributes"))
     wanted = {str(r["current_version_id"]) for r in rows.values()}
     found = {
@@ -289,7 +293,7 @@ def _of_memories(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
 
 
 def _values(cell: Value, *, without: Collection[str] = ()) -> Iterator[str]:
-    """The strings and numbers in a cell of JSON, however deep; ``without`` some keys of its object."""
+    """Yield the strings and numbers in a JSON cell at every depth; ``without`` skips keys of the top-level object."""
     found: object = json.loads(str(cell or "{}"))
     left: list[object] = [{k: v for k, v in found.items() if k not in without} if isinstance(found, dict) else found]
     while left:
@@ -303,7 +307,7 @@ def _values(cell: Value, *, without: Collection[str] = ()) -> Iterator[str]:
 
 
 def _sources(snapshot: Snapshot, of: str, ids: set[str]) -> dict[str, list[str]]:
-    """Row of a table → the texts of the live chunks and documents that it cites."""
+    """Return row of a table → the texts of the live chunks and documents that it cites."""
     columns = [c for c in _CITED if c in snapshot.table(of).column_names]
     citing = rows_by_id(snapshot, of, ids, columns)
     texts: dict[str, list[str]] = {id_: [] for id_ in citing}
@@ -321,22 +325,22 @@ def _terms(text: str) -> frozenset[str]:
     return specifics(text).terms()
 
 
-# Statements: of what the memories and passages say that a plan retires or rewords, what is told no longer by anything that recall finds.
+# Statements: which statements of retired or reworded memories and passages are no longer made by any row that recall finds.
 #
-# A statement is a sentence of two words of content or more that asks nothing. It is told after the plan where a living row says it: in the
-# same words, anywhere; or in words that ``slowwave.text.sameness`` calls the same, or with all its specifics and most of its words, in a
-# row that stands for its own: its new version, the row that it was merged into, the summary of it, a passage that it cites or a memory that
-# cites it. Rows that the plan leaves alone tell their statements as before and are not read. What is quarantined, redacted or forgotten on
-# request is to be told no longer, and is not looked for.
+# A statement is a sentence with at least two content words that is not a question. It is still made after the plan if any live row makes
+# it in the same words. It is also still made if a row that replaces its own row makes it in words that ``slowwave.text.sameness``
+# considers the same, or with all its specifics and most of its words. Such rows are the new version, the row it was merged into, its
+# summary, a passage that it cites, or a memory that cites it. Rows that the plan does not touch keep their statements and are not read.
+# Statements that are quarantined, redacted or forgotten on request are meant to disappear and are not checked.
 #
-# A loser of a contradiction gives way to the winner: statements of its that the winner contradicts are replaced, others are lost. What only
-# archived rows say is forgotten, which an operation that archives decides; it is counted apart.
+# If a row loses a contradiction, the statements that the winner contradicts are replaced, and its other statements are lost. Statements
+# that remain only in archived rows are forgotten, which is the decision of the operation that archives; they are counted separately.
 
 _CONTENT: Final = 2
 _STOP: Final = re.compile(r"[.!?…。！？]\S*\s|[。！？]")
 _MOST: Final = 0.7
 _MANY: Final = 0.5
-"""Shares of a statement's words that stand in the row that tells it: of one that has no specifics, and of one that has."""
+"""The share of a statement's words that another row must contain: for a statement without specifics, and with specifics."""
 
 _SHOWN: Final = 50
 _AT_ONCE: Final = 200  # words of a regular expression
@@ -344,7 +348,7 @@ _QUOTED: Final = 200  # characters
 
 
 class LostStatement(NamedTuple):
-    """A statement that is told no longer, with its row and the first item that touches it."""
+    """A statement that is no longer made, with its row and the first item that touches it."""
 
     item: str
     row: str
@@ -353,8 +357,10 @@ class LostStatement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StatementsProbe:
-    """``rows`` that are retired or reworded say ``statements``; ``replaced`` of them gave way to what contradicts them, ``forgotten`` stand
-    in archived rows alone, and ``lost`` are told no longer for another reason; both sorted.
+    """The statements of ``rows`` that are retired or reworded.
+
+    Of ``statements``, ``replaced`` were replaced by a contradicting one, ``forgotten`` remain only in archived rows, and ``lost`` are no
+    longer made for another reason; the last two are sorted.
     """
 
     rows: int = 0
@@ -365,21 +371,21 @@ class StatementsProbe:
 
     @property
     def kept(self) -> int:
-        """Those that are still said somewhere."""
+        """Return how many statements are still made somewhere."""
         return self.statements - self.replaced - len(self.forgotten) - len(self.lost)
 
     @property
     def share(self) -> float:
-        """The share that is still told; before the plan all of them are."""
+        """Return the share of statements that are still made; before the plan it is 1."""
         return self.kept / self.statements if self.statements else 1.0
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is lost that nobody decided to forget."""
+        """Return whether nothing is lost that nobody decided to forget."""
         return not self.lost
 
     def to_json(self) -> dict[str, object]:
-        """As plans store and show it: the first 50 of each, cut."""
+        """Return the form that plans store and show: the first 50 of each kind, with shortened texts."""
         counts = {"rows": self.rows, "statements": self.statements, "told": self.kept, "share": self.share}
         shown = {
             name: [{**one._asdict(), "text": quote(one.text, _QUOTED)} for one in of[:_SHOWN]]
@@ -389,7 +395,7 @@ class StatementsProbe:
         return {**counts, "replaced": self.replaced, **many, **shown, "passed": self.passed}
 
     def sentence(self) -> str:
-        """What an operator reads."""
+        """Return sentences for an operator."""
         if not self.statements:
             return "No statement of a memory or passage is retired or reworded."
         rows = counted(self.rows, "memory or passage", "memories and passages")
@@ -410,11 +416,12 @@ class StatementsProbe:
 
 
 def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = ()) -> StatementsProbe:
-    """Look for the statements of every memory and passage that recall finds in ``before`` and that is gone or says something else in
-    ``after``. ``items`` made ``after``; without them losers of contradictions are lost, and no loss names an item.
+    """Find the statements of retired or reworded rows that are no longer made.
 
-    Cost: a pass over memories and versions; linear in the statements, and more for one that is not told in the same words; a pass over the
-    living texts where statements are missing then.
+    These are the memories and passages that recall finds in ``before`` and that are gone or have another text in ``after``. ``items``
+    made ``after``; without them, losers of contradictions count as lost, and no loss names an item. Cost: a pass over memories and
+    versions. It is linear in the statements, and more for one that is not made in the same words. If statements are missing then, a pass
+    over the live texts follows.
     """
     items = list(items)
     touched = _touched(before, after, {row for item in items for _, row in erased(item.mutation)})
@@ -447,19 +454,19 @@ def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = 
 
 
 def statements(text: str) -> list[str]:
-    """The sentences of a text, line by line, that say something: two words of content or more, and no question."""
+    """Return the sentences of a text, line by line, that are statements: two content words or more, and no question."""
     return [sentence for sentence, _ in _keyed(text)]
 
 
 def _keyed(text: str) -> list[tuple[str, str]]:
-    """The statements of a text, each with its words as they are compared."""
+    """Return the statements of a text, each with its words in normalized form."""
     parts = [s for line in text.splitlines() for s in (sentences(line) if _STOP.search(line) else [line.strip()])]
     told = [(s, tokenise(s)) for s in parts if s and not s.rstrip("\"'”’)").endswith("?")]
     return [(s, _spaced(words)) for s, words in told if sum(word not in GRAMMAR for word in words) >= _CONTENT]
 
 
 class _TextsAfter:
-    """Which texts stand after the plan for rows that it retires or rewords."""
+    """The texts that replace retired or reworded rows after the plan."""
 
     def __init__(self, before: Snapshot, after: Snapshot, touched: Mapping[str, str], won: Mapping[str, str]) -> None:
         self._after, self._won = after, won
@@ -489,24 +496,26 @@ class _TextsAfter:
         self._known = known
 
     def texts(self, id_: str) -> Sequence[str]:
-        """What stands for a row: itself or its survivor first."""
+        """Return the texts that replace a row, its own or its survivor's first."""
         return self._texts[id_]
 
     def winners(self, id_: str) -> Sequence[str]:
-        """The text of the row to which it gave way, if it lost a contradiction."""
+        """Return the text of the row to which it lost a contradiction, if it did."""
         winner = self._won.get(id_)
         return [self._known[winner]] if winner in self._known else []
 
     def archived(self, ids: set[str]) -> frozenset[str]:
-        """Those of some rows that are archived."""
+        """Return those of some rows that are archived."""
         rows = self._after.table("memories")
         rows = rows.filter(pc.is_in(rows["id"], value_set=pa.array(sorted(ids), pa.string())))
         return frozenset(rows["id"].filter(pc.equal(rows["state"], "archived")).to_pylist())
 
 
 def _touched(before: Snapshot, after: Snapshot, erasures: Set[str]) -> dict[str, str]:
-    """Row that recall finds before and not, or in other words, after → its text before, by id; what is withheld is left out, and so are
-    ``erasures``. Other rows that are gone, as those that nights retired and purged between two snapshots, are looked for.
+    """Return row → text before, for rows that recall finds before and not, or with another text, after; ordered by id.
+
+    Withheld rows and ``erasures`` are left out. Other missing rows are included, such as those that nights retired and purged between two
+    snapshots.
     """
     found: dict[str, str] = {}
     held = withheld_rows(before, after, missing=False) | erasures
@@ -527,7 +536,7 @@ def _touched(before: Snapshot, after: Snapshot, erasures: Set[str]) -> dict[str,
 
 
 def _memory_texts(snapshot: Snapshot, ids: set[str]) -> dict[str, str]:
-    """Those of some memories that recall finds → their texts."""
+    """Return memory → text for those of some memories that recall finds."""
     rows = searched_table(snapshot, "memories", ("id", "current_version_id"))
     rows = rows.filter(pc.is_in(rows["id"], value_set=pa.array(sorted(ids), pa.string())))
     return dict(
@@ -542,13 +551,13 @@ def _passage_texts(snapshot: Snapshot, ids: set[str]) -> dict[str, str]:
 
 
 def _cited(snapshot: Snapshot, ids: set[str]) -> dict[str, list[str]]:
-    """Memory → the passages that it cites."""
+    """Return memory → the passages that it cites."""
     rows = rows_where(snapshot, "memories", "id", ids, ("source_chunk_ids",))
     return {str(row["id"]): [str(c) for c in row["source_chunk_ids"] or ()] for row in rows}  # type: ignore[union-attr]
 
 
 def _citing(snapshot: Snapshot, ids: set[str]) -> dict[str, set[str]]:
-    """Passage → the memories that cite it."""
+    """Return passage → the memories that cite it."""
     memories = snapshot.table("memories")
     lists = memories["source_chunk_ids"].combine_chunks()
     flat = pc.list_flatten(lists)
@@ -561,12 +570,15 @@ def _citing(snapshot: Snapshot, ids: set[str]) -> dict[str, set[str]]:
 
 
 def _says(text: str, key: str) -> bool:
-    """Whether a text says a statement in the same words; most lack the longest of them, which is found out before they are parted."""
+    """Return whether a text makes a statement in the same words.
+
+    The longest word is checked first, because most texts lack it and need not be split into words.
+    """
     return max(key.split(), key=len) in fold(text) and key in _folded(text)
 
 
 def _retold(statement: str, texts: Sequence[str]) -> bool:
-    """Whether texts that stand for its row say a statement in other words."""
+    """Return whether the texts that replace a row make a statement in other words."""
     words = frozenset(asked(statement))
     near = [text for text in texts if _MANY * len(words) <= len(words & _words(text))]
     if not near:
@@ -579,7 +591,7 @@ def _retold(statement: str, texts: Sequence[str]) -> bool:
 
 
 def _is(decision: str, statement: str, texts: Sequence[str]) -> bool:
-    """Whether a sentence of texts that has half of a statement's words is to it what ``sameness`` calls so."""
+    """Return whether ``sameness`` makes this decision for the statement and a sentence with half of its words."""
     words = frozenset(asked(statement)) if texts else frozenset[str]()
     return any(
         2 * len(words & own) >= len(words) and sameness(statement, other).decision == decision
@@ -590,19 +602,21 @@ def _is(decision: str, statement: str, texts: Sequence[str]) -> bool:
 
 @lru_cache(1_024)
 def _words(text: str) -> frozenset[str]:
-    """The words of content of a text."""
+    """Return the content words of a text."""
     return frozenset(asked(text))
 
 
 @lru_cache(1_024)
 def _split(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """The sentences of a text, each with its words of content."""
+    """Return the sentences of a text, each with its content words."""
     return tuple((s, frozenset(asked(s))) for line in text.splitlines() for s in sentences(line))
 
 
 def _said_anywhere(snapshot: Snapshot, wanted: Mapping[str, str]) -> frozenset[str]:
-    """Those of some statements, with their words as they are compared, that a living memory or passage says in the same words: texts with
-    its rarest word and the next one are looked at."""
+    """Return the statements that a live memory or passage makes in the same words.
+
+    ``wanted`` maps statements to their words in normalized form. Only texts that contain the rarest word and the next one are compared.
+    """
     uses = Counter(chain.from_iterable(map(str.split, wanted.values())))
     by_pair: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for statement, key in wanted.items():
@@ -622,7 +636,10 @@ def _said_anywhere(snapshot: Snapshot, wanted: Mapping[str, str]) -> frozenset[s
 
 
 def _holding(texts: pa.ChunkedArray, words: Collection[str]) -> pa.ChunkedArray:
-    """The texts that may hold one of some folded words: by a regular expression where it would not become too large, else all of them."""
+    """Return the texts that may hold one of some folded words.
+
+    They are filtered by a regular expression, unless it would become too large; then all texts are returned.
+    """
     if len(words) > _AT_ONCE:
         return texts
     pattern = "|".join(word.replace("'", ".") for word in sorted(words))
@@ -630,7 +647,7 @@ def _holding(texts: pa.ChunkedArray, words: Collection[str]) -> pa.ChunkedArray:
 
 
 def _folded(text: str) -> str:
-    """The words of a text as they are compared, with a space around each."""
+    """Return the words of a text in normalized form, with a space around each."""
     return _spaced(tokenise(text))
 
 
@@ -639,7 +656,7 @@ def _spaced(words: Sequence[str]) -> str:
 
 
 def _items_of(items: Iterable[Item], rows: set[str]) -> dict[str, str]:
-    """Row → the first item that is about it."""
+    """Return row → the first item that is about it."""
     found: dict[str, str] = {}
     for item in items if rows else ():
         for row in rows.intersection(item.mutation.row_ids()):

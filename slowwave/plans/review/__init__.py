@@ -1,3 +1,3 @@
-"""Review: what a person is asked about a plan, what reviewers say of it, and the signature that makes it count."""
+"""The review of a plan: questions for a person, comments of reviewers, and the approval."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The card of a question as data: what is asked, what surrounds it, and what an item would change."""
+"""The card of a question as data: the question, its context, and what an item would change."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from slowwave.text.screening import quotable, quotable_all
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import losses
 
-# What stands around a question: what was planned, applied and rejected about its rows before, and which rows they are linked with.
+# The context of a question: what was planned, applied and rejected about its rows before, and which rows they are linked with.
 #
-# Both are read as they are now, and bounded: a person looks at a few lines, not at a log. All of memory passes ``quotable``.
+# Both are read as they are now, and limited, because a person reads a few lines and not a log. All text of memory passes ``quotable``.
 
 MOST_EVENTS: Final = 10
 MOST_LINKS: Final = 12
@@ -56,10 +56,10 @@ WHERE (r.source_entity_id = ANY(%(rows)s::uuid[]) OR r.target_entity_id = ANY(%(
 
 @dataclass(frozen=True, slots=True)
 class PastEvent:
-    """What happened about the rows of a question: ``planned`` (its very item, in an earlier plan), ``applied``, ``undone``, ``rejected``,
-    or rejected and ``withdrawn`` since.
+    """A past event about the rows of a question.
 
-    ``about`` is the status that the planned item has, or who rejected; ``reason`` is why.
+    ``what`` is ``planned`` (the same item, in an earlier plan), ``applied``, ``undone``, ``rejected``, or ``withdrawn`` (rejected, and
+    withdrawn since). ``about`` is the status of the planned item, or who rejected; ``reason`` is why.
     """
 
     at: datetime
@@ -69,7 +69,7 @@ class PastEvent:
     reason: str
 
     def sentence(self) -> str:
-        """The event in a line, without its date."""
+        """Return the event in one line, without its date."""
         name = self.operation or "an operation that is not known any more"
         match self.what:
             case "rejected" | "withdrawn":
@@ -83,14 +83,17 @@ class PastEvent:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The latest events about the rows of a question, the newest first, and their relationships as source, type and target."""
+    """The latest events about the rows of a question, newest first, and their relationships as source, type and target."""
 
     history: tuple[PastEvent, ...] = ()
     links: tuple[tuple[str, str, str], ...] = ()
 
 
 def surroundings(connection: Connection, plan: StoredPlan, item: StoredItem) -> Surroundings:
-    """History and links of an item's rows, on a connection of a reader. Two queries by index, but for the namespace's rejections."""
+    """Return history and links of an item's rows, on a reader's connection.
+
+    Two queries, by index except for the namespace's rejections.
+    """
     mutation = item.item.mutation
     about: dict[str, Any] = {"rows": list(mutation.row_ids()), "namespace": plan.header.namespace_id}
     past: list[Any] = connection.execute(
@@ -108,27 +111,27 @@ def surroundings(connection: Connection, plan: StoredPlan, item: StoredItem) -> 
     )
 
 
-# A card: what a person sees of one question, as data. How it looks belongs to surfaces, which escape what it quotes.
+# Cards. A card is the data that a person sees of one question. Surfaces decide how it looks and escape what it quotes.
 #
-# The rows stand side by side with the words marked in which they differ; each source is a sentence in its passage. What the plan saw is
-# told from the sealed item (``slowwave.plans.why``); sources are read as they are now. All of memory passes ``quotable``.
+# The rows are shown side by side, with differing words marked. Each source is a sentence in its passage. What the plan saw comes from the
+# sealed item (``slowwave.plans.why``); sources are read as they are now. All text of memory passes ``quotable``.
 
 IF_NO: Final = "Nothing changes. It is not proposed again unless its rows change, or somebody reconsiders."
 
 _QUOTED: Final = 5
-"""Sources that are read."""
+"""The number of sources that are read."""
 
 _PASSAGE: Final = 4_000
-"""Characters of a source that are read."""
+"""The number of characters of a source that are read."""
 
 _AROUND: Final = 240
-"""Characters of a passage that stand before its sentence, and after it."""
+"""The number of characters of a passage before its sentence, and after it."""
 
 _LONGEST: Final = 4_000
-"""Characters of a cell that are compared and shown."""
+"""The number of characters of a cell that are compared and shown."""
 
 _LISTED: Final = 120
-"""Characters of a row's name in a list."""
+"""The number of characters of a row's name in a list."""
 
 _WORD: Final = re.compile(r"\s+|\S+")
 
@@ -149,7 +152,7 @@ UNION ALL SELECT m.id::text, 'memory', left(v.content, %(most)s) FROM memory.mem
 
 @dataclass(frozen=True, slots=True)
 class MarkedRun:
-    """Words of a cell; ``differs`` where another row of the line, which says anything, lacks them."""
+    """Words of a cell; ``differs`` is true if another row of the line that is not empty lacks them."""
 
     text: str
     differs: bool
@@ -157,20 +160,20 @@ class MarkedRun:
 
 @dataclass(frozen=True, slots=True)
 class ComparedLine:
-    """One column of the rows that are compared: a cell for each row, empty where it says nothing."""
+    """One column of the compared rows: a cell for each row, empty if the row has no value."""
 
     name: str
     cells: tuple[tuple[MarkedRun, ...], ...]
 
     @property
     def differs(self) -> bool:
-        """Whether two rows that say anything say something else."""
+        """Return whether two rows with a value differ."""
         return any(run.differs for cell in self.cells for run in cell)
 
 
 @dataclass(frozen=True, slots=True)
 class QuotedSource:
-    """A source that the item cites: what it is, and the sentence that speaks of it most, within its passage."""
+    """A source that the item cites: its kind, and the most relevant sentence within its passage."""
 
     id: str
     kind: str
@@ -181,9 +184,9 @@ class QuotedSource:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a person sees of one question. ``heads`` say what becomes of each row of ``lines``.
+    """The data that a person sees of one question. ``heads`` are the roles of the rows in ``lines``.
 
-    ``lost`` are lines of what a text would no longer say (``slowwave.plans.show.lost_lines``), ``writing`` lines of pages and claims.
+    ``lost`` are lines for what a text would no longer say (``slowwave.plans.show.lost_lines``), ``writing`` lines of pages and claims.
     """
 
     id: str
@@ -209,7 +212,10 @@ class Card:
 
 
 def called_rows(store: Store, plan: StoredPlan) -> dict[str, str]:
-    """What the rows are called by which a list names the questions of a plan, the beginning of each. At most two queries, as a reader."""
+    """Return the names, shortened, of the rows by which a list names the questions of a plan.
+
+    At most two queries, as a reader.
+    """
     wanted = unnamed(plan)
     if not wanted:
         return {}
@@ -219,9 +225,9 @@ def called_rows(store: Store, plan: StoredPlan) -> dict[str, str]:
 
 
 def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
-    """The card of an item of a plan, with its sources as the store has them now. At most ten queries, as a reader.
+    """Return the card of an item of a plan, with its sources as the store has them now.
 
-    The notes begin with what the item would write to a connected store and does not show.
+    At most ten queries, as a reader. The notes begin with what the item would write to a connected store and does not show.
     """
     found = item.item
     forged = unexplained_items(store, plan.header.namespace_id, [found]).get(item.id)
@@ -271,7 +277,7 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
 
 
 def whole_cell(plan: StoredPlan, item: StoredItem, line: str, column: int) -> str:
-    """The whole text of a cell that a card may cut: of the line of this name, in a column counted from 0; empty where there is none."""
+    """Return the full text of a cell that a card may cut, by line name and column, counted from 0; empty if there is none."""
     for told in why(item.item, plan.probes).side_by_side():
         if str(quotable(told[""])).removeprefix("· ") == line:
             values = [value for name, value in told.items() if name]
@@ -280,7 +286,10 @@ def whole_cell(plan: StoredPlan, item: StoredItem, line: str, column: int) -> st
 
 
 def marked(texts: Sequence[str]) -> tuple[tuple[MarkedRun, ...], ...]:
-    """Cells of a line in runs of words that all share and of words that another one, which says anything, lacks. Time: linear."""
+    """Split cells of a line into runs of words that all rows share and of words that another row lacks.
+
+    Empty rows are ignored. Time: linear.
+    """
     shown = [str(quotable(text))[:_LONGEST] for text in texts]
     words = [set(text.split()) for text in shown]
     said = [own for own in words if own]
@@ -300,14 +309,14 @@ def _runs(text: str, apart: set[str]) -> tuple[MarkedRun, ...]:
 
 
 def _words(item: Item) -> frozenset[str]:
-    """The words by which rows of an item are called."""
+    """Return the words in the names of an item's rows."""
     names = item.evidence.get("names")
     said = [str(name) for name in names] if isinstance(names, Sequence) and not isinstance(names, str) else []
     return frozenset(word for name in said for word in re.findall(r"\w+", name.casefold()) if len(word) > 1)
 
 
 def _quoted(id_: str, kind: str, text: str, words: Iterable[str]) -> QuotedSource:
-    """The sentence of a passage in which most of the words stand, the first of several, and what is around it."""
+    """Return the sentence of a passage that contains most of the words, the first of several, and the text around it."""
     told = str(quotable(text))
     wanted = frozenset(words)
     best = max(
@@ -323,7 +332,7 @@ def _quoted(id_: str, kind: str, text: str, words: Iterable[str]) -> QuotedSourc
 def _read(
     connection: Connection, ids: Iterable[str], item: StoredItem
 ) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
-    """Quotable texts of versions and names of entities by id, and the first sources of an item: id, what it is, its text."""
+    """Return quotable texts of versions and names by id, and the first sources of an item as (id, kind, text)."""
     wanted, cited_ids = sorted({id_ for id_ in ids if id_}), list(item.item.sources[:_QUOTED])
     texts: dict[str, str] = {}
     sources: dict[str, tuple[str, str, str]] = {}
@@ -343,7 +352,10 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class ItemDiff:
-    """One item as a list shows it. ``heading`` is the kind under which ``plans show`` lists it; ``lines`` are its changes."""
+    """One item as a list shows it.
+
+    ``heading`` is the kind under which ``plans show`` lists it; ``lines`` are its changes.
+    """
 
     id: str
     heading: str
@@ -352,7 +364,10 @@ class ItemDiff:
 
 
 def item_diffs(store: Store, plan: StoredPlan, items: Sequence[StoredItem]) -> list[ItemDiff]:
-    """Describe items of a plan, in the given order. At most three queries, as a reader; cost: linear in cells and texts."""
+    """Describe items of a plan, in the given order.
+
+    At most three queries, as a reader. Cost: linear in cells and texts.
+    """
     found = [stored.item for stored in items]
     wanted = {v for item in found for r in rewordings(item) for v in (r.version, r.by) if v}
     wanted |= {id_ for stored, item in zip(items, found, strict=True) for id_ in cited(item.mutation, stored.status)}

@@ -1,4 +1,4 @@
-"""Drafts of a review and their signature: one approval for each plan, and items that gave way to amended ones."""
+"""Drafts of a review and their approval: one approval for each plan, and items that are superseded by amended ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from slowwave.store.namespaces import namespace_id
 from slowwave.store.runs import move_run
 from slowwave.store.tables import few_collections
 
-# Superseding: an item that a reviewer amended gives way to the plan that came of it once its no is signed; until then both wait.
+# Superseding: once the no on an amended item is approved, the plan made from the item supersedes it. Until then both are pending.
 
 _STAYING: Final = """
 SELECT i.plan_hash, jsonb_build_array(i.mutation #> '{keep,id}') || jsonb_path_query_array(i.mutation, '$.absorb[*].id')
@@ -49,9 +49,10 @@ RETURNING run_id::text
 def parts_rejected(
     connection: Connection, amended: Mapping[str, str], items: Collection[StoredItem]
 ) -> dict[str, list[Item]]:
-    """What a rejection of items remembers where they were split: the pairs of a row that was taken out and one that stays, by item id.
+    """Return the pairs of rows that a rejection of split items remembers, by item id.
 
-    ``amended`` are the plans that came of items, by item id. An item of which no merge came is left out. One query.
+    A pair is a row that was taken out and one that stays. ``amended`` maps items to the plans made from them. Items without a merge in
+    such a plan are left out. One query.
     """
     found: list[Any] = connection.execute(_STAYING, (sorted(set(amended.values())),)).fetchall() if amended else []
     staying = {str(plan): {str(row) for row in rows} for plan, rows in found}
@@ -63,19 +64,22 @@ def parts_rejected(
 
 
 def follows(plan_hash: str) -> str:
-    """Name what a follow-up plan is made of: the answers of another plan."""
+    """Return the name by which a follow-up plan refers to the plan whose answers it was made from."""
     return f"after {plan_hash}"
 
 
 def withdraw_following(connection: Connection, plan_hash: str, reason: str) -> None:
-    """Withdraw the plans that follow from the answers of a plan, and those that follow from theirs: an answer has changed."""
+    """Withdraw the plans that follow from the answers of a plan, recursively, because an answer has changed."""
     for (made,) in connection.execute(_FOLLOWING, (follows(plan_hash),)).fetchall():
         withdraw_following(connection, str(made), reason)
         withdraw(connection, str(made), reason)
 
 
 def withdraw(connection: Connection, plan_hash: str, reason: str) -> None:
-    """Let a plan that came of an item go, where nobody signed it. No rejection is remembered: the same may be proposed again."""
+    """Withdraw a plan that was made from an item, if nobody has approved it.
+
+    No rejection is remembered, so the same plan may be proposed again.
+    """
     if run := connection.execute(_WITHDRAW_PLAN, (plan_hash,)).fetchone():
         connection.execute(_WITHDRAW_ITEMS, {"plan": plan_hash, "reason": reason})
         move_run(connection, str(run[0]), "rejected", ("awaiting_approval",))
@@ -87,21 +91,21 @@ def _members(item: Item) -> set[str]:
 
 
 def _pair(item: Item, *rows: str) -> Item:
-    """The merge of two members alone, as a rejection remembers it: by what the plan saw of them."""
+    """Return the merge of two members alone as a rejection remembers it: with the guards of these rows."""
     merge = item.mutation
     guards = tuple(g for g in merge.guards if g.table == merge.table and g.row in rows)
     pair = Mutation("merge_rows", merge.table, guards=guards, rows=tuple(Row(row) for row in sorted(rows)))
     return Item(item.operation, "merge", pair)
 
 
-# Drafts: what reviewers say of the items of a plan before anybody signs. They change nothing and can be taken back.
+# Drafts: verdicts of reviewers on the items of a plan before anybody approves. They change nothing and can be undone.
 #
-# A row is added for each, also where somebody changes their mind; the latest of a reviewer counts. They are stored with the plan, so that a
-# review goes on wherever it was left, and two reviewers each have their own. What they say of items that no longer wait, and what a
-# signature has covered, counts no more.
+# Every verdict is a new row, also if a reviewer changes it; the latest of a reviewer counts. Drafts are stored with the plan, so that a
+# review continues where it was left, and two reviewers have separate drafts. Drafts of items that are no longer pending, and drafts that
+# an approval has covered, no longer count.
 
 Verdict = Literal["yes", "no", "skip", "none"]
-"""``none`` takes back what the reviewer said of the item."""
+"""The verdicts; ``none`` removes the reviewer's verdict on the item."""
 
 VERDICTS: Final = ("yes", "no", "skip", "none")
 _AS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
@@ -127,9 +131,11 @@ WHERE p.plan_hash = %(plan)s AND NOT EXISTS (
   SELECT 1 FROM night.review_signatures s JOIN night.plan_items c ON c.plan_hash = s.plan_hash AND c.item_id = d.item_id
   WHERE s.namespace_id = p.namespace_id AND (s.recorded_at >= d.recorded_at OR (s.plan_hash = d.plan_hash AND s.last_draft >= d.id)))
 """
-"""What was said of the items of a plan that wait, and what was said of the very same items in plans whose place it took (``followed``: when
-those were made). An item's id is its content, so a draft follows to what says the same, and to nothing else. A signature spends what stood
-before it, wherever the item was."""
+"""SQL: drafts on the pending items of a plan, and drafts on identical items in plans that it superseded.
+
+``followed`` is when such an earlier plan was made. An item's id is its content, so a draft follows only to an identical item. An approval
+uses up the drafts before it, whichever plan the item was in.
+"""
 
 _SAVE: Final = f"""
 INSERT INTO night.review_drafts (namespace_id, plan_hash, item_id, verdict, note, amended, reviewer)
@@ -143,7 +149,7 @@ LEFT JOIN (
 ) b USING (item_id)
 ORDER BY d.n
 """
-"""A no that is said again, such as with another note, keeps the plan that came of the item."""
+"""SQL: save drafts. A repeated no, for example with another note, keeps the plan made from the item."""
 
 _CURRENT: Final = f"""
 SELECT item, verdict, note, amended, reviewer, recorded_at, followed FROM (
@@ -173,9 +179,10 @@ SELECT b.item_id::text, l.amended FROM back b JOIN last l USING (item_id)
 
 @dataclass(frozen=True, slots=True)
 class NewDraft:
-    """A verdict on an item, named by its whole id, and why, where a person wants to say so; ``amended`` is the plan that came of a no.
+    """A reviewer's verdict on an item, named by its full id, with an optional note.
 
-    A no that is ``alone`` replaces an earlier no together with the plan that came of that; any other keeps the plan.
+    ``amended`` is the plan that was made from a no. A no that is ``alone`` replaces an earlier no together with its plan; any other keeps
+    the plan.
     """
 
     item: str
@@ -187,10 +194,10 @@ class NewDraft:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What stands of an item: the latest yes or no of all reviewers, else the latest skip; ``against`` are who say the opposite.
+    """The current verdict on an item: the latest yes or no of all reviewers, else the latest skip.
 
-    ``followed`` is when the plan was made of which it was said, where that was an earlier one with the same item; ``amended`` is the
-    hash of the plan that came of the item, where it was amended.
+    ``against`` are the reviewers with the opposite verdict. If the verdict was given on an earlier plan with the same item, ``followed``
+    is when that plan was made. ``amended`` is the hash of the plan that was made from the item, if it was amended.
     """
 
     item: str
@@ -205,7 +212,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class _ReviewerVerdict:
-    """What one reviewer says of an item."""
+    """The verdict of one reviewer on an item."""
 
     item: str
     verdict: str
@@ -217,10 +224,10 @@ class _ReviewerVerdict:
 
 
 def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[NewDraft], *, reviewer: str) -> int:
-    """Add the verdicts of one reviewer, all or none; returns how many.
+    """Save the verdicts of one reviewer, all or none; return how many.
 
-    Refused for a plan that nobody can decide about any more, an item that does not wait, and one named twice. A signature under way is
-    waited for; other reviewers are not.
+    Raises ``Refused`` for a plan that can no longer be decided, an item that is not pending, and one named twice. Waits for an approval
+    in progress, but not for other reviewers.
     """
     _check(drafts, reviewer)
     ids = [draft.item for draft in drafts]
@@ -251,7 +258,7 @@ def save_drafts(store: Store, namespace: str, plan_hash: str, drafts: Sequence[N
 
 
 def add_note(store: Store, namespace: str, plan_hash: str, item: str, note: str, *, reviewer: str) -> None:
-    """Add a note to an answer, which stays as it is: the reviewer's own, else the latest of the others.
+    """Add a note to an answer and keep the answer: the reviewer's own, else the latest of the others.
 
     Raises ``Refused`` if nobody has answered the item, and as ``save_drafts`` does.
     """
@@ -265,13 +272,13 @@ def add_note(store: Store, namespace: str, plan_hash: str, item: str, note: str,
 
 
 def read_drafts(store: Store, namespace: str, plan_hash: str) -> dict[str, Draft]:
-    """Item → what stands of it, over all reviewers."""
+    """Return item → current draft, over all reviewers."""
     with store.connect("approver") as connection:
         return current_drafts(connection, find_plan(connection, namespace, plan_hash.strip()))
 
 
 def current_drafts(connection: Connection, plan_hash: str, items: Sequence[str] | None = None) -> dict[str, Draft]:
-    """Return the same for a plan by its whole hash, or for some of its items, on a connection of an approver.
+    """Return item → current draft for a plan by its full hash, or for some of its items, on an approver's connection.
 
     Cost: linear in the drafts that are returned; the database scans those of the plan.
     """
@@ -279,12 +286,12 @@ def current_drafts(connection: Connection, plan_hash: str, items: Sequence[str] 
 
 
 def asking_operations(connection: Connection, plan_hash: str) -> frozenset[str]:
-    """Return the operations of a plan that have a question without any answer, on a connection of an approver."""
+    """Return the operations of a plan with a question that nobody has answered, on an approver's connection."""
     return frozenset(str(name) for (name,) in connection.execute(_ASKING.encode(), {"plan": plan_hash}))
 
 
 def _verdicts(connection: Connection, plan_hash: str, items: Sequence[str] | None) -> dict[str, list[_ReviewerVerdict]]:
-    """Item → the latest verdict of each reviewer, the oldest first."""
+    """Return item → the latest verdict of each reviewer, oldest first."""
     found: dict[str, list[_ReviewerVerdict]] = {}
     values = {"plan": plan_hash, "items": None if items is None else list(items)}
     with connection.cursor(row_factory=class_row(_ReviewerVerdict)) as cursor:
@@ -294,7 +301,7 @@ def _verdicts(connection: Connection, plan_hash: str, items: Sequence[str] | Non
 
 
 def _changes(draft: NewDraft, before: Draft) -> bool:
-    """Whether a draft changes the answer that there is, rather than repeats it, such as with another note."""
+    """Return whether a draft changes the existing answer, rather than repeating it (for example with another note)."""
     if before.verdict == "skip":
         return False
     amended = bool(draft.amended) and draft.amended != before.amended
@@ -302,10 +309,10 @@ def _changes(draft: NewDraft, before: Draft) -> bool:
 
 
 def undo_last(store: Store, namespace: str, plan_hash: str, *, reviewer: str) -> tuple[str, ...]:
-    """Take back what the reviewer saved last, and say again what they had said of those items before; returns the items.
+    """Undo what the reviewer saved last and restore their earlier verdicts on these items; return the items.
 
-    Called again it goes one further back. Empty where nothing of theirs is left; what a signature covered stays. A plan that came of an
-    item goes with the verdict, unless it is signed.
+    Calling it again goes one step further back. Empty if no draft of theirs is left; drafts covered by an approval stay. A plan that was
+    made from an item is withdrawn with the verdict, unless it is approved.
     """
     check_name(reviewer)
     with store.connect("approver") as connection, connection.transaction():
@@ -320,7 +327,7 @@ def undo_last(store: Store, namespace: str, plan_hash: str, *, reviewer: str) ->
 
 
 def _of_all(rows: Sequence[_ReviewerVerdict]) -> Draft:
-    """One draft of what several reviewers say of an item, the latest last."""
+    """Return one draft from the verdicts of several reviewers on an item, the latest last."""
     decided = [row for row in rows if row.verdict != "skip"] or rows
     last = decided[-1]
     against = tuple(sorted(row.reviewer for row in decided if row.verdict != last.verdict))
@@ -352,10 +359,10 @@ def _check(drafts: Sequence[NewDraft], reviewer: str) -> None:
             raise Refused(f"{draft.item[:64]!r} is no id of an item. Nothing was kept.") from None
 
 
-# Reconsidering: a rejection that was signed is withdrawn, so that the next night may propose again what it was about.
+# Reconsidering: withdrawing an approved rejection, so that the next night may propose the same again.
 #
-# The item stays rejected where it was, and both stand on record. What is taken back before a signature are drafts
-# (``slowwave.plans.review.drafts``).
+# The item stays rejected in its plan, and both are kept on record. Verdicts that are not approved yet are drafts, which are undone
+# separately.
 
 _LEAST: Final = 4
 _FIND: Final = """
@@ -370,12 +377,14 @@ WHERE r.namespace_id = %(namespace)s AND ((r.operation, r.subject) IN (SELECT * 
     WHERE d.namespace_id = r.namespace_id AND d.item_id = ANY(%(items)s::uuid[])))
 ON CONFLICT (rejection_id) DO NOTHING
 """
-"""An item that came of an answer to one of the items is about the same rows: its rejection, such as by undo, is withdrawn as well."""
+"""SQL: withdraw rejections. An item of a plan made from the answer to one of the items is about the same rows, so its rejection, such as
+by undo, is withdrawn as well.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Reconsidered:
-    """Items whose rejection stands no longer, and how many rejections were withdrawn with them: those of the same proposal as well."""
+    """Items whose rejection was withdrawn, and how many rejections that were, including others of the same proposal."""
 
     namespace: str
     items: tuple[str, ...]
@@ -383,9 +392,10 @@ class Reconsidered:
 
 
 def reconsider(store: Store, namespace: str, items: Sequence[str], *, withdrawn_by: str, reason: str) -> Reconsidered:
-    """Withdraw the rejections of items (ids or their first characters), of undone ones too; all of them or none.
+    """Withdraw the rejections of items (ids or their first characters), all or none; also those of undone items.
 
-    A proposal that was rejected several times is withdrawn whole. Raises ``Refused`` where an item was not rejected, or is withdrawn.
+    All rejections of the same proposal are withdrawn. Raises ``Refused`` if an item was not rejected or its rejection is already
+    withdrawn.
     """
     check_name(withdrawn_by)
     if withdrawn_by.lower() == POLICY:
@@ -409,7 +419,7 @@ def reconsider(store: Store, namespace: str, items: Sequence[str], *, withdrawn_
 
 
 def _rejected(connection: Connection, namespace: str, scope: str, names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """The rejected items that are meant, in one query: id, operation and subject of each."""
+    """Return id, operation and subject of the rejected items that are named. One query."""
     begins = [name.strip().lower() for name in names]
     told: dict[str, list[tuple[str, str, str, bool]]] = {}
     for begin, *row in connection.execute(_FIND, ([b for b in begins if len(b) >= _LEAST], scope)):
@@ -420,7 +430,7 @@ def _rejected(connection: Connection, namespace: str, scope: str, names: Sequenc
 
 
 def _meant(namespace: str, name: str, rows: Sequence[tuple[str, str, str, bool]]) -> list[tuple[str, str, str]]:
-    """The rejections that a name means, of those that it begins: several of an item that was split."""
+    """Return the rejections that a name means; an item that was split has several."""
     ids = sorted({item for item, *_ in rows})
     if len(ids) != 1:
         what = "begins several rejected items" if ids else "is no item that was rejected"
@@ -431,13 +441,13 @@ def _meant(namespace: str, name: str, rows: Sequence[tuple[str, str, str, bool]]
     return standing
 
 
-# The signature under the drafts of a plan: one approval of every yes, with the items that need no person, and a rejection of every no.
+# The approval of a plan's drafts: one approval of every yes, with the items that need no person, and a rejection of every no.
 #
-# Until then nothing follows from a draft. All of it is one transaction: either everything that was said counts, or nothing does.
+# Drafts have no effect until then. All of it is one transaction: either all verdicts take effect, or none.
 
 CHANNEL: Final = "review"
 UNEXPLAINED: Final = "Rejected in review."
-"""The reason of a rejection for which nobody wrote a note."""
+"""The reason of a rejection without a note."""
 
 _NAMED: Final = 3
 _NOTE_SIGNATURE: Final = """
@@ -447,9 +457,10 @@ INSERT INTO night.review_signatures (namespace_id, plan_hash, approval_id, signe
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What one signature did: its approval, if it approved anything, how many items it approved and rejected, and how many still wait.
+    """The result of approving a review: its approval, if any, and how many items were approved, rejected and left pending.
 
-    ``lacks`` says that it needs a further signature, see ``slowwave.plans.signatures``; empty where it does not."""
+    ``lacks`` states that a further approver is needed, see ``slowwave.plans.signatures``; empty if not.
+    """
 
     namespace: str
     plan_hash: str
@@ -465,7 +476,8 @@ class Signature:
 class Coverage:
     """The pending items of a plan, by what an approval does with them.
 
-    ``yes`` and ``no`` were answered so, ``decided`` are items that planners decided and nobody answered, and ``left`` stay pending.
+    ``yes`` and ``no`` are items with that answer, ``decided`` are items that planners decided and nobody answered, and ``left`` stay
+    pending.
     """
 
     yes: tuple[StoredItem, ...]
@@ -475,13 +487,16 @@ class Coverage:
 
     @property
     def digest(self) -> str:
-        """A name for exactly these items and verdicts; a page sends it back, so that it approves what it showed."""
+        """Return a hash of exactly these items and verdicts.
+
+        A page sends it back, so that it approves what it showed.
+        """
         parts = (f"{name} {s.id}" for name in ("yes", "no", "decided") for s in getattr(self, name))
         return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
 
 
 def coverage(plan: StoredPlan, drafts: Mapping[str, Draft]) -> Coverage:
-    """Sort the pending items of a plan by what an approval of these drafts does with them."""
+    """Group the pending items of a plan by what an approval of these drafts does with them."""
     found: dict[str, list[StoredItem]] = {"yes": [], "no": [], "decided": [], "left": []}
     for stored in plan.items:
         if stored.status != "pending":
@@ -504,14 +519,12 @@ def sign(
     note: str = "",
     shown: str | None = None,
 ) -> Signature:
-    """Sign what all reviewers drafted: every yes is approved, every no rejected with its note, what was skipped waits on.
+    """Approve what all reviewers drafted: every yes is approved, every no rejected with its note, skipped items stay pending.
 
     Of an item that was split, only the pairs of a row that was taken out and one that stays are remembered as rejected.
-
-    ``include_decided`` approves with it what needs no person and nobody said anything of. It is held to all that an approval is held to
-    (``slowwave.plans.gate.approve``), and refused where two reviewers contradict each other, and where there is nothing to sign.
-
-    ``shown`` is the ``Coverage.digest`` of what the reviewer saw. Raises ``Refused`` if answers or items have changed since.
+    ``include_decided`` also approves items that need no person and have no draft. The checks of ``slowwave.plans.gate.approve`` apply.
+    ``shown`` is the ``Coverage.digest`` of what the reviewer saw. Raises ``Refused`` if two reviewers contradict each other, if there is
+    nothing to approve, or if answers or items have changed since ``shown``.
     """
     check_approver(reviewer, CHANNEL)
     with store.connect("approver") as connection, connection.transaction():
@@ -549,7 +562,7 @@ def sign(
 
 
 def _refuse_contradictions(plan: StoredPlan, drafts: Mapping[str, Draft]) -> None:
-    """Refuse to sign while two reviewers say the opposite of one item."""
+    """Refuse to approve while two reviewers contradict each other on an item."""
     found = [drafts[s.id] for s in plan.items if s.id in drafts and drafts[s.id].against]
     if not found:
         return
@@ -564,10 +577,10 @@ def _refuse_contradictions(plan: StoredPlan, drafts: Mapping[str, Draft]) -> Non
     )
 
 
-# A review session: a plan, with the plans that came of its answers. Its answers are signed together, one approval a plan.
+# Review sessions. A session is a plan with the plans made from its answers; they are approved together, with one approval for each plan.
 #
-# A plan is linked to another one by its run, which names what it was made of: an item that a reviewer amended, or the plan whose answers
-# its questions follow from. Links are read from the ledger, so a session goes on wherever it was left.
+# A plan is linked to another one by its run, which names what the plan was made from: an item that a reviewer amended, or the plan whose
+# answers its questions follow from. Links are read from the ledger, so a session continues where it was left.
 
 _CHANGED: Final = "The answer that it was made of was changed."
 _LINKED: Final = """
@@ -585,7 +598,10 @@ WHERE p.plan_hash = %(plan)s AND r.trigger = 'review' AND coalesce(o.plan_hash, 
 
 @dataclass(frozen=True, slots=True)
 class SessionPlan:
-    """One plan of a session, with what stands of its items. ``of`` is the item that it was made of, or how it follows from a plan."""
+    """One plan of a session, with the drafts of its items.
+
+    ``of`` is the item that it was made from, or how it follows from a plan.
+    """
 
     plan: StoredPlan
     drafts: dict[str, Draft]
@@ -593,22 +609,22 @@ class SessionPlan:
 
     @property
     def covers(self) -> Coverage:
-        """What an approval of the answers does with its items."""
+        """Return what an approval of the answers does with its items."""
         return coverage(self.plan, self.drafts)
 
 
 def read_session(store: Store, namespace: str, plan_hash: str) -> list[SessionPlan]:
-    """Read a plan and the plans that came of its answers, in the order in which they were made.
+    """Return a plan and the plans made from its answers, in the order in which they were made.
 
-    The first is the plan that the session began with, whichever of its plans is named. An amended plan whose answer was changed since
-    is left out. Four queries a plan.
+    The first is the plan that the session began with, whichever of its plans is named. An amended plan whose answer was changed since is
+    left out. Four queries a plan.
     """
     with store.connect("approver") as connection:
         return _linked(connection, first_plan(connection, find_plan(connection, namespace, plan_hash.strip())))
 
 
 def first_plan(connection: Connection, plan_hash: str) -> str:
-    """Return the plan with which the session of a plan began: the plan itself, unless it came of answers."""
+    """Return the plan with which the session of a plan began: the plan itself, unless it was made from answers."""
     seen = {plan_hash}
     while (row := connection.execute(_PARENT, {"plan": plan_hash}).fetchone()) and str(row[0]) not in seen:
         plan_hash = str(row[0])
@@ -617,15 +633,15 @@ def first_plan(connection: Connection, plan_hash: str) -> str:
 
 
 def session_digest(session: Sequence[SessionPlan]) -> str:
-    """Name exactly the items and answers of a session, as ``Coverage.digest`` does those of a plan."""
+    """Return a hash of the items and answers of a session, as ``Coverage.digest`` does for a plan."""
     return hashlib.sha256("\n".join(s.plan.plan_hash + s.covers.digest for s in session).encode()).hexdigest()
 
 
 def resting_on_decided(session: Sequence[SessionPlan]) -> frozenset[str]:
-    """Return the hashes of the plans that came of answers and rest on items of the first plan that planners decided.
+    """Return the hashes of plans made from answers that depend on items of the first plan that planners decided.
 
-    Their questions were planned as these items leave memory, so an approval without them would name rows as they never were. A plan that
-    rests on such a plan is one of them. Cost: linear in the cells of the session.
+    Their questions were planned for the rows as these items leave them, so an approval without them would name rows as they never were. A
+    plan that depends on such a plan is included. Cost: linear in the cells of the session.
     """
     root, *others = session
     before = [s.item for s in root.covers.decided]
@@ -639,7 +655,10 @@ def resting_on_decided(session: Sequence[SessionPlan]) -> frozenset[str]:
 
 
 def _share_cells(items: Sequence[Item], before: Sequence[Item]) -> bool:
-    """Whether some item writes or rests on a cell that an earlier one writes, or writes one that an earlier one rests on."""
+    """Return whether two items conflict on a cell.
+
+    They do if an item writes or reads a cell that an earlier one writes, or writes one that an earlier one reads.
+    """
     writes, guards = (
         frozenset[Cell]().union(*cells) for cells in ([i.writes() for i in before], [i.guards() for i in before])
     )
@@ -659,11 +678,11 @@ def sign_session(
     note: str = "",
     shown: str | None = None,
 ) -> tuple[Signature, ...]:
-    """Sign the answers of a plan, then those of the plans that came of its answers: one approval a plan, each all or nothing.
+    """Approve the answers of a plan, then those of the plans made from its answers: one approval a plan, each all or nothing.
 
-    ``include_decided`` is about the plan itself. Without it, the plans of ``resting_on_decided`` stay open: their signatures say that
-    nothing was approved. A plan that came of an answer which was changed since is withdrawn. Raises as ``sign`` does; plans that were
-    signed before a later one is refused stay signed, and signing again goes on with the others.
+    ``include_decided`` concerns the plan itself. Without it, the plans of ``resting_on_decided`` stay open; their ``Signature`` states
+    that nothing was approved. A plan made from an answer that was changed since is withdrawn. Raises as ``sign`` does. Plans approved
+    before a later one is refused stay approved; calling it again continues with the others.
     """
     found = read_session(store, namespace, plan_hash)
     root, *others = found
@@ -739,7 +758,7 @@ def _linked(connection: Connection, root: str) -> list[SessionPlan]:
 
 
 def _stale(connection: Connection, root: StoredPlan, kept: set[str], amended: dict[str, str]) -> list[str]:
-    """The plans that were made of items whose answer names another plan by now, or none."""
+    """Return the plans made from items whose answer now names another plan, or none."""
     values = {"namespace": root.header.namespace_id, "of": list(amended)}
     rows: list[Any] = connection.execute(_LINKED, values).fetchall()
     return [str(made) for made, of in rows if str(made) not in kept and amended.get(str(of)) != str(made)]

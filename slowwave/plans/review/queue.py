@@ -1,4 +1,4 @@
-"""The queue of a review: questions in groups, in the order in which their answers settle most."""
+"""The queue of a review: questions in groups, ordered by how much their answers settle."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ from slowwave.plans.review.rules import LikeQuestions, SessionLearning, learn
 from slowwave.store.connect import Store
 from slowwave.text.screening import quotable_all
 
-# In which order questions are asked: first those whose answer settles most.
+# The order of questions: those whose answers settle most come first.
 #
-# Whether rows are one thing, a yes settles for all rows that merge with either, and a no for hardly more than the two: so such a question
-# is worth how likely yes is by now, times the square root of the pairs of rows that it settles, which is the geometric mean of the sizes of
-# two groups. That is an expected gain, of which the root takes some from large groups, as one wrong row in them makes their questions vain.
-# Tried were uncertainty (alone, and times the pairs), the probability alone, and times all pairs: ``docs/review.md`` has the figures.
+# For the question whether rows are the same, a yes settles all rows that merge with either row, and a no hardly more than the two rows.
+# The value of such a question is the current probability of yes, times the square root of the number of row pairs that it settles (for
+# two groups, the geometric mean of their sizes). This is an expected gain; the root reduces the weight of large groups, because one wrong
+# row in them makes their questions useless. Alternatives tried: uncertainty (alone, and times the pairs), the probability alone, and
+# times all pairs; ``docs/review.md`` has the figures.
 #
-# Of other questions, as whether a value may be lost, no probability tells anything, so each is as open as any other: they are worth what
-# hangs on them, the questions of rows that hang together with their own, and those that look like them, of which each further answer tells
-# less. That is density (Settles, Active Learning, 2012, 5.2).
+# For other questions, such as whether a value may be lost, there is no useful probability, so each counts as equally open. Their value is
+# the number of questions of connected rows, plus the number of similar questions, of which each further answer is worth less. This is
+# density (Settles, Active Learning, 2012, 5.2).
 
 Likeness = tuple[object, ...]
-"""What two questions have in common that look alike."""
+"""The features that similar questions share."""
 
 _Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -48,11 +49,11 @@ def information(
     merges: Sequence[StoredItem] = (),
     drafts: Mapping[str, Draft] | None = None,
 ) -> dict[str, float]:
-    """Item → how much its answer settles, at least 0 and without a unit: larger is asked first, among questions of one kind.
+    """Return item → how much its answer settles: a number without a unit, at least 0, larger is asked first.
 
-    ``likely`` says of some items how probable a yes is by now; the others are as likely as the plan has them. Groups of rows are those that
-    ``merges``, items that need no person, and the yes among ``drafts`` make. What is drafted keeps the worth that it had without drafts.
-    Cost: linear in rows, n log n in items.
+    The values are comparable among questions of one kind. ``likely`` maps some items to the current probability of yes; the others have
+    the plan's probability. The groups of rows result from ``merges``, which are items that need no person, and from the drafts with yes.
+    A drafted item keeps the value that it had without drafts. Cost: linear in rows, n log n in items.
     """
     known, said = likely or {}, drafts or {}
     same = [s for s in items if s.question == "same"]
@@ -65,7 +66,10 @@ def information(
 
 
 def _settled(items: Sequence[StoredItem], merges: Sequence[StoredItem]) -> NDArray[np.int64]:
-    """Pairs of rows (items,) that a yes joins: all between the groups of each item's rows that ``merges`` leave, 0 where that is one."""
+    """Return, for each item (items,), the pairs of rows that a yes joins.
+
+    These are all pairs between the groups of the item's rows that ``merges`` leave; 0 if there is only one group.
+    """
     at: dict[str, int] = {}
     of, row = _edges([*items, *merges], at)
     merging = of >= len(items)
@@ -82,7 +86,7 @@ def _settled(items: Sequence[StoredItem], merges: Sequence[StoredItem]) -> NDArr
 
 
 def _hanging(items: Sequence[StoredItem]) -> dict[str, float]:
-    """Item → how many questions hang together with it or look like it."""
+    """Return item → how many questions share rows with it or look like it."""
     together = _together(items)
     kinds = {s.id: likeness(s) for s in items}
     alike = Counter(kinds.values())
@@ -96,7 +100,10 @@ def _hanging(items: Sequence[StoredItem]) -> dict[str, float]:
 
 
 def likeness(item: StoredItem) -> Likeness:
-    """Operation and question, with what speaks for and against, and why it is asked, as its evidence has it; not what rows say."""
+    """Return the features by which questions look alike: operation, question, kind, signs of the evidence, and reason.
+
+    They are taken from the item's evidence, not from the texts of rows.
+    """
     evidence: Any = json.loads(item.evidence)
     found = evidence.get("waterfall") if isinstance(evidence, Mapping) else None
     steps = [step for step in found if isinstance(step, Mapping)] if isinstance(found, list) else []
@@ -106,7 +113,7 @@ def likeness(item: StoredItem) -> Likeness:
 
 
 def _together(items: Sequence[StoredItem]) -> dict[str, int]:
-    """Item → how many items hang together with it through the rows that they name, itself included."""
+    """Return item → how many items are connected with it through the rows that they name, itself included."""
     at: dict[str, int] = {}
     i, j = _edges(items, at)
     size = len(items) + len(at)
@@ -118,37 +125,38 @@ def _together(items: Sequence[StoredItem]) -> dict[str, int]:
 
 
 def _edges(items: Sequence[StoredItem], at: dict[str, int]) -> _Edges:
-    """Items by place beside the rows that they name, by a number that ``at`` keeps."""
+    """Return the edges between items (by index) and the rows that they name (by the number in ``at``)."""
     ends = [(n, at.setdefault(row, len(at))) for n, s in enumerate(items) for row in sorted(_rows_ordering(s))]
     edges = np.array(ends, np.int64).reshape(-1, 2)
     return edges[:, 0], edges[:, 1]
 
 
 def _rows_ordering(item: StoredItem) -> set[str]:
-    """The rows that an item is about, by id."""
+    """Return the ids of the rows that an item is about."""
     mutation: Any = json.loads(item.mutation)
     keep = [mutation["keep"]] if mutation.get("keep") else []
     named = [*keep, *(mutation.get("absorb") or ()), *(mutation.get("rows") or ())]
     return {str(row["id"]) for row in named}
 
 
-# The orders in which the questions of a plan may be asked, by name; what they mean belongs to ``slowwave.plans.review.queue``.
+# The orders in which the questions of a plan may be asked, by name.
 
 Sort = Literal["information", "risk", "probability", "operation"]
 SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
 
 
-# The queue of a review: the items of a plan that wait for a person, grouped by what they ask, each with what was said of it so far.
+# The queue of a review: the pending items of a plan, grouped by what they ask, each with its draft.
 
 State = Literal["open", "yes", "no", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An item that asks: its id and operation, what it asks, what it is about in a line, and the draft that stands of it, if any.
+    """A pending review item: its id, operation, question, title and latest draft.
 
-    ``information`` is how much its answer settles (``slowwave.plans.review.queue``), ``learnt`` how likely yes is by the answers so far,
-    ``follows`` the verdict that they leave alone possible (``slowwave.plans.review.rules``). The title quotes memory, which is untrusted.
+    ``information`` is how much its answer settles (``slowwave.plans.review.queue``). ``learnt`` is the probability of yes by the answers
+    so far, and ``follows`` the only verdict that they leave possible (``slowwave.plans.review.rules``). The title quotes memory, which is
+    untrusted.
     """
 
     id: str
@@ -165,7 +173,7 @@ class Waiting:
 
     @property
     def state(self) -> State:
-        """Open, or what was said of it."""
+        """Return ``open``, or the verdict of the draft."""
         match self.draft.verdict if self.draft else "":
             case "yes":
                 return "yes"
@@ -179,7 +187,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class QuestionGroup:
-    """The items of one question in order, and how many of all of its items are open, drafted yes or no, or skipped."""
+    """The items of one question, in order.
+
+    ``counts`` states how many of all of its items are open, drafted yes or no, or skipped.
+    """
 
     code: Code
     label: str
@@ -189,10 +200,11 @@ class QuestionGroup:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Groups in the order in which they are asked, those without items left out; ``counts`` over all of them, whatever is filtered.
+    """The groups of questions in the order in which they are asked, without empty ones.
 
-    ``decided`` items need no person: a signature approves them as well; ``overruled`` of those a person has drafted something about.
-    ``followed`` counts the verdicts that came from an earlier plan with the same items.
+    ``counts`` covers all items, whatever is filtered. ``decided`` items need no person: an approval of the review includes them.
+    ``overruled`` counts those of them that have a person's draft. ``followed`` counts the verdicts that came from an earlier plan with
+    the same items.
     """
 
     groups: tuple[QuestionGroup, ...]
@@ -205,7 +217,7 @@ class Queue:
 
     @property
     def items(self) -> tuple[Waiting, ...]:
-        """All items that are shown, in order."""
+        """Return all items that are shown, in order."""
         return tuple(item for group in self.groups for item in group.items)
 
 
@@ -221,11 +233,11 @@ def queue(
     search: str = "",
     names: Mapping[str, str] | None = None,
 ) -> Queue:
-    """The review items of a plan that wait, as its drafts leave them; ``names`` of rows are those of
-    ``slowwave.plans.review.card.called_rows``.
+    """Return the pending review items of a plan, grouped and ordered, with their drafts.
 
-    Filters: what was said of them, their operation, their risk, a probability of at least ``likely``, and words of their title or
-    sentence, in any case. Answers so far move what is asked next. Cost: that of ``information`` and ``learn``.
+    Filters: the state of the draft, the operation, the risk, a probability of at least ``likely``, and words of title or sentence in any
+    case. ``names`` of rows come from ``slowwave.plans.review.card.called_rows``. The answers so far change the order. Cost: that of
+    ``information`` and ``learn``.
     """
     pending = [s for s in plan.items if s.status == "pending"]
     asked = [s for s in pending if s.decision == "review"]
@@ -262,15 +274,15 @@ def queue(
 
 
 def title_of(item: StoredItem, names: Mapping[str, str] | None = None) -> str:
-    """Return an item in a line: its outcome where it has two sides, else the names of its evidence, else its rows. It quotes memory.
+    """Return an item in one line: its outcome if it has two sides, else the names of its evidence, else its rows.
 
-    Rows are called by ``names`` where these are known, else by their ids.
+    Rows are named by ``names`` or, if it lacks them, by their ids. The line quotes memory.
     """
     return title_from(item.item, names, item.status)
 
 
 def title_from(item: Item, names: Mapping[str, str] | None = None, status: str = "") -> str:
-    """Return the same line for an item that no plan stores; ``status`` is the item's in its plan."""
+    """Return the line of ``title_of`` for an item that no plan stores; ``status`` is the item's in its plan."""
     if sides := find_outcome(item, names or {}, status):
         return sides.sentence()
     if told := _names_line(item):
@@ -282,25 +294,25 @@ def title_from(item: Item, names: Mapping[str, str] | None = None, status: str =
 
 
 def unnamed(plan: StoredPlan) -> set[str]:
-    """Return the rows by whose names the questions of a plan that wait are called, as the sealed items hold none."""
+    """Return the rows of a plan's pending questions whose names the sealed items do not hold."""
     asked = (s.item for s in plan.items if s.status == "pending" and s.decision == "review")
     return {row.id for item in asked if not _names_line(item) for row in _rows(item) if row.id not in seen_words(item)}
 
 
 def _names_line(item: Item) -> str:
-    """The names that the evidence gives, in a line."""
+    """Return the names of the evidence as one line."""
     given: Any = item.evidence.get("names")
     return " = ".join(str(name) for name in given) if isinstance(given, list) and given else ""
 
 
 def _rows(item: Item) -> Sequence[Row]:
-    """The first five rows that an item is about."""
+    """Return the first five rows that an item is about."""
     mutation = item.mutation
     return [*((mutation.keep,) if mutation.keep else ()), *mutation.absorb, *mutation.rows][:5]
 
 
 def code_of(item: StoredItem) -> Code:
-    """The code of what an item asks; one that has none asks whether it may change something."""
+    """Return the code of an item's question; ``change`` if it has none."""
     return _BY_NAME.get(item.question, "change")
 
 
@@ -337,11 +349,10 @@ _KEYS: Final[Mapping[Sort, Callable[[Waiting], tuple[object, ...]]]] = {
 }
 
 
-# Drafts that did not follow: what was said in the plan before, of items that the plan which took its place does not have.
+# Drafts that did not follow: verdicts in the previous plan on items that the current plan does not have.
 #
-# An item's id is its content. What says the same is the same item, and what was said of it follows by itself
-# (``slowwave.plans.review.drafts``). What changed, or is not proposed any more, is another question or none, and nothing is concluded from
-# what was said.
+# An item's id is its content, so the draft of an identical item follows automatically (``slowwave.plans.review.drafts``). An item that
+# changed or is no longer proposed is another question or none, so nothing is concluded from its draft.
 
 _BEFORE: Final = """
 SELECT o.plan_hash FROM night.plans p JOIN night.plans o ON o.namespace_id = p.namespace_id AND o.recorded_at < p.recorded_at
@@ -350,7 +361,7 @@ SELECT o.plan_hash FROM night.plans p JOIN night.plans o ON o.namespace_id = p.n
                   AND s.plan_hash <> o.plan_hash)
 WHERE p.plan_hash = %s ORDER BY o.recorded_at DESC LIMIT 1
 """
-"""The last plan with drafts before one; none where a later plan was signed since."""
+"""SQL: the last earlier plan with drafts; none if a later plan was approved since."""
 
 _GONE: Final = """
 SELECT o.item_id::text, o.operation, o.decision, o.evidence -> 'evidence', o.mutation FROM night.plan_items o
@@ -362,7 +373,10 @@ ORDER BY o.ordinal
 
 @dataclass(frozen=True, slots=True)
 class GoneDraft:
-    """A yes or no of the plan before (``plan_hash``) whose item this plan does not have. Its title quotes memory, without secrets."""
+    """A yes or no in the previous plan (``plan_hash``) whose item the current plan does not have.
+
+    Its title quotes memory, without secrets.
+    """
 
     item: str
     plan_hash: str
@@ -373,7 +387,7 @@ class GoneDraft:
 
 
 def gone_drafts(store: Store, namespace: str, plan_hash: str) -> list[GoneDraft]:
-    """What was said in the last plan with drafts before this one, of items that this one lacks; skips are left out. Three queries."""
+    """Return the verdicts in the last earlier plan with drafts on items that this plan lacks, without skips. Three queries."""
     with store.connect("approver") as connection:
         plan = find_plan(connection, namespace, plan_hash.strip())
         row = connection.execute(_BEFORE, (plan,)).fetchone()

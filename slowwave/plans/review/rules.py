@@ -1,4 +1,4 @@
-"""Learn from answers: questions that are likely yes, and rules that a person may accept as policies."""
+"""Learning from the answers of a review: questions that are likely yes, and rules that a person may accept as policies."""
 
 from __future__ import annotations
 
@@ -25,39 +25,45 @@ from slowwave.plans.review.drafts import Draft, read_drafts
 from slowwave.plans.why import percent
 from slowwave.store.connect import Store
 
-# What the drafts of a review teach about its remaining questions: which are likely yes, which follow, and which look decided.
+# Learning from the drafts of a review which remaining questions are likely yes, which follow from answers, and which look decided.
 #
-# The answers correct what the plan says of each pair of rows: a Bayesian logistic regression upon the log-odds of its waterfall, linear in
-# what each piece of evidence weighs, in which words differ (``slowwave.matching.answers``, ``slowwave.matching.words``), and in how
-# much of the shorter name stands in the longer, which tells a name that was cut short.
-# Nothing of it is stored: the same drafts on the same plan teach the same anywhere, in any order. A person's answer is never moved by it.
+# The answers correct the plan's probability of each pair of rows by a Bayesian logistic regression on the log-odds of its waterfall. It
+# is linear in the weight of each piece of evidence, in the differing words (``slowwave.matching.answers``, ``slowwave.matching.words``),
+# and in how much of the shorter name is contained in the longer one, which detects truncated names. Nothing of it is stored: the same
+# drafts on the same plan give the same result anywhere, in any order. It never changes a person's answer.
 
 Reals = NDArray[np.float64]
 
 SURE: Final = 0.95
-"""Probability, of yes or of no, from which questions look decided."""
+"""The probability, of yes or of no, from which questions look decided."""
 
 LIKE: Final = 3
-"""Answers that must have been given alike, and none otherwise, for those like them to look decided."""
+"""The number of equal answers, with none to the contrary, that similar questions need to look decided."""
 
 MOST: Final = 2
-"""Questions of a kind that may look decided for each answer of it: n answers alike leave about one in n + 2 of the kind otherwise (rule of
-succession), so that fewer than two wrong drafts of a kind are to be expected even where its probabilities are wrong."""
+"""The number of questions of a kind that may look decided for each answer of that kind.
+
+After n equal answers, about one in n + 2 of the kind differs (rule of succession). So fewer than two wrong drafts of a kind are expected
+even if its probabilities are wrong.
+"""
 
 _MARK: Final = re.compile(r"As [\d,]+ like it were answered: ")
 _NATS: Final = 2.0  # of a piece of evidence that are one
 _WITHIN: Final = (0.8, 0.1)  # share of a name that says nothing, and what more is one
 _LONGEST: Final = 400  # letters of a name that count
 _ALL, _SCORE, _PART, _LETTERS, _SIGN = 1.5, 1.0, 0.5, 1.0, 2.0
-"""Deviations of the priors, as in ``slowwave.matching.compare``."""
+"""Standard deviations of the priors, as in ``slowwave.matching.compare``."""
 
 _SHOWN: Final = 5  # words of a likeness that are told
 
 
 @dataclass(frozen=True, slots=True)
 class LikeQuestions:
-    """Open questions that look decided: the ``verdict`` that they would have, ``says`` what they have in common, the ``answers`` given
-    alike, and the items, the least sure first. What it says quotes memory, which is untrusted."""
+    """Open questions that look decided because similar ones were answered alike.
+
+    ``verdict`` is the answer that they would have, ``says`` what they have in common, ``answers`` the number of equal answers, and
+    ``items`` the items, the least sure first. ``says`` quotes memory, which is untrusted.
+    """
 
     verdict: str
     operation: str
@@ -67,14 +73,17 @@ class LikeQuestions:
 
     @property
     def note(self) -> str:
-        """What their drafts are marked with."""
+        """Return the note with which their drafts are marked."""
         return f"As {self.answers:,} like it were answered: {self.says}"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLearning:
-    """``likely``: item → how likely its answer is yes, of those that answers have taught something; ``follows``: item → the verdict that
-    follows from answers alone; ``decided``: questions that look decided, the largest group first."""
+    """The results of learning from the answers of a review.
+
+    ``likely`` maps items that the answers inform to the probability of yes. ``follows`` maps items to the verdict that follows from
+    answers alone. ``decided`` holds questions that look decided, the largest group first.
+    """
 
     likely: Mapping[str, float] = field(default_factory=dict[str, float])
     follows: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -83,8 +92,11 @@ class SessionLearning:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question whether two rows are one thing, as its item has it. ``level`` is that of the names, ``drafted`` whether its draft is one
-    of many that looked decided, which is no ``answer``."""
+    """A question whether two rows are the same, as its item holds it.
+
+    ``level`` is that of the names. ``drafted`` states whether its draft is one of many that looked decided, which does not count as an
+    ``answer``.
+    """
 
     id: str
     operation: str
@@ -97,11 +109,11 @@ class _Asked:
 
 
 def learn(items: Sequence[StoredItem], drafts: Mapping[str, Draft], sure: float = SURE) -> SessionLearning:
-    """What yes and no teach about the other questions whether two rows are one. Drafts that reviewers disagree on teach nothing. From
-    ``sure`` on, a probability of yes or of no, questions look decided.
+    """Learn from the answers yes and no which other questions about equal rows are likely yes, follow or look decided.
 
-    What was drafted as it looked decided teaches nothing either: it would bear itself out. Cost: reads the items' evidence once; then a
-    regression over some hundred traits for each operation.
+    Questions look decided if the probability of yes or of no is at least ``sure``. Drafts on which reviewers disagree are not used.
+    Drafts saved because a question looked decided are not used either, because they would confirm themselves. Cost: one pass over the
+    items' evidence, then a regression over some hundred traits for each operation.
     """
     asked = [a for s in sorted(items, key=lambda s: s.id) if (a := _asked(s, drafts.get(s.id))) is not None]
     follows = _follows(asked)
@@ -123,12 +135,12 @@ def learn(items: Sequence[StoredItem], drafts: Mapping[str, Draft], sure: float 
 
 
 def drafted_alike(draft: Draft) -> bool:
-    """Whether a draft is one of those that looked decided, which is no answer of a person to this very question."""
+    """Return whether a draft was saved because its question looked decided, so it is no person's answer to this question."""
     return _MARK.match(draft.note) is not None
 
 
 def _asked(item: StoredItem, draft: Draft | None) -> _Asked | None:
-    """The item as a question of two rows, None where it is another."""
+    """Return the item as a question about two rows, or None if it asks something else."""
     if item.question != "same":
         return None
     mutation, evidence = json.loads(item.mutation), json.loads(item.evidence)
@@ -151,8 +163,11 @@ def _asked(item: StoredItem, draft: Draft | None) -> _Asked | None:
 
 
 def _follows(asked: Sequence[_Asked]) -> dict[str, str]:
-    """Item → verdict of open questions that answers settle: a = b and b = c makes a = c; a = b and b ≠ c makes a ≠ c. Nothing follows
-    from a group of rows within which somebody said no: one of its answers is wrong."""
+    """Return item → verdict of open questions that the answers settle.
+
+    a = b and b = c imply a = c; a = b and b ≠ c imply a ≠ c. Nothing follows from a group of rows within which someone answered no,
+    because one of its answers is wrong.
+    """
     parent: dict[str, str] = {}
 
     def root(row: str) -> str:
@@ -179,7 +194,7 @@ def _follows(asked: Sequence[_Asked]) -> dict[str, str]:
 
 
 def _judged(of: Sequence[_Asked]) -> tuple[list[float], list[frozenset[str]]]:
-    """How likely yes is for each question, and the signs of its words."""
+    """Return the probability of yes for each question, and the signs of its words."""
     raw = np.array([sum(a.weights.values()) for a in of])
     words = WordInformation.of(np.array([name for a in of for name in a.names], np.object_), slips=False)
     i = np.arange(len(of)) * 2
@@ -203,7 +218,7 @@ def _judged(of: Sequence[_Asked]) -> tuple[list[float], list[frozenset[str]]]:
 
 
 def _within(of: Sequence[_Asked]) -> Reals:
-    """How much of the shorter name of each question stands in the longer, from 0 to 1."""
+    """Return how much of the shorter name of each question is contained in the longer one, from 0 to 1."""
     one, other = (np.array([a.names[k][:_LONGEST] for a in of], np.object_) for k in (0, 1))
     return each_pair(one, other, fuzz.partial_ratio, 0.0, np.float64) / 100
 
@@ -215,8 +230,10 @@ def _decided(
     follows: Mapping[str, str],
     sure: float,
 ) -> list[LikeQuestions]:
-    """The open questions beyond ``sure`` with ``LIKE`` answers of their kind, all of the same verdict; of each kind the surest, so many
-    that with those drafted before there are ``MOST`` for each answer."""
+    """Return the open questions beyond ``sure`` that have at least ``LIKE`` answers of their kind, all with the same verdict.
+
+    Each kind contributes its surest questions. Together with those drafted before, there are at most ``MOST`` for each answer.
+    """
     keys = [(a.level, kind) for a, kind in zip(of, kinds, strict=True)]
     said = Counter((key, a.answer) for key, a in zip(keys, of, strict=True) if a.answer is not None)
     drafted = Counter(key for key, a in zip(keys, of, strict=True) if a.drafted)
@@ -238,7 +255,7 @@ def _decided(
 
 
 def _in_words(level: str, signs: frozenset[str]) -> str:
-    """What questions of a kind have in common."""
+    """Describe what questions of a kind have in common."""
     parts = [sign.split(" ") for sign in sorted(signs)]
     more = [p[1] for p in parts if len(p) == 2 and p[0] == MORE]
     other = [p[1] for p in parts if len(p) == 2 and p[0] == OTHER]
@@ -251,24 +268,26 @@ def _in_words(level: str, signs: frozenset[str]) -> str:
     return f"the names compare as {level.replace('_', ' ')}" if level else "the same evidence speaks"
 
 
-# What the answers of a review teach in words: kinds of questions that were answered alike, yes or no, offered to a person as a policy.
+# Rules from the answers of a review: kinds of questions that were answered alike, yes or no, offered to a person as a policy.
 #
-# Only answers that somebody gave to one question alone count: what was drafted for many at once, or as it looked decided, would bear the
-# rule out. How right a rule is, is measured on them; its bound is Wilson's (1927). Nothing is decided by an offer: a person accepts it
-# (``slowwave.plans.policies``), with a limit, and may revoke it.
+# Only answers that somebody gave to a single question count. Drafts saved for many questions at once, or because a question looked
+# decided, would confirm the rule that made them. The precision of a rule is measured on these answers, with Wilson's bound (1927). An
+# offer decides nothing: a person accepts it (``slowwave.plans.policies``), with a limit, and may revoke it.
 
 ENOUGH: Final = 5
-"""Answers to questions of a kind from which it is offered."""
+"""The number of answers to questions of a kind from which it is offered."""
 
 AGREED: Final = 0.97
-"""Share of them that has to be alike: the precision that merges are held to."""
+"""The share of equal answers that a kind needs: the precision required of merges."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearntRule:
-    """A kind that may be accepted: ``agreed`` of ``answered`` questions of it were answered with its verdict, with a probability from
-    ``least`` to ``most``; ``bound`` is the least share of that verdict that this leaves likely. ``open`` are the ids of those that are not
-    answered yet, the surest first."""
+    """A kind of question that a person may accept as a policy.
+
+    ``agreed`` of ``answered`` questions were answered with its verdict, at a probability from ``least`` to ``most``. ``bound`` is the
+    lower bound of the share of that verdict. ``open`` are the ids of the questions that are not answered yet, the surest first.
+    """
 
     kind: QuestionKind
     answered: int
@@ -280,36 +299,36 @@ class LearntRule:
 
     @property
     def key(self) -> str:
-        """Verdict and kind as canonical JSON; rules of a plan have different ones."""
+        """Return verdict and kind as canonical JSON; it is unique among the rules of a plan."""
         return f"{self.verdict} {self.kind.key}"
 
     @property
     def bound(self) -> float:
-        """Wilson's lower bound of the share of its verdict, from 0 to 1."""
+        """Return Wilson's lower bound of the share of its verdict, from 0 to 1."""
         return wilson(self.agreed, self.answered)
 
     @property
     def per_night(self) -> int:
-        """The limit that is offered: so many that less than one wrong a night is to be expected even at the bound."""
+        """Return the proposed limit: at the bound, less than one wrong decision a night is expected."""
         return max(1, int(1 / (1 - self.bound)))
 
     def sentence(self) -> str:
-        """The offer in words. It names columns, which are untrusted."""
+        """Describe the rule in words. The text names columns, which are untrusted."""
         many = f"{self.agreed:,} of {self.answered:,} answered {self.verdict} (at least {percent(self.bound)} are, at 95 % confidence)"
         left = f"{len(self.open):,} more of them {'waits' if len(self.open) == 1 else 'wait'} here"
         return f"{self.kind.sentence()}: {many}, {left}"
 
     def to_json(self) -> dict[str, object]:
-        """As ``plans review --json`` shows it."""
+        """Return the rule as ``plans review --json`` shows it."""
         more = {"says": self.kind.sentence(), "bound": round(self.bound, 4), "per_night": self.per_night}
         return {**asdict(self), "key": self.key, **more}
 
 
 def learnt_rules(plan: StoredPlan, drafts: Mapping[str, Draft], policies: Sequence[Policy] = ()) -> list[LearntRule]:
-    """The kinds that may be accepted by the drafts of a plan, those with most answers first; without those of ``policies`` that stand.
+    """Return the kinds that may be accepted by the drafts of a plan, those with most answers first.
 
-    A question that would lose a value, or on which reviewers disagree, neither counts nor is counted as open. Cost: reads the evidence of
-    every question whether rows are one thing once.
+    Kinds of ``policies`` that are still active are left out. A question that would lose a value, or on which reviewers disagree, counts
+    neither as answered nor as open. Cost: one pass over the evidence of every question whether rows are the same.
     """
     known: list[tuple[Verdict, Mapping[str, object]]] = [(p.verdict, dict(p.kind)) for p in policies if p.stands]
     return rules_of(plan.items, drafts, {row for row, _ in disclosed_losses(plan)}, known)
@@ -321,10 +340,11 @@ def rules_of(
     losing: Collection[str] = (),
     known: Sequence[tuple[Verdict, Mapping[str, object]]] = (),
 ) -> list[LearntRule]:
-    """The same of items; ``losing`` are rows of which a value would be lost, ``known`` the verdicts and kinds that are accepted already.
+    """Return the kinds that may be accepted by the drafts of ``items``.
 
-    A rule of yes reaches down to the least likely answer above which enough are yes, one of no up to the likeliest below which enough are
-    no. Of rules that rest on the same answers only the narrowest of those with most is offered, and none where that is accepted already.
+    ``losing`` are rows that would lose a value; ``known`` are the verdicts and kinds that are accepted already. A rule for yes reaches
+    down to the least likely answer above which enough are yes, and a rule for no up to the likeliest below which enough are no. Of rules
+    that rest on the same answers, only the narrowest of those with most answers is offered, and none if that one is accepted already.
     """
     lost = frozenset(losing)
     at_once = Counter((d.reviewer, d.recorded_at) for d in drafts.values())
@@ -362,7 +382,7 @@ def rules_of(
 
 
 class _Answer(NamedTuple):
-    """One answer, as a rule counts it: ``sure`` is how likely the rule's verdict was, ``agrees`` whether it was given."""
+    """One answer as a rule counts it: ``sure`` is the probability of the rule's verdict, ``agrees`` whether it was given."""
 
     sure: float
     probability: float
@@ -371,9 +391,9 @@ class _Answer(NamedTuple):
 
 
 def _reaching(answers: Sequence[_Answer]) -> list[_Answer]:
-    """Of the answers to a kind the surest, as many as agree in a share of ``AGREED``; none where that is fewer than ``ENOUGH``.
+    """Return the surest answers to a kind, as many as agree in a share of at least ``AGREED``.
 
-    Answers that are equally sure go in together or not at all, and the last one agrees.
+    Empty if that is fewer than ``ENOUGH``. Answers that are equally sure are included together or not at all, and the last one agrees.
     """
     by_chance = sorted(answers, key=lambda a: (-a.sure, a.agrees))
     agreed, reach = 0, 0
@@ -386,9 +406,9 @@ def _reaching(answers: Sequence[_Answer]) -> list[_Answer]:
 
 
 def accept_rule(store: Store, plan: StoredPlan, key: str, *, accepted_by: str, per_night: int | None = None) -> Policy:
-    """Accept the rule that has this key, as the drafts bear it out now; without ``per_night`` with the limit that is offered.
+    """Accept the rule with this key, as the drafts support it now.
 
-    Raises ``Refused`` where the answers no longer bear it out.
+    Without ``per_night``, the proposed limit applies. Raises ``Refused`` if the answers no longer support the rule.
     """
     rules = learnt_rules(plan, read_drafts(store, plan.header.namespace, plan.plan_hash))
     rule = next((r for r in rules if r.key == key), None)
@@ -407,7 +427,7 @@ def accept_rule(store: Store, plan: StoredPlan, key: str, *, accepted_by: str, p
 
 
 def wilson(agreed: int, answered: int) -> float:
-    """The lower bound of Wilson's interval (1927) for a share, at 95 %; 0 where nothing was answered."""
+    """Return the lower bound of Wilson's 95 % interval (1927) for a share; 0 if nothing was answered."""
     from scipy.stats import binomtest  # heavy to load, and only an offer needs it
 
     return float(binomtest(agreed, answered).proportion_ci(method="wilson").low) if answered else 0.0
