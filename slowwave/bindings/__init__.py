@@ -1,3 +1,3 @@
-"""Stores that are not ours, and our own: where each table of a snapshot lies in a database, and what has to change together there."""
+"""Bindings of stores: the tables and columns of a snapshot in a database, and the columns that must change together."""
 
 from __future__ import annotations

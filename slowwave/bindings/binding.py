@@ -1,4 +1,4 @@
-"""Bindings: the declared tables of a store, their columns, and ids for rows that have none of ours."""
+"""Bindings: the declared tables and columns of a store, and ids for rows without a Slowwave id."""
 
 from __future__ import annotations
 
@@ -94,10 +94,10 @@ COLUMN_TYPES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class BoundColumn:
-    """Where a column lies: in the physical ``column``, or under ``path`` (names of keys, from the outside) in the JSON that it holds.
+    """The location of a column: the physical ``column``, or a ``path`` of keys, outermost first, inside the JSON it holds.
 
-    ``type`` is that of the value: under a path the text there is cast to it. ``json`` is the physical column's type where there is a path.
-    A ``json`` column is journalled as text, whole: a write through ``jsonb`` loses its spacing and the order of its keys.
+    ``type`` is that of the value; the text under a path is cast to it. ``json`` is the type of the physical column if there is a path. A
+    ``json`` column is journalled as text, as a whole: a write through ``jsonb`` would lose its spacing and the order of its keys.
     """
 
     column: str
@@ -108,7 +108,7 @@ class BoundColumn:
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """One physical column of a key; a ``nullable`` one counts as empty where it is null, as in a unique index over ``coalesce``."""
+    """One physical column of a key; a ``nullable`` one counts as empty if it is null, as in a unique index over ``coalesce``."""
 
     column: str
     type: str
@@ -117,9 +117,9 @@ class KeyColumn:
 
 @dataclass(frozen=True, slots=True)
 class RetiredWhen:
-    """What makes a row one that its store no longer shows; a row where the column is null stands.
+    """The condition under which a store no longer shows a row; a row whose column is null is live.
 
-    ``after_search`` says that the store's client drops such rows only after its search, so that many of them leave a search with few.
+    ``after_search`` means that the store's client drops such rows only after its search, so that many of them leave few results.
     """
 
     column: BoundColumn
@@ -129,10 +129,10 @@ class RetiredWhen:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A bound column (``column``) that is written whenever the text in ``of`` is.
+    """A bound column (``column``) that is written whenever the text in ``of`` is written.
 
-    One that is ``checked`` is so only where rows of the store that nobody of ours has touched show it: where they do not, the recipe is
-    another, and texts must not be rewritten there. ``table`` is the child that holds the column, empty for the row's own.
+    A ``checked`` one is only used if existing rows of the store confirm it: if they do not, the recipe is another one, and texts must not
+    be rewritten there. ``table`` is the child that holds the column, empty for the row's own table.
     """
 
     column: str
@@ -144,7 +144,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A bound column that notes when the row was written last."""
+    """A bound column that holds the time of the last write of the row."""
 
     column: str
     form: StampForm
@@ -152,11 +152,11 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """How a row is retired in its store's own way; where it is ``by`` columns, ``puts`` are bound columns and what they are set to, and
-    ``notes`` those that hold the instant.
+    """The way in which a store retires a row.
 
-    ``to`` is the archive into which a row moves: all columns that both tables have go along, and the archive's ``defaults``, ``stamps`` and
-    ``gathers`` fill others. ``why_not`` says why rows are not retired, where they are not.
+    If it is ``by`` columns, ``puts`` are bound columns with the values they are set to, and ``notes`` those that get the time. ``to`` is
+    the archive into which a row moves: all columns that both tables have are copied, and the archive's ``defaults``, ``stamps`` and
+    ``gathers`` fill others. ``why_not`` says why rows are not retired, if they are not.
     """
 
     by: RetireBy = "nothing"
@@ -167,13 +167,16 @@ class Retirement:
 
     @property
     def removes(self) -> bool:
-        """Whether a row that is retired is gone from its table."""
+        """Return whether a retired row is removed from its table."""
         return self.by in ("delete", "move")
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """A bound column of an archive that holds, as an array, one key column (``key``) of the rows of a child (``table``) that went along."""
+    """A bound column of an archive that holds an array of key values of child rows that moved along.
+
+    ``table`` is the child, ``key`` the column of its key.
+    """
 
     column: str
     table: str
@@ -182,9 +185,10 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The bound table whose rows those of another belong to; ``columns`` are pairs of (own physical column, the parent's).
+    """The bound table to whose rows the rows of another table belong.
 
-    ``also`` are other ways in which a row belongs to one, as a link belongs to both of its ends.
+    ``columns`` are pairs of (own physical column, the parent's). ``also`` are other ways in which a row belongs to a parent, as a link
+    belongs to both of its ends.
     """
 
     table: str
@@ -194,13 +198,15 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class BoundTable:
-    """One physical table. See the head of this page for what its parts mean.
+    """One physical table; the comment at the top of this module explains its parts.
 
-    ``namespace`` is None where the whole table is one. ``apart`` are columns by which rows differ that are never one: they are read as the
-    logical ``scope``. ``only`` are physical columns and the texts of which they hold one in rows that are read at all; writing and
-    deleting go by ``parent`` and meet all of a parent's rows. ``defaults`` are bound columns of a new row that nothing else fills. A table
-    with a parent that has a ``namespace`` of its own is of that namespace whether the parent's row is there or not. Rows of a
-    ``read_only`` one are in snapshots, and no plan writes them.
+    - ``namespace`` is None if the whole table is one namespace.
+    - ``apart`` are columns in which rows differ that are never the same: they are read as the logical ``scope``.
+    - ``only`` are physical columns and the texts one of which they hold in rows that are read; writes and deletes go by ``parent`` and
+      affect all rows of a parent.
+    - ``defaults`` are bound columns of a new row that nothing else fills.
+    - ``read_only`` rows are in snapshots, and no plan writes them.
+    - A table with a ``parent`` and its own ``namespace`` belongs to that namespace whether the parent's row exists or not.
     """
 
     name: str
@@ -227,14 +233,16 @@ class BoundTable:
 
     @property
     def native_id(self) -> bool:
-        """Whether a row's id is its key."""
+        """Return whether the key of a row is its id."""
         return len(self.key) == 1 and self.key[0].type == "uuid"
 
 
 @dataclass(frozen=True, slots=True)
 class Notify:
-    """Who is told, once it is committed, which rows were written: listeners of a ``channel`` of PostgreSQL, and the address of the
-    operator's environment (``hook``). Neither is asked to write, and nothing waits for them.
+    """The receivers of a notice after commit about the rows that were written.
+
+    They are listeners of a PostgreSQL ``channel``, and the address in the operator's environment (``hook``). They are not asked to write,
+    and nothing waits for them.
     """
 
     channel: str = ""
@@ -243,7 +251,7 @@ class Notify:
 
 @dataclass(frozen=True, slots=True)
 class KnownSchema:
-    """Tables as a version of the store makes them: bound table → lines as ``slowwave.bindings.stores`` writes them, sorted."""
+    """The tables that a version of the store creates: bound table → sorted lines in the form of ``slowwave.bindings.stores``."""
 
     version: str
     tables: Mapping[str, tuple[str, ...]]
@@ -251,11 +259,11 @@ class KnownSchema:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A store: its tables by name, parents first, the schemas it is known to have, and the operations that do nothing good there.
+    """A store: its tables by name, parents first, the schemas of its known versions, and operations that are off there.
 
-    ``off`` is operation → sentence why. ``overlay`` says whether columns without a place lie in ``night.overlay``; those of ``memory`` have
-    all their places. ``warnings`` are sentences that whoever connects the store reads. ``read_only`` is a sentence why nothing is written
-    to the store at all, empty where something may be.
+    ``off`` is operation → sentence with the reason. ``overlay`` states whether columns without a place are in ``night.overlay``; those of
+    ``memory`` all have a place. ``warnings`` are sentences for the user who connects the store. ``read_only`` is a sentence with the
+    reason if nothing at all is written to the store, else empty.
     """
 
     store: str
@@ -269,7 +277,7 @@ class Binding:
     notify: Notify | None = None
 
     def children(self, table: str) -> tuple[BoundTable, ...]:
-        """The bound tables whose rows are part of those of ``table``: neither what is only taken along, nor an archive."""
+        """Return the bound tables whose rows are part of those of ``table``, without tables that are taken along and archives."""
         if (parent := self.tables.get(table)) is None:
             return ()
         apart = {*parent.takes, parent.retire.to}
@@ -277,11 +285,11 @@ class Binding:
         return tuple(bound for bound in held if bound.name not in apart)
 
     def owner(self, bound: BoundTable) -> BoundTable:
-        """The table whose rows those of a table belong to; itself where it has no parent."""
+        """Return the table to whose rows the rows of a table belong; the table itself if it has no parent."""
         return self.tables[bound.parent.table] if bound.parent else bound
 
     def vector_of(self, table: str) -> tuple[BoundTable, BoundColumn] | None:
-        """Where the vectors of a logical table's rows lie: in the table itself or in a child; None where it has none."""
+        """Return the table and column with the vectors of a logical table, its own or a child's; None if it has no vectors."""
         for bound in (self.tables[table], *self.children(table)) if table in self.tables else ():
             if column := bound.columns.get("vector"):
                 return bound, column
@@ -295,7 +303,7 @@ class Binding:
 
 
 def row_id_of(binding: Binding, table: BoundTable, native: tuple[str, ...]) -> str:
-    """The id of the row with a native key, in the 36 characters that snapshots hold."""
+    """Return the id of the row with a native key, in the 36 characters that snapshots hold."""
     if table.native_id:
         return str(uuid.UUID(native[0]))
     return str(
@@ -304,12 +312,18 @@ def row_id_of(binding: Binding, table: BoundTable, native: tuple[str, ...]) -> s
 
 
 def key_text(native: tuple[str, ...]) -> str:
-    """A native key as one text, the ``external_id`` of its row in a snapshot: the key where it has one column, else JSON of all."""
+    """Return a native key as one text: the key if it has one column, else JSON of all.
+
+    It is the ``external_id`` of its row in a snapshot.
+    """
     return native[0] if len(native) == 1 else json.dumps(native, ensure_ascii=False, separators=(",", ":"))
 
 
 def native_key(table: BoundTable, external_id: str) -> tuple[str, ...]:
-    """The native key that ``key_text`` wrote. Raises ``StoreError`` for a text that is none of this table's."""
+    """Parse the native key from the text of ``key_text``.
+
+    Raises ``StoreError`` for a text that is no key of this table.
+    """
     if len(table.key) == 1:
         return (external_id,)
     try:
@@ -325,13 +339,13 @@ def native_key(table: BoundTable, external_id: str) -> tuple[str, ...]:
 
 
 def key_text_sql(table: BoundTable, alias: str) -> sql.Composable:
-    """``key_text`` in SQL, over the table's physical columns."""
+    """Return ``key_text`` in SQL, over the physical columns of the table."""
     parts = [sql.SQL("{}::text").format(sql.Identifier(alias, key.column)) for key in table.key]
     return parts[0] if len(parts) == 1 else sql.SQL("array_to_json(ARRAY[{}])::text").format(sql.SQL(", ").join(parts))
 
 
 def row_id_sql(binding: Binding, table: BoundTable, alias: str) -> sql.Composable:
-    """``row_id_of`` in SQL, over the table's physical columns."""
+    """Return ``row_id_of`` in SQL, over the physical columns of the table."""
     if table.native_id:
         return sql.Identifier(alias, table.key[0].column)
     return sql.SQL("md5({} || {})::uuid").format(sql.Literal(_salt(binding, table)), key_text_sql(table, alias))
@@ -356,7 +370,10 @@ _TYPES: Final[tuple[tuple[type[TypeEngine[Any]], str], ...]] = (
 
 @cache
 def memory_binding() -> Binding:
-    """``memory`` as a store among others. Rows keep their own ids, and are retired by the instant in ``invalidated_at``."""
+    """Return the binding of ``memory`` itself.
+
+    Rows keep their own ids, and are retired by the time in ``invalidated_at``.
+    """
     names = (*(table.name for table in EXPORTED), *VECTORS)
     return Binding("memory", "Slowwave's own memory", {name: _bound(name) for name in names}, overlay=False)
 
@@ -375,7 +392,7 @@ def _bound(name: str) -> BoundTable:
 
 
 def type_of(column: Column[Any]) -> str:
-    """PostgreSQL's name of a column's type, to which its literals are cast; integers of every size are ``bigint``."""
+    """Return PostgreSQL's name of a column's type, to which its literals are cast; integers of every size are ``bigint``."""
     kind = column.type
     if isinstance(kind, ARRAY):
         item: object = kind.item_type

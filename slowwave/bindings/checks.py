@@ -1,4 +1,4 @@
-"""Find what keeps a connected store from being read or written as its binding says, each with its remedy."""
+"""Find what keeps a connected store from being read or written as its binding states, with remedies."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Rows of a store that are read, and why others are not."""
+    """The number of rows of a store that are read, and of those that are not, by reason."""
 
     rows: int
     retired: int
@@ -67,7 +67,7 @@ class Passed:
 
 
 def diagnose_stores(store: Store) -> list[Diagnosis]:
-    """Every connected store, looked at as ``diagnose`` looks at the database."""
+    """Check every connected store, as ``diagnose`` checks the database."""
     try:
         with store.connect("owner") as connection:
             return [said for of in connected_stores(connection) for said in diagnose_store(store, connection, of)]
@@ -76,7 +76,7 @@ def diagnose_stores(store: Store) -> list[Diagnosis]:
 
 
 def diagnose_store(store: Store, owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
-    """One store: its tables, rights, structure, triggers, row security, and how its texts are derived from."""
+    """Check one store: its tables, rights, structure, triggers, row security, and the columns derived from its texts."""
     if gone := [b for b in of.binding.tables.values() if not there(owner, b)]:
         names = ", ".join(f"{b.schema}.{b.table}" for b in gone)
         return [
@@ -99,7 +99,7 @@ def diagnose_store(store: Store, owner: Connection, of: ConnectedStore) -> list[
 
 
 def missing_grants(owner: Connection, binding: Binding) -> list[str]:
-    """The GRANT statements without which the role that reads sees nothing of a store."""
+    """Return the GRANT statements that slowwave_reader needs to read a store."""
     statements: list[str] = []
     for bound in binding.tables.values():
         row = owner.execute(_RIGHTS, (bound.schema, bound.table)).fetchone()
@@ -116,7 +116,7 @@ def missing_grants(owner: Connection, binding: Binding) -> list[str]:
 
 
 def passed(connection: Connection, of: ConnectedStore) -> Passed:
-    """How many rows of the store's memories are read; one pass over the table."""
+    """Count the rows of the store's memories that are read; one pass over the table."""
     bound = of.binding.tables["memories"]
     given, standing, native = row_conditions(bound)
     with reading(of):
@@ -138,7 +138,7 @@ def passed(connection: Connection, of: ConnectedStore) -> Passed:
 
 
 def recipes(store: Store, of: ConnectedStore) -> list[Diagnosis]:
-    """Whether columns that follow a text follow it as the binding says, on rows that are there: what rewriting a text rests on."""
+    """Check on existing rows that columns derived from a text follow it as the binding states, as rewriting a text requires."""
     found: list[Diagnosis] = []
     for bound in of.binding.tables.values():
         with store.connect("reader") as connection:
@@ -210,7 +210,7 @@ def _rights(store: Store, owner: Connection, of: ConnectedStore) -> list[Diagnos
 
 
 def _lacking(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
-    """The rights without which no plan is applied to a store to which a person let them."""
+    """Return a finding with the missing rights of slowwave_applier, for a store that plans may write to."""
     statements = writing_grants(owner, of.binding)
     if not statements:
         return []
@@ -224,7 +224,7 @@ def _lacking(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
 
 
 def _unfit(store: Store, of: ConnectedStore) -> list[Diagnosis]:
-    """What else keeps plans from being applied to such a store."""
+    """Return a finding about anything else that keeps plans from being applied to such a store."""
     with store.connect("applier") as connection:  # what row security hides depends on who looks
         why = why_unfit(connection, of)
     return [Diagnosis(why, f"Put that right, or {_let_none(of)}.")] if why else []
@@ -235,7 +235,7 @@ def _let_none(of: ConnectedStore) -> str:
 
 
 def _retiring(of: ConnectedStore) -> list[Diagnosis]:
-    """That a person's own binding says of no way to retire a memory, which is what most plans do."""
+    """Return a finding if a user's own binding has no way to retire a memory, which is what most plans do."""
     bound = of.binding.tables["memories"]
     retire = bound.retire
     if of.kind != TABLE or of.binding.read_only or bound.read_only or retire.by != "nothing" or retire.why_not:
@@ -250,14 +250,17 @@ def _retiring(of: ConnectedStore) -> list[Diagnosis]:
 
 
 def hidden_rows(store: Store, of: ConnectedStore) -> list[str]:
-    """Which tables of a store the nights see a part of, a sentence each. A table without row security is not counted."""
+    """Return a sentence for each table of which row security hides rows from nights.
+
+    Rows of a table without row security are not counted.
+    """
     with store.connect("owner") as owner:
         found = [(b, owner.execute(_RIGHTS, (b.schema, b.table)).fetchone()) for b in of.binding.tables.values()]
         return [said for b, row in found if row and all(row[:3]) and (said := _hidden(store, owner, b))]
 
 
 def _hidden(store: Store, owner: Connection, bound: BoundTable) -> str:
-    """How many rows the reader does not see and the owner's login does, as a sentence; empty where there are none."""
+    """Return a sentence with the number of rows that the owner's login sees and the reader does not; empty if there are none."""
     count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(bound.schema, bound.table))
     with store.connect("reader") as connection:
         seen = connection.execute(count).fetchone()
@@ -274,7 +277,7 @@ def _hidden(store: Store, owner: Connection, bound: BoundTable) -> str:
 
 
 def _structure(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
-    """Whether the tables are as when the store was connected, and as a known version makes them."""
+    """Check that the tables are as when the store was connected, and as a known version creates them."""
     now = structure_of(owner, of.binding)
     if changed := differences(now, of.fingerprint, of.binding):
         return [
@@ -298,7 +301,7 @@ def _structure(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
 
 
 def _filled_by_client(connection: Connection, bound: BoundTable) -> str:
-    """Words of a text that no generated column keeps in step with it, as a sentence; empty where there are none."""
+    """Return a sentence if the client itself fills a column of search words, which no generated column updates; else empty."""
     if "content" not in bound.columns:
         return ""
     known = [column.column for column in bound.columns.values()]
@@ -311,7 +314,7 @@ def _filled_by_client(connection: Connection, bound: BoundTable) -> str:
 
 
 def _copied(connection: Connection, of: ConnectedStore, bound: BoundTable, derived: Derived) -> str:
-    """Why a column does not follow its text, as a sentence; empty where it does in every row that has it."""
+    """Return a sentence if a derived column does not match its text in some rows; empty if it does in all that have it."""
     text, column = text_of(bound.columns[derived.of], "t"), text_of(bound.columns[derived.column], "t")
     expected = sql.SQL("md5({})").format(text) if derived.by == "md5" else text
     row = connection.execute(
@@ -329,7 +332,7 @@ def _copied(connection: Connection, of: ConnectedStore, bound: BoundTable, deriv
 
 
 def _embedding(connection: Connection, of: ConnectedStore, bound: BoundTable) -> str:
-    """Why the embedder of the settings is not the store's, as a sentence; empty where it gives stored vectors again."""
+    """Return a sentence if the embedder of the settings is not the store's; empty if it reproduces stored vectors."""
     found = of.binding.vector_of(bound.name)
     if found is None:
         return ""
@@ -407,7 +410,10 @@ _SHOWN_FIT: Final = 12
 
 
 def misfits(connection: Connection, binding: Binding) -> list[str]:
-    """What a binding names and its tables do not have, a sentence each: columns, their types where they decide, and a unique key."""
+    """Return a sentence for each column, type or unique key that a binding names and its tables do not have.
+
+    Types are only checked where they matter.
+    """
     return [said for bound in binding.tables.values() for said in _of(connection, bound)]
 
 

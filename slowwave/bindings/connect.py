@@ -1,4 +1,4 @@
-"""Connect a store to be read, note changes that others make in it, and name its memories for people."""
+"""Connect a store to read it, detect changes that its clients make, and return the texts of its memories for display."""
 
 from __future__ import annotations
 
@@ -63,16 +63,19 @@ _NOTE_SIGNS: Final = "SELECT night.note_signs(%s, %s::uuid[], %s)"
 
 
 def noted_rows(store: Store, namespaces: Sequence[str]) -> list[tuple[str, str, int]]:
-    """(namespace, store, rows of its first table when it was looked at last) of those that share a connected store with others."""
+    """Return (namespace, store, rows) for namespaces that share a connected store with others.
+
+    ``rows`` is the number of rows of its first table when its changes were last checked.
+    """
     with store.connect("reader") as connection:
         found = connection.execute(_ROWS, (list(namespaces),)).fetchall()
     return [(str(slug), str(name), int(str(rows))) for slug, name, rows in found]
 
 
 def note_changes(store: Store) -> int:
-    """Look at every connected store: enter namespaces that are new, note those whose rows changed; returns how many of both there were.
+    """Enter new namespaces of every connected store and note those whose rows changed; return the number of both.
 
-    Two passes over each table, whatever the number of namespaces. A store that cannot be read is passed over: its own nights say why.
+    Two passes over each table, regardless of the number of namespaces. A store that cannot be read is skipped: its own nights report why.
     """
     with store.connect("reader") as connection:
         names = connected_names(connection)
@@ -86,12 +89,18 @@ def note_changes(store: Store) -> int:
 
 
 def note_changes_of(store: Store, of: ConnectedStore) -> int:
-    """Note which namespaces of one store changed; returns how many. One pass over each of its tables."""
+    """Note which namespaces of one store changed; return their number.
+
+    One pass over each of its tables.
+    """
     return _note(store, of, None)
 
 
 def note_change(store: Store, namespace: str) -> None:
-    """The same for one namespace alone, by its name; nothing for one of our own memory, or one that is not there."""
+    """Note whether one namespace changed, given by its name.
+
+    Do nothing for a namespace of Slowwave's own memory, or one that does not exist.
+    """
     with store.connect("reader") as connection:
         row = connection.execute(_ID, (namespace,)).fetchone()
         found = connected_store(connection, str(row[0])) if row else None
@@ -114,7 +123,7 @@ def _note(store: Store, of: ConnectedStore, scope: Scope | None) -> int:
 
 
 def _signs(connection: Connection, of: ConnectedStore, scope: Scope | None) -> dict[str | None, str]:
-    """Namespace as its store calls it → the sign of its rows."""
+    """Return the sign of the rows of each namespace, by the name of the namespace in the store."""
     signs: dict[str | None, str] = {}
     for bound in of.binding.tables.values():
         if bound.parent and bound not in of.binding.children(bound.parent.table):
@@ -150,7 +159,7 @@ def _sign(
 
 
 def _cell(alias: str, column: str, send: object) -> sql.Composable:
-    """A column, or what a vector is sent as, which costs far less to make than its text."""
+    """Return the SQL of a column for the sign; a vector is hashed in its binary form, which is far cheaper than its text."""
     name = sql.Identifier(alias, column)
     return sql.SQL("md5({}({}))").format(sql.Identifier(*map(str, send)), name) if isinstance(send, list) else name
 
@@ -170,8 +179,12 @@ _WRITTEN: Final = "SELECT 1 FROM night.stores WHERE name = %s AND writing AND di
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A store as it was found. ``version`` is the known one whose tables it has, empty where it is none. ``grants`` are statements without
-    which nothing can be read; then there are no ``rows`` yet, and no namespaces. ``was_written``: plans could be applied to it before."""
+    """A store as it was found when it was connected.
+
+    ``version`` is the known version whose tables it has, empty if it is none. ``grants`` are statements without which nothing can be
+    read; if there are any, ``rows`` is None and no new namespace is entered. ``was_written`` states that plans could be applied to it
+    before.
+    """
 
     store: ConnectedStore
     version: str
@@ -194,10 +207,10 @@ def connect_store(
     embedding_model: str = "",
     grant: bool = False,
 ) -> Connected:
-    """Connect a store of one of our bindings, or of a person's own (``own_text``), to be read.
+    """Connect a store to read it, with a built-in binding or the user's own (``own_text``).
 
-    With ``grant`` the owner's login gives ``slowwave_reader`` what it lacks, where it may. The same name connects the store anew and keeps
-    its namespaces. Raises ``BindingError`` for a binding that cannot be, and for tables that are not there.
+    With ``grant`` the owner's login grants ``slowwave_reader`` the missing rights, if it may. The same name connects the store anew and
+    keeps its namespaces. Raises ``BindingError`` for an invalid binding, and for tables that do not exist or do not fit it.
     """
     given = dict(parameters or {})
     binding = read_binding(own_text or built_in_text(kind), given, name=file_name or f"The binding {kind}")
@@ -237,7 +250,7 @@ def connect_store(
 
 
 def disconnect_store(store: Store, name: str) -> None:
-    """Read a store no more. Its rows, and what nights found in them, stay as they are."""
+    """Disconnect a store, so that it is no longer read; its rows, and what nights found in them, stay as they are."""
     with store.connect("owner") as connection:
         disconnect(connection, name)
 
@@ -260,7 +273,7 @@ def _safe(name: str) -> str:
 
 
 def _refuse_taken(connection: Connection, name: str, binding: Binding) -> None:
-    """A store that is one namespace would have none where somebody else's has its name."""
+    """Refuse a store that is one namespace if the name of that namespace is taken by another one."""
     slug = slug_of(name, None)
     whole = any(bound.parent is None and bound.namespace is None for bound in binding.tables.values())
     if whole and connection.execute(_TAKEN, (slug, name)).fetchone():
@@ -285,7 +298,7 @@ def _refuse_connected(connection: Connection, name: str, binding: Binding, given
 
 
 def _tables(binding: Binding) -> set[tuple[str, str]]:
-    """The tables that hold a binding's rows; those that only add to such a row may be shared."""
+    """Return the tables that hold a binding's rows; child tables may be shared."""
     return {(bound.schema, bound.table) for bound in binding.tables.values() if bound.parent is None}
 
 
@@ -307,9 +320,9 @@ WHERE m.id = ANY({ids}::uuid[]) AND m.invalidated_at IS NULL AND m.state <> 'qua
 
 
 def texts_of(connection: Connection, namespace_id: str, ids: Collection[str]) -> dict[str, str]:
-    """Row → what it says, of live memories of a store's namespace; nothing for a namespace of our own memory. The texts are untrusted.
+    """Return row → text for live memories in a namespace of a connected store; empty for Slowwave's own memory.
 
-    Raises ``StoreError`` where the store cannot be read. Cost: two passes over the namespace's rows.
+    The texts are untrusted. Raises ``StoreError`` if the store cannot be read. Cost: two passes over the namespace's rows.
     """
     if not ids or (found := connected_store(connection, namespace_id)) is None:
         return {}

@@ -1,4 +1,4 @@
-"""Bindings as TOML files: those of this package by name, those of users by path, each fault with its line."""
+"""Bindings as TOML files: built-in ones by name, those of users by path; every fault is reported with its line."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class _Form(BaseModel):
 
 
 def _place(at: Any) -> Any:
-    """The parts of a place that are not empty: a parameter may be."""
+    """Return the non-empty parts of a place; a part may be empty because it is a parameter."""
     parts: Any = [at] if isinstance(at, str) else at
     return [part for part in parts if part != ""] if isinstance(parts, list) else parts
 
 
 class ColumnForm(_Form):
-    """``"column"``, ``["column", "key", …]`` for what lies in JSON, or ``{ at = …, type = …, json = … }``."""
+    """A column in a file: ``"column"``, ``["column", "key", …]`` inside JSON, or ``{ at = …, type = …, json = … }``."""
 
     at: Annotated[list[str], Field(min_length=1), BeforeValidator(_place)]
     type: str = "text"
@@ -60,7 +60,7 @@ def _whole(value: Any) -> Any:
 
 
 def _or_nothing(value: Any) -> Any:
-    """The same, and none where all parts of the place are empty."""
+    """Return the form of a column, or None if all parts of its place are empty."""
     whole: Any = _whole(value)
     at: Any = whole.get("at") if isinstance(whole, dict) else None
     return None if at and not _place(at) else whole
@@ -70,14 +70,14 @@ At = Annotated[ColumnForm, BeforeValidator(_whole)]
 
 
 class RetiredForm(ColumnForm):
-    """A column, and when it says that its row is retired."""
+    """A column in a file, and the test by which it marks its row as retired."""
 
     test: RetiredTest
     after_search: bool = False
 
 
 class DerivedForm(_Form):
-    """A column that follows another, in the same table or in a child."""
+    """A column in a file that is derived from another, in the same table or in a child."""
 
     column: str
     by: Derivation
@@ -86,21 +86,21 @@ class DerivedForm(_Form):
 
 
 class NotedForm(_Form):
-    """A column that notes when its row was written."""
+    """A column in a file that holds the time of the last write of its row."""
 
     column: str
     form: StampForm
 
 
 class PutsForm(_Form):
-    """Columns that are set, and those that are emptied."""
+    """Columns in a file that are set, and those that are set to null."""
 
     to: dict[str, Constant] = Field(default_factory=dict, alias="set")
     unset: list[str] = []
 
 
 class RetireForm(PutsForm):
-    """How a row is retired."""
+    """The way in which a row is retired, in a file."""
 
     by: RetireBy
     why_not: str = ""
@@ -109,7 +109,7 @@ class RetireForm(PutsForm):
 
 
 class GatheredForm(_Form):
-    """A column of an archive that holds a key column of rows that went along."""
+    """A column in a file of an archive that holds a key column of child rows that moved along."""
 
     column: str
     table: str
@@ -117,7 +117,7 @@ class GatheredForm(_Form):
 
 
 class ParentForm(_Form):
-    """The table whose rows a row belongs to, and own column → the parent's, in one way or in several."""
+    """The parent table in a file, and own column → the parent's, in one or several ways."""
 
     table: str
     columns: dict[str, str] = Field(min_length=1)
@@ -125,7 +125,7 @@ class ParentForm(_Form):
 
 
 class TableForm(_Form):
-    """One physical table."""
+    """One physical table in a file."""
 
     db_schema: str = Field("public", alias="schema")
     table: str
@@ -150,21 +150,21 @@ class TableForm(_Form):
 
 
 class KnownForm(_Form):
-    """A version of the store, and bound table → lines of its structure."""
+    """A known version of the store in a file, and bound table → lines of its structure."""
 
     version: str
     tables: dict[str, list[str]]
 
 
 class NotifyForm(_Form):
-    """Who is told of what was written."""
+    """The receivers of notices about written rows, in a file."""
 
     channel: Annotated[str, Field(pattern=r"^([a-z_][a-z0-9_]{0,62})?$")] = ""
     hook: bool = False
 
 
 class BindingForm(_Form):
-    """The file."""
+    """The form of a whole binding file."""
 
     store: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
     title: str = ""
@@ -187,9 +187,9 @@ _PART: Final = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
-    """The line (from 1) of what lies under a path of keys, or of the innermost of them that has a line of its own; 1 where none has.
+    """Return the line (from 1) of the innermost key of a path that has its own line; 1 if none has.
 
-    Numbers in the path, places in lists, are passed over but for lists of tables (``[[known]]``), whose headers are counted.
+    Numbers in the path, which are positions in lists, are ignored except for lists of tables (``[[known]]``), whose headers are counted.
     """
     wanted = tuple(part for part in path if isinstance(part, str))
     places = [part for part in path if isinstance(part, int)]
@@ -239,12 +239,15 @@ _MADE: Final = frozenset(
 
 
 def built_in() -> list[str]:
-    """Names of the bindings of this package."""
+    """Return the names of the built-in bindings."""
     return sorted(file.stem for file in _FOLDER.glob("*.toml"))
 
 
 def built_in_text(name: str) -> str:
-    """The file of a binding of this package; another name is refused."""
+    """Return the file of a built-in binding.
+
+    Raises ``BindingError`` for another name.
+    """
     if name not in built_in():
         raise BindingError(
             f"There is no binding {name[:40]!r}. There are {', '.join(built_in())}; `slowwave connect table --file my.toml` takes your own."
@@ -253,7 +256,10 @@ def built_in_text(name: str) -> str:
 
 
 def file_text(path: Path) -> str:
-    """A user's file. Raises ``BindingError`` where it cannot be read."""
+    """Return the text of a user's file.
+
+    Raises ``BindingError`` if it cannot be read or has more than 200,000 bytes.
+    """
     try:
         if path.stat().st_size > _LONGEST_FILE:
             raise BindingError(
@@ -265,7 +271,10 @@ def file_text(path: Path) -> str:
 
 
 def read_binding(text: str, parameters: Mapping[str, str] | None = None, *, name: str = "The binding") -> Binding:
-    """The binding that a file's text writes, with ``parameters`` over its own. ``name`` is what a refusal calls it."""
+    """Parse a binding from a file's text; ``parameters`` override its own, ``name`` is its name in error messages.
+
+    Raises ``BindingError`` with the line of the first fault.
+    """
     return _read(text, name, tuple(sorted((parameters or {}).items())))
 
 
@@ -275,7 +284,7 @@ def _read(text: str, name: str, parameters: tuple[tuple[str, str], ...]) -> Bind
 
 
 class _File:
-    """One text, and where in it something stands."""
+    """The text of one file, with the line numbers of its parts."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
@@ -406,7 +415,7 @@ class _File:
             self.refuse(path, f"the type {kind[:40]!r} is none that can be bound: {', '.join(sorted(COLUMN_TYPES))}.")
 
     def _check(self, name: str, table: BoundTable, tables: Mapping[str, BoundTable]) -> None:
-        """What one part of a table says of others."""
+        """Check references from one table to other parts of the file."""
         at = ("tables", name)
         logical = _LOGICAL.get(name)
         if (table.parent is None) == (logical is None):
@@ -464,7 +473,7 @@ class _File:
                 )
 
     def _check_archive(self, name: str, table: BoundTable, tables: Mapping[str, BoundTable]) -> None:
-        """Whether a row that moves there can be found again, and what fills columns that its own table has not."""
+        """Check that a row that moves to the archive can be found again there, and that the archive's other columns are filled."""
         archive = tables[table.retire.to]
         at = ("tables", archive.name)
         own = dict(archive.parent.columns) if archive.parent else {}
@@ -489,6 +498,6 @@ def _puts(form: PutsForm | None) -> tuple[tuple[str, Constant], ...]:
 
 
 def _names(table: BoundTable) -> set[str]:
-    """Bound columns that are named by what retires, loses or fills."""
+    """Return the bound columns that retiring, losing a conflict or moving to an archive names."""
     filled = {column for column, _ in (*table.retire.puts, *table.lose, *table.defaults)}
     return filled | {*table.retire.notes} | {gathered.column for gathered in table.gathers}

@@ -1,7 +1,7 @@
-"""Plain SELECTs named like our tables, made of a binding: what a snapshot is exported from, whoever's the rows are.
+"""SELECT statements with the names of Slowwave's tables, made from a binding: the source of every snapshot.
 
-Identifiers are quoted, values are literals. A value that cannot be what the catalogue asks for is null, and then the catalogue's default:
-a date that is none or lies outside the years 1 to 9999, a number that is text. Rows without a text are left out of ``memories``.
+Identifiers are quoted, values are literals. A value that does not fit the catalogue becomes null, and then the catalogue's default: a
+date that is invalid or outside the years 1 to 9999, a number that is text. Rows without a text are left out of ``memories``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _UUID: Final = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One namespace: its id here, and what it is called in its store; ``whole`` where the store is one namespace."""
+    """One namespace: its id here, and its name in its store; ``whole`` if the store is one namespace."""
 
     namespace_id: str
     native: str = ""
@@ -59,19 +59,18 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """Several namespaces of one store, none of them the whole of it: their ids here, and what each is called in its store."""
+    """Several namespaces of one store, none of them the whole of it: their ids here, and their names in the store."""
 
     namespace_ids: tuple[str, ...]
     natives: tuple[str, ...]
 
 
 def select_rows(binding: Binding, table: Table, scope: Scope | Scopes, *, checked: bool = False) -> sql.Composed:
-    """Rows of a logical table, with every column of the catalogue but ``namespace_id`` and those that triggers keep.
+    """Return the SELECT of a logical table, with all catalogue columns except ``namespace_id`` and those of triggers.
 
-    Those of several namespaces have ``namespace_id`` as their first column. With ``checked`` they have ``UNREADABLE`` as their last one,
-    and the nearest readable value in place of what no night can read (``slowwave.store.doctor``).
-
-    What the binding does not hold lies in ``memory``, where pages and corpora of a connected store's namespaces are as well.
+    For several namespaces ``namespace_id`` is the first column. With ``checked`` the last column is ``UNREADABLE``, and values that no
+    night can read are replaced by the nearest readable ones (``slowwave.store.doctor``). Tables that the binding does not hold are read
+    from ``memory``, which also has the pages and corpora of a connected store's namespaces.
     """
     if bound := binding.tables.get(table.name):
         if binding.overlay:
@@ -83,9 +82,10 @@ def select_rows(binding: Binding, table: Table, scope: Scope | Scopes, *, checke
 
 
 def select_vectors(binding: Binding, table: str, scope: Scope | Scopes, model: str, dimensions: int) -> sql.Composed:
-    """``id`` and ``vector`` of a vectors table's rows: of one model, or of a connected store's with as many dimensions.
+    """Return the SELECT of ``id`` and ``vector`` of a vectors table.
 
-    Those of several namespaces have ``namespace_id`` as their first column.
+    Rows are those of one model or, in a connected store, those with as many dimensions. For several namespaces ``namespace_id`` is the
+    first column.
     """
     found = binding.vector_of(VECTORS[table]) if binding.overlay else None
     if found is None:
@@ -109,8 +109,11 @@ def select_vectors(binding: Binding, table: str, scope: Scope | Scopes, model: s
 
 
 def select_dimensions(binding: Binding, table: str, scope: Scope | Scopes) -> sql.Composed | None:
-    """The commonest length of a logical table's vectors, where a binding of another store holds any; of several namespaces, the
-    ``namespace_id`` and the length for each."""
+    """Return the SELECT of the most frequent vector length of a logical table, or None.
+
+    It is None for Slowwave's own memory and for a store without vectors. For several namespaces it selects ``namespace_id`` and length
+    for each.
+    """
     found = binding.vector_of(VECTORS[table]) if binding.overlay else None
     if found is None:
         return None
@@ -129,7 +132,7 @@ def select_dimensions(binding: Binding, table: str, scope: Scope | Scopes) -> sq
 
 
 def text_of(column: BoundColumn, alias: str) -> sql.Composable:
-    """A bound column's value as text."""
+    """Return the SQL of a bound column's value as text."""
     name = sql.Identifier(alias, column.column)
     if not column.path:
         return sql.SQL("{}::text").format(name)
@@ -139,7 +142,7 @@ def text_of(column: BoundColumn, alias: str) -> sql.Composable:
 
 
 def instant_of(column: BoundColumn, alias: str) -> sql.Composable:
-    """A bound column's value as an instant, null where it is none."""
+    """Return the SQL of a bound column's value as an instant, null if it is none."""
     if column.path or column.type not in ("timestamptz", "timestamp", "date"):
         return sql.SQL("night.instant_of({})").format(text_of(column, alias))
     name = sql.Identifier(alias, column.column)
@@ -163,12 +166,12 @@ def _own_rows(bound: BoundTable, table: Table, scope: Scope | Scopes, *, checked
 
 
 def _sql(written: str) -> sql.SQL:
-    """SQL that was made of the catalogue's names and types alone."""
+    """Wrap SQL that was made only of names and types of the catalogue."""
     return sql.SQL(written)  # pyright: ignore[reportArgumentType] - it is no literal, and holds nothing from outside
 
 
 def _unreadable(conditions: Sequence[tuple[str, str]]) -> sql.Composable:
-    """The first column whose condition is false, as ``UNREADABLE``."""
+    """Return the SQL of the first column whose condition is false, named ``UNREADABLE``."""
     if not conditions:
         return sql.SQL("NULL::text AS {}").format(sql.Identifier(UNREADABLE))
     cases = [
@@ -187,7 +190,10 @@ _CHECKED_TYPES: Final = {
 
 
 def _unreadable_bound(bound: BoundTable) -> sql.Composable:
-    """Which column of a connected store's row ``t`` no night can read. An infinite end is none: it says that there is no end."""
+    """Return the SQL of the first column of a connected store's row ``t`` that no night can read.
+
+    An infinite ``valid_to`` counts as readable: it means that there is no end.
+    """
     found: list[tuple[str, str]] = []
     for name, column in bound.columns.items():
         kind = _CHECKED_TYPES.get(column.type)
@@ -227,7 +233,7 @@ def _bound_rows(
 
 
 def _versions(binding: Binding, bound: BoundTable, scope: Scope | Scopes, *, checked: bool) -> sql.Composed:
-    """The text of each memory as its only version."""
+    """Return the SELECT of the memories' texts, each as the only version of its memory."""
     return sql.SQL(
         "SELECT {whose}{version} AS id, {id} AS memory_id, 1 AS ordinal, {content} AS content, 'import' AS reason, "
         "{recorded} AS recorded_at, NULL::uuid AS recorded_by{unreadable} FROM {source} WHERE {standing}"
@@ -244,7 +250,7 @@ def _versions(binding: Binding, bound: BoundTable, scope: Scope | Scopes, *, che
 
 
 def _logical(binding: Binding, bound: BoundTable, column: Column[Any]) -> sql.Composable:
-    """One column of the catalogue: where it is bound, made, constant, or in the overlay with the catalogue's default."""
+    """Return the SQL of one catalogue column: bound, computed, constant, or in the overlay with the catalogue's default."""
     made = _made(binding, bound, column.name)
     if made is not None:
         return made
@@ -282,7 +288,7 @@ def _made(binding: Binding, bound: BoundTable, name: str) -> sql.Composable | No
 
 
 def retired_sql(bound: BoundTable, alias: str) -> sql.Composable:
-    """Whether a row is one that its store no longer shows; never null."""
+    """Return the SQL condition that a store no longer shows a row; never null."""
     if bound.retired is None:
         return sql.SQL("false")
     column, test = bound.retired.column, bound.retired.test
@@ -295,7 +301,7 @@ def retired_sql(bound: BoundTable, alias: str) -> sql.Composable:
 
 
 def row_conditions(bound: BoundTable) -> tuple[sql.Composable, sql.Composable, sql.Composable]:
-    """Of a row ``t``: whether it is retired, whether it is read at all, and the namespace that it is in."""
+    """Return the SQL, over a row ``t``, of whether it is retired, whether it is read at all, and its namespace."""
     native = text_of(bound.namespace, "t") if bound.namespace else sql.SQL("NULL::text")
     return retired_sql(bound, "t"), in_scope_sql(bound, Scope("", whole=True)), native
 
@@ -313,7 +319,10 @@ def _recorded(bound: BoundTable) -> sql.Composable:
 
 
 def _written_once(bound: BoundTable) -> sql.Composable | None:
-    """When a row was written, null where it was written again: a "yesterday" of its text is then of a day that nobody knows."""
+    """Return the SQL of the time when a row was written, null if it was written again later.
+
+    A "yesterday" in its text then refers to an unknown day.
+    """
     made, again = bound.columns.get("recorded_at"), bound.columns.get("updated_at")
     if made is None or again is None:
         return None
@@ -323,14 +332,14 @@ def _written_once(bound: BoundTable) -> sql.Composable | None:
 
 
 def _version_id(binding: Binding, bound: BoundTable) -> sql.Composable:
-    """Of the memory and its text: the same version is the same text."""
+    """Return the SQL of the version's id, derived from the memory's id and its text: equal ids mean equal texts."""
     return sql.SQL("md5({}::text || ':' || {})::uuid").format(
         row_id_sql(binding, bound, "t"), text_of(bound.columns["content"], "t")
     )
 
 
 def _valued(column: BoundColumn, kind: str, alias: str, to: Column[Any]) -> sql.Composable:
-    """A column's value by the catalogue's type, null where it cannot be one."""
+    """Return the SQL of a column's value in the catalogue's type, null if it does not fit."""
     text, name = text_of(column, alias), sql.Identifier(alias, column.column)
     if kind == "text":
         return text
@@ -364,14 +373,14 @@ def _valued(column: BoundColumn, kind: str, alias: str, to: Column[Any]) -> sql.
 
 
 def _is_short(json: sql.Composable) -> sql.Composable:
-    """That a JSON value is a list which a night can read."""
+    """Return the SQL condition that a JSON value is a list that a night can read."""
     return sql.SQL("CASE WHEN jsonb_typeof({0}) = 'array' THEN jsonb_array_length({0}) <= {1} ELSE false END").format(
         json, sql.Literal(MOST_MEMBERS)
     )
 
 
 def _default(column: Column[Any]) -> sql.Composable:
-    """The catalogue's default, null where there is none."""
+    """Return the SQL of the catalogue's default, null if there is none."""
     written = _written_default(column)
     return (
         sql.SQL("now()")
@@ -394,19 +403,19 @@ def _name(bound: BoundTable) -> sql.Composable:
 
 
 def _inside(bound: BoundTable, scope: Scope | Scopes) -> sql.Composable:
-    """That a row of our own tables is in the namespace, or in one of them."""
+    """Return the SQL condition that a row of Slowwave's own tables is in the namespace, or in one of them."""
     if isinstance(scope, Scopes):
         return sql.SQL("t.namespace_id = ANY({}::uuid[])").format(sql.Literal(list(scope.namespace_ids)))
     return sql.SQL("t.namespace_id = {}").format(sql.Literal(scope.namespace_id))
 
 
 def _whose(scope: Scope | Scopes, alias: str) -> sql.Composable:
-    """The first column of what is read for several namespaces; nothing for one."""
+    """Return the SQL of the first column for several namespaces; empty for one."""
     return sql.SQL("{}, ").format(sql.Identifier(alias, "namespace_id")) if isinstance(scope, Scopes) else sql.SQL("")
 
 
 def _placed(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.Composable:
-    """``joined_sql``, with the namespace of each row as ``k`` where there are several."""
+    """Return ``joined_sql``, joined with the namespace of each row as ``k`` if there are several."""
     source = joined_sql(rows, holder)
     if not isinstance(scope, Scopes):
         return source
@@ -420,12 +429,12 @@ def _placed(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.
 
 
 def _in_scope(rows: BoundTable, scope: Scope | Scopes, holder: BoundTable) -> sql.Composable:
-    """``in_scope_sql``; which of several namespaces a row is in is for ``_placed`` to say."""
+    """Return ``in_scope_sql``; for several namespaces without the namespace, which ``_placed`` determines."""
     return in_scope_sql(rows, Scope("", whole=True) if isinstance(scope, Scopes) else scope, holder)
 
 
 def in_scope_sql(bound: BoundTable, scope: Scope, child: BoundTable | None = None) -> sql.Composable:
-    """That a row belongs to the namespace and is read at all."""
+    """Return the SQL condition that a row belongs to the namespace and is read at all."""
     parts: list[sql.Composable] = []
     if bound.namespace is not None and not scope.whole:
         parts.append(sql.SQL("{} = {}").format(text_of(bound.namespace, "t"), sql.Literal(scope.native)))
@@ -443,13 +452,13 @@ def in_scope_sql(bound: BoundTable, scope: Scope, child: BoundTable | None = Non
 
 
 def held_sql(alias: str, pair: tuple[str, tuple[str, ...]]) -> sql.Composable:
-    """That a column holds one of some texts, as ``only`` says it."""
+    """Return the SQL condition that a column holds one of some texts, as ``only`` declares it."""
     texts = sql.SQL(", ").join(map(sql.Literal, pair[1]))
     return sql.SQL("{}::text IN ({})").format(sql.Identifier(alias, pair[0]), texts)
 
 
 def joined_sql(rows: BoundTable, holder: BoundTable) -> sql.Composable:
-    """A table as ``t``, with the rows of a child of it as ``c`` where ``holder`` is one."""
+    """Return the SQL of a table as ``t``, joined with its child ``holder`` as ``c`` if that is one."""
     if holder.parent is None:
         return sql.SQL("{} AS t").format(_name(rows))
     same = sql.SQL(" AND ").join(

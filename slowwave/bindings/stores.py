@@ -1,4 +1,4 @@
-"""Stores that are connected: their rows in the ledger, the fingerprint of their structure, and whether plans may write to them."""
+"""Connected stores: their rows in the ledger, the fingerprint of their structure, and whether plans may write to them."""
 
 from __future__ import annotations
 
@@ -58,8 +58,11 @@ _LONGEST_SLUG: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class ConnectedStore:
-    """A store by its name here. ``fingerprint`` is bound table → lines of its structure when it was connected; ``embedding_model`` the
-    name under which its vectors are compared; ``writing`` whether a person let plans be applied to it."""
+    """A connected store with its name here.
+
+    ``fingerprint`` is bound table → lines of its structure when it was connected. ``embedding_model`` is the name under which its vectors
+    are compared. ``writing`` states whether a user allowed plans to be applied to it.
+    """
 
     name: str
     kind: str
@@ -72,19 +75,22 @@ class ConnectedStore:
 
     @property
     def model(self) -> str:
-        """The name of its vectors' model; one of its own where nobody said which it is."""
+        """Return the name of the model of its vectors; a name of its own if the model is unknown."""
         return self.embedding_model or f"of-{self.name}"
 
 
 def connected_stores(connection: Connection) -> list[ConnectedStore]:
-    """Every store that is connected, by name. Raises ``BindingError`` for one whose file is no binding of this version."""
+    """Return all connected stores, by name.
+
+    Raises ``BindingError`` if the file of one is not a binding of this version.
+    """
     return [_store(*row) for row in connection.execute(_STORES).fetchall()]
 
 
 def connected_store(connection: Connection, namespace_id: str) -> tuple[ConnectedStore, Scope] | None:
-    """The store that a namespace is of, and which of it; None for a namespace of our own memory.
+    """Return the store of a namespace and the namespace's scope in it; None for a namespace of Slowwave's own memory.
 
-    A namespace whose store is disconnected raises ``StoreError``: its rows are not to be read any more.
+    Raises ``StoreError`` if the store is disconnected: its rows must no longer be read.
     """
     found = connection.execute(_OF_NAMESPACE, (namespace_id,)).fetchone()
     if found is None:
@@ -96,12 +102,15 @@ def connected_store(connection: Connection, namespace_id: str) -> tuple[Connecte
 
 
 def connected_names(connection: Connection) -> list[str]:
-    """The names of the stores that are connected, whether their bindings can be read or not."""
+    """Return the names of the connected stores, whether their bindings can be read or not."""
     return [str(name) for (name,) in connection.execute(_NAMES)]
 
 
 def store_named(connection: Connection, name: str) -> ConnectedStore:
-    """One store. Raises ``StoreError`` where it is not connected, ``BindingError`` where its file is no binding of this version."""
+    """Return one store by name.
+
+    Raises ``StoreError`` if it is not connected, ``BindingError`` if its file is not a binding of this version.
+    """
     row = connection.execute(_STORE, (name,)).fetchone()
     if row is None:
         raise _disconnected(name)
@@ -115,9 +124,9 @@ def _disconnected(name: str) -> StoreError:
 
 
 def register(connection: Connection, store: ConnectedStore) -> None:
-    """Note a store as connected, read-only; one of that name is replaced, and its namespaces stay.
+    """Record a store as connected, read-only; one of the same name is replaced, and its namespaces stay.
 
-    Its row holds the settings of the namespaces that nights will enter: the binding's operations that are off. A night's login cannot
+    Its row holds the settings of the namespaces that nights will enter: the operations that the binding turns off. A night's login cannot
     change the row, so it cannot choose them.
     """
     settings = {"operations": {operation: {"enabled": False} for operation in store.binding.off}}
@@ -137,19 +146,25 @@ def register(connection: Connection, store: ConnectedStore) -> None:
 
 
 def disconnect(connection: Connection, name: str) -> None:
-    """Read a store no more. Nothing of it is changed, and what nights found stays. Another name is refused."""
+    """Mark a store as disconnected, so that it is no longer read; nothing in it changes, and what nights found stays.
+
+    Raises ``BindingError`` for a name that is not connected.
+    """
     if connection.execute(_DISCONNECT, (name,)).rowcount != 1:
         raise BindingError(f"No store {name[:60]!r} is connected. `slowwave connect list` lists those that are.")
 
 
 def namespaces_of(connection: Connection, name: str) -> int:
-    """How many namespaces of a store are known."""
+    """Return the number of known namespaces of a store."""
     found = connection.execute(_COUNTED, (name,)).fetchone()
     return int(str(found[0])) if found else 0
 
 
 def enter_namespaces(store: Store, of: ConnectedStore) -> int:
-    """Enter what a store has by now and is not known yet; returns how many are new. One pass over each of its tables."""
+    """Enter the namespaces of a store that are not known yet; return their number.
+
+    One pass over each of its tables.
+    """
     rows = [bound for bound in of.binding.tables.values() if bound.parent is None]
     with store.connect("reader") as connection, reading(of):
         found = {
@@ -165,7 +180,10 @@ def enter_namespaces(store: Store, of: ConnectedStore) -> int:
 
 
 def slug_of(store: str, native: str | None) -> str:
-    """A namespace's name here: the store's and its own, with the hash of the latter where it had to be changed to be safe and plain."""
+    """Return the name of a namespace here, made of the store's name and its own.
+
+    If its own name had to be changed to be safe and plain, a hash of it is appended.
+    """
     if native is None:
         return store.replace("_", "-")
     plain = re.sub(r"[^a-z0-9.]+|[.]{2,}", "-", native.lower()).strip("-.")[:_LONGEST_SLUG].rstrip("-.")
@@ -176,7 +194,7 @@ def slug_of(store: str, native: str | None) -> str:
 
 
 class reading:  # noqa: N801 - it is used as a statement
-    """Turns what PostgreSQL says of a store that is not as its binding says into a sentence."""
+    """Context that turns PostgreSQL's errors about a store that differs from its binding into a ``StoreError``."""
 
     def __init__(self, store: ConnectedStore) -> None:
         self._name = store.name
@@ -271,13 +289,16 @@ _ACTIONS: Final = {"c": "cascade", "n": "set null", "d": "set default", "r": "re
 
 
 def there(connection: Connection, bound: BoundTable) -> bool:
-    """Whether the table exists, for a login that may see its schema or not."""
+    """Return whether the table exists, even if the login may not use its schema."""
     found = connection.execute(_THERE, (bound.schema, bound.table)).fetchone()
     return found is not None
 
 
 def structure_of(connection: Connection, binding: Binding) -> Structure:
-    """The lines of every bound table. The catalogue is open to all; the login needs USAGE on the schema alone."""
+    """Return the structure lines of every bound table.
+
+    PostgreSQL's catalogue is open to all; the login only needs USAGE on the schema.
+    """
     names = {(bound.schema, bound.table): name for name, bound in binding.tables.items()}
     return {
         name: _lines(connection, bound, names) if there(connection, bound) else ()
@@ -288,7 +309,10 @@ def structure_of(connection: Connection, binding: Binding) -> Structure:
 def differences(
     found: Mapping[str, tuple[str, ...]], known: Mapping[str, tuple[str, ...]], binding: Binding
 ) -> list[str]:
-    """What stands in one and not in the other, table by table, in words; empty when they are the same. Tables by the names they have."""
+    """Return a phrase for each line that only one of two structures has; empty if they are equal.
+
+    Tables have their physical names.
+    """
     said: list[str] = []
     for name in sorted(found.keys() | known.keys()):
         table = binding.tables[name].table if name in binding.tables else name
@@ -299,12 +323,12 @@ def differences(
 
 
 def version_of(found: Mapping[str, tuple[str, ...]], binding: Binding) -> str:
-    """The known version whose tables these are; empty where it is none."""
+    """Return the known version that has these tables; empty if there is none."""
     return next((known.version for known in binding.known if not differences(found, known.tables, binding)), "")
 
 
 def nearest(found: Mapping[str, tuple[str, ...]], binding: Binding) -> tuple[str, list[str]]:
-    """The known version that these tables differ least from, and how; an empty name where the binding knows none."""
+    """Return the known version that differs least from these tables, and the differences; an empty name if none is known."""
     told = [(known.version, differences(found, known.tables, binding)) for known in binding.known]
     return min(told, key=lambda one: len(one[1]), default=("", []))
 
@@ -357,7 +381,10 @@ _LOOKED_AT: Final[ContextVar[dict[str, str] | None]] = ContextVar("looked_at", d
 
 
 def why_not_writable(connection: Connection, namespace_id: str) -> str:
-    """Why nothing may be sealed for a namespace, as a sentence; empty where plans can be applied, as in our own memory."""
+    """Return a sentence with the reason why no plan can be made for a namespace; empty if plans can be applied.
+
+    Plans can always be applied to Slowwave's own memory.
+    """
     found = connected_store(connection, namespace_id)
     if found is None:
         return ""
@@ -377,7 +404,7 @@ def why_not_writable(connection: Connection, namespace_id: str) -> str:
 
 @contextmanager
 def each_store_once() -> Generator[None]:
-    """Look once at the structure of a store's tables for plans that are made until this ends. An apply looks for itself."""
+    """Check the structure of a store's tables only once for the plans made inside this context; an apply checks for itself."""
     token = _LOOKED_AT.set({})
     try:
         yield
@@ -386,7 +413,7 @@ def each_store_once() -> Generator[None]:
 
 
 def why_unfit(connection: Connection, of: ConnectedStore) -> str:
-    """What of a store's tables keeps anything from being written to them, or from being taken back; empty where nothing does.
+    """Return a sentence with the reason why a store's tables cannot be written or restored; empty if there is none.
 
     A few look-ups in PostgreSQL's catalogue, none in the tables.
     """
@@ -427,7 +454,7 @@ def why_unfit(connection: Connection, of: ConnectedStore) -> str:
 
 
 def writing_grants(owner: Connection, binding: Binding) -> list[str]:
-    """The GRANT statements without which the role that applies plans cannot do what the binding declares."""
+    """Return the GRANT statements that slowwave_applier needs for the writes that the binding declares."""
     statements: list[str] = []
     for bound in (one for one in binding.tables.values() if not one.read_only):
         wanted = ["SELECT", "UPDATE", *(["INSERT", "DELETE"] if _deletes(binding, bound) else [])]
@@ -443,9 +470,10 @@ def writing_grants(owner: Connection, binding: Binding) -> list[str]:
 
 
 def let_write(store: Store, name: str, *, grant: bool = False) -> list[str]:
-    """Let plans be applied to a connected store; returns the GRANT statements that are still missing, with which nothing is let yet.
+    """Allow plans to be applied to a connected store; return the GRANT statements that are still missing.
 
-    ``grant`` gives them by the owner's login. Raises ``Refused`` with the reason where nothing may be written to its tables.
+    If any is missing, nothing is allowed yet. With ``grant`` the owner's login runs them. Raises ``Refused`` with the reason if nothing
+    may be written to its tables.
     """
     with store.connect("owner") as connection, connection.transaction():
         of = _named(connection, name)
@@ -468,7 +496,7 @@ def let_write(store: Store, name: str, *, grant: bool = False) -> list[str]:
 
 
 def stop_writing(store: Store, name: str) -> None:
-    """Let no plan be applied to a store any more; it is read as before."""
+    """Allow no more plans to be applied to a store; it is still read."""
     with store.connect("owner") as connection:
         _named(connection, name)
     _stop(store, name)
@@ -487,7 +515,7 @@ def _named(connection: Connection, name: str) -> ConnectedStore:
 
 
 def _deletes(binding: Binding, bound: BoundTable) -> bool:
-    """Whether rows of a table are ever deleted."""
+    """Return whether rows of a table may be deleted."""
     return binding.owner(bound).retire.removes
 
 

@@ -1,3 +1,3 @@
-"""The closed algebra of changes: what each kind may do, and how any of them is simulated, applied and undone."""
+"""Changes of memory: what each kind of mutation may do, and how mutations are simulated, applied and undone."""
 
 from __future__ import annotations

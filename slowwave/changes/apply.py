@@ -1,8 +1,8 @@
-"""Applying a batch of items in one transaction that the caller holds: check, journal, change.
+"""Apply a batch of items in one transaction of the caller: check, journal, change.
 
-Staleness is decided here and nowhere else: cell by cell, in the database, on locked rows. A stale item is left out whole; the
-rest of the batch goes on. Cost: a constant number of statements for each table that the batch touches; with deletes one pass over
-the tables that may refer to what goes, where no index tells.
+Staleness is decided only here: cell by cell, in the database, on locked rows. A stale item is left out as a whole; the rest of the batch
+is applied. Cost: a constant number of statements for each table that the batch touches; with deletes also one pass over the tables that
+may refer to the deleted rows, where no index helps.
 """
 
 from __future__ import annotations
@@ -78,9 +78,10 @@ def apply_items(
     items: Sequence[Identified],
     catalogue: Catalogue = OWN,
 ) -> dict[str, str]:
-    """Apply what is not stale; returns the stale items' ids with the sentence that names the cell which changed.
+    """Apply the items that are not stale; return the ids of the stale ones, each with a sentence that names the changed cell.
 
-    ``catalogue`` has the relations of the store that the namespace is in. Raises ``Refused`` for an item that does what its kind may not.
+    ``catalogue`` has the relations of the store that the namespace is in. Raises ``Refused`` for an item that does what its kind may not
+    do.
     """
     for item in items:
         check(item.mutation)
@@ -145,7 +146,10 @@ def apply_items(
 def load_items(
     connection: Connection, namespace_id: str, items: Iterable[Identified], catalogue: Catalogue = OWN
 ) -> tuple[dict[str, set[str]], dict[str, list[str]]]:
-    """COPY the items' cells and rows into the batch tables; returns the columns it names by table, and the columns of new rows by table."""
+    """Copy the cells and rows of the items into the batch tables.
+
+    Returns the columns that the cells name, by table, and the columns of new rows, by table.
+    """
     connection.execute(BATCH_TABLES.encode())
     now = _now(connection)
     columns: dict[str, set[str]] = defaultdict(set)
@@ -189,7 +193,7 @@ def load_items(
 
 
 def _now(connection: Connection) -> str:
-    """The instant that the database stamps in this transaction."""
+    """Return the time that the database stamps in this transaction, as text."""
     row = connection.execute(_NOW).fetchone()
     return str(row[0]) if row else ""
 
@@ -206,7 +210,7 @@ def _new_row(
 
 
 def _body(table: str, column: str, value: object) -> object:
-    """A value as ``jsonb_populate_record`` takes it: JSON itself, where the plan holds its text."""
+    """Convert a value for ``jsonb_populate_record``: the plan's JSON text of a ``jsonb`` column is parsed, others stay."""
     return json.loads(value) if isinstance(value, str) and isinstance(column_of(table, column).type, JSONB) else value
 
 
@@ -264,9 +268,9 @@ def _stale(
 
 
 def _register_models(connection: Connection, items: Iterable[Identified]) -> dict[str, str]:
-    """Register the models of which a batch brings the first vectors; returns the items whose vectors have another length than theirs.
+    """Register the models of a batch's vectors; return the items whose vectors have another length than their model's.
 
-    The applier may enter a model and no more: its index is the owner's to build (``slowwave migrate``), and searches are exact till then.
+    The applier may only register a model. The owner builds its index (``slowwave migrate``); until then searches are exact.
     """
     lengths = {
         item.id: {
@@ -288,7 +292,7 @@ def _register_models(connection: Connection, items: Iterable[Identified]) -> dic
 
 
 def text_of(catalogue: Catalogue, cell: Cell, value: Value) -> str | None:
-    """The text that PostgreSQL casts to a cell's type."""
+    """Return the text that PostgreSQL casts to the type of a cell, or None for null."""
     if cell.column in VIRTUAL:
         return None if value is None else literal(value)
     if isinstance(value, str):  # most are, or null
@@ -307,5 +311,5 @@ def _text(table: str, column: str, value: Value) -> str | None:
 
 
 def changed_cell(table: str, column: object, row: object) -> str:
-    """A cell in words; a row where its columns are not told apart."""
+    """Format a cell for a message; the cell ``ROW``, a hash of the whole row, is named as the row itself."""
     return f"{table}.{column} of row {row}" if column != ROW else f"Row {row} of {table}"

@@ -1,4 +1,4 @@
-"""Cells: what a mutation writes and what it was decided on, in our schema and in stores of others."""
+"""Cells that a mutation writes and depends on, in the schema of Slowwave and in connected stores."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ VERSION: Final = "current_version_id"
 
 
 class Cell(NamedTuple):
-    """One column of one row: of the ``memory`` schema, or of another one where the table's name says so."""
+    """One column of one row, in the ``memory`` schema or in the schema that the table's name gives."""
 
     table: str
     row: str
@@ -69,7 +69,10 @@ class Cell(NamedTuple):
 
 
 class Write(NamedTuple):
-    """One cell changed: ``seen`` is what the plan saw, ``value`` what it shall be (a delta for ``add``, a number of ``row``)."""
+    """One written cell.
+
+    ``seen`` is the value that the plan saw, ``value`` the new one (a delta for ``add``, the number of an inserted row for ``row``).
+    """
 
     cell: Cell
     action: Action
@@ -78,7 +81,10 @@ class Write(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """Columns of one row that must still hold what the plan saw: ``seen`` are the values of ``columns``, which are sorted."""
+    """Columns of one row that must still hold what the plan saw.
+
+    ``seen`` are the values of ``columns``, which are sorted.
+    """
 
     table: str
     row: str
@@ -88,27 +94,32 @@ class Guard(NamedTuple):
 
     @classmethod
     def on(cls, table: str, row: str, fields: Mapping[str, Value], columns: Iterable[str]) -> Guard:
-        """Columns of a row whose ``fields`` were seen."""
+        """Build a guard on columns of one row; ``fields`` holds the values that the plan saw."""
         names = _sorted_columns(tuple(columns))
         return cls(table, row, names, tuple([fields[name] for name in names]))
 
     def cells(self) -> Iterator[tuple[Cell, Value]]:
-        """Each cell, and what was seen in it."""
+        """Yield each guarded cell with the value that the plan saw."""
         for column, seen in zip(self.columns, self.seen, strict=True):
             yield Cell(self.table, self.row, column, self.key), seen
 
 
 @lru_cache(maxsize=4096)
 def _sorted_columns(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Each column once, the same object for the same columns: guards number hundreds of thousands, and rest on few sets of them."""
+    """Sort columns without duplicates; the same columns return the same object.
+
+    Plans hold hundreds of thousands of guards and few distinct sets of columns, so sharing the tuples saves memory.
+    """
     return tuple(sorted({*columns}))
 
 
 @dataclass(frozen=True, slots=True)
 class Insert:
     """One new row; ``row`` and ``key`` name it only where the id rule does not.
-    ``refs`` are columns that hold the id of another row which the item inserts, by its number (``id``: a vector's own row), ``stamped``
-    columns that hold the instant of the apply."""
+
+    ``refs`` maps columns to the number of another row that the same item inserts, whose id they get (``id``: the id of a vector is that
+    of its row). ``stamped`` are columns that get the time of the apply.
+    """
 
     table: str
     values: Mapping[str, Value]
@@ -118,14 +129,14 @@ class Insert:
     stamped: tuple[str, ...] = ()
 
     def named(self, item_id: str) -> tuple[str, dict[str, Value]]:
-        """Its row, empty where the id rule names it, and its values, with the ids of the item's own rows in place."""
+        """Return the row id (empty if the id rule names it) and the values, with the ids of the item's own rows filled in."""
         ids: dict[str, Value] = {column: inserted_id(item_id, n) for column, n in self.refs.items()}
         return str(ids.pop("id", self.row)), {**self.values, **ids}
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """One row gone; ``seen`` is all of it but its key and its namespace (see ``row_columns``), so that it can be put back."""
+    """One deleted row; ``seen`` holds all of it except key and namespace (see ``row_columns``), so that it can be restored."""
 
     table: str
     row: str
@@ -134,18 +145,21 @@ class Delete:
 
 
 def named_id(of: str, *parts: str) -> str:
-    """The id of a row by what it is of and what it says, as syncs name theirs."""
+    """Derive a row id (UUID v5) from the id of its owner ``of`` and the parts that identify it, as syncs do."""
     return str(uuid.uuid5(uuid.UUID(of), "\0".join(parts)))
 
 
 def inserted_id(item_id: str, n: int) -> str:
-    """The id rule for the n-th row that an item inserts."""
+    """Return the id of the n-th row that an item inserts, by the id rule."""
     return str(uuid.uuid5(uuid.UUID(item_id), str(n)))
 
 
 @cache
 def column_of(table: str, column: str) -> Column[object]:
-    """The catalogue's column; a name that is not there, or that triggers keep, is refused."""
+    """Return a column of the catalogue.
+
+    Raises ``Refused`` if it does not exist or is maintained by triggers.
+    """
     found = metadata.tables.get(f"memory.{table}")
     if found is None or column not in found.c or column in DERIVED_COLUMNS:
         raise Refused(f"No mutation may write memory.{table}.{column}: the catalogue has no such cell.")
@@ -154,7 +168,7 @@ def column_of(table: str, column: str) -> Column[object]:
 
 @cache
 def row_columns(table: str) -> tuple[str, ...]:
-    """What makes up a row: the catalogue's columns but its key, its namespace and those that triggers keep."""
+    """Return the columns that make up a row: all except its key, its namespace and those that triggers maintain."""
     return tuple(
         c.name
         for c in table_of(table).c
@@ -172,13 +186,13 @@ POINTERS: Final[Mapping[str, str]] = {
 
 
 def is_pointer(table: str, column: str) -> bool:
-    """Whether a cell names a row that may be deleted: what lies in other schemas than ``memory`` names none."""
+    """Return whether a cell names a row that may be deleted; cells outside the ``memory`` schema never do."""
     return column in POINTERS and "." not in table
 
 
 @cache
 def sql_type(table: str, column: str) -> str:
-    """PostgreSQL's name of a cell's type, to which its literal is cast."""
+    """Return PostgreSQL's name for the type of a cell, to which its literal is cast."""
     kind = column_of(table, column).type
     if isinstance(kind, ARRAY):
         return "uuid[]" if isinstance(kind.item_type, Uuid) else "double precision[]"
@@ -200,7 +214,10 @@ _SQL_TYPES: Final = (
 
 
 def canonical(value: object) -> Value:
-    """A value as Arrow's ``to_pylist`` gives it → the form that plans hold."""
+    """Convert a value from Arrow's ``to_pylist`` to the form that plans hold.
+
+    Raises ``TypeError`` for a type that a cell cannot hold.
+    """
     if value is None or isinstance(value, (str, int, float)):  # most are; a bool is an int
         return value
     if isinstance(value, datetime):
@@ -211,7 +228,7 @@ def canonical(value: object) -> Value:
 
 
 def literal(value: Value) -> str | None:
-    """The text that PostgreSQL casts to the cell's type; vectors are converted by ``slowwave.changes.cells``."""
+    """Return the text that PostgreSQL casts to the type of a cell; vectors go through ``vector_literal`` instead."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -223,14 +240,17 @@ def literal(value: Value) -> str | None:
 
 @cache
 def is_counter(table: str, column: str) -> bool:
-    """Whether a column is written by deltas only."""
+    """Return whether a column is written by deltas only."""
     return column in COUNTERS.get(table, ())
 
 
 def written(
     writes: Iterable[Write], inserts: Iterable[Insert], deletes: Iterable[Delete] = (), guards: Iterable[Guard] = ()
 ) -> frozenset[Cell]:
-    """The cells that conflict with other items' writes and guards, deltas left out; ``guards`` are those of the same mutation."""
+    """Return the written cells that conflict with writes and guards of other items, without deltas.
+
+    ``guards`` are those of the same mutation: they decide whether a new version of a memory also writes the cell ``TOLD``.
+    """
     cells = {w.cell for w in writes if w.action != "add"}
     cells |= {Cell(i.table, i.row, "", i.key) for i in inserts if i.row and i.table not in SHARED}
     cells |= {Cell(d.table, d.row, c, d.key) for d in deletes for c in ("", *d.seen)}
@@ -246,7 +266,7 @@ def guarded(
     inserts: Iterable[Insert] = (),
     deletes: Iterable[Delete] = (),
 ) -> frozenset[Cell]:
-    """The cells that a decision rests on, and the rows that must be there: those it counts on or points at."""
+    """Return the cells that a decision depends on, and the rows that must exist because it counts on them or points at them."""
     cells = {Cell(g.table, g.row, column, g.key) for g in guards for column in g.columns}
     for w in writes:
         if w.action == "add":
@@ -265,7 +285,10 @@ def guarded(
 def rows_of(
     writes: Iterable[Write], guards: Iterable[Guard], inserts: Iterable[Insert] = (), deletes: Iterable[Delete] = ()
 ) -> set[tuple[str, str]]:
-    """(table, row) of every cell that ``written`` and ``guarded`` name. Items that share no row share no cell, and rows are far fewer."""
+    """Return (table, row) of every cell that ``written`` and ``guarded`` name.
+
+    Items that share no row share no cell, and there are far fewer rows than cells.
+    """
     rows = {(w.cell.table, w.cell.row) for w in writes}
     rows |= {(g.table, g.row) for g in guards}
     rows |= {(i.table, i.row) for i in inserts if i.row and i.table not in SHARED}
@@ -275,7 +298,7 @@ def rows_of(
 
 
 def _named(table: str, values: Mapping[str, Value]) -> set[Cell]:
-    """The rows that pointers among a row's values name."""
+    """Return the rows that the pointers among the values of a row name."""
     return {
         Cell(POINTERS[column] or table, str(value), "")
         for column, value in values.items()
@@ -284,7 +307,10 @@ def _named(table: str, values: Mapping[str, Value]) -> set[Cell]:
 
 
 def value_json(value: Value) -> str:
-    """The canonical JSON of a cell's value, as ``canonical_json`` has it. Raises ``TypeError`` for what a cell cannot hold."""
+    """Return the canonical JSON of a cell's value, identical to that of ``canonical_json``.
+
+    Raises ``TypeError`` for a value that a cell cannot hold.
+    """
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -301,13 +327,13 @@ def value_json(value: Value) -> str:
 
 
 def write_json(write: Write) -> str:
-    """The canonical JSON of a write as plans store it: [table, row, key, column, action, seen, value]."""
+    """Return the canonical JSON of a write as plans store it: [table, row, key, column, action, seen, value]."""
     (table, row, column, key), action, seen, value = write
     return f'[{quoted(table)},{quoted(row)},{quoted(key)},{quoted(column)},"{action}",{value_json(seen)},{value_json(value)}]'
 
 
 def writes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Write, ...]:
-    """The inverse of ``write_json``, for each of several."""
+    """Parse several writes from the form of ``write_json``."""
     return tuple(
         Write(Cell(str(t), str(r), str(c), str(k)), _action(a), canonical(seen), canonical(value))
         for t, r, k, c, a, seen, value in rows
@@ -315,13 +341,13 @@ def writes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Write, ...]:
 
 
 def seen_json(cell: Cell, seen: Value) -> str:
-    """The canonical JSON of a cell and what was seen in it: [table, row, key, column, seen]."""
+    """Return the canonical JSON of a cell and the value seen in it: [table, row, key, column, seen]."""
     table, row, column, key = cell
     return f"[{quoted(table)},{quoted(row)},{quoted(key)},{quoted(column)},{value_json(seen)}]"
 
 
 def guard_json(guard: Guard) -> str:
-    """The canonical JSON of a guard as plans store it: [table, row, key, {column: seen}]."""
+    """Return the canonical JSON of a guard as plans store it: [table, row, key, {column: seen}]."""
     table, row, columns, seen, key = guard
     values = ",".join([f"{name}:{value_json(seen[at])}" for name, at in _ordered(columns)])
     return f"[{quoted(table)},{quoted(row)},{quoted(key)},{{{values}}}]"
@@ -329,12 +355,15 @@ def guard_json(guard: Guard) -> str:
 
 @lru_cache(maxsize=4096)
 def _ordered(columns: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
-    """Columns quoted and in canonical order, and where each stands."""
+    """Return the columns quoted and in canonical order, each with its position in ``columns``."""
     return tuple((quoted(columns[at]), at) for at in sorted(range(len(columns)), key=columns.__getitem__))
 
 
 def guards_from_json(rows: Iterable[Sequence[object]]) -> tuple[Guard, ...]:
-    """The inverse of ``guard_json``, for each of several; earlier plans have one for each cell, [table, row, key, column, seen]."""
+    """Parse several guards from the form of ``guard_json``.
+
+    Earlier plans store one guard for each cell, [table, row, key, column, seen]; they are accepted as well.
+    """
     return tuple(map(_guard, rows))
 
 
@@ -346,14 +375,17 @@ def _guard(stored: Sequence[object]) -> Guard:
 
 
 def insert_json(insert: Insert) -> str:
-    """The canonical JSON of an insert as plans store it: [table, row, key, values], then refs and stamped columns where there are any."""
+    """Return the canonical JSON of an insert as plans store it: [table, row, key, values].
+
+    The refs and the stamped columns follow if there are any.
+    """
     more = f",{_object(insert.refs)}" if insert.refs else ""
     more += f",{value_json(insert.stamped)}" if insert.stamped else ""
     return f"[{quoted(insert.table)},{quoted(insert.row)},{quoted(insert.key)},{_object(insert.values)}{more}]"
 
 
 def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
-    """The inverse of ``insert_json``, for each of several."""
+    """Parse several inserts from the form of ``insert_json``."""
     return tuple(
         Insert(
             str(t),
@@ -369,12 +401,12 @@ def inserts_from_json(rows: Iterable[Sequence[object]]) -> tuple[Insert, ...]:
 
 
 def delete_json(delete: Delete) -> str:
-    """The canonical JSON of a delete as plans store it: [table, row, key, the row as it was seen]."""
+    """Return the canonical JSON of a delete as plans store it: [table, row, key, the row as it was seen]."""
     return f"[{quoted(delete.table)},{quoted(delete.row)},{quoted(delete.key)},{_object(delete.seen)}]"
 
 
 def deletes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Delete, ...]:
-    """The inverse of ``delete_json``, for each of several."""
+    """Parse several deletes from the form of ``delete_json``."""
     return tuple(
         Delete(str(t), str(r), str(k), {str(c): canonical(v) for c, v in seen.items()})
         for t, r, k, seen in rows
@@ -392,12 +424,12 @@ quoted: Final = json.encoder.encode_basestring
 
 
 def canonical_json(value: object) -> str:
-    """The one JSON text of a value: sorted keys, no spaces, no NaN."""
+    """Serialize a value to its only JSON text: sorted keys, no spaces, no NaN."""
     return _CANONICAL(value)
 
 
 def table_of(name: str) -> Table:
-    """A table of the ``memory`` schema by its bare name."""
+    """Return a table of the ``memory`` schema by its name without the schema."""
     return metadata.tables[f"memory.{name}"]
 
 
@@ -425,9 +457,9 @@ ROW: Final = "#row"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Cells written and guarded, rows deleted, and rows that move into their store's archive, by their native keys.
+    """Cells written and guarded, rows deleted, and rows that move into the archive of their store, by native keys.
 
-    Of a row that moves, an insert holds what the archive has beside the columns of the row itself: those are copied as it goes.
+    The insert for a row that moves holds only what the archive has in addition to the columns of the row; those are copied when it moves.
     """
 
     writes: tuple[Write, ...] = ()
@@ -436,19 +468,19 @@ class Change:
     inserts: tuple[Insert, ...] = ()
 
     def stand_on(self) -> frozenset[Cell]:
-        """The rows that have to be there for it, each as the cell without a column that whoever deletes the row writes."""
+        """Return the rows that must exist for this change, each as the cell with an empty column that a delete of the row writes."""
         written = {Cell(w.cell.table, w.cell.row, "", w.cell.key) for w in self.writes}
         return frozenset(written | {Cell(g.table, g.row, "", g.key) for g in self.guards})
 
     def tables(self) -> Iterator[str]:
-        """The tables that it names, some more than once."""
+        """Yield the names of the tables that this change touches, some more than once."""
         yield from (w.cell.table for w in self.writes)
         yield from (g.table for g in self.guards)
         yield from (d.table for d in self.deletes)
         yield from (i.table for i in self.inserts)
 
     def canonical(self) -> str:
-        """Its canonical JSON."""
+        """Return the canonical JSON of this change."""
         added = f'"inserts":[{",".join(map(insert_json, self.inserts))}],' if self.inserts else ""
         return (
             f'{{"deletes":[{",".join(map(delete_json, self.deletes))}],"guards":[{",".join(map(guard_json, self.guards))}],{added}'
@@ -457,7 +489,7 @@ class Change:
 
     @classmethod
     def as_stored(cls, value: Mapping[str, object]) -> Change:
-        """The inverse of ``canonical``, unchecked."""
+        """Parse a change from the JSON of ``canonical``, without checks."""
 
         def rows(name: str) -> Sequence[Sequence[object]]:
             found = value.get(name)
@@ -475,7 +507,7 @@ class Change:
 
 
 def defaults(table: str, but: Collection[str] = ()) -> dict[str, Value]:
-    """Column → its default, of all that make up a row ``but`` some and those that the database stamps."""
+    """Return column → default for a new row, without the columns in ``but`` and those that the database stamps."""
     return {
         c: _default(table, column_of(table, c))
         for c in row_columns(table)
@@ -501,25 +533,28 @@ def _default(table: str, column: Column[object]) -> Value:
 
 
 def encode(vector: np.ndarray) -> str:
-    """(d,) float → base64 of little-endian float32."""
+    """Encode a vector (d,) of floats as base64 of little-endian float32."""
     return base64.b64encode(np.ascontiguousarray(vector, dtype="<f4").tobytes()).decode()
 
 
 def decode(text: str) -> np.ndarray:
-    """The inverse of ``encode``: (d,) float32."""
+    """Decode the text of ``encode`` to a (d,) float32 array."""
     return np.frombuffer(base64.b64decode(text), dtype="<f4")
 
 
 def vector_literal(text: str) -> str:
-    """A plan's vector as the text that PostgreSQL casts to ``vector``, exactly: each number is written as the double that it
-    is, which is read back as the same float32."""
+    """Convert a plan's vector to the text that PostgreSQL casts to ``vector``, without loss.
+
+    Each number is written as a double, which PostgreSQL parses to the same float32.
+    """
     return json.dumps(decode(text).tolist(), separators=(",", ":"))
 
 
 def weighted_mean(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Unit mean of rows (k, d), weighted by (k,); summed in float64 in the order given, which callers make that of the ids.
+    """Return the unit mean of the rows of a matrix (k, d), weighted by (k,).
 
-    Weights that are not positive count as absent; when none is positive all count as one (khora's centroid rule).
+    The sum is taken in float64 in the order given; callers pass the rows in the order of their ids. Weights that are not positive count
+    as absent; if none is positive, all count as one (khora's centroid rule).
     """
     w = np.where(weights > 0, weights, 0).astype(np.float64)
     if not w.any():

@@ -1,4 +1,4 @@
-"""Mutations of claims: ``write_claims`` for what is said of a subject, ``forget_rows`` for what leaves memory for good."""
+"""Mutations of claims: ``write_claims`` records claims about a subject, ``forget_rows`` removes rows from memory for good."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _WRITTEN: Final = ("source_document_ids", "source_chunk_ids")
 
 @dataclass(frozen=True, slots=True)
 class NewEntity:
-    """A subject that is made: its reference (``project:rowan``), name and other names, and the vector of its name."""
+    """A new subject: its reference (``project:rowan``), name, aliases, and the vector of its name."""
 
     ref: str
     name: str
@@ -61,9 +61,11 @@ class NewEntity:
 
 @dataclass(frozen=True, slots=True)
 class NewClaim:
-    """What is said, and since when it is so (ISO 8601). ``closes`` end there, ``contradicts`` stay; ``attributes`` stand beside kind and
-    subject. ``ended_by`` begins where it ends: a claim's id, or what another claim of the group says. With ``supports`` it is no claim of
-    its own but evidence of that one.
+    """A statement about the subject and the time since when it holds (ISO 8601).
+
+    Claims in ``closes`` end at ``since``, claims in ``contradicts`` stay. ``attributes`` are stored next to the claim's kind and subject.
+    ``ended_by`` begins where this claim ends: the id of a claim, or the statement of another claim of the group. With ``supports`` this
+    is no new claim but evidence for the claim of that id.
     """
 
     kind: str
@@ -86,7 +88,7 @@ class NewClaim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimGroup:
-    """What is said of one subject (an entity's id, or one that is made), and the pages that belong to it."""
+    """The claims about one subject (the id of an entity, or a new entity), and the pages that belong to them."""
 
     subject: str | NewEntity
     claims: tuple[NewClaim, ...] = ()
@@ -94,14 +96,15 @@ class ClaimGroup:
 
 
 def subject_id(snapshot: Snapshot, ref: str) -> str:
-    """The id with which a subject of a reference is made."""
+    """Return the id of a new subject with the given reference."""
     return named_id(snapshot.namespace_id, "entities", "semantic", ref)
 
 
 def write_claims(snapshot: Snapshot, groups: Sequence[ClaimGroup]) -> list[Mutation]:
-    """One mutation a group, in their order. Raises ``Refused`` for a claim that ends or supports what does not stand, or twice.
+    """Return one mutation per group, in the order of the groups.
 
-    Cost: a pass over entities, memories, documents, chunks and links.
+    Raises ``Refused`` for a claim that ends, supports or contradicts a claim that is not live, or that ends one twice. Cost: a pass over
+    entities, memories, documents, chunks and links.
     """
     cells = page_cells(snapshot, [page for group in groups for page in group.pages])
     subjects = {g.subject for g in groups if isinstance(g.subject, str)}
@@ -130,7 +133,7 @@ def _says_anew(group: ClaimGroup) -> bool:
 
 
 def _live_claims(snapshot: Snapshot, subjects: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The claims about each of the entities that stand, sorted."""
+    """Return the live claims about each of the entities, sorted."""
     found: dict[str, list[str]] = {subject: [] for subject in subjects}
     if subjects:
         rows = snapshot.table("memories").select(["id", "kind", "state", "attributes", "invalidated_at"])
@@ -144,7 +147,7 @@ def _live_claims(snapshot: Snapshot, subjects: Collection[str]) -> dict[str, tup
 
 
 def _references(snapshot: Snapshot, refs: Sequence[str]) -> frozenset[str]:
-    """Those of the references that a subject has."""
+    """Return those of the references that a subject already has."""
     rows = snapshot.table("entities").select(["source", "external_id"])
     mine = pc.and_(
         pc.equal(rows["source"], "semantic"),
@@ -155,7 +158,7 @@ def _references(snapshot: Snapshot, refs: Sequence[str]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Group:
-    """The parts of one mutation, as they are found."""
+    """The parts of one mutation, collected step by step."""
 
     snapshot: Snapshot
     entities: Mapping[str, Fields]
@@ -199,7 +202,7 @@ class _Group:
         )
 
     def _subject(self, subject: str | NewEntity) -> tuple[str, str]:
-        """The id of the subject and its name."""
+        """Return the id and the name of the subject; guard an existing one, insert a new one."""
         if isinstance(subject, str):
             seen = self.entities[subject]
             if seen["invalidated_at"] is not None or seen["state"] != "active" or seen["merged_into"] is not None:
@@ -248,7 +251,7 @@ class _Group:
             self._event(claim, "contradicted", {"other_id": id_}, {"claim_id": n})
 
     def _ended(self, claim: NewClaim, n: int) -> None:
-        """What is said ended before it was said, where another one begins."""
+        """Add the event for a claim that has ended already, because another claim begins where it ends."""
         if not claim.ended_by:
             return
         if claim.ended_by in self.claims:
@@ -261,13 +264,13 @@ class _Group:
         self._event(claim, "replaced", {}, {"claim_id": n, "other_id": later[-1]})
 
     def _rests_on(self, claim: NewClaim) -> None:
-        """What a claim rests on, but for pages that come with it, still stands."""
+        """Guard that the documents a claim is based on are still live, except pages that come with it."""
         for document in claim.documents:
             if seen := self.rests.get(document):
                 self.guards[Guard.on("documents", document, seen, _EVIDENCE)] = None
 
     def _end(self, id_: str, claim: NewClaim) -> None:
-        """A claim ends where another one begins."""
+        """End an existing claim where a new one begins."""
         seen = self.claims[id_]
         if id_ in self.ended:
             raise Refused(f"Claim {id_} would end twice in one plan item. Let one claim close it.")
@@ -280,7 +283,7 @@ class _Group:
         self.writes.append(Write(Cell("memories", id_, "valid_to"), "set", seen["valid_to"], claim.since))
 
     def _support(self, id_: str, evidence: Sequence[NewClaim]) -> None:
-        """A claim rests on what was said again."""
+        """Add evidence to an existing claim."""
         seen = self.claims[id_]
         if id_ in self.ended:
             raise Refused(f"Claim {id_} would end and be supported in one plan item. Do one of it.")
@@ -297,7 +300,10 @@ class _Group:
             self._event(claim, "supported", {"claim_id": id_, "other_id": None}, {})
 
     def _stands(self, id_: str, but: str = "") -> None:
-        """A claim is there, and says what the plan saw."""
+        """Guard that a claim is live and unchanged, except for the column ``but``.
+
+        Raises ``Refused`` if the snapshot does not hold it as a live claim.
+        """
         seen = self.claims[id_]
         if seen["kind"] != "claim" or seen["invalidated_at"] is not None or seen["state"] != "active":
             raise Refused(f"{id_} is no claim that stands.")
@@ -335,7 +341,7 @@ _PAGE_ENDS: Final = ("metadata", "invalidated_at", "invalidated_by")
 
 @dataclass(frozen=True, slots=True)
 class Forgetter:
-    """Who forgets, in which session, and why: what the event of each claim says."""
+    """The reason, agent and session of a request to forget; the event of each claim records them."""
 
     reason: str
     agent: str = ""
@@ -343,9 +349,9 @@ class Forgetter:
 
 
 def forget_page(snapshot: Snapshot, page: PageText, tombstone: PageText) -> Mutation:
-    """The page as it is once it is forgotten, and the tombstone beside it; neither is found by a search. Raises as ``write_pages``.
+    """Build the mutation that forgets a page and puts a tombstone next to it; no search finds either.
 
-    Cost: a pass over documents, chunks and links.
+    Raises as ``write_pages``. Cost: a pass over documents, chunks and links.
     """
     gone = replace(page, metadata={**page.metadata, FORGOTTEN: True}, passages=(), links=(), pointing=())
     cells = page_cells(snapshot, [gone, replace(tombstone, passages=(), links=())])
@@ -367,9 +373,10 @@ def forget_page(snapshot: Snapshot, page: PageText, tombstone: PageText) -> Muta
 def forget_claims(
     snapshot: Snapshot, subjects: Collection[str], claims: Collection[str], tombstone: PageText, by: Forgetter
 ) -> Mutation:
-    """Claims of a subject (its entities' ids), with the evidence that no other claim rests on; ``tombstone`` says that they went.
+    """Build the mutation that forgets claims of one subject, with the evidence that no other claim is based on.
 
-    Raises ``Refused`` where a claim is not there, or was forgotten already. Cost: a pass over memories, documents, chunks and links.
+    ``subjects`` are the ids of the subject's entities. ``tombstone`` is the page that records the removal. Raises ``Refused`` if a claim
+    does not exist or was forgotten already. Cost: a pass over memories, documents, chunks and links.
     """
     seen = rows_by_id(snapshot, "memories", claims, (*_CLAIM, *_CLAIM_ENDS))
     (stone,) = page_cells(snapshot, [replace(tombstone, passages=(), links=())])
@@ -396,10 +403,11 @@ def forget_claims(
 
 
 def erase_rows(snapshot: Snapshot, rows: Mapping[str, Collection[str]], reason: str) -> Mutation:
-    """Delete rows for good: table → ids. Memories, entities and documents that the snapshot does not hold are left out.
+    """Build the mutation that deletes rows for good; ``rows`` maps table → ids.
 
-    The item is stale if a memory has another version by then, an entity another relationship, or a page another text. Raises ``Refused``
-    if no row is left. Cost: a pass over each named table and over the relationships.
+    Memories, entities and documents that the snapshot does not hold are left out. The item is stale if a memory has another version by
+    then, an entity another relationship, or a page another text. Raises ``Refused`` if no row is left. Cost: a pass over each named table
+    and over the relationships.
     """
     seen = {table: _held(snapshot, table, ids) for table, ids in rows.items()}
     guards = [
@@ -446,7 +454,7 @@ _ERASED: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def _forget_claim(snapshot: Snapshot, id_: str, seen: Fields, writes: list[Write], guards: list[Guard]) -> None:
-    """It ends now, unless it ended before, or where it would begin only later."""
+    """Retire a claim and end it now, unless it has ended already; one that begins later ends where it begins."""
     if seen["invalidated_at"] is not None:
         raise Refused(f"Claim {id_} was forgotten, or retired, since. Propose it anew.")
     taken = str(canonical(snapshot.taken_at))
@@ -460,7 +468,7 @@ def _forget_claim(snapshot: Snapshot, id_: str, seen: Fields, writes: list[Write
 
 
 def _evidence(snapshot: Snapshot, claims: Mapping[str, Fields]) -> dict[str, Fields]:
-    """The live pages of evidence on which the claims rest and no other claim does."""
+    """Return the live evidence pages that only the given claims are based on."""
     roots = snapshot.table("corpora")
     corpora = set(roots["id"].filter(pc.equal(roots["root"], EVIDENCE)).to_pylist())
     wanted = {id_ for seen in claims.values() for id_ in as_ids(seen["source_document_ids"])}
@@ -474,7 +482,7 @@ def _evidence(snapshot: Snapshot, claims: Mapping[str, Fields]) -> dict[str, Fie
 
 
 def _forget_evidence(snapshot: Snapshot, pages: Mapping[str, Fields], writes: list[Write], guards: list[Guard]) -> None:
-    """The pages end, with their passages and links."""
+    """Mark the pages as forgotten and retire them, with their passages and links."""
     for id_, seen in sorted(pages.items()):
         marked = canonical_json({**json.loads(str(seen["metadata"])), FORGOTTEN: True})
         guards.append(Guard.on("documents", id_, seen, _PAGE))

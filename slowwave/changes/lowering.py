@@ -1,4 +1,4 @@
-"""Lower the cells of a mutation to cells and rows of the store that is bound, and find what the lowering does not explain."""
+"""Lower the cells of a mutation to cells of a connected store, and find changes that the lowering does not explain."""
 
 from __future__ import annotations
 
@@ -58,8 +58,11 @@ from slowwave.store.logins import Connection
 
 @dataclass(frozen=True, slots=True)
 class NativeRow:
-    """One row. ``cells`` and ``overlay`` are column → text of what it holds, vectors only where they were asked for; ``children`` the rows
-    of each child table that belong to it."""
+    """One row of a connected store.
+
+    ``cells`` and ``overlay`` map columns to the text of their values; vectors are included only if requested. ``children`` are the rows
+    of each child table that belong to it.
+    """
 
     id: str
     key: str
@@ -78,7 +81,7 @@ def native_rows(
     ids: Collection[str],
     with_vectors: Collection[str] = (),
 ) -> dict[str, NativeRow]:
-    """Id → row, of those of ``ids`` that the namespace has; with the vectors of some."""
+    """Return id → row for those of ``ids`` that are in the namespace, with vectors for the ids in ``with_vectors``."""
     relation = catalogue.relation(name_of(bound))
     parameters = {
         **catalogue.parameters,
@@ -109,7 +112,7 @@ def native_rows(
 
 @dataclass(frozen=True, slots=True)
 class KeyedRow:
-    """One row that was found by its native key: the texts of its cells, its hash, and for a child table the id of the row it belongs to."""
+    """One row found by its native key: the texts of its cells, its hash, and for a child table the id of its parent row."""
 
     cells: Mapping[str, str | None]
     hash: str
@@ -119,7 +122,7 @@ class KeyedRow:
 def rows_by_key(
     connection: Connection, binding: Binding, bound: BoundTable, catalogue: Catalogue, keys: Collection[str]
 ) -> dict[str, KeyedRow]:
-    """Read the rows of a bound table that have one of the native ``keys``, whoever's they are, without vectors: key → row.
+    """Read the rows of a bound table that have one of the native ``keys``, in any namespace, without vectors: key → row.
 
     One statement, which finds the rows by the table's own index.
     """
@@ -143,19 +146,19 @@ def rows_by_key(
 
 
 def cell_names(bound: BoundTable) -> list[str]:
-    """The cells of a bound table but those that hold vectors."""
+    """Return the cells of a bound table that do not hold vectors."""
     names = [cell_of(bound, n) for n, c in bound.columns.items() if c.type not in ("vector", "halfvec")]
     more = [*([RETIRED] if bound.retired else []), *(f"{APART}{n}" for n in range(len(bound.apart)))]
     return list(dict.fromkeys([*names, *(cell_of(bound, n) for n in more)]))
 
 
 def vector_names(bound: BoundTable) -> list[str]:
-    """Those that do."""
+    """Return the columns of a bound table that hold vectors."""
     return [n for n, c in bound.columns.items() if c.type in ("vector", "halfvec")]
 
 
 def _texts(relation: Relation, bound: BoundTable, id_: str) -> str:
-    """SQL of the key, under the empty name, and the texts of the cells."""
+    """Return the SQL of an object with the texts of the cells, and the native key under the empty name."""
     key = ", ".join(f"t.{quoted_name(k.column)}::text" for k in bound.key)
     parts = [f"jsonb_build_object('', jsonb_build_array({key}))"]
     parts += [f"jsonb_build_object({quoted_text(n)}, {relation.fields(n).value}::text)" for n in cell_names(bound)]
@@ -194,7 +197,7 @@ def _children(
     by_key: Mapping[str, str],
     with_vectors: Iterable[str],
 ) -> dict[str, list[NativeRow]]:
-    """Parent's id → rows of a child table, in the order of their keys."""
+    """Return parent id → rows of a child table, in the order of their keys."""
     assert child.parent is not None  # noqa: S101 - that is what makes it a child
     relation = catalogue.relation(name_of(child))
     own = {theirs: mine for mine, theirs in child.parent.columns}
@@ -234,7 +237,10 @@ _RETIRES: Final = ("invalidated_at", "invalidated_by")
 
 
 class Unlowered(Exception):  # noqa: N818 - a mutation that is left out, which is no error
-    """Why a mutation does not become a change of the store: ``changed`` says that its rows are no longer those of the snapshot."""
+    """The reason why a mutation cannot become a change of the store.
+
+    ``changed`` is true if the reason is that its rows differ from the snapshot.
+    """
 
     def __init__(self, reason: str, *, changed: bool = False) -> None:
         super().__init__(reason)
@@ -242,22 +248,23 @@ class Unlowered(Exception):  # noqa: N818 - a mutation that is left out, which i
 
 
 def concerns(binding: Binding, mutation: Mutation) -> bool:
-    """Whether a mutation writes or rests on rows of the store; what lies in ``memory`` stays as it is."""
+    """Return whether a mutation writes or depends on rows of the store; tables that only lie in ``memory`` do not count."""
     held = {*binding.tables, *(_OF_TEXT if "memories" in binding.tables else ())}
     return not held.isdisjoint(_tables(mutation))
 
 
 def rewritten(mutation: Mutation) -> frozenset[str]:
-    """The rows that get another text or another vector."""
+    """Return the rows that get another text or another vector."""
     found = {str(i.values.get("memory_id")) for i in mutation.inserts if i.table == "memory_versions"}
     found |= {i.row for i in mutation.inserts if i.table == "memory_vectors"}
     return frozenset(found | {w.cell.row for w in mutation.writes if w.cell.table == "memory_vectors"})
 
 
 def lower(binding: Binding, bound: BoundTable, mutation: Mutation, rows: Mapping[str, NativeRow]) -> Change:
-    """What a mutation of the rows of a bound table comes to. ``rows`` are those that it names anywhere, as they are now.
+    """Lower a mutation of rows of a bound table to a change of the store.
 
-    Raises ``Unlowered`` for what the store cannot hold, and for rows that are no longer as the mutation saw them.
+    ``rows`` are all rows that the mutation names, as they are now. Raises ``Unlowered`` for what the store cannot hold, and for rows that
+    are no longer as the mutation saw them.
     """
     lowering = _Lowering(binding, bound, rows)
     lowering.take(mutation)
@@ -277,9 +284,9 @@ class Unexplained:
 
 
 def rows_to_read(binding: Binding, mutation: Mutation) -> dict[str, set[str]]:
-    """Return the native keys, by table, of the rows that have to be read before ``find_unexplained`` can compare a sealed mutation.
+    """Return the native keys, by table, of the rows to read before ``find_unexplained`` can compare a sealed mutation.
 
-    These are rows of which the sealed part holds a hash and no cells, because they go, and child rows whose keys do not name their parents.
+    These are rows to delete, of which the sealed part holds a hash and no cells, and child rows whose keys do not name their parents.
     """
     found: dict[str, set[str]] = defaultdict(set)
     change = mutation.physical
@@ -299,14 +306,14 @@ def rows_to_read(binding: Binding, mutation: Mutation) -> dict[str, set[str]]:
 def find_unexplained(
     binding: Binding, model: str, mutation: Mutation, read: Mapping[str, Mapping[str, KeyedRow]]
 ) -> Unexplained | None:
-    """Lower a sealed mutation again from the values that it saw, and return what its physical part has beside or without the result.
+    """Lower a sealed mutation again from the values that it saw, and return how its physical part differs from the result.
 
     Args:
         binding: The binding of the store that the item's namespace is in.
         model: The name under which the store's vectors are compared; a new vector has to be of that model.
         mutation: A mutation as it was sealed, with its physical part.
-        read: Table → native key → row, of those that ``rows_to_read`` names and that are there. A row that changed since is left to the
-            check of what is stale, so that an item whose rows changed is skipped at apply and not refused here.
+        read: Table → native key → row, for the existing rows that ``rows_to_read`` names. Rows that have changed are left to the check of
+            staleness, so that an item whose rows changed is skipped at apply and not refused here.
     """
     sealed = mutation.physical
     if not concerns(binding, mutation):
@@ -331,7 +338,7 @@ def find_unexplained(
 
 
 def _has_fault(binding: Binding, mutation: Mutation) -> bool:
-    """Whether a mutation's change is one that ``find_unexplained`` refuses before it compares anything."""
+    """Return whether ``find_unexplained`` refuses the change of a mutation before it compares anything."""
     try:
         return bool(change_fault(binding, mutation))
     except ValueError:
@@ -339,7 +346,7 @@ def _has_fault(binding: Binding, mutation: Mutation) -> bool:
 
 
 def _vector_fault(binding: Binding, model: str, mutation: Mutation) -> str:
-    """Name a vector of another model than the store's, or one that comes without the text it is the vector of."""
+    """Describe a vector of another model than the store's, or one without its text; empty if there is none."""
     vectors = {(i.row, i.key) for i in mutation.inserts if i.table == "memory_vectors"}
     vectors |= {(w.cell.row, w.cell.key) for w in mutation.writes if w.cell.table == "memory_vectors"}
     texts = {str(i.values.get("memory_id")) for i in mutation.inserts if i.table == "memory_versions"}
@@ -356,7 +363,7 @@ def _vector_fault(binding: Binding, model: str, mutation: Mutation) -> str:
 def _sealed_rows(
     binding: Binding, mutation: Mutation, sealed: Change, read: Mapping[str, Mapping[str, KeyedRow]]
 ) -> tuple[dict[str, NativeRow], frozenset[str]]:
-    """Build the rows as the sealed part saw them, and the ids of those that go and are no longer as it saw them."""
+    """Build the rows as the sealed part saw them, and the ids of rows to delete that have changed or are gone."""
     bound = binding.tables[mutation.table]
     tables = {name_of(one): one for one in binding.tables.values()}
     keys: dict[tuple[str, str], str] = {}
@@ -461,7 +468,7 @@ def _native(key: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Lowering:
-    """One mutation on its way to a change. The texts of ``unread`` rows are not at hand, so they are not compared."""
+    """One mutation while it is lowered to a change; the texts of ``unread`` rows are unknown, so they are not compared."""
 
     binding: Binding
     bound: BoundTable
@@ -474,7 +481,7 @@ class _Lowering:
     inserts: list[Insert] = field(default_factory=list)
 
     def change(self) -> Change:
-        """All that was taken, in the order of its cells."""
+        """Return the change collected so far, in the order of its cells."""
         gone = {(d.table, d.key) for d in self.deletes}
         guards = list(self.passed)
         for (table, row, key), seen in self.guards.items():
@@ -559,7 +566,7 @@ class _Lowering:
         self.writes[cell] = Write(cell, write.action, row.overlay.get(column), value)
 
     def _say(self, row: NativeRow, text: str | None, vector: str | None) -> None:
-        """Another text, another vector, and whatever follows from the text."""
+        """Write another text, another vector, and the columns derived from the text."""
         if text is not None:
             self._put(self.bound, row, "content", text)
         for derived in self.bound.derived:
@@ -607,7 +614,7 @@ class _Lowering:
         self._stamp(self.bound, row)
 
     def _archive(self, row: NativeRow, archive: BoundTable) -> None:
-        """What the archive holds of a row that moves there, beside the row's own columns."""
+        """Insert into the archive what it holds of a moved row in addition to the row's own columns."""
         values: dict[str, Value] = {archive.columns[c].column: value for c, value in archive.defaults}
         for gathered in archive.gathers:
             at = [k.column for k in self.binding.tables[gathered.table].key].index(gathered.key)
@@ -622,7 +629,7 @@ class _Lowering:
             self._note(bound, row, stamp.column)
 
     def _note(self, bound: BoundTable, row: NativeRow, column: str) -> None:
-        """The instant of the write, in a column."""
+        """Write the time of the apply into a column."""
         name = cell_of(bound, column)
         if name.startswith("/"):
             raise Unlowered(
@@ -692,7 +699,7 @@ class _Lowering:
 
 
 def text_in(bound: BoundTable, row: NativeRow) -> str:
-    """What a row says."""
+    """Return the text of a row."""
     column, held = bound.columns["content"], row.cells.get(cell_of(bound, "content"))
     if held is None or not column.path:
         return held or ""
@@ -703,7 +710,7 @@ def text_in(bound: BoundTable, row: NativeRow) -> str:
 
 
 def version_of(id_: str, text: str) -> uuid.UUID:
-    """The id of the version that a row's text is, as snapshots have it."""
+    """Return the id of the version that a row's text is, as snapshots derive it."""
     return uuid.UUID(hashlib.md5(f"{id_}:{text}".encode(), usedforsecurity=False).hexdigest())
 
 
@@ -713,14 +720,14 @@ def _tables(mutation: Mutation) -> set[str]:
 
 
 def _physical(column: BoundColumn, value: Value | Constant) -> Value:
-    """A value as the cell of a bound column holds it: under a path JSON text, null for what is not there."""
+    """Convert a value for the cell of a bound column: JSON text if the column is under a path; None stays None."""
     if not column.path or value is None:
         return value
     return str(value) if column.type == "jsonb" else canonical_json(list(value) if isinstance(value, tuple) else value)
 
 
 def _quoted(text: str) -> str:
-    """A member of an array, as PostgreSQL reads it."""
+    """Quote a member of an array in PostgreSQL's syntax."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -733,7 +740,10 @@ def _overlaid(column: str, value: Value) -> Value:
 
 
 def _patched(text: str | None, path: tuple[str, ...], value: Value | Constant) -> str:
-    """A ``json`` document with one value under a path changed, its other keys in their order."""
+    """Set one value under a path of a ``json`` document, or remove it if it is None; other keys keep their order.
+
+    Raises ``Unlowered`` if the document or a part of the path is no object.
+    """
     whole: object = json.loads(text) if text is not None else {}
     if not isinstance(whole, dict):
         raise Unlowered("Its JSON is no object, so nothing can be set inside it.")

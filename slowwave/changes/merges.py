@@ -1,4 +1,4 @@
-"""Merges: one entity, fact or memory absorbs others, parallel edges become one, and a summary stands for its members."""
+"""Merges: one entity, fact or memory absorbs others, parallel edges become one, and a summary replaces its members."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ EDGE_COLUMNS: Final = (*_SAYS, *_KNOWS, "invalidated_at", "invalidated_by")
 def fold(
     edges: Iterable[Fields], into: Mapping[str, str], live: Mapping[str, frozenset[str]]
 ) -> tuple[list[Write], list[Guard], set[str]]:
-    """Writes and guards that make one relationship of those that ``into`` (absorbed entity → survivor) makes parallel.
+    """Return the writes and guards that merge the relationships that ``into`` (absorbed entity → survivor) makes parallel.
 
-    ``edges`` have ``EDGE_COLUMNS`` and their id, ``live`` are the ids that provenance may name, by column. An edge of the survivor's
-    own stays, else the one with the smallest id: it gets the union of provenance, the greatest weight and confidence, the earliest
-    start, and what the others say besides. Edges of absorbed entities alone are invalidated, in system time. The third value is the
-    ids of all that were folded. Cost: linear in edges.
+    ``edges`` have ``EDGE_COLUMNS`` and their id; ``live`` holds the ids that provenance may name, by column. An edge between entities
+    that are not absorbed is kept, else the one with the smallest id. It gets the union of provenance, the greatest weight and confidence,
+    the earliest start, and the descriptions and properties that only the others have. Only edges of absorbed entities are invalidated, in
+    system time. The third value holds the ids of all folded edges, the kept ones included. Cost: linear in edges.
     """
     groups: dict[tuple[Value, ...], list[Fields]] = defaultdict(list)
     for edge in edges:
@@ -84,12 +84,18 @@ def fold(
 
 
 def _moves(edge: Fields, into: Mapping[str, str]) -> bool:
-    """Whether an edge has an end that the merge moves; those without were parallel before it, which is not its matter."""
+    """Return whether an end of the edge is moved by the merge.
+
+    Edges without such an end were parallel before the merge, which leaves them alone.
+    """
     return any(str(edge[end]) in into for end in ENDPOINTS)
 
 
 def _join(known: Fields, edge: Fields, live: Mapping[str, frozenset[str]]) -> bool:
-    """Add to ``known`` what ``edge`` knows; False, and nothing is added, where the two say different things."""
+    """Add to ``known`` what ``edge`` knows.
+
+    Return False, and add nothing, if descriptions or properties of the two differ.
+    """
     descriptions = sorted({str(e["description"] or "") for e in (known, edge)} - {""})
     properties = [json.loads(str(e["properties"])) for e in (known, edge)]
     if len(descriptions) > 1 or any(properties[0][k] != v for k, v in properties[1].items() if k in properties[0]):
@@ -107,7 +113,7 @@ def _join(known: Fields, edge: Fields, live: Mapping[str, frozenset[str]]) -> bo
 
 
 def _unmoved(edge: Fields, into: Mapping[str, str]) -> list[str]:
-    """What makes it parallel, without the ends that the merge moves."""
+    """Return the columns that make edges parallel, without the ends that the merge moves."""
     return [c for c in _SAYS if c not in ENDPOINTS or edge[c] not in into]
 
 
@@ -137,9 +143,10 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A cluster: ``keep`` absorbs ``absorb``; ``vector`` (d,) becomes the survivor's, and ``entity_type`` its type, when given.
+    """A cluster: ``keep`` absorbs ``absorb``.
 
-    ``name`` becomes the survivor's name; without one the best of the names does.
+    If given, ``vector`` (d,) becomes the survivor's vector, ``entity_type`` its type and ``name`` its name. Without ``name`` it gets the
+    best of the names.
     """
 
     keep: str
@@ -150,9 +157,10 @@ class Merge:
 
 
 def survivor_first(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Ids of entities that become one, the survivor's first: pinned, then most mentions, then earliest, then the smallest id.
+    """Return the ids of entities that become one, the survivor first.
 
-    Rows have ``id``, ``pinned``, ``mention_count``, ``valid_from`` and ``recorded_at``.
+    The order is: pinned, then most mentions, then earliest, then smallest id. Rows have ``id``, ``pinned``, ``mention_count``,
+    ``valid_from`` and ``recorded_at``.
     """
 
     def rank(r: Mapping[str, Any]) -> tuple[bool, int, datetime, str]:
@@ -184,9 +192,10 @@ def survivor_name(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def merge_rows(snapshot: Snapshot, merges: Sequence[Merge]) -> list[Mutation]:
-    """Spell out merges of entities, in the order given. Clusters are disjoint; an entity in two of them is refused.
+    """Build the mutations of merges of entities, in the order given.
 
-    Cost: one pass over entities, relationships, aliases, chunks and documents, whatever the number of merges.
+    Raises ``Refused`` if an entity is in two clusters. Cost: one pass over entities, relationships, aliases, chunks and documents,
+    regardless of the number of merges.
     """
     members = [m for merge in merges for m in (merge.keep, *merge.absorb)]
     if len(members) != len(set(members)):
@@ -215,7 +224,11 @@ def _one(
     absorbed: Set[str],
     folded: set[str],
 ) -> Mutation:
-    """``absorbed`` by any merge of the batch, and the edges ``folded`` by earlier ones: what another merge writes is left to it."""
+    """Build the mutation of one merge.
+
+    ``absorbed`` are the entities that any merge of the batch absorbs, ``folded`` the edges that earlier merges folded; edges that another
+    merge writes are left to it.
+    """
     keep = entities[merge.keep]
     absorb = sorted(merge.absorb)
     if not absorb:
@@ -270,8 +283,10 @@ _ABSORBED: Final = (*_CONTENT, "valid_from", "valid_to", RELATIONSHIPS)
 def _survivor(
     everyone: Sequence[Fields], live: Mapping[str, frozenset[str]], entity_type: str, name: str
 ) -> tuple[list[Write], list[Guard]]:
-    """The survivor's cells: written where they change, guarded where they stay. Its name is guarded either way, as a merge is remembered
-    by the names of its members."""
+    """Return the writes of the survivor's changed cells and the guard on the others.
+
+    Its name is guarded in both cases, because a merge is remembered by the names of its members.
+    """
     keep, *absorbed = everyone
     after: Fields = {
         column: tuple(dict.fromkeys(i for e in everyone for i in as_ids(e[column]) if i in live[column]))
@@ -298,8 +313,11 @@ def _survivor(
 
 
 def _attributes(keep: Fields, absorbed: Iterable[Fields]) -> Value:
-    """The survivor's attributes, completed by those that only absorbed rows have, and with the values of theirs for which it keeps another
-    beside them; unchanged text when there are none."""
+    """Return the attributes of the survivor, completed by those that only absorbed rows have.
+
+    Where the survivor keeps another value than an absorbed row, that value is kept under ``OTHER_VALUES``. The text is unchanged if
+    nothing is added.
+    """
     own, merged = (json.loads(str(keep["attributes"])) for _ in range(2))
     for e in absorbed:
         theirs: dict[str, Any] = json.loads(str(e["attributes"]))
@@ -312,8 +330,10 @@ def _attributes(keep: Fields, absorbed: Iterable[Fields]) -> Value:
 
 
 def _keep_beside(merged: dict[str, Any], name: str, kept: Any, value: Any) -> None:
-    """Put the values that are not kept among the other ones. Where a source's own attribute has that name they are lost, and a person is
-    asked (``slowwave.plans.probes.texts``)."""
+    """Add the values that differ from the kept one to the attribute ``OTHER_VALUES``.
+
+    They are lost if a source has its own attribute of that name; a person is then asked (``slowwave.plans.probes.texts``).
+    """
     known, values = (v if isinstance(v, list) else [v] for v in (kept, value))
     for one in values:
         if (
@@ -360,7 +380,10 @@ def _edges(keep: str, absorb: Sequence[str], edges: Mapping[str, Sequence[Fields
 
 
 def _vector_places(snapshot: Snapshot, keeps: Sequence[str]) -> dict[str, int]:
-    """Survivor → its row among the entities' vectors, -1 where it has none: one look-up, since each reads all ids."""
+    """Return survivor → its row among the entity vectors, -1 if it has none.
+
+    One look-up for all survivors, because each look-up scans all ids.
+    """
     if not keeps:
         return {}
     rows = snapshot.vectors["entity_vectors"].rows_of(pa.array(keeps, pa.string()))
@@ -408,7 +431,7 @@ def _row(id_: str, fields: Fields) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Rows that say the same: ``keep`` absorbs ``absorb``."""
+    """Rows with the same content: ``keep`` absorbs ``absorb``."""
 
     keep: str
     absorb: tuple[str, ...]
@@ -416,10 +439,11 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Columns of a table of such rows: those that ``say`` it, those that are ``merged``, and those that tell whether a row is live.
+    """Columns of a table whose equal rows can be merged.
 
-    ``active`` is the column, and its value, of rows that may be merged beside ``invalidated_at``; ``counters`` are moved to the survivor,
-    ``retired`` are set on absorbed rows, None standing for the survivor's id.
+    ``says`` are the columns with the content, ``merged`` those that are combined, and ``alive`` those that decide whether a row is live.
+    Rows may be merged if they are not invalidated and the column of ``active`` has its value. ``counters`` are moved to the survivor;
+    ``retired`` are set on absorbed rows, where None means the id of the survivor.
     """
 
     table: str
@@ -438,9 +462,10 @@ def merge_alike(
     merges: Sequence[Alike],
     survivor: Callable[[Sequence[Fields]], Mapping[str, Value]],
 ) -> list[Mutation]:
-    """Spell out merges, in the order given; ``survivor`` gives the merged cells of some rows, the one that is kept first.
+    """Build the mutations of merges, in the order given.
 
-    Groups are disjoint; rows are live and active; both are held to. Cost: one pass over the table, whatever the number of merges.
+    ``survivor`` returns the merged cells of some rows, the kept row first. Raises ``Refused`` if a row is in two groups, or is not live
+    and active. Cost: one pass over the table, regardless of the number of merges.
     """
     members = [m for merge in merges for m in (merge.keep, *merge.absorb)]
     if len(members) != len(set(members)):
@@ -504,17 +529,17 @@ def _alike_row(id_: str, fields: Fields) -> Row:
 
 
 def united(rows: Sequence[Fields], column: str, standing: frozenset[str]) -> tuple[str, ...]:
-    """The ids of a column of all rows that still stand, each once."""
+    """Return the ids in a column of all rows that are in ``standing``, each once."""
     return tuple(dict.fromkeys(i for row in rows for i in as_ids(row[column]) if i in standing))
 
 
 def greatest(rows: Sequence[Fields], column: str) -> float:
-    """The greatest number of a column."""
+    """Return the greatest number in a column."""
     return max(float(str(row[column])) for row in rows)
 
 
 def earliest_start(rows: Sequence[Fields]) -> str | None:
-    """The earliest ``valid_from``; a row without one holds since ever."""
+    """Return the earliest ``valid_from``, or None if a row has none: it has always been valid."""
     starts = [row["valid_from"] for row in rows]
     return None if None in starts else min(map(str, starts))
 
@@ -537,7 +562,7 @@ _FACTS: Final = Columns(
 
 
 def merge_facts(snapshot: Snapshot, merges: Sequence[Alike]) -> list[Mutation]:
-    """Spell out merges of facts; see ``merge_alike``."""
+    """Build the mutations of merges of facts; see ``merge_alike``."""
     chunks = live_ids(snapshot, "chunks")
 
     def survivor(rows: Sequence[Fields]) -> Mapping[str, Value]:
@@ -569,7 +594,7 @@ _MEMORIES: Final = Columns(
 
 
 def merge_memories(snapshot: Snapshot, merges: Sequence[Alike]) -> list[Mutation]:
-    """Spell out merges of memories; see ``merge_alike``."""
+    """Build the mutations of merges of memories; see ``merge_alike``."""
     sources = {
         "source_chunk_ids": live_ids(snapshot, "chunks"),
         "source_document_ids": live_ids(snapshot, "documents"),
@@ -588,7 +613,7 @@ def merge_memories(snapshot: Snapshot, merges: Sequence[Alike]) -> list[Mutation
 
 
 def _tags(keep: Fields, absorbed: Iterable[Fields]) -> Value:
-    """The survivor's tags, completed by those that only absorbed rows have; its own text when none are new."""
+    """Return the survivor's tags, completed by those of absorbed rows; its own text if none are new."""
     own: object = json.loads(str(keep["tags"]))
     if not isinstance(own, list):
         return keep["tags"]
@@ -626,7 +651,10 @@ _OWN: Final = ("current_version_id", "recorded_at", *COUNTERS["memories"])
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """``content`` said by a new memory for those ``cited``; ``values`` are columns of its row, others have their defaults."""
+    """A new memory with the text ``content`` that summarizes the ``cited`` memories.
+
+    ``values`` are columns of its row; other columns have their defaults.
+    """
 
     content: str
     cited: tuple[str, ...]
@@ -635,10 +663,10 @@ class Consolidation:
 
 
 def consolidate_memories(snapshot: Snapshot, consolidations: Sequence[Consolidation]) -> list[Mutation]:
-    """One mutation a consolidation, in their order. Raises ``Refused`` for a memory cited twice, or one that is retired.
+    """Return one mutation per consolidation, in their order.
 
-    Every memory cited has to stay as the plan saw it: its text, whom it is about, who may see it, and what would exempt it. Cost: a pass
-    over the memories.
+    Raises ``Refused`` for a memory that is cited twice or retired. Every cited memory must still be as the plan saw it: its text, whom it
+    is about, who may see it, and what would exempt it. Cost: a pass over the memories.
     """
     cited = [id_ for c in consolidations for id_ in c.cited]
     if len(set(cited)) != len(cited):

@@ -1,4 +1,4 @@
-"""A mutation: one of a small closed set of changes, spelled out cell by cell, and what each kind may and may not do."""
+"""Mutations: a small closed set of changes, written out cell by cell, and the limits of each kind."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from slowwave.text.markdown import path_fault
 
 @cache
 def names_of(table: str) -> tuple[tuple[str, str], ...]:
-    """(column, table) of everything by which a row of ``table`` names one row of another, or of its own, in its namespace."""
+    """Return (column, table) of every reference from a row of ``table`` to one row in its namespace."""
     columns = table_of(table).c
     keys = {(c.name, key.column.table.name) for c in columns for key in c.foreign_keys}
     told = {(c, t) for c, t in EVENT_POINTERS.items() if table == "claim_events" and c in columns}
@@ -68,7 +68,7 @@ LISTS: Final[Mapping[str, str]] = {
 
 @cache
 def lists_of(table: str) -> tuple[tuple[str, str], ...]:
-    """(table, column) of every list in ``memory`` that may name rows of ``table``."""
+    """Return (table, column) of every list in ``memory`` that may name rows of ``table``."""
     return tuple(
         sorted(
             (t.name, column)
@@ -81,7 +81,7 @@ def lists_of(table: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def references_to(table: str) -> tuple[tuple[str, str], ...]:
-    """(table, column) of everything in ``memory`` that names a row of ``table``: foreign keys, and pointers that have none."""
+    """Return (table, column) of every foreign key or pointer in ``memory`` that may name a row of ``table``."""
     keys = {
         (t.name, key.parent.name)
         for t in metadata.tables.values()
@@ -108,13 +108,13 @@ _NEW: Final = frozenset({"memories", "entities"})
 
 
 def _about(values: Mapping[str, Value]) -> str:
-    """The entity that a claim is about; empty where it names none."""
+    """Return the id of the entity that a claim is about; empty if it names none."""
     told = json.loads(str(values.get("attributes") or "{}"))
     return str(told.get("entity_id") or "") if isinstance(told, dict) else ""
 
 
 def claim_fault(mutation: Mutation) -> str:
-    """The first thing that it may not do, as a sentence; empty where there is none."""
+    """Return the first limit that a mutation of claims breaks, as the predicate of a sentence; empty if there is none."""
     guards = {(g.table, g.row): dict(zip(g.columns, g.seen, strict=True)) for g in mutation.guards}
     held = {
         row
@@ -175,7 +175,7 @@ _MADE: Final[Mapping[str, frozenset[str]]] = {
 
 
 def page_fault(mutation: Mutation) -> str:
-    """The first thing that a mutation of a kind that writes pages may not do, as a sentence; empty where there is none."""
+    """Return the first limit that a mutation of pages breaks, as the predicate of a sentence; empty if there is none."""
     guards = {(g.table, g.row): dict(zip(g.columns, g.seen, strict=True)) for g in mutation.guards}
     roots = {row: str(seen.get("root")) for (table, row), seen in guards.items() if table == "corpora"}
     for insert in (i for i in mutation.inserts if i.table == "corpora"):
@@ -204,7 +204,10 @@ def page_fault(mutation: Mutation) -> str:
 
 
 def misnamed(mutation: Mutation, namespace_id: str) -> str:
-    """The first row of a table of rows that items share which has not the id of what it is, as a sentence; empty where there is none."""
+    """Return a fault for the first shared row whose id is not derived from its identifying column; empty if there is none.
+
+    Shared rows are those that several items may insert (``SHARED``). The fault is the predicate of a sentence.
+    """
     for insert in mutation.inserts:
         if own := SHARED.get(insert.table):
             said = insert.values.get(own[0])
@@ -214,7 +217,7 @@ def misnamed(mutation: Mutation, namespace_id: str) -> str:
 
 
 def _misplaced(row: str, place: Mapping[str, Value], roots: Mapping[str, str], kind: str, *, is_new: bool) -> str:
-    """What is wrong with where a page lies."""
+    """Return what is wrong with the location of a page; empty if it may be written there."""
     root, path = roots.get(str(place.get("corpus_id")), ""), str(place.get("path"))
     stands = {"invalidated_at", "version_of", "plane"} <= place.keys() and place["plane"] == "durable"
     if not root or not stands or place["invalidated_at"] is not None or place["version_of"] is not None:
@@ -227,7 +230,10 @@ def _misplaced(row: str, place: Mapping[str, Value], roots: Mapping[str, str], k
 
 
 def _foreign_part(mutation: Mutation, guards: Mapping[tuple[str, str], Mapping[str, Value]], own: set[str]) -> str:
-    """A passage or link that it changes and that belongs to no page of its own; a link of another page may come to mean one of its own."""
+    """Return a fault for a changed passage, vector or link that belongs to no page of the mutation; empty if there is none.
+
+    A link of another page may be changed to point at a page of the mutation.
+    """
     for write in mutation.writes:
         table, row, column, _ = write.cell
         if table in ("chunks", "links"):
@@ -268,12 +274,12 @@ _Seen = Mapping[tuple[str, str], Mapping[str, Value]]
 
 
 def tombstone_path(path: str) -> str:
-    """Where it stands why a page was forgotten."""
+    """Return the path of the page that records why a page was forgotten."""
     return f"{path.removesuffix('.md')}.tombstone.md"
 
 
 def forget_fault(mutation: Mutation) -> str:
-    """The first thing that it may not do, as a sentence; empty where there is none."""
+    """Return the first limit of forgetting that a mutation breaks, as the predicate of a sentence; empty if there is none."""
     if mutation.kind != "forget_rows":
         marks = (w for w in mutation.writes if (w.cell.table, w.cell.column) == ("documents", "metadata"))
         marked = any(_marked(w.value) != _marked(w.seen) for w in marks)
@@ -296,7 +302,7 @@ def erased(mutation: Mutation) -> list[tuple[str, str]]:
 
 
 def _erasure_fault(mutation: Mutation) -> str:
-    """Refuse an erasure that does anything else, or that names a table of which no row may be erased."""
+    """Return a fault for an erasure that does anything else, or names a table whose rows may not be erased; empty if none."""
     if mutation.table != ERASURES or mutation.writes or mutation.deletes or mutation.physical:
         return "may erase rows or end them, not both in one item"
     for insert in mutation.inserts:
@@ -310,7 +316,7 @@ def _erasure_fault(mutation: Mutation) -> str:
 
 
 def _page_fault(mutation: Mutation, guards: _Seen) -> str:
-    """A page, its tombstone, and their parts."""
+    """Return a fault if the item does more than forget one page and write its tombstone; empty if it does not."""
     if any(w.cell.table == "memories" for w in mutation.writes) or any(
         i.table == "claim_events" for i in mutation.inserts
     ):
@@ -333,7 +339,10 @@ def _page_fault(mutation: Mutation, guards: _Seen) -> str:
 
 
 def _claims_fault(mutation: Mutation, guards: _Seen) -> str:
-    """Claims of one subject, the evidence that only they rest on, and the page that says so."""
+    """Return a fault if the item does more than forget claims of one subject; empty if it does not.
+
+    It may also end the evidence that only those claims are based on, and write one page that records it.
+    """
     subjects = {row: seen.get("merged_into") for (table, row), seen in guards.items() if table == "entities"}
     if (
         sum(into is None for into in subjects.values()) != 1
@@ -368,7 +377,7 @@ def _claims_fault(mutation: Mutation, guards: _Seen) -> str:
 
 
 def _ends(write: Write) -> bool:
-    """Whether a write retires its row now, or ends it in the world."""
+    """Return whether a write retires its row now, or ends it in world time."""
     match write.cell.column:
         case "invalidated_at":
             return write.action == "now" and write.seen is None
@@ -402,7 +411,7 @@ def _place(values: Mapping[str, Value]) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What one kind may do: the cells it writes, by table, and the tables it inserts into and deletes from."""
+    """The limits of one kind of mutation: the cells it may write, by table, and the tables it may insert into and delete from."""
 
     writes: Mapping[str, frozenset[str]]
     inserts: frozenset[str] = frozenset()
@@ -541,13 +550,13 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 
 class Row(NamedTuple):
-    """A row named for people (``external_id``) and for the database (``id``)."""
+    """A row, named for users by ``external_id`` and for the database by ``id``."""
 
     id: str
     external_id: str | None = None
 
     def canonical(self) -> str:
-        """Its canonical JSON."""
+        """Return the canonical JSON of this row."""
         return f'{{"external_id":{value_json(self.external_id)},"id":{quoted(self.id)}}}'
 
 
@@ -559,9 +568,10 @@ _SHOWN: Final = ("kind", "table", "keep", "absorb", "rows", "writes", "inserts",
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """One change. ``keep`` and ``absorb`` name a merge's rows; ``rows`` those of every other kind.
+    """One change; ``keep`` and ``absorb`` name the rows of a merge, ``rows`` those of every other kind.
 
-    In a namespace of a store that is not ours, ``physical`` is what its cells come to there; they themselves are read and shown.
+    In a namespace of a connected store, ``physical`` is the change of that store to which the cells were lowered; the cells themselves
+    are parsed and shown.
     """
 
     kind: str
@@ -577,26 +587,29 @@ class Mutation:
 
     @property
     def change(self) -> Mutation | Change:
-        """What is done to the database: its own cells, or those of a store that is not ours to which they were lowered."""
+        """Return the change of the database: the mutation's own cells, or those of a connected store that they were lowered to."""
         return self.physical or self
 
     def row_ids(self) -> tuple[str, ...]:
-        """The rows it is about, sorted."""
+        """Return the ids of the rows that the mutation is about, sorted."""
         rows = (*self.rows, *((self.keep,) if self.keep else ()), *self.absorb)
         return tuple(sorted(r.id for r in rows))
 
     def seen(self) -> Iterator[tuple[Cell, Value]]:
-        """The cells that it rests on, and what was seen in them."""
+        """Yield the guarded cells, each with the value that the plan saw."""
         for guard in self.guards:
             yield from guard.cells()
 
     def members(self) -> list[tuple[str, ...]]:
-        """The ids that each of its new rows names as its members: a new community is about them, and has no id of its own yet."""
+        """Return the member ids of each new row that has some: a new community is about them and has no id yet."""
         named = (insert.values.get("member_ids") for insert in self.inserts)
         return [ids for ids in named if isinstance(ids, tuple)]
 
     def made_from(self) -> list[tuple[str, ...]]:
-        """Of each document that it writes: corpus and path where it is new, and what it was made from, or else says."""
+        """Return the source of each written document: (corpus, path, source) if it is new, else (id, source).
+
+        The source is ``made_from`` in the metadata of the page, or else the hash of its content.
+        """
         found: list[tuple[str, ...]] = []
         for insert in self.inserts:
             if insert.table == "documents" and not insert.stamped:
@@ -609,7 +622,7 @@ class Mutation:
         return found + [(row, _source(v.get("metadata"), v.get("content_hash"))) for row, v in sorted(told.items())]
 
     def said(self) -> list[tuple[str, ...]]:
-        """Of each claim that it makes: its subject, kind and statement."""
+        """Return subject, kind and statement of each claim that the mutation inserts."""
         found: list[tuple[str, ...]] = []
         for insert in self.inserts:
             n = insert.refs.get("memory_id", -1)
@@ -621,7 +634,7 @@ class Mutation:
         return found
 
     def canonical(self) -> str:
-        """Its canonical JSON, which is sealed and stored, and of which an item's id is made."""
+        """Return the canonical JSON, which is sealed and stored, and from which the id of an item is derived."""
         absorb = keep = rows = ""
         if self.keep:
             absorb, keep = f'"absorb":{_all(self.absorb)},', f'"keep":{self.keep.canonical()},'
@@ -636,20 +649,20 @@ class Mutation:
         )
 
     def to_json(self) -> dict[str, object]:
-        """The form that is shown: ``canonical``, the kind first."""
+        """Return the form that is shown to users: the fields of ``canonical``, the kind first."""
         stored = json.loads(self.canonical())
         return {name: stored[name] for name in _SHOWN if name in stored}
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Mutation:
-        """The inverse of ``to_json``, checked."""
+        """Parse the form of ``to_json`` and check the mutation."""
         mutation = cls.as_stored(value)
         check(mutation)
         return mutation
 
     @classmethod
     def as_stored(cls, value: Mapping[str, object]) -> Mutation:
-        """The inverse of ``to_json``, unchecked: what was applied can be undone, whatever is thought of it today."""
+        """Parse the form of ``to_json`` without checks, so that what was applied can be undone even if the rules have changed."""
 
         def rows(name: str) -> tuple[Row, ...]:
             return tuple(_row(r) for r in _list(value.get(name)))
@@ -670,7 +683,7 @@ class Mutation:
 
 
 class Identified(Protocol):
-    """A mutation with the id of the item that carries it: what is simulated, applied and undone."""
+    """A mutation with the id of its item; the form in which mutations are simulated, applied and undone."""
 
     @property
     def id(self) -> str:
@@ -679,12 +692,16 @@ class Identified(Protocol):
 
     @property
     def mutation(self) -> Mutation:
-        """Its mutation."""
+        """The mutation of the item."""
         ...
 
 
 def check(mutation: Mutation) -> None:
-    """Refuse a mutation that writes what its kind may not, writes a counter other than by a delta, or deletes what still lives."""
+    """Refuse a mutation that exceeds the limits of its kind.
+
+    Raises ``Refused`` for a cell, table or column that the kind may not touch, a counter that is not changed by a delta, and a delete of
+    a row that is not retired.
+    """
     kind = KINDS.get(mutation.kind)
     if kind is None:
         raise Refused(f"There is no mutation {mutation.kind!r}. Known: {', '.join(sorted(KINDS))}.")
@@ -737,7 +754,7 @@ def _check_columns(table: str, columns: tuple[str, ...]) -> None:
 
 
 def _check_own(mutation: Mutation, table: str, column: str, n: object) -> None:
-    """A pointer to a row of the item's own has to name one that it inserts, and of the table to which the column points."""
+    """Check that a pointer to a row of the same item names a row that the item inserts, in the table the column points to."""
     target = VECTORS.get(table) if column == "id" else POINTERS.get(column, dict(names_of(table)).get(column))
     inserts = mutation.inserts
     if target is None or not isinstance(n, int) or not 0 <= n < len(inserts) or inserts[n].table != (target or table):
@@ -745,7 +762,7 @@ def _check_own(mutation: Mutation, table: str, column: str, n: object) -> None:
 
 
 def is_retired(table: str, seen: Mapping[str, object]) -> bool:
-    """Whether a row has left the memory for good: invalidated, or an inactive fact, or a community that another one replaced."""
+    """Return whether a row is retired: invalidated, an inactive fact, or a community that another one replaced."""
     return (
         seen.get("invalidated_at") is not None
         or (table == "memory_facts" and seen.get("is_active") is False)
@@ -754,14 +771,14 @@ def is_retired(table: str, seen: Mapping[str, object]) -> bool:
 
 
 def _belongs_to(delete: Delete) -> tuple[str, str] | None:
-    """The row that a version, a promotion or a vector is a part of, with which alone it may go."""
+    """Return the row that a version, a promotion or a vector is part of; it may only be deleted together with that row."""
     if delete.table in VECTORS:
         return VECTORS[delete.table], delete.row
     return ("memories", str(delete.seen["memory_id"])) if "memory_id" in delete.seen else None
 
 
 def _source(metadata: Value, content_hash: Value) -> str:
-    """What a page was made from, as its metadata say it, or the hash of what it says."""
+    """Return ``made_from`` of a page's metadata, or the hash of its content if there is none."""
     fields = json.loads(metadata) if isinstance(metadata, str) else {}
     return str(fields.get(MADE_FROM) or content_hash)
 

@@ -40,8 +40,10 @@ _LINK: Final = ("kind", "target", "anchor", "line")
 
 @dataclass(frozen=True, slots=True)
 class PageCorpus:
-    """A corpus by its id and root. One whose id is ``named``, after its root, was made by a plan or will be, of the ``profile``: every item
-    that writes a page of it makes it, and it goes with the last.
+    """A corpus, given by its id and root.
+
+    ``named`` is the id that plans derive from the root, empty for a corpus of a followed folder. If the corpus has that id, every item
+    that writes one of its pages inserts the corpus as well, with this ``profile``, and it is removed when the last such item is undone.
     """
 
     id: str
@@ -52,7 +54,7 @@ class PageCorpus:
 
 @dataclass(frozen=True, slots=True)
 class PagePassage:
-    """A run of lines of a page, both ends included, from 1; ``hash`` is the SHA-256 of its text."""
+    """A run of lines of a page, both ends included, counted from 1; ``hash`` is the SHA-256 of its text."""
 
     content: str
     start_line: int
@@ -62,8 +64,10 @@ class PagePassage:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link or mention as it is written, and the page or entity that it means, where that is known; ``awaited`` is the page that it means
-    as soon as that is there."""
+    """A link or mention as it is written, and the page or entity that it points to, if known.
+
+    ``awaited`` is the page that it will point to as soon as that page exists.
+    """
 
     kind: str
     target: str
@@ -76,8 +80,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page as it shall be. ``metadata`` is JSON; ``vectors`` go by passages' hashes; ``pointing`` are links of other pages that mean it
-    from now on, each with the page that it means so far.
+    """The planned content of a page.
+
+    ``metadata`` is JSON, ``vectors`` are keyed by the hashes of passages. ``pointing`` are links of other pages that will point to this
+    one, each with the page that it has pointed to so far.
     """
 
     corpus: PageCorpus
@@ -95,7 +101,7 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class PageCells:
-    """What one page changes: the id of its document, those of its passages in their order, and the parts of a mutation."""
+    """The changes of one page: the id of its document, the ids of its passages in order, and the parts of a mutation."""
 
     document: str
     passages: tuple[str, ...]
@@ -106,10 +112,10 @@ class PageCells:
 
 
 def write_pages(snapshot: Snapshot, pages: Sequence[PageText]) -> list[Mutation]:
-    """One mutation a page, in their order. Raises ``Refused`` for one that is quarantined, or named twice.
+    """Return one mutation per page, in their order.
 
-    Of a page that is there, its text and all that tells where it lies must be as the plan saw it. Cost: a pass over documents, chunks and
-    links.
+    Raises ``Refused`` for a page that is quarantined or forgotten, or named twice. The text and the location of an existing page must be
+    as the plan saw them. Cost: a pass over documents, chunks and links.
     """
     return [
         checked(Mutation("write_page", "documents", c.writes, c.guards, c.inserts, c.rows))
@@ -118,7 +124,7 @@ def write_pages(snapshot: Snapshot, pages: Sequence[PageText]) -> list[Mutation]
 
 
 def page_cells(snapshot: Snapshot, pages: Sequence[PageText]) -> list[PageCells]:
-    """What each of the pages changes, for mutations that write pages with other things. As ``write_pages``."""
+    """Return the changes of each page, for mutations that combine pages with other rows; errors and cost as ``write_pages``."""
     places = [(page.corpus.id, page.path) for page in pages]
     if len({*places}) < len(places):
         twice = next(path for n, (_, path) in enumerate(places) if places[n] in places[:n])
@@ -128,13 +134,13 @@ def page_cells(snapshot: Snapshot, pages: Sequence[PageText]) -> list[PageCells]
 
 
 def checked(mutation: Mutation) -> Mutation:
-    """The mutation itself, once it was held to its kind."""
+    """Check a mutation against the limits of its kind and return it."""
     check(mutation)
     return mutation
 
 
 def page_corpus(snapshot: Snapshot, root: str, profile: str) -> PageCorpus:
-    """The live corpus of a root, or that which is made with its first page."""
+    """Return the live corpus of a root, or the one that is inserted with its first page."""
     corpora = snapshot.live("corpora", ["id", "root", "profile", "invalidated_at"])
     found = corpora.filter(pc.equal(corpora["root"], root)).to_pylist()
     named = named_id(snapshot.namespace_id, "corpora", root) if root in UNFOLLOWED else ""
@@ -147,7 +153,7 @@ def page_corpus(snapshot: Snapshot, root: str, profile: str) -> PageCorpus:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What stands of the pages: documents by place, and what belongs to them by document."""
+    """The stored state of the pages: documents by corpus and path, and the rows that belong to them by document."""
 
     corpora: Mapping[str, Fields]
     documents: Mapping[tuple[str, str], Fields]
@@ -221,14 +227,14 @@ def _by_document(rows: Sequence[Fields]) -> dict[str, list[Fields]]:
 
 @dataclass(slots=True)
 class _Parts:
-    """The parts of a mutation, as they are found."""
+    """The parts of one mutation, collected step by step."""
 
     writes: list[Write] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     inserts: list[Insert] = field(default_factory=list)
 
     def set(self, table: str, row: str, seen: Mapping[str, Value], wanted: Mapping[str, Value]) -> None:
-        """Write the columns that say something else than is wanted."""
+        """Write the columns whose value differs from the wanted one."""
         changed = {column: value for column, value in wanted.items() if not _same(column, seen[column], value)}
         self.writes += [Write(Cell(table, row, c), "set", seen[c], v) for c, v in changed.items()]
 
@@ -279,7 +285,7 @@ _ALIVE: Final[Mapping[str, Value]] = {
 
 
 def _corpus(parts: _Parts, corpus: PageCorpus, held: _Held) -> None:
-    """The corpus is the one that the plan saw, or comes with the page."""
+    """Guard the corpus that the plan saw, or insert it with the page."""
     seen = held.corpora.get(corpus.id)
     if seen is not None and corpus.id != corpus.named:
         parts.guards.append(Guard.on("corpora", corpus.id, seen, _CORPUS))
@@ -296,7 +302,7 @@ def _corpus(parts: _Parts, corpus: PageCorpus, held: _Held) -> None:
 
 
 def _version(document: str, seen: Fields, held: _Held) -> Insert:
-    """What the page says until now, as a row of its own."""
+    """Return the insert that keeps the current text of the page as an older version."""
     values = {**_ALIVE, **{c: seen[c] for c in (*_TEXT, "source", "corpus_id", "path", "plane")}}
     values |= {"version_of": document, "recorded_at": held.ended.get(document) or seen["recorded_at"]}
     del values["invalidated_at"]
@@ -304,7 +310,10 @@ def _version(document: str, seen: Fields, held: _Held) -> Insert:
 
 
 def _passages(parts: _Parts, document: str, page: PageText, held: _Held) -> tuple[str, ...]:
-    """The ids of the passages in their order: those that stand already keep their rows, others come, and the rest ends."""
+    """Write the passages of a page and return their ids in order.
+
+    Existing passages keep their rows, new ones are inserted, and the rest is retired.
+    """
     live: defaultdict[str, list[Fields]] = defaultdict(list)
     made: Counter[str] = Counter()
     for chunk in sorted(held.chunks.get(document, ()), key=lambda c: (int(str(c["ordinal"])), str(c["id"]))):
@@ -341,7 +350,10 @@ def _passages(parts: _Parts, document: str, page: PageText, held: _Held) -> tupl
 
 
 def _links(parts: _Parts, document: str, page: PageText, held: _Held) -> None:
-    """Links that are written as they were keep their rows; a mention is the same where it means the same."""
+    """Write the links of a page: unchanged ones keep their rows, new ones are inserted, and the rest is retired.
+
+    A mention counts as unchanged if it points to the same page or entity.
+    """
     there = {_link_key(link): link for link in held.links.get(document, ())}
     for link in page.links:
         values: dict[str, Value] = {
@@ -382,7 +394,7 @@ PATH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.md")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as it shall be; ``input_hash`` is that of what its body was rendered from."""
+    """The planned content of a generated page; ``input_hash`` is the hash of what its body was rendered from."""
 
     path: str
     title: str
@@ -391,9 +403,9 @@ class Page:
 
 
 def render_pages(snapshot: Snapshot, pages: Sequence[Page]) -> list[Mutation]:
-    """One mutation a page, in path order: a new row, or the new values of the live one, as the plan saw it.
+    """Return one mutation per page, in path order: a new row, or new values of the live row as the plan saw it.
 
-    Raises ``Refused`` for a path that is no plain name of a Markdown file. Cost: one pass over the pages.
+    Raises ``Refused`` for a path that is not the plain name of a Markdown file. Cost: one pass over the pages.
     """
     columns = ("path", "title", "body", "input_hash", "invalidated_at")
     live = snapshot.live("pages").select(["id", *columns])

@@ -1,4 +1,4 @@
-"""Relations: tables of ours and of connected stores as the statements of apply and undo need them, and what may change there."""
+"""Tables of Slowwave and of connected stores, as the statements of apply and undo use them, and what may change there."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from slowwave.store.tables import DERIVED_COLUMNS, VECTORS, metadata
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A cell: the physical column, the path inside it where that is JSON, and the type to which the literal of a value is cast.
+    """A cell: the physical column, the path inside it if it is JSON, and the type to which the literal of a value is cast.
 
-    ``now`` is the text that stamps the instant of the transaction.
+    ``now`` is the SQL text of the time of the transaction.
     """
 
     column: str
@@ -37,19 +37,22 @@ class Field:
 
     @property
     def value(self) -> str:
-        """SQL of what a row ``t`` holds in it."""
+        """Return the SQL of the value that a row ``t`` holds in this cell."""
         column = f"t.{quoted_name(self.column)}"
         return f"({column} #> {quoted_path(self.path)})" if self.path else column
 
     @property
     def vector(self) -> bool:
-        """Whether plans hold its value as they hold vectors."""
+        """Return whether plans encode the value of this cell as a vector."""
         return self.type.split("(")[0].rpartition(".")[2] in ("vector", "halfvec")
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A relation of which rows go with the row that they name: the expressions over ``x`` that are its parent's key."""
+    """A relation whose rows are deleted with the row that they name.
+
+    The expressions in ``parent_key`` over ``x`` are the key of the parent.
+    """
 
     name: str
     sql: str
@@ -59,9 +62,12 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A relation of which rows go with any row that they name, unplanned. ``ways`` are in how many ways one may: over ``t`` what the
-    parent's key is then, and the physical columns; ``parents`` are its ids. ``row_id`` and ``key`` are SQL over ``t`` of how the journal
-    calls the row itself."""
+    """A relation whose rows are deleted, unplanned, with any row that they name.
+
+    ``ways`` lists the ways in which a row may name a parent: the SQL over ``t`` of the parent's key, each with its physical column.
+    ``parents`` are the ids of the parent in each way. ``row_id`` and ``key`` are SQL over ``t`` of the row's own id and key in the
+    journal.
+    """
 
     name: str
     sql: str
@@ -74,12 +80,16 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table. ``sql`` is its name in a statement; ``key`` pairs expressions over a row ``t`` with those over a row ``{}`` of a batch.
+    """A table as statements use it.
 
-    ``scope`` is the condition by which a row ``t`` is the namespace's own. ``row`` are the columns that make up a row of another store,
-    with their types; None where a row is of our own catalogue. ``settled`` are those of them that a row's hash covers.
-    A row of a ``sparse`` relation is there while the JSON column of that name holds something. A new row of one with a ``source`` is the
-    row of that relation with the same key, which goes: its columns of the same names are copied.
+    - ``sql`` is its name in a statement.
+    - ``key`` pairs expressions over a row ``t`` with those over a row ``{}`` of a batch.
+    - ``scope`` is the condition that a row ``t`` belongs to the namespace.
+    - ``row`` holds the columns of a row of a connected store with their types; None for tables of Slowwave.
+    - ``settled`` are the columns that the hash of a row covers.
+    - ``sparse`` names a JSON column; a row exists only while that column is not empty.
+    - ``source`` is the relation from which rows move here: a new row copies the columns of the same names from the row with the same key,
+      which is deleted there.
     """
 
     name: str
@@ -97,31 +107,31 @@ class Relation:
 
     @property
     def order(self) -> str:
-        """In which rows are locked."""
+        """Return the SQL of the order in which rows are locked."""
         return ", ".join(own for own, _ in self.key)
 
     @property
     def absent(self) -> str:
-        """Of an outer join: that there is no row."""
+        """Return the SQL condition that an outer join found no row."""
         return f"{self.key[0][0]} IS NULL"
 
     def same_key(self, alias: str) -> str:
-        """The join of a batch row with the row of its key, in whatever namespace."""
+        """Return the SQL that joins a batch row with the row of the same key, in any namespace."""
         return " AND ".join(f"{own} = {other.format(alias)}" for own, other in self.key)
 
     def match(self, alias: str) -> str:
-        """The same inside one namespace."""
+        """Return the SQL that joins a batch row with the row of the same key, inside the namespace."""
         return f"{self.same_key(alias)} AND {self.scope}"
 
     def differs(self, column: str, text: str) -> str:
-        """Whether a row ``t`` holds something else than a text says."""
+        """Return the SQL condition that a row ``t`` holds another value than the SQL expression ``text``."""
         cell = self.fields(column)
         if self.row is None:
             return f"{cell.value} IS DISTINCT FROM {text}::{cell.type}"
         return f"{cell.value}::text IS DISTINCT FROM ({text}::{cell.type})::text"  # json has no equality
 
     def stamp(self, columns: Iterable[str], col: str, item: str, value: str, action: str) -> str:
-        """What a write puts into a cell, as text."""
+        """Return the SQL of the text that a write puts into a cell."""
         instants = {self.fields(c).now: c for c in columns}
         now = next(iter(instants), "now()::text")
         if len(instants) > 1:
@@ -131,7 +141,10 @@ class Relation:
         return f"CASE {action} WHEN 'now' THEN {now} WHEN 'item' THEN {by} ELSE {value} END"
 
     def image(self, alias: str, columns: Iterable[str] | None = None) -> str:
-        """A row as the journal keeps it: JSON, without what triggers keep; of another store each column as PostgreSQL's text of it."""
+        """Return the SQL of a row as the journal stores it: JSON without columns that triggers maintain.
+
+        For a connected store, each column is stored as PostgreSQL's text of it.
+        """
         if self.row is None:
             derived = "".join(f" - '{c}'" for c in DERIVED_COLUMNS if c in table_of(self.name).c)
             return f"(to_jsonb({alias}.*){derived})::text"
@@ -144,11 +157,11 @@ class Relation:
         return f"({' || '.join(objects)})::text"
 
     def row_hash(self, alias: str) -> str:
-        """The hash of a row of another store, of what of it is settled."""
+        """Return the SQL of the hash of a row of a connected store, over its ``settled`` columns."""
         return sha256_of(self.image(alias, self.settled))
 
     def image_hash(self, body: str) -> str:
-        """The same of an image."""
+        """Return the SQL of the same hash, computed from an image instead of a row."""
         loose = [c for c in self.row or () if c not in self.settled]
         return sha256_of(f"({body}{''.join(f' - {quoted_text(c)}' for c in loose)})::text")
 
@@ -158,16 +171,17 @@ def _no_change(mutation: Mutation) -> str:
 
 
 def _explain_all(connection: Connection, items: Sequence[Identified]) -> Mapping[str, str]:
-    """Find no item of which a physical part could differ: in our own memory items have none."""
+    """Return no faults: items of Slowwave's own memory have no physical part."""
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The relations that a namespace's items may touch, by their names, and the values that their scopes ask for.
+    """The relations that the items of a namespace may touch, by name, and the parameters of their scopes.
 
-    ``fault`` says what a mutation's change of a store that is not ours does that it may not, empty when it may. ``unexplained`` returns
-    the items of which that change does not follow from their own cells, each with a sentence; their rows are locked when it is called.
+    ``fault`` returns a sentence if a mutation changes a connected store in a way that it may not, else an empty text. ``unexplained``
+    returns the items whose physical change does not follow from their own cells, each with a sentence; it is called with their rows
+    locked.
     """
 
     relation: Callable[[str], Relation]
@@ -176,18 +190,21 @@ class Catalogue:
     unexplained: Callable[[Connection, Sequence[Identified]], Mapping[str, str]] = _explain_all
 
     def check(self, mutation: Mutation) -> None:
-        """Refuse a mutation whose change is not one of this store."""
+        """Refuse a mutation whose physical change is not allowed in this store."""
         if why := self.fault(mutation):
             raise Refused(why)
 
     def parents_first(self, tables: Iterable[str]) -> list[str]:
-        """Tables in an order in which rows may be inserted; the reverse is one in which they may be deleted."""
+        """Return the tables in an order in which rows may be inserted; rows may be deleted in the reverse order."""
         return sorted(tables, key=lambda table: self.relation(table).rank)
 
 
 @cache
 def own_relation(name: str) -> Relation:
-    """A table of ``memory``. Raises ``Refused`` for any other."""
+    """Return the relation of a table of ``memory``.
+
+    Raises ``Refused`` for any other table.
+    """
     if f"memory.{name}" not in metadata.tables:
         raise Refused(f"No mutation may touch {name[:64]}: the catalogue has no such table.")
     table = table_of(name)
@@ -214,29 +231,35 @@ OWN: Final = Catalogue(own_relation)
 
 
 def whole_row(relation: Relation) -> tuple[str, ...]:
-    """What a delete names of a row: each column of ours, or the hash of another store's."""
+    """Return the columns that a delete names: every column of a Slowwave table, or the hash of a connected store's row."""
     return row_columns(relation.name) if relation.row is None else (ROW,)
 
 
 def quoted_name(name: str) -> str:
-    """An identifier in a statement. Raises ``Refused`` for one that cannot stand in a statement with parameters."""
+    """Quote an identifier for a statement.
+
+    Raises ``Refused`` for an identifier that is not allowed in a statement with parameters.
+    """
     _refuse_odd(name)
     return '"' + name.replace('"', '""') + '"'
 
 
 def quoted_text(text: str) -> str:
-    """A text constant in a statement."""
+    """Quote a text constant for a statement.
+
+    Raises ``Refused`` as ``quoted_name``.
+    """
     _refuse_odd(text)
     return "'" + text.replace("'", "''") + "'"
 
 
 def quoted_path(path: Iterable[str]) -> str:
-    """A path inside a JSON column."""
+    """Return the SQL of a path inside a JSON column."""
     return f"ARRAY[{', '.join(map(quoted_text, path))}]::text[]"
 
 
 def sha256_of(text: str) -> str:
-    """SQL: SHA-256 of a text, as the journal keeps it; null of null."""
+    """Return the SQL of the SHA-256 of a text as the journal stores it; null if the text is null."""
     return f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')"
 
 
@@ -255,12 +278,15 @@ def _refuse_odd(name: str) -> None:
 
 
 def name_of(bound: BoundTable) -> str:
-    """What cells and the journal call a bound table."""
+    """Return the name of a bound table in cells and in the journal."""
     return f"{bound.schema}.{bound.table}"
 
 
 def retired_rows(mutation: Mutation) -> frozenset[str]:
-    """The rows that leave their store: those that end, and memories that are quarantined, which its own client shall find no longer."""
+    """Return the rows that leave their store: those that end, and memories that are quarantined.
+
+    The store's own client must no longer find quarantined memories.
+    """
     return frozenset(
         w.cell.row
         for w in mutation.writes
@@ -270,7 +296,7 @@ def retired_rows(mutation: Mutation) -> frozenset[str]:
 
 
 def change_fault(binding: Binding, mutation: Mutation) -> str:
-    """What a mutation's change does that it may not, as a sentence; empty when it keeps to its rows."""
+    """Return a sentence about the first part of a mutation's physical change that is not allowed; empty if there is none."""
     change = mutation.physical
     if change is None:
         return ""
@@ -308,7 +334,7 @@ def _delete_fault(binding: Binding, change: Change, tables: dict[str, BoundTable
 
 
 def _insert_fault(binding: Binding, change: Change, tables: dict[str, BoundTable], retired: Collection[str]) -> str:
-    """Rows come into a store by moving into its archive and in no other way."""
+    """Return a fault for an insert that does not move a row into the store's archive; empty if there is none."""
     leaving = {(d.table, d.key) for d in change.deletes}
     for insert in change.inserts:
         bound = tables.get(insert.table)
@@ -327,7 +353,7 @@ def _insert_fault(binding: Binding, change: Change, tables: dict[str, BoundTable
 
 
 def _fault(binding: Binding, bound: BoundTable, row: str, key: str, named: Collection[str]) -> str:
-    """That a row's id is not made of its key, or that it does not belong to one of those named."""
+    """Return a fault if a row's id is not derived from its key, or it belongs to none of ``named``; else an empty text."""
     found: object = json.loads(key) if key.startswith("[") else None
     native = tuple(map(str, found)) if isinstance(found, list) else ()
     if len(native) != len(bound.key) or row_id_of(binding, bound, native) != row:
@@ -341,7 +367,7 @@ def _fault(binding: Binding, bound: BoundTable, row: str, key: str, named: Colle
 
 
 def owner_of(binding: Binding, bound: BoundTable, native: tuple[str, ...]) -> str | None:
-    """Return the id of the row to which a row of a child table belongs, or None where its native key does not name that row."""
+    """Return the id of the row to which a row of a child table belongs, or None if its native key does not name that row."""
     if bound.parent is None:
         return None
     parent = binding.tables[bound.parent.table]
@@ -375,7 +401,7 @@ _ISO_NOW: Final = """to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.
 
 
 def row_types(connection: Connection, binding: Binding) -> Rows:
-    """The columns of a store's tables as they are now."""
+    """Return the current columns of a store's tables with their types."""
     return {
         name: {str(c): str(kind) for c, kind in connection.execute(_COLUMNS, (bound.schema, bound.table))}
         for name, bound in binding.tables.items()
@@ -383,9 +409,10 @@ def row_types(connection: Connection, binding: Binding) -> Rows:
 
 
 def bound_catalogue(binding: Binding, native: str | None, rows: Rows) -> Catalogue:
-    """What the items of a namespace of the store may touch; ``native`` is what the namespace is called there, None the whole store.
+    """Build the catalogue of what the items of a namespace of the store may touch.
 
-    Tables of ``memory`` that the binding does not speak of are those of the namespace, as ever.
+    ``native`` is the name of the namespace in the store, None for the whole store. Tables of ``memory`` that the binding does not cover
+    are those of the namespace, as usual.
     """
     relations = {name_of(bound): _relation(binding, bound, n, rows) for n, bound in enumerate(binding.tables.values())}
     relations[OVERLAY] = _overlay()
@@ -404,8 +431,9 @@ def bound_catalogue(binding: Binding, native: str | None, rows: Rows) -> Catalog
 
 
 def cell_of(bound: BoundTable, name: str) -> str:
-    """The column of the cell in which a bound column lies, or what tells whether the row is retired, or by what rows differ: what lies in
-    one place is one cell, by whatever name it is asked for.
+    """Return the column of the cell that holds a bound column, the mark of retired rows, or a value that keeps rows apart.
+
+    Names that refer to the same physical place share one cell.
     """
     column = _columns(bound)[name]
     if column.path and column.json == "json":
@@ -419,13 +447,15 @@ def _columns(bound: BoundTable) -> dict[str, BoundColumn]:
 
 
 def key_json(native: tuple[str, ...]) -> str:
-    """A native key as cells hold it."""
+    """Return a native key as cells store it."""
     return json.dumps(native, ensure_ascii=False, separators=(",", ":"))
 
 
 def scope_of(binding: Binding, bound: BoundTable) -> str:
-    """The condition by which a row ``t`` is the namespace's: its own column's, or that of the row to which it belongs. A row that is not
-    read is nobody's."""
+    """Return the SQL condition that a row ``t`` belongs to the namespace, by its own column or by that of its parent row.
+
+    Rows that are not read belong to no namespace.
+    """
     if bound.parent is None:
         return " AND ".join([_inside(bound.namespace, "t"), *(_held("t", pair) for pair in bound.only)])
     if bound.namespace is not None:
@@ -446,7 +476,7 @@ def _inside(namespace: BoundColumn | None, alias: str) -> str:
 
 
 def _held(alias: str, pair: tuple[str, tuple[str, ...]]) -> str:
-    """That a column holds one of some texts."""
+    """Return the SQL condition that a column holds one of some texts."""
     return f"{alias}.{quoted_name(pair[0])}::text IN ({', '.join(map(quoted_text, pair[1]))})"
 
 
@@ -472,13 +502,13 @@ def _relation(binding: Binding, bound: BoundTable, rank: int, rows: Rows) -> Rel
 
 
 def _key(key: KeyColumn, n: int) -> tuple[str, str]:
-    """A column of a key over a row ``t``, and over a row of a batch."""
+    """Return the SQL of a key column over a row ``t``, and over a row of a batch."""
     own, other = f"t.{quoted_name(key.column)}", f"{{}}.key::jsonb ->> {n}"
     return (f"coalesce({own}::text, '')", f"coalesce({other}, '')") if key.nullable else (own, f"({other})::{key.type}")
 
 
 def _source(binding: Binding, bound: BoundTable, rank: int, rows: Rows) -> Relation | None:
-    """The relation whose rows move into this one."""
+    """Return the relation whose rows move into this one, or None."""
     owner = binding.owner(bound)
     return (
         _relation(binding, owner, rank, rows) if owner.retire.by == "move" and owner.retire.to == bound.name else None

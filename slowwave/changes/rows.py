@@ -39,14 +39,20 @@ Fields = dict[str, Value]
 
 
 def rows_by_id(snapshot: Snapshot, table: str, ids: Collection[str], columns: Iterable[str]) -> dict[str, Fields]:
-    """id → its columns in canonical form, for the ids asked; an id that the snapshot lacks is an error."""
+    """Return id → columns in canonical form for the given ids.
+
+    Raises ``SnapshotError`` for an id that the snapshot lacks.
+    """
     return {str(row["id"]): row for row in _rows(_picked(snapshot, table, ids, columns))}
 
 
 def columns_by_id(
     snapshot: Snapshot, table: str, ids: Collection[str], columns: Iterable[str]
 ) -> tuple[list[str], dict[str, list[Value]]]:
-    """The ids asked, sorted, and column → cells (n,) in canonical form in their order; an id that the snapshot lacks is an error."""
+    """Return the given ids, sorted, and column → cells (n,) in canonical form in that order.
+
+    Raises ``SnapshotError`` for an id that the snapshot lacks.
+    """
     picked = _picked(snapshot, table, ids, columns).sort_by("id")
     return picked["id"].to_pylist(), {name: _cells(picked[name]) for name in picked.column_names}
 
@@ -64,7 +70,7 @@ def _picked(snapshot: Snapshot, table: str, ids: Collection[str], columns: Itera
 def rows_where(
     snapshot: Snapshot, table: str, column: str, ids: Collection[str], columns: Iterable[str]
 ) -> list[Fields]:
-    """Rows whose ``column`` is one of ``ids``, in id order."""
+    """Return the rows whose ``column`` is one of ``ids``, in id order."""
     whole = snapshot.table(table)
     picked = whole.select(list(dict.fromkeys(["id", column, *columns]))).filter(
         pc.is_in(whole[column], value_set=_strings(ids))
@@ -73,18 +79,21 @@ def rows_where(
 
 
 def live_ids(snapshot: Snapshot, table: str) -> frozenset[str]:
-    """Ids that provenance may name: rows that are there and not invalidated. A source that ended in the world is still a source."""
+    """Return the ids that provenance may name: rows that exist and are not invalidated.
+
+    A source that ended in world time is still a source.
+    """
     whole = snapshot.table(table)
     return frozenset(whole["id"].filter(pc.is_null(whole["invalidated_at"])).to_pylist())
 
 
 def as_ids(value: Value) -> tuple[str, ...]:
-    """A ``uuid[]`` cell as a tuple."""
+    """Return the value of a ``uuid[]`` cell as a tuple."""
     return value if isinstance(value, tuple) else ()
 
 
 def _rows(table: pa.Table) -> list[Fields]:
-    """The rows with their cells in canonical form, made column by column."""
+    """Convert a table to rows with their cells in canonical form, column by column."""
     names = table.column_names  # a new list each time
     columns = [_cells(column) for column in table.columns]
     return [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
@@ -109,7 +118,10 @@ def _cells(column: pa.ChunkedArray) -> list[Value]:
 
 
 def _texts(column: pa.ChunkedArray) -> list[Value]:
-    """Texts of a column; equal ones are one object where most are: items keep the states, kinds and types of many thousand rows."""
+    """Return the texts of a column; equal texts share one object if the column has few distinct ones.
+
+    Items hold the states, kinds and types of many thousand rows, so sharing saves memory.
+    """
     if len(column) >= _MANY and len(known := pc.unique(column)) <= len(column) // _MANY:
         texts = known.to_pylist()
         return [texts[n] for n in pc.index_in(column, value_set=known).to_pylist()]
@@ -134,8 +146,10 @@ def set_columns(
     values: Mapping[str, Mapping[str, Value]],
     rests_on: Collection[str] = (),
 ) -> list[Mutation]:
-    """One mutation a row, in id order: row id → column → value. Columns that already hold the value are only guarded, and so are those
-    that the change ``rests_on``."""
+    """Return one mutation per row, in id order; ``values`` maps row id → column → value.
+
+    Columns that already hold the value are only guarded, as are those in ``rests_on``.
+    """
     wanted = {c for row in values.values() for c in row}
     columns = sorted(wanted | set(rests_on))
     ids, seen = columns_by_id(snapshot, table, values.keys(), ("external_id", "invalidated_at", *columns))
@@ -161,7 +175,10 @@ def set_columns(
 
 
 def set_vector(snapshot: Snapshot, table: str, vectors: Mapping[str, np.ndarray]) -> list[Mutation]:
-    """One mutation a row that it changes, in id order; ``table`` is a vectors table and ``vectors`` maps ids to (d,) float32."""
+    """Return one mutation per row whose vector changes, in id order.
+
+    ``table`` is a vectors table and ``vectors`` maps ids to (d,) float32. Raises ``Refused`` if the namespace has no vector model.
+    """
     current = snapshot.vectors[table]
     if not current.model:
         raise Refused(
@@ -206,7 +223,7 @@ _NAMES: Final = {"source_chunk_ids": "chunks", "source_document_ids": "documents
 
 
 def filter_references(snapshot: Snapshot, table: str, ids: Collection[str]) -> list[Mutation]:
-    """One mutation a row, in id order, for the rows of ``ids`` that hold a dead reference."""
+    """Return one mutation for each row of ``ids`` that holds a dead reference, in id order."""
     columns = sorted(KINDS["filter_references"].writes[table])
     live = {c: live_ids(snapshot, _NAMES[c]) for c in columns}
     mutations: list[Mutation] = []
@@ -237,8 +254,9 @@ NOW: Final = "now"
 
 
 def invalidate_rows(snapshot: Snapshot, table: str, valid_to: Mapping[str, str | None]) -> Mutation:
-    """Invalidate the rows named by ``valid_to``'s keys; its values end them in the world (ISO 8601, UTC, or ``NOW``), or leave that
-    open.
+    """Invalidate the rows whose ids are the keys of ``valid_to``.
+
+    Its values end the rows in world time (ISO 8601 in UTC, or ``NOW``); None leaves that open.
     """
     writes: list[Write] = []
     guards: list[Guard] = []
@@ -254,7 +272,7 @@ def invalidate_rows(snapshot: Snapshot, table: str, valid_to: Mapping[str, str |
 def invalidate_each(
     snapshot: Snapshot, table: str, valid_to: Mapping[str, str | None], guarded: Sequence[str] = ()
 ) -> dict[str, Mutation]:
-    """Row → a mutation that invalidates it alone, and that rests on its ``guarded`` columns as well. One pass over the table."""
+    """Return row → a mutation that invalidates only this row and also guards the columns ``guarded``; one pass over the table."""
     mutations: dict[str, Mutation] = {}
     for id_, seen in sorted(_seen(snapshot, table, valid_to, guarded).items()):
         writes, stay = _invalidated_cells(table, id_, seen, valid_to[id_])
@@ -272,7 +290,7 @@ def _seen(snapshot: Snapshot, table: str, valid_to: Mapping[str, str | None], mo
 
 
 def _invalidated_cells(table: str, id_: str, seen: Fields, end: str | None) -> tuple[list[Write], tuple[str, ...]]:
-    """What is written, and the columns that have to stay."""
+    """Return the writes that invalidate a row, and the columns that must not have changed."""
     writes = [
         Write(Cell(table, id_, "invalidated_at"), "now", seen["invalidated_at"]),
         Write(Cell(table, id_, "invalidated_by"), "item", seen["invalidated_by"]),
@@ -310,7 +328,10 @@ _GUARDS: Final = {"entities": ("name", "invalidated_at", "valid_to"), "relations
 def rename_type(
     snapshot: Snapshot, table: Literal["entities", "relationships"], types: Mapping[str, str]
 ) -> list[Mutation]:
-    """One mutation a row that changes, in id order: row id → new type. Guarded are what it is called and that it is live."""
+    """Return one mutation per row that changes, in id order; ``types`` maps row id → new type.
+
+    The mutation guards the row's name and that it is live.
+    """
     column, guarded = TYPES[table], _GUARDS[table]
     mutations: list[Mutation] = []
     for id_, seen in sorted(rows_by_id(snapshot, table, types.keys(), ("external_id", column, *guarded)).items()):
@@ -340,17 +361,18 @@ _ENDS: Final = ("valid_to", "is_active", "superseded_by")
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """``later`` replaces ``earlier``."""
+    """A pair of facts: ``later`` replaces ``earlier``."""
 
     earlier: str
     later: str
 
 
 def supersede_facts(snapshot: Snapshot, pairs: Sequence[Supersession]) -> list[Mutation]:
-    """Spell out one mutation a pair, in the order given. In a chain the middle fact ends in another item than it begins in.
+    """Return one mutation per pair, in the order given.
 
-    What a successor says, since when, and that it was not retracted is guarded; that it ends in turn is no matter here. Cost: one
-    pass over the facts.
+    In a chain, one item ends the middle fact and another one is based on its begin. The content of a successor, its start, and that it
+    was not retracted are guarded, but not whether it ends in turn. Raises ``Refused`` for a pair in the wrong order, or with a retired
+    fact. Cost: one pass over the facts.
     """
     ids = {id_ for pair in pairs for id_ in (pair.earlier, pair.later)}
     facts = rows_by_id(snapshot, "memory_facts", ids, ("external_id", "valid_from", "invalidated_at", *_SAYS, *_ENDS))
@@ -398,7 +420,7 @@ _REVOKED: Final = ("invalidated_at", "pinned", "state")
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A memory that recall has proven: the ring that it is to be in, which may be its own, and the figures that speak for it."""
+    """A memory that recall has proven useful, the ring that it gets (possibly its own), and the scores that justify it."""
 
     memory: str
     to_ring: str
@@ -406,9 +428,10 @@ class Promotion:
 
 
 def promote(snapshot: Snapshot, promotions: Sequence[Promotion]) -> list[Mutation]:
-    """One mutation a promotion, in their order. It rests on what the memory says, and on its being live and active.
+    """Return one mutation per promotion, in their order.
 
-    Raises ``Refused`` for a memory that is not, and for one that is named twice. Cost: a pass over the memories.
+    It guards the text of the memory, and that it is live and active. Raises ``Refused`` for a memory that is not, and for one that is
+    named twice. Cost: a pass over the memories.
     """
     ids = [p.memory for p in promotions]
     if len(set(ids)) != len(ids):
@@ -418,10 +441,10 @@ def promote(snapshot: Snapshot, promotions: Sequence[Promotion]) -> list[Mutatio
 
 
 def revoke(snapshot: Snapshot, promotion_ids: Sequence[str]) -> list[Mutation]:
-    """One mutation a memory, in id order: its promotions named are closed, and it goes back to the ring before them.
+    """Return one mutation per memory, in id order, that closes the named promotions and restores the ring before them.
 
-    A memory that has left the ring to which it was promoted stays where it is. Raises ``Refused`` for a promotion that is closed.
-    Cost: a pass over promotions and memories.
+    A memory that has left the ring to which it was promoted stays in its ring. Raises ``Refused`` for a promotion that is closed. Cost: a
+    pass over promotions and memories.
     """
     columns = ("memory_id", "from_ring", "to_ring", "recorded_at", "invalidated_at", "invalidated_by")
     named = rows_by_id(snapshot, "promotions", set(promotion_ids), columns)
@@ -493,12 +516,12 @@ _OF_FACTS: Final = ("is_active", "superseded_by")
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """``losers`` say what ``winner`` contradicts; the decision rests on these columns of all of them.
+    """One decided conflict: ``losers`` contradict ``winner``; the decision depends on the columns ``rests_on`` of all of them.
 
     An empty ``winner`` means that no side is right: the losers end when the item is applied, and no row succeeds them.
 
-    ``ended_by`` is the row that says so where that is not the winner, as it has lost to it in turn: the losers ended where that row begins,
-    and what it said is guarded, not that it stands.
+    ``ended_by`` is the row that ended the losers if it is not the winner, because it lost to the winner in turn. The losers end where
+    that row begins; its content is guarded, but not that it is live.
     """
 
     winner: str
@@ -508,7 +531,7 @@ class Loss:
 
 
 def lose_conflict(snapshot: Snapshot, table: str, losses: Sequence[Loss]) -> list[Mutation]:
-    """One mutation a loss, in the order given. Cost: one pass over the table."""
+    """Return one mutation per loss, in the order given; one pass over the table."""
     ids = {id_ for loss in losses for id_ in (loss.winner, loss.ended_by, *loss.losers) if id_}
     more = _OF_FACTS if table == "memory_facts" else ()
     rests_on = {c for loss in losses for c in loss.rests_on}
@@ -549,7 +572,7 @@ def _writes(table: str, id_: str, seen: Fields, winner_id: str, begins: Value, m
 
 
 def _rests_on(columns: Iterable[str], loses: bool) -> Iterable[str]:
-    """The columns that a decision rests on: of a memory that stands, what it tells."""
+    """Return the columns that a decision depends on; for a row that stays, ``TOLD`` replaces the version."""
     return columns if loses else (TOLD if c == VERSION else c for c in columns)
 
 
@@ -577,10 +600,10 @@ _VECTORS: Final[Mapping[str, str]] = {"memories": "memory_vectors"}
 def purge_rows(
     snapshot: Snapshot, table: str, groups: Sequence[Sequence[str]], *, retention_days: int
 ) -> list[Mutation]:
-    """One mutation a group of rows that go together, in the order given.
+    """Return one mutation per group of rows that are deleted together, in the order given.
 
-    Raises ``DreamForbiddenOpError`` when the retention is under the floor, and for a row that was invalidated within it. Cost: one
-    pass over the table and over those of its parts. Vectors of another model than the snapshot's are not seen: their memory's item is
+    Raises ``DreamForbiddenOpError`` if the retention is below the minimum, and for a row that was invalidated within it. Cost: one pass
+    over the table and over those of its parts. Vectors of another model than the snapshot's are not seen: the item of their memory is
     stale at apply.
     """
     check_retention(retention_days)
@@ -606,7 +629,7 @@ def purge_rows(
 
 
 def check_retention(days: object) -> None:
-    """Refuse a retention that is no whole number of days or lies under the floor."""
+    """Refuse a retention that is not a whole number of days or is below the minimum, with ``DreamForbiddenOpError``."""
     if not isinstance(days, int) or isinstance(days, bool) or days < FLOOR_DAYS:
         raise DreamForbiddenOpError(
             f"Purging after {days!r} days is forbidden: what is retired stays for {FLOOR_DAYS} days at least. Set "
@@ -624,7 +647,7 @@ def _refuse_recent(rows: Mapping[str, Fields], cutoff: datetime, table: str) -> 
 
 
 def _parts(snapshot: Snapshot, table: str, ids: Iterable[str]) -> dict[str, list[Delete]]:
-    """Row → the deletes of what is a part of it."""
+    """Return row → the deletes of its versions, promotions and vectors."""
     found: dict[str, list[Delete]] = defaultdict(list)
     for part in _PARTS.get(table, ()):
         columns = row_columns(part)
@@ -640,7 +663,7 @@ def _parts(snapshot: Snapshot, table: str, ids: Iterable[str]) -> dict[str, list
 
 
 def _pointers(snapshot: Snapshot, table: str, ids: Iterable[str]) -> dict[str, list[Write]]:
-    """Row → the writes that clear what other rows of its table say of it."""
+    """Return row → the writes that clear references to it from other rows of its table."""
     found: dict[str, list[Write]] = defaultdict(list)
     if column := POINTER.get(table):
         for row in rows_where(snapshot, table, column, set(ids), ()):
@@ -661,9 +684,9 @@ def _external(row: Fields) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A new row about ``member_ids``, of whom it names those ``cited``, and the rows of ``communities`` that it replaces.
+    """A new row about ``member_ids``, of which its text names the ``cited``, and the rows of ``communities`` it replaces.
 
-    ``payload`` is JSON. Without members there is no new row, and the rows that are replaced just end.
+    ``payload`` is JSON. Without members there is no new row, and the replaced rows only end.
     """
 
     member_ids: tuple[str, ...] = ()
@@ -674,9 +697,10 @@ class Summary:
 
 
 def insert_summary(snapshot: Snapshot, summaries: Sequence[Summary]) -> list[Mutation]:
-    """One mutation a summary, in their order. Every member has to stay live, and every member cited has to keep its name.
+    """Return one mutation per summary, in their order.
 
-    Time: one pass over the entities and the communities, and the members of all summaries.
+    Every member has to stay live, and every cited member has to keep its name. Time: one pass over the entities and the communities, and
+    the members of all summaries.
     """
     now = canonical(snapshot.taken_at)
     entities = rows_by_id(
@@ -732,10 +756,10 @@ _BECAUSE: Final = ("invalidated_at", "state", TOLD)
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """What ``memory`` is to say, and ``reason``, which the version keeps; None leaves a column as it is.
+    """A new text for ``memory`` and the ``reason`` that the version stores; None leaves a column unchanged.
 
-    ``rests_on`` are columns of the memory that the change rests on, beside what every new version does; ``because`` are other memories that
-    it rests on, which must be live and tell what they told.
+    ``rests_on`` are columns of the memory that the change depends on, in addition to those of every new version. ``because`` are other
+    memories that it depends on; they must be live and state what they stated when the plan was made.
     """
 
     memory: str
@@ -751,11 +775,11 @@ class NewVersion:
 def new_versions(
     snapshot: Snapshot, changes: Sequence[NewVersion], vectors: NDArray[np.floating] | None = None
 ) -> list[Mutation]:
-    """One mutation a change, in their order; ``vectors`` (n, d) are those of the new texts.
+    """Return one mutation per change, in their order; ``vectors`` (n, d) are those of the new texts.
 
-    The memory has to be what the plan saw: its version, state, stage and whether it is pinned. Without ``vectors``, or where these do not
-    fit the snapshot's model, a memory keeps its vector. Raises ``Refused`` for a memory that is retired, and for one that is named twice.
-    Cost: a pass over memories and versions.
+    Version, state, stage and pin of the memory must be as the plan saw them. Without ``vectors``, or if these do not fit the snapshot's
+    model, a memory keeps its vector. Raises ``Refused`` for a memory that is retired, and for one that is named twice. Cost: a pass over
+    memories and versions.
     """
     ids = [c.memory for c in changes]
     if len(set(ids)) != len(ids):
@@ -816,7 +840,7 @@ def new_versions(
 
 
 def _version_cells(change: NewVersion, seen: Fields, *, beside: bool) -> tuple[list[Write], Guard]:
-    """The memory's own cells: those that change, and those that must stand; with ``beside`` what it tells is among these."""
+    """Return the writes and the guard on the memory's own row; with ``beside`` the guard includes ``TOLD``."""
 
     def cell(column: str) -> Cell:
         return Cell("memories", change.memory, column)
@@ -837,7 +861,7 @@ def _version_cells(change: NewVersion, seen: Fields, *, beside: bool) -> tuple[l
 
 
 def _ordinals(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
-    """Memory → the last ordinal of its versions."""
+    """Return memory → the last ordinal of its versions."""
     versions = snapshot.table("memory_versions")
     mine = versions.filter(pc.is_in(versions["memory_id"], value_set=pa.array(sorted(ids), pa.string())))
     last = mine.group_by("memory_id").aggregate([("ordinal", "max")])

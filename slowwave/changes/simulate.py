@@ -1,7 +1,8 @@
-"""Simulation: the change that items would make, made on a snapshot's Arrow tables.
+"""Simulation: make the changes of items on the Arrow tables of a snapshot.
 
-It is the same algebra as ``statements``, on columns in memory. ``now`` becomes the instant of the snapshot: what an item
-stamps is compared as null or not null. Staleness cannot occur: items are simulated on the snapshot that they were planned on.
+It is the same algebra as the statements of ``slowwave.changes.sql``, on columns in memory. ``now`` becomes the time of the snapshot: what
+an item stamps is only compared as null or not null. Items cannot be stale, because they are simulated on the snapshot that they were
+planned on.
 """
 
 from __future__ import annotations
@@ -29,16 +30,19 @@ _LINKED: Final = frozenset({"documents", "links"})
 
 
 def simulate(snapshot: Snapshot, items: Iterable[Identified]) -> Snapshot:
-    """The snapshot after the items, those of one id once. Cost: one pass over each touched column."""
+    """Return the snapshot after the items; items with the same id count once.
+
+    Cost: one pass over each touched column.
+    """
     return _made(snapshot, items, None)
 
 
 def simulate_anew(
     snapshot: Snapshot, items: Sequence[Identified], after: Snapshot, done: Sequence[Identified]
 ) -> Snapshot:
-    """What ``simulate`` makes of the items, given that it made ``after`` of ``done``.
+    """Return what ``simulate`` returns for ``items``, reusing ``after``, the result for ``done``.
 
-    Tables are those of ``after`` where nothing touches them that only one of the two does. Items of one id are the same.
+    Tables are taken from ``after`` unless an item that is in only one of the two lists touches them. Items with the same id are equal.
     """
     now, then = ({item.id for item in some} for some in (items, done))
     differing = [i for i in items if i.id not in then] + [i for i in done if i.id not in now]
@@ -66,7 +70,7 @@ def _with_vectors(table: str) -> tuple[str, ...]:
 
 
 def _made(snapshot: Snapshot, items: Iterable[Identified], only: Collection[str] | None) -> Snapshot:
-    """The snapshot with the items done, in all tables or in some ``only``."""
+    """Return the snapshot with the items applied, in all tables or only in those of ``only``."""
     writes: dict[str, dict[str, list[tuple[str, Write]]]] = defaultdict(lambda: defaultdict(list))
     rows: dict[str, list[dict[str, object]]] = defaultdict(list)
     vectors: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
@@ -117,7 +121,7 @@ def _made(snapshot: Snapshot, items: Iterable[Identified], only: Collection[str]
 
 
 def inserted_row(item_id: str, n: int, table: str, values: Mapping[str, Value], row: str) -> dict[str, object]:
-    """The n-th row that an item inserts, before the database's own defaults; ``row`` is its name, where the plan gave it one."""
+    """Return the n-th row that an item inserts, before the database's defaults; ``row`` is its id if the plan gives one."""
     by = {"recorded_by": item_id} if "recorded_by" in table_of(table).c else {}
     return {"id": row or inserted_id(item_id, n), **by, **values}
 
@@ -140,7 +144,7 @@ def _write_columns(table: pa.Table, columns: Mapping[str, Sequence[tuple[str, Wr
 def _written(
     old: pa.Array, kind: pa.DataType, changes: Sequence[tuple[str, Write]], at: Mapping[str, int], stamp: Value
 ) -> pa.Array:
-    """A column with what is written to it; ``at`` is where each row stands."""
+    """Return a column with the changes applied; ``at`` maps rows to their positions."""
     touched: dict[int, Any] = {}
     if any(write.action == "add" for _, write in changes):
         places = [at[write.cell.row] for _, write in changes]
@@ -165,7 +169,7 @@ def _written(
 
 
 def _meaning_awaited(links: pa.Table, documents: pa.Table, brought: Collection[object]) -> pa.Table:
-    """Links that await one of the pages ``brought``, or are brought themselves, mean the page that they await, where it is there."""
+    """Set the target of links to the page that they await, if it exists and the page or the link is among ``brought``."""
     waiting = pc.and_(pc.is_valid(links["awaited_id"]), pc.is_null(links["target_document_id"]))
     waiting = pc.and_(waiting, pc.is_null(links["invalidated_at"]))
     some = pa.array(sorted(map(str, brought)), pa.string())
@@ -185,7 +189,7 @@ def _append(table: pa.Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:
 
 
 def _once(table: pa.Table, rows: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """Rows that several items insert, those that are not there yet."""
+    """Return the shared rows that are not in the table yet, each once."""
     there = set(table["id"].to_pylist())
     return [row for id_, row in {str(row["id"]): row for row in rows}.items() if id_ not in there]
 
@@ -219,7 +223,10 @@ def _write_vectors(vectors: Vectors, changes: Mapping[str, np.ndarray]) -> Vecto
 
 
 def _own(matrix: np.ndarray) -> np.ndarray:
-    """The matrix to write to. Of one that is a mapped file, only the pages that are written take memory."""
+    """Return a copy of the matrix to write to.
+
+    A copy of a memory-mapped file is copy-on-write, so that only pages that are written take memory.
+    """
     if isinstance(matrix, np.memmap) and isinstance(matrix.base, mmap) and isinstance(matrix.filename, (str, Path)):
         with suppress(OSError):  # retention has removed the file
             return np.memmap(matrix.filename, matrix.dtype, "c", matrix.offset, matrix.shape)
@@ -227,7 +234,7 @@ def _own(matrix: np.ndarray) -> np.ndarray:
 
 
 def _native(value: object, kind: pa.DataType) -> object:
-    """A plan's value as Arrow takes it."""
+    """Convert a plan's value to the form that Arrow takes."""
     if value is not None and pa.types.is_timestamp(kind):
         return datetime.fromisoformat(str(value))
     return list(value) if isinstance(value, tuple) else value

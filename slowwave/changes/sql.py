@@ -1,4 +1,4 @@
-"""The SQL of applying and undoing: one statement for each table and step, whatever the number of items and rows."""
+"""SQL statements of apply and undo: one for each table and step, regardless of the number of items and rows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from slowwave.text.beside import WRITTEN
 
 
 def taken_rows(relation: Relation, taken: Taken, *, unplanned: bool) -> str:
-    """What would go with rows that the batch deletes and must not: rows of another namespace, or, where nothing is taken ``unplanned``,
-    those that the batch does not delete itself: (item, deleted row, referring table, column, referring row).
+    """Return the SQL that finds rows that would be deleted along with rows of the batch and must not be.
+
+    These are rows of another namespace if rows are taken ``unplanned``, else those that the batch does not delete itself. Columns: (item,
+    deleted row, referring table, column, referring row).
     """
     if unplanned:
         stands = f"NOT coalesce({taken.scope}, false)"
@@ -38,12 +40,15 @@ def taken_rows(relation: Relation, taken: Taken, *, unplanned: bool) -> str:
 
 
 def _way(relation: Relation, way: Sequence[tuple[str, str]]) -> str:
-    """That a row ``t`` belongs to a row that the batch deletes."""
+    """Return the SQL condition that a row ``t`` belongs to a row that the batch deletes."""
     return " AND ".join(f"{own} = {other.format('b')}" for (own, _), (_, other) in zip(way, relation.key, strict=True))
 
 
 def take_along(relation: Relation, taken: Taken) -> str:
-    """Enter what goes with the rows that the batch deletes among them, each row once, of the first item that it belongs to."""
+    """Return the SQL that adds to the batch the rows that are deleted along with its rows, each once.
+
+    A row is added for the first item that it belongs to.
+    """
     found = " UNION ALL ".join(
         f"SELECT b.item_id, {taken.row_id} AS row_id, {taken.key} AS key FROM batch_rows b JOIN {taken.sql} t ON {_way(relation, way)} "
         f"WHERE b.tbl = {quoted_text(relation.name)} AND b.action = 'delete'"
@@ -56,7 +61,10 @@ def take_along(relation: Relation, taken: Taken) -> str:
 
 
 def untaken(relation: Relation, taken: Taken) -> str:
-    """Undo: entries of rows that went along whose image belongs to no row that the sealed item deletes: (item, entry, row)."""
+    """Return the undo SQL that finds entries of rows deleted along, whose image belongs to no row the sealed item deletes.
+
+    Columns: (item, entry, row).
+    """
     own = " OR ".join(
         "("
         + " AND ".join(f"e.before::jsonb ->> {quoted_text(c)} = b.key::jsonb ->> {n}" for n, (_, c) in enumerate(way))
@@ -71,8 +79,9 @@ def untaken(relation: Relation, taken: Taken) -> str:
 
 
 def ends_gone(relation: Relation, taken: Taken, kinds: Mapping[str, str]) -> str:
-    """Undo: rows that are named by one which went along, and neither are there nor come back with it: (item, row). ``kinds`` are the
-    types of its columns.
+    """Return the undo SQL that finds rows named by a row that was deleted along, which neither exist nor are restored with it.
+
+    Columns: (item, row). ``kinds`` are the types of the columns of the relation ``taken``.
     """
     found: list[str] = []
     for way, parent in zip(taken.ways, taken.parents, strict=True):
@@ -118,7 +127,10 @@ _FOUND_OUT: Final = frozenset({"links"})
 
 
 def lock_rows(relation: Relation, *, exclusive: bool) -> str:
-    """Lock the batch's rows of a table in the order of its key; ``exclusive`` keeps new foreign keys away as well."""
+    """Return the SQL that locks the batch's rows of a table in the order of its key.
+
+    ``exclusive`` also keeps out new foreign keys.
+    """
     strength = "FOR UPDATE" if exclusive else "FOR NO KEY UPDATE"
     own, _ = zip(*relation.key, strict=True)
     named = ", ".join(other.format("b") for _, other in relation.key)
@@ -131,7 +143,7 @@ def lock_rows(relation: Relation, *, exclusive: bool) -> str:
 
 
 def make_rows(relation: Relation) -> str:
-    """Rows of a sparse relation that the batch names and that are not there, empty."""
+    """Return the SQL that inserts the missing rows of a sparse relation that the batch names, empty."""
     columns = ", ".join(own.removeprefix("t.") for own, _ in relation.key)
     named = ", ".join(other.format("b") for _, other in relation.key)
     return (
@@ -141,12 +153,15 @@ def make_rows(relation: Relation) -> str:
 
 
 def drop_empty(relation: Relation) -> str:
-    """Rows of a sparse relation in the namespace that hold nothing go."""
+    """Return the SQL that deletes the empty rows of a sparse relation in the namespace."""
     return f"DELETE FROM {relation.sql} t WHERE t.namespace_id = %(namespace)s AND t.{quoted_name(relation.sparse)} = '{{}}'"
 
 
 def stale_cells(relation: Relation, columns: Iterable[str]) -> str:
-    """Items of which a cell no longer holds what was seen, or whose row is gone: (item, row, column)."""
+    """Return the SQL that finds items with a cell that no longer holds what was seen, or whose row is gone.
+
+    Columns: (item, row, column).
+    """
     cases = " ".join(f"WHEN {quoted_text(c)} THEN {relation.differs(c, 'c.seen')}" for c in sorted(columns))
     return (
         f"SELECT c.item_id::text, c.row_id::text, c.col FROM batch_cells c LEFT JOIN {relation.sql} t ON {relation.match('c')} "
@@ -156,9 +171,11 @@ def stale_cells(relation: Relation, columns: Iterable[str]) -> str:
 
 
 def stale_inserts(relation: Relation) -> str:
-    """Items that would insert a named row which is there already, a row whose id another namespace has, a page whose path, a corpus whose
-    root or an entity whose reference another one has, or a promotion of a memory that is promoted: (item, row that is there). A row that
-    items share may be there, where it is the same one (``SHARED``).
+    """Return the SQL that finds items whose new row conflicts with an existing row: (item, existing row).
+
+    These are items that would insert a named row that exists already, a row whose id another namespace has, a page whose path, a corpus
+    whose root or an entity whose reference is taken, or a promotion of a memory that is promoted. A row that items share may exist, if it
+    is the same one (``SHARED``).
     """
     live = "t.invalidated_at IS NULL AND"
     only = {
@@ -182,8 +199,9 @@ def stale_inserts(relation: Relation) -> str:
 
 
 def missing_rows(relation: Relation) -> str:
-    """Items of which a new row names one that is not in the namespace, and that the item does not insert: (item, column, that row).
-    Empty where nothing of the table names another row.
+    """Return the SQL that finds items whose new row names a row that is not in the namespace, and that they do not insert.
+
+    Columns: (item, column, missing row). Empty if no column of the table names another row.
     """
     table = relation.name
     if relation.row is not None:
@@ -199,7 +217,10 @@ def missing_rows(relation: Relation) -> str:
 
 
 def stale_deletes(relation: Relation) -> str:
-    """Items that would delete a row which is no longer as it was seen: (item, row, column), no column when it is gone."""
+    """Return the SQL that finds items that would delete a row that has changed since it was seen.
+
+    Columns: (item, row, column); the column is empty if the row is gone.
+    """
     if relation.row is None:
         changed = " ".join(
             f"WHEN {relation.differs(c, f'(b.body ->> {quoted_text(c)})')} THEN '{c}'"
@@ -215,9 +236,10 @@ def stale_deletes(relation: Relation) -> str:
 
 
 def referring_rows(relation: Relation, *, unplanned: bool = False) -> str:
-    """Rows that name a row which the batch deletes, and which its item neither deletes nor points elsewhere:
-    (item, deleted row, referring table, column, referring row). One pass over each table that may refer; empty when none may.
-    ``unplanned`` says that what goes along is taken along.
+    """Return the SQL that finds rows that name a deleted row of the batch, and that its item neither deletes nor redirects.
+
+    Columns: (item, deleted row, referring table, column, referring row). One pass over each table that may refer; empty if none may.
+    ``unplanned`` means that rows that are deleted along are taken along.
     """
     table = relation.name
     if table in SHARED:
@@ -247,7 +269,7 @@ def referring_rows(relation: Relation, *, unplanned: bool = False) -> str:
 
 
 def journal_cells(relation: Relation, columns: Iterable[str]) -> str:
-    """Journal what the writes are about to change, with before and after images."""
+    """Return the SQL that journals the cells that the writes change, with images before and after."""
     columns = sorted(columns)
     before = " ".join(f"WHEN {quoted_text(c)} THEN {relation.fields(c).value}::text" for c in columns)
     after = " ".join(f"WHEN {quoted_text(c)} THEN (c.value::{relation.fields(c).type})::text" for c in columns)
@@ -273,8 +295,9 @@ SELECT journal_id, %(namespace)s, before, after FROM images ORDER BY journal_id
 
 
 def write_cells(relation: Relation, columns: Iterable[str]) -> str:
-    """Change the rows of a table, each once, whatever the number of its cells and of the items that write them: cells of one JSON column
-    make one expression, in which a null takes what it names away.
+    """Return the SQL that changes the rows of a table, each once, regardless of the number of cells and items.
+
+    The cells of one JSON column become one expression, in which a null removes its key.
     """
     columns = sorted(columns)
     value = relation.stamp(columns, "col", "item_id", "value", "action")
@@ -299,7 +322,7 @@ def write_cells(relation: Relation, columns: Iterable[str]) -> str:
 
 
 def _changed(column: str, cells: Sequence[tuple[Field, int]]) -> str:
-    """What a column holds after the writes to its cells."""
+    """Return the SQL of a column's value after the writes to its cells."""
     expression = f"t.{quoted_name(column)}"
     for cell, n in cells:
         if cell.counter:
@@ -313,7 +336,11 @@ def _changed(column: str, cells: Sequence[tuple[Field, int]]) -> str:
 
 
 def insert_rows(relation: Relation, columns: Sequence[str]) -> str:
-    """Insert the batch's new rows and journal those not there already. ``columns`` are the bodies'; a row that moves brings others."""
+    """Return the SQL that inserts the batch's new rows and journals them.
+
+    Rows that exist already are skipped and not journalled, except shared ones, which are journalled. ``columns`` are the columns of the
+    bodies; a row that moves brings its other columns. Raises ``Refused`` for a column that does not exist.
+    """
     for c in columns:
         if relation.row is None:
             relation.fields(c)
@@ -359,7 +386,10 @@ SELECT journal_id, %(namespace)s, NULL, after FROM images ORDER BY journal_id
 
 
 def spared_rows(relation: Relation) -> str:
-    """Rows that the batch was to insert and that are not there, as another row holds a name of theirs: (item, row)."""
+    """Return the SQL that finds rows of the batch that were not inserted, because another row holds one of their unique names.
+
+    Columns: (item, row).
+    """
     return (
         f"SELECT b.item_id::text, b.row_id::text FROM batch_rows b LEFT JOIN {relation.sql} t ON {relation.match('b')} "
         f"WHERE b.tbl = {quoted_text(relation.name)} AND b.action = 'insert' AND {relation.absent}"
@@ -367,8 +397,9 @@ def spared_rows(relation: Relation) -> str:
 
 
 def changed_rows(relation: Relation) -> str:
-    """Undo: rows to delete that are gone or no longer as they were inserted: (item, row). Use of a row is no change of it, and what syncs
-    find out anew they may have changed.
+    """Return the undo SQL that finds rows to delete that are gone or no longer as they were inserted: (item, row).
+
+    Counters and access times do not count as changes, nor does anything in tables that syncs recompute.
     """
     tbl = quoted_text(relation.name)
     if relation.name in _FOUND_OUT:
@@ -388,7 +419,10 @@ def _has(relation: Relation, column: str) -> bool:
 
 
 def purged_targets(table: str, column: str, target: str) -> str:
-    """Undo: items that would point a cell or a row that they bring back at a row of ``target`` which a run deleted: (item, that row)."""
+    """Return the undo SQL that finds items that would restore a reference to a row of ``target`` that a run deleted.
+
+    Columns: (item, deleted row).
+    """
     return f"""
 SELECT p.item_id::text, p.named::text FROM (
   SELECT item_id, (body ->> '{column}')::uuid AS named FROM batch_rows WHERE tbl = '{table}' AND action = 'insert'
@@ -401,7 +435,7 @@ SELECT p.item_id::text, p.named::text FROM (
 
 
 def delete_rows(relation: Relation) -> str:
-    """Journal the rows that the batch deletes, whole, and delete them."""
+    """Return the SQL that journals the rows that the batch deletes, as a whole, and deletes them."""
     tbl = quoted_text(relation.name)
     return f"""
 WITH images AS MATERIALIZED (
@@ -420,7 +454,7 @@ DELETE FROM {relation.sql} t USING images b WHERE {relation.match("b")}{_needed_
 
 
 def _needed_no_more(table: str) -> str:
-    """That no row names a shared one any more."""
+    """Return the SQL condition that no row names a shared row any more; empty for other tables."""
     if table not in SHARED:
         return ""
     return "".join(
@@ -430,9 +464,10 @@ def _needed_no_more(table: str) -> str:
 
 
 def unsealed_cells(relation: Relation, columns: Iterable[str], *, as_text: bool = False) -> str:
-    """Undo: entries of cells whose images are not what the sealed items in the batch tables saw and wrote: (item, entry, row, column).
+    """Return the undo SQL that finds entries of cells whose images differ from what the sealed items saw and wrote.
 
-    Values compare by the column's type, so an image that is no value of it raises ``DataError``; ``as_text`` compares their text.
+    Columns: (item, entry, row, column). Values are compared by the column's type, so an image that is no value of it raises
+    ``DataError``; ``as_text`` compares their text.
     """
     columns = sorted(columns)
 
@@ -457,7 +492,10 @@ def unsealed_cells(relation: Relation, columns: Iterable[str], *, as_text: bool 
 
 
 def unsealed_deletes(relation: Relation) -> str:
-    """Undo: entries of deleted rows whose image is not the row that the sealed item saw: (item, entry, row, column)."""
+    """Return the undo SQL that finds entries of deleted rows whose image is not the row that the sealed item saw.
+
+    Columns: (item, entry, row, column).
+    """
     if relation.row is None:
         table = relation.name
         changed = " ".join(
@@ -564,10 +602,11 @@ WHERE b.tbl = 'entities' AND b.action = 'delete'
 
 
 def built_on(table: str) -> str:
-    """Undo: what came since and rests on rows of ``table`` that would go, without a foreign key: (item, table, row, column).
+    """Return the undo SQL that finds newer data that depends, without a foreign key, on rows of ``table`` that would go.
 
-    Claims about a subject, events that name a claim or their evidence, and whatever has it among its sources or members, retired rows
-    included. What the batch takes back itself does not count. Empty where nothing can; else one pass over each table that may.
+    Columns: (item, table, row, column). These are claims about a subject, events that name a claim or their evidence, and rows that list
+    it among their sources or members, retired rows included. Rows that the batch itself removes do not count. Empty if nothing can depend
+    on the table; else one pass over each table that may.
     """
     found = [_ABOUT] if table == "entities" else []
     for column in (c for c, target in EVENT_POINTERS.items() if target == table):

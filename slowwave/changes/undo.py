@@ -1,7 +1,7 @@
-"""Undoing what the journal holds: before-images go back where the after-value still stands.
+"""Undo from the journal: before-images are restored where the after-value is still current.
 
 An undo is journalled like any change, so it can itself be undone. Entries are read once and verified before anything is restored from
-them; it is refused whole, with the entries or rows named, when the journal was changed or a later change stands on what it would
+them. The undo is refused as a whole, naming the entries or rows, if the journal was changed or a later change depends on what it would
 restore.
 """
 
@@ -95,7 +95,7 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
-    """What is wrong with the journal of an item, in words; ``entry`` is the journal's id of the entry at fault, 0 when it is missing."""
+    """A fault in the journal of an item; ``entry`` is the id of the journal entry, 0 if it is missing."""
 
     item: str
     entry: int
@@ -112,11 +112,11 @@ def undo_entries(
     verify: Callable[[], Sequence[Fault]] = tuple,
     catalogue: Catalogue = OWN,
 ) -> tuple[str, ...]:
-    """Undo a run's entries, or those of some of its items; returns the items undone, sorted. Idempotent.
+    """Undo a run's entries, or those of some of its items; return the items undone, sorted.
 
-    ``verify`` looks at the entries read (the temporary table ``undo_entries``) and gives what is wrong with them, beside images that
-    do not match their hashes, which are always looked for. Raises ``JournalDamaged`` naming entries when anything is wrong,
-    ``UndoBlocked`` naming rows when later changes stand on them, or when a before-image was erased.
+    Idempotent. ``verify`` checks the entries read (the temporary table ``undo_entries``) and returns its faults; images that do not match
+    their hashes are always checked. Raises ``JournalDamaged``, naming entries, if there is any fault, and ``UndoBlocked``, naming rows,
+    if later changes depend on them or a before-image was erased.
     """
     items = None if item_ids is None else list(item_ids)
     parameters = {
@@ -207,7 +207,7 @@ def _restore(
 
 
 def _forged_images(connection: Connection) -> list[Fault]:
-    """Entries of which a body is not the one that the journal has the hash of."""
+    """Return a fault for each entry whose image does not match its hash in the journal."""
     differs = " OR ".join(f"{body}_hash IS DISTINCT FROM {sha256_of(body)}" for body in ("before", "after"))
     rows = connection.execute(
         f"SELECT j.item_id::text, j.id, j.table_name, j.column_name, j.row_id::text {_ENTRIES} AND j.imaged AND ({differs})".encode()
@@ -219,7 +219,7 @@ def _forged_images(connection: Connection) -> list[Fault]:
 
 
 def named(table: object, column: object, row: object) -> str:
-    """A cell, or a row where there is no column, in words."""
+    """Format a cell for a message, or a row if there is no column."""
     return f"{table}{'.' if column else ''}{column} of row {row}" if column else f"row {row} of {table}"
 
 
@@ -282,7 +282,10 @@ def _refuse_blocked(
 
 
 def _refuse_spared(connection: Connection, relation: Relation, parameters: Mapping[str, object]) -> None:
-    """Undo is exact or it is not done; an alias alone may be there already, by another item's hand."""
+    """Refuse an undo that is not exact: every row must be restored.
+
+    Only an alias may exist already, inserted by another item.
+    """
     if relation.name == "entity_aliases":
         return
     if spared := connection.execute(spared_rows(relation).encode(), parameters).fetchall():
@@ -296,7 +299,7 @@ def _refuse_spared(connection: Connection, relation: Relation, parameters: Mappi
 
 
 def _blocker(connection: Connection, source: str, table: str, row: str, column: str, item: str) -> str:
-    """One blocking cell or row, and the run that wrote or deleted it last, when it was one of ours after ``source``."""
+    """Format a blocking cell or row, with the run that wrote or deleted it last, if that was a night after ``source``."""
     found = connection.execute(_LAST_CHANGE, (row, table, column, column, source)).fetchone()
     by = f", last {'deleted' if found[1] == 'delete' else 'written'} by run {found[0]}" if found else ""
     return f"{table}{'.' if column else ''}{column} of row {row} (item {item}{by})"

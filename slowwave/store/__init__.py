@@ -1,3 +1,3 @@
-"""Where memory lives: the catalogue of tables, migrations, roles, the embedded server, export and digest."""
+"""The store: catalogue of tables, migrations, roles, embedded server, run ledger, settings and digest."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read a namespace as it was at an earlier instant, and load rows by COPY."""
+"""Read a namespace as it was at an earlier time, and load rows by COPY."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from slowwave.store.tables import Vector
 
 @dataclass(frozen=True, slots=True)
 class MemoryThen:
-    """A memory with what it said, and the ring and stage that it was in."""
+    """A memory with its text, ring and stage at that time."""
 
     id: str
     external_id: str | None
@@ -40,13 +40,13 @@ class MemoryThen:
     valid_from: datetime | None
 
     def to_json(self) -> dict[str, object]:
-        """As the command line's ``--json`` shows it."""
+        """Return the form that the command line prints with ``--json``."""
         return _json(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class EntityThen:
-    """An entity under the name and type that it had, with the aliases that were known."""
+    """An entity with its name and type at that time, and the aliases known then."""
 
     id: str
     external_id: str | None
@@ -58,13 +58,13 @@ class EntityThen:
     valid_to: datetime | None
 
     def to_json(self) -> dict[str, object]:
-        """As the command line's ``--json`` shows it."""
+        """Return the form that the command line prints with ``--json``."""
         return _json(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class RelationshipThen:
-    """A relationship between the entities that it joined, both of them live, under their names of that instant."""
+    """A relationship between two entities that were live at that time, with their names of then."""
 
     id: str
     external_id: str | None
@@ -78,13 +78,13 @@ class RelationshipThen:
     valid_to: datetime | None
 
     def to_json(self) -> dict[str, object]:
-        """As the command line's ``--json`` shows it."""
+        """Return the form that the command line prints with ``--json``."""
         return _json(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class FactThen:
-    """A fact that was active."""
+    """A fact that was active at that time."""
 
     id: str
     external_id: str | None
@@ -96,13 +96,13 @@ class FactThen:
     valid_to: datetime | None
 
     def to_json(self) -> dict[str, object]:
-        """As the command line's ``--json`` shows it."""
+        """Return the form that the command line prints with ``--json``."""
         return _json(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceThen:
-    """What was live at one instant, the newest first."""
+    """The rows that were live at one time, the newest first."""
 
     memories: tuple[MemoryThen, ...]
     entities: tuple[EntityThen, ...]
@@ -113,7 +113,7 @@ class NamespaceThen:
         return bool(self.memories or self.entities or self.relationships or self.facts)
 
     def to_json(self) -> dict[str, object]:
-        """As the command line's ``--json`` shows it."""
+        """Return the form that the command line prints with ``--json``."""
         rows = {name: getattr(self, name) for name in ("memories", "entities", "relationships", "facts")}
         return {name: [row.to_json() for row in found] for name, found in rows.items()}
 
@@ -121,11 +121,12 @@ class NamespaceThen:
 def as_of(
     connection: Connection, namespace_id: str, instant: datetime, *, text: str = "", limit: int = 100
 ) -> NamespaceThen:
-    """What was live in a namespace at ``instant`` (aware) and holds ``text``: at most ``limit`` rows a table, the newest first.
+    """Return the rows that were live in a namespace at ``instant`` (aware) and contain ``text``, the newest first.
 
-    Rows that a purge, or the undo of their insert, deleted since are not among them. Where retention has let go of a cell's
-    before-images, it is as the first change that is still kept found it, or as it is now. So is a cell that somebody else than a night
-    changed. Cost: a pass over the namespace's memories, entities, relationships and facts, and one a table over its journal.
+    At most ``limit`` rows are returned per table. Rows that were deleted since, by a purge or by the undo of their insert, are missing.
+    If retention has erased before-images of a cell, its value is the one before the first change that is still kept, or the current one.
+    So is a cell that was not changed by a night. Cost: a pass over the namespace's memories, entities, relationships and facts, and one
+    per table over its journal.
     """
     about = (connection, namespace_id, instant, text, limit)
     return NamespaceThen(
@@ -142,14 +143,17 @@ def as_of(
 def memories_as_of(
     connection: Connection, namespace_id: str, instant: datetime, *, text: str = "", limit: int = 100
 ) -> tuple[MemoryThen, ...]:
-    """The memories alone of ``as_of``."""
+    """Return only the memories of ``as_of``."""
     rows = _rows(_MEMORIES, connection, namespace_id, instant, text, limit)
     return tuple(MemoryThen(*_texts(row[:6]), *_instants(row[6:])) for row in rows)  # type: ignore[arg-type]
 
 
 def _stood(name: str, table: str, changing: Sequence[str], fixed: Sequence[str]) -> str:
-    """Common table expressions ``name_changed`` and ``name``: rows of a table that were recorded by the instant, their ``changing``
-    cells as text and as they stood, the ``fixed`` ones as they are."""
+    """Return the SQL of the common table expressions ``name_changed`` and ``name``, the rows of a table at the time.
+
+    ``name`` has the rows that were recorded by then: the ``changing`` cells with their value of then, as text, and the ``fixed`` cells
+    with their current value.
+    """
     changed = ", ".join(
         f"bool_or(column_name = '{c}') AS c_{c}, max(before) FILTER (WHERE column_name = '{c}') AS b_{c}"
         for c in changing
@@ -181,7 +185,7 @@ _ENDING: Final = ("invalidated_at", "valid_to")
 
 
 def _holds(*columns: str) -> str:
-    """Whether one of the columns holds the text that is looked for, in whatever case."""
+    """Return the SQL condition that the columns, joined by spaces, contain the wanted text, ignoring case."""
     joined = " || ' ' || ".join(f"coalesce({c}, '')" for c in columns)
     return f"(%(text)s = '' OR strpos(lower({joined}), lower(%(text)s)) > 0)"
 
@@ -252,7 +256,7 @@ MANY: Final = 1_000
 
 
 class _VectorDumper(Dumper):
-    """pgvector's binary form: dimension, an unused field, big-endian float32."""
+    """Dumper for pgvector's binary form: dimension, an unused field, big-endian float32."""
 
     format = Format.BINARY
 
@@ -262,7 +266,7 @@ class _VectorDumper(Dumper):
 
 
 class _IdDumper(Dumper):
-    """A 36-character id as the 16 bytes of a uuid."""
+    """Dumper that sends a 36-character id as the 16 bytes of a uuid."""
 
     format = Format.BINARY
 
@@ -271,12 +275,12 @@ class _IdDumper(Dumper):
 
 
 def load_rows(connection: psycopg.Connection[Any], table: Table, rows: Iterable[Mapping[str, object]]) -> int:
-    """Insert ``rows`` by COPY through a temporary table; return how many were really added.
+    """Insert ``rows`` by COPY through a temporary table; return how many were added.
 
-    A row that meets any unique index is left out (``ON CONFLICT DO NOTHING``). Values: ids as strings, ``uuid[]`` and
-    ``float8[]`` as lists, ``jsonb`` as dict or list, instants as aware datetimes, vectors as (d,) float32 arrays. The first
-    row's columns are those of all; other columns take their defaults. ``rows`` is consumed as it is sent, so memory does not
-    grow with it. One transaction (a savepoint within another). Raises ``StoreError`` when rows differ in their columns.
+    A row that conflicts with any unique index is left out (``ON CONFLICT DO NOTHING``). Values: ids as strings, ``uuid[]`` and
+    ``float8[]`` as lists, ``jsonb`` as dict or list, instants as aware datetimes, vectors as (d,) float32 arrays. All rows have the
+    columns of the first; other columns take their defaults. ``rows`` is consumed as it is sent, so memory does not grow with it. One
+    transaction (a savepoint within another). Raises ``StoreError`` if the rows differ in their columns, or the table lacks one.
     """
     stream = iter(rows)
     first = next(stream, None)
@@ -317,7 +321,7 @@ def load_rows(connection: psycopg.Connection[Any], table: Table, rows: Iterable[
 
 
 def _teach(cursor: psycopg.Cursor[Any], types: Iterable[tuple[TypeEngine[Any], int]]) -> None:
-    """Give this cursor alone the two types that psycopg does not know in the form that rows have here."""
+    """Register dumpers for vectors and ids on this cursor only; psycopg does not know these forms."""
     for kind, oid in types:
         if isinstance(kind, Vector):
             cursor.adapters.register_dumper(None, type("VectorDumper", (_VectorDumper,), {"oid": oid}))
@@ -326,8 +330,10 @@ def _teach(cursor: psycopg.Cursor[Any], types: Iterable[tuple[TypeEngine[Any], i
 
 
 def analyse(connection: psycopg.Connection[Any], added: Mapping[str, int]) -> None:
-    """Renew the statistics of the tables that have grown by many rows: until PostgreSQL does so by itself, it plans searches as if there
-    were next to none. It leaves out, with a warning of its own, what the login may not analyse.
+    """Update the statistics of the loaded tables if one of them has grown by ``MANY`` rows or more.
+
+    Until PostgreSQL does so by itself, it plans searches as if the tables were nearly empty. PostgreSQL skips tables that the login may
+    not analyse, with a warning.
     """
     if any(count >= MANY for count in added.values()):
         names = sql.SQL(", ").join(sql.Identifier("memory", name) for name in sorted({*added, "search_texts"}))

@@ -1,4 +1,4 @@
-"""Claim a namespace for a run: one at a time; what people ask of a run; the rows of runs that plan and that write."""
+"""Claims of a namespace, one run at a time; requests of users to a run; and the rows of runs that plan or write."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Holder:
 
 
 def holders(connection: Connection, namespace_id: str, expiry_seconds: int) -> list[Holder]:
-    """The runs that say they hold the namespace, those that are alive first."""
+    """Return the runs whose state claims the namespace, those that are alive first."""
     with connection.cursor(row_factory=class_row(Holder)) as cursor:
         asked = {
             "namespace_id": namespace_id,
@@ -90,10 +90,10 @@ def make_room(
     stuck: Stuck = "take over",
     own: str = "",
 ) -> None:
-    """Inside a transaction: take the lock of claims and see that nobody holds the namespace.
+    """Take the lock of claims and check that no run holds the namespace, inside the caller's transaction.
 
-    A run whose heartbeat has expired is marked as crashed; with ``stuck="raise"`` it raises ``DreamRunStuckError``, unless it is
-    ``own``. One that is alive raises ``DreamLockUnavailable`` at once.
+    A run whose heartbeat has expired is marked as crashed; with ``stuck="raise"`` it raises ``DreamRunStuckError``, unless it is ``own``.
+    A run that is alive raises ``DreamLockUnavailable`` at once.
     """
     lock_claims(connection, namespace_id)
     found = holders(connection, namespace_id, expiry_seconds)
@@ -109,7 +109,7 @@ def make_room(
 
 
 def patiently(claim: Callable[[], _T], wait: float) -> _T:
-    """``claim()``, tried again for up to ``wait`` seconds while another run holds the namespace."""
+    """Call ``claim``, and retry it for up to ``wait`` seconds while another run holds the namespace."""
     deadline = time.monotonic() + wait
     while True:
         try:
@@ -174,7 +174,7 @@ WHERE id = %(run)s AND state = ANY(%(sources)s) AND progress ->> 'claim' = %(tok
 
 @dataclass(frozen=True, slots=True)
 class NamespaceClaim:
-    """A run that holds its namespace."""
+    """The claim of a run on its namespace."""
 
     run_id: str
     namespace: str
@@ -185,7 +185,7 @@ class NamespaceClaim:
 
 @dataclass(frozen=True, slots=True)
 class ControlRequests:
-    """What a person asked of a run under way."""
+    """The requests of users to a run under way."""
 
     cancel: bool
     pause: bool
@@ -202,10 +202,10 @@ def open_claim(
     undo_of: str | None = None,
     dagster_run_id: str = "",
 ) -> NamespaceClaim:
-    """A run that writes to the namespace: the unfinished one of the same approval, under its own id, or a new one.
+    """Open a run that writes to the namespace: the unfinished one of the same approval, under its id, or a new one.
 
-    Inside the transaction in which the caller made room (``claims.make_room``). Raises ``psycopg.errors.UniqueViolation`` where another
-    run writes to the namespace all the same.
+    Call it in the transaction of ``claims.make_room``. Raises ``psycopg.errors.UniqueViolation`` if another run writes to the namespace
+    nevertheless.
     """
     token = str(uuid.uuid4())
     if run_id := _resume(connection, namespace_id, approval_id, dagster_run_id, token):
@@ -225,7 +225,10 @@ def open_claim(
 
 
 def control_requests(connection: Connection, claim: NamespaceClaim) -> ControlRequests:
-    """What a person asks of the run; raises ``DreamLockUnavailable`` when the claim no longer holds."""
+    """Return the requests of users to a run.
+
+    Raises ``DreamLockUnavailable`` if the claim is no longer valid.
+    """
     with connection.cursor(row_factory=class_row(ControlRequests)) as cursor:
         found = cursor.execute(_CONTROL_REQUESTS, {"run": claim.run_id, "token": claim.token}).fetchone()
     if found is None:
@@ -238,9 +241,9 @@ def control_requests(connection: Connection, claim: NamespaceClaim) -> ControlRe
 def note_progress(
     connection: Connection, claim: NamespaceClaim, phase: str, done: int, total: int, note: str = ""
 ) -> bool:
-    """Write how far the run is: items done and in all, and why it waits when it does. This refreshes its heartbeat.
+    """Record the progress of a run: items done, items in all, and why it waits, if it does; this refreshes its heartbeat.
 
-    False when the run is no longer this claim's, and then it stays as it is.
+    Return False, and change nothing, if the run no longer belongs to this claim.
     """
     progress = {"claim": claim.token, "phase": phase, "done": done, "total": total, "note": note}
     written = {"run": claim.run_id, "token": claim.token, "progress": Jsonb(progress)}
@@ -255,7 +258,7 @@ def end_claim(
     counts: Mapping[str, int] | None = None,
     error: str | None = None,
 ) -> bool:
-    """End the run in a state, with what it came to; False when the run is no longer this claim's, and then it stays as it is."""
+    """End the run in a state, with its counts; return False, and change nothing, if it no longer belongs to this claim."""
     ended = {
         "run": claim.run_id,
         "token": claim.token,
@@ -309,14 +312,14 @@ WHERE id = %(run)s AND state = ANY(%(holding)s)
 
 
 def request_cancel(store: Store, name: str | None, namespace: str | None = None, *, dead: bool = False) -> Run:
-    """Cancel a run, named by its id, its first characters or ``last`` of a namespace (see ``run.last_run``); returns it as it is then.
+    """Cancel a run, given by its id, its first characters or ``last`` (see ``runs.last_run``); return its new state.
 
-    ``dead`` says that its process is gone, so that its namespace is free at once. Without a name it is the run that holds ``namespace``.
-    If the process is alive after all, it ends its batch first and then finds itself cancelled, so nothing is written twice.
+    Without a name it is the run that holds ``namespace``. ``dead`` states that its process is gone, so that its namespace is free at
+    once. If the process is alive after all, it ends its batch first and then finds that it was cancelled, so nothing is written twice.
 
-    A run that writes stops after its batch: what it committed stands. One that plans has written nothing and is cancelled at once, and
-    so is one whose process is gone. A run that crashed or was stopped by the kill switch is started no more by itself. Whatever
-    is cancelled can be gone on with.
+    A run that writes stops after its batch: what it committed stays. A run that plans has written nothing and is cancelled at once, as is
+    a run whose process is gone. A run that crashed or was stopped by the kill switch is no longer started automatically. A cancelled run
+    can be resumed. Raises ``Refused`` if there is nothing to cancel.
     """
     with store.connect("approver") as connection:
         run_id = _holding(connection, namespace) if name is None else _named(connection, name, namespace).run_id
@@ -332,26 +335,26 @@ def request_cancel(store: Store, name: str | None, namespace: str | None = None,
 
 
 def cancel_rest(connection: Connection, run_id: str) -> bool:
-    """Cancel an apply run that did not end: the rest of it is not to follow by itself. A person may still go on with it.
+    """Cancel an unfinished apply run, so that its rest is not applied automatically; a user may still resume it.
 
-    False for a run that ended, is under way, or applies nothing.
+    Return False for a run that ended, is under way, or applies nothing.
     """
     asked = {"run": run_id, "sources": sources("cancelled", _UNFINISHED)}
     return connection.execute(_CANCEL_REST, asked).rowcount == 1
 
 
 def request_pause(store: Store, name: str, namespace: str | None = None) -> Run:
-    """Let a run wait after its batch or step. It keeps its namespace and its heartbeat until it is resumed or cancelled."""
+    """Pause a run after its batch or step; it keeps its namespace and its heartbeat until it is resumed or cancelled."""
     return _set_pause(store, name, namespace, pause=True)
 
 
 def request_resume(store: Store, name: str, namespace: str | None = None) -> Run:
-    """Let a paused run go on."""
+    """Resume a paused run."""
     return _set_pause(store, name, namespace, pause=False)
 
 
 def _cancel(connection: Connection, run: Run, *, dead: bool) -> bool:
-    """False when the run is, or has come meanwhile, where nothing is left to cancel."""
+    """Cancel a run, or request it; return False if nothing is left to cancel, possibly since a moment ago."""
     if run.state == "applying" and run.alive and not dead:
         return connection.execute(_ASK_TO_CANCEL, {"run": run.run_id, "state": run.state}).rowcount == 1
     if run.holding or (run.mode == "apply" and run.state in _UNFINISHED):
@@ -394,7 +397,7 @@ def _named(connection: Connection, name: str, namespace: str | None) -> Run:
 
 
 def _locked(connection: Connection, run_id: str) -> Run:
-    """The run as it stands, while nobody else claims its namespace."""
+    """Return the current row of a run, and keep others from claiming its namespace."""
     lock_claims(connection, find_run(connection, run_id).namespace_id)
     return find_run(connection, run_id)
 
@@ -436,7 +439,7 @@ UPDATE night.runs SET progress = progress - 'turns' WHERE namespace_id = %(names
 
 @dataclass(frozen=True, slots=True)
 class ActivePlanRun:
-    """A plan run that is planning, and its namespace."""
+    """A plan run in state ``planning``, and its namespace."""
 
     run_id: str
     namespace: str
@@ -452,10 +455,10 @@ def open_plan_run(
     stuck: Stuck = "take over",
     mode: Literal["plan", "deep"] = "plan",
 ) -> str:
-    """Open a run in state ``planning``, which holds the namespace from now on; returns its id. See ``claims.make_room``.
+    """Open a run in state ``planning``, which holds the namespace, and return its id; see ``make_room``.
 
-    A ``deep`` run is never opened again, so its id is the fencing token of whoever works in its name: once it holds the namespace no
-    longer, neither its progress nor its plan is written.
+    A ``deep`` run is never reopened, so its id is the fencing token of its worker: once it no longer holds the namespace, neither its
+    progress nor its plan is written.
     """
     with connection.transaction():
         scope = namespace_id(connection, namespace)
@@ -466,7 +469,10 @@ def open_plan_run(
 
 
 def reopen_plan_run(connection: Connection, run: Run, *, stuck: Stuck = "take over") -> None:
-    """A plan run that crashed or was cancelled, or whose heartbeat has expired, plans again under its own id."""
+    """Reopen a plan run that crashed, was cancelled or has an expired heartbeat, to plan again under its id.
+
+    Raises ``Refused`` if it was continued elsewhere in the meantime, and as ``make_room``.
+    """
     with connection.transaction():
         make_room(
             connection, run.namespace, run.namespace_id, run.heartbeat_expiry_seconds, stuck=stuck, own=run.run_id
@@ -477,9 +483,9 @@ def reopen_plan_run(connection: Connection, run: Run, *, stuck: Stuck = "take ov
 
 
 def check_cancelled(store: Store, run_id: str, progress: Mapping[str, object] | None = None) -> None:
-    """Between the steps of a plan run: note its progress, refresh its heartbeat, wait while a person paused it.
+    """Record the progress of a plan run between its steps, refresh its heartbeat, and wait while a user paused it.
 
-    Raises ``DreamCancelled`` when a person cancelled it, ``DreamLockUnavailable`` when it lost its namespace to another run.
+    Raises ``DreamCancelled`` if a user cancelled it, ``DreamLockUnavailable`` if it lost its namespace to another run.
     """
     step = {"run": run_id, "progress": Jsonb(dict(progress)) if progress is not None else None}
     with store.connect("planner") as connection:
@@ -502,9 +508,9 @@ def end_plan_run(
     change_counter: int | None,
     counts: Mapping[str, int],
 ) -> None:
-    """Join a run to the plan that it wrote, in the same transaction, and end its work in state ``to``.
+    """Attach the plan that a run wrote to it, in the same transaction, and end its work in state ``to``.
 
-    Raises as ``check_cancelled`` does when the run is planning no longer, and then the plan must not be written either.
+    Raises as ``check_cancelled`` if the run is no longer planning; the plan must not be written then either.
     """
     planned = {
         "run": run_id,
@@ -520,30 +526,30 @@ def end_plan_run(
 
 
 def crash_plan_run(connection: Connection, run_id: str, error: str, *, cancelled: bool = False) -> bool:
-    """Say on a plan run why it ended without a plan; False when it was planning no longer, and then it stays as it is."""
+    """Record why a plan run ended without a plan; return False, and change nothing, if it was no longer planning."""
     return move_run(connection, run_id, "cancelled" if cancelled else "crashed", ("planning",), error=error)
 
 
 def under_way(connection: Connection, *dagster_run_ids: str) -> Sequence[ActivePlanRun]:
-    """The plan runs of these Dagster runs that are planning, the newest first."""
+    """Return the plan runs of these Dagster runs that are planning, the newest first."""
     with connection.cursor(row_factory=class_row(ActivePlanRun)) as cursor:
         return cursor.execute(_UNDER_WAY, {"dagster_runs": list(dagster_run_ids)}).fetchall()
 
 
 def adopt(connection: Connection, run_id: str, dagster_run_id: str) -> bool:
-    """A plan run under way belongs to this Dagster run from now on, and its heartbeat is refreshed; False when it is planning no longer."""
+    """Assign a plan run under way to this Dagster run and refresh its heartbeat; return False if it is no longer planning."""
     return connection.execute(_ADOPT, {"run": run_id, "dagster_run": dagster_run_id}).rowcount == 1
 
 
 def refuse_cancelled(connection: Connection, dagster_run_id: str) -> None:
-    """Raise ``DreamCancelled`` when the newest plan run of a Dagster run was cancelled."""
+    """Raise ``DreamCancelled`` if the newest plan run of a Dagster run was cancelled."""
     row = connection.execute(_NEWEST, (dagster_run_id,)).fetchone()
     if row and row[1] == "cancelled":
         raise DreamCancelled(f"Run {row[0]} was cancelled, and nothing was planned.")
 
 
 def forget_turns(connection: Connection, namespace_id: str, before: datetime) -> int:
-    """Let go of what models said in deep runs that ended before an instant; returns how many runs that were."""
+    """Delete the messages of models in deep runs that ended before an instant; return the number of runs."""
     return connection.execute(_FORGET_TURNS, {"namespace": namespace_id, "before": before}).rowcount
 
 

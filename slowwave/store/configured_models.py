@@ -1,4 +1,7 @@
-"""The writer: the model that words summaries, when the settings name one. What it is asked belongs to ``slowwave.operations.planners``."""
+"""The models that the settings name: judges, writers, searcher, deep pass and embedder.
+
+The prompts belong to their callers, such as ``slowwave.operations.planners``.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from slowwave.store.settings import Settings
 
 
 def judges_for(settings: Settings) -> tuple[Chat, ...]:
-    """The two models that the settings name, or none. Raises ``SettingsError`` when they have no endpoint."""
+    """Return the two judge models that the settings name, or an empty tuple.
+
+    Raises ``SettingsError`` if models are set without an endpoint.
+    """
     if settings.judge_models and not settings.judge_endpoint:
         raise SettingsError(
             "Judge models are set, and no endpoint that serves them, so nobody can be asked. Set SLOWWAVE_JUDGE_ENDPOINT to "
@@ -36,12 +42,18 @@ WRITER: Final = Role(
 
 
 def writer_for(settings: Settings) -> Chat | None:
-    """The model that words summaries of communities, or None. Raises ``SettingsError`` when there is no endpoint that serves it."""
+    """Return the model that writes summaries of communities, or None.
+
+    Raises ``SettingsError`` if a model is set without an endpoint that serves it.
+    """
     return _served(settings, settings.operations.community_summaries.model, "OPERATIONS__COMMUNITY_SUMMARIES__MODEL")
 
 
 def consolidator_for(settings: Settings) -> Chat | None:
-    """The model that words summaries of memories and shorter texts, at the same endpoint; None and errors as of ``writer_for``."""
+    """Return the model that writes summaries of memories and shorter texts, or None.
+
+    It uses the same endpoint as ``writer_for`` and raises the same error.
+    """
     return _served(settings, settings.consolidation_model, "CONSOLIDATION_MODEL")
 
 
@@ -64,7 +76,10 @@ def _served(settings: Settings, model: str, setting: str) -> Chat | None:
 
 
 def embedder_for(settings: Settings) -> Embedder:
-    """The embedder that the settings name. Raises ``EmbeddingError`` when model and endpoint do not fit together."""
+    """Return the embedder that the settings name.
+
+    Raises ``EmbeddingError`` if model and endpoint do not fit together.
+    """
     offline: Mapping[str, Callable[[], Embedder]] = {STATIC_MODEL: OfflineEmbedder, MINILM_MODEL: MiniLMEmbedder}
     if settings.embedding_endpoint:
         if settings.embedding_model in offline:
@@ -86,9 +101,10 @@ def embedder_for(settings: Settings) -> Embedder:
 
 
 def searcher_for(settings: Settings, budget: Budget | None = None, *, timeout: float | None = None) -> Searcher | None:
-    """The model that the settings name for some steps, or None. Raises ``SettingsError`` when there is no endpoint that serves it.
+    """Return the model that the settings name for steps of searches, or None.
 
-    With ``timeout`` (seconds) it is tried once, and not for longer than that.
+    With ``timeout`` (seconds) it is called once, and for no longer than that. Raises ``SettingsError`` if a model is set without an
+    endpoint that serves it.
     """
     if not (settings.search_model and settings.search_steps):
         return None
@@ -114,7 +130,10 @@ def searcher_for(settings: Settings, budget: Budget | None = None, *, timeout: f
 
 
 def deep_chat(settings: Settings) -> ToolChat | None:
-    """The model of the deep pass, or None where the settings name none. Raises ``SettingsError`` when it has no endpoint."""
+    """Return the model of the deep pass, or None if the settings name none.
+
+    Raises ``SettingsError`` if a model is set without an endpoint.
+    """
     options = settings.operations.deep_pass
     if not options.model:
         return None

@@ -1,4 +1,4 @@
-"""Connect to the store: where it is, which database it is, and paths made of names of namespaces and runs."""
+"""Connect to the store: its address, its identity, and paths made of names of namespaces and runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ _APPLY_URL: Final = "SLOWWAVE_APPLY_DATABASE_URL"
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A database that holds ``memory`` and ``night``. ``logins`` are addresses of roles that have a login of their own."""
+    """A database with the schemas ``memory`` and ``night``.
+
+    ``owner`` is the owner's address; ``logins`` are the addresses of roles that have a dedicated login.
+    """
 
     owner: str = field(repr=False)
     logins: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -41,7 +44,7 @@ class Store:
 
     @classmethod
     def from_environment(cls) -> Store:
-        """The store named by the environment, else the embedded server's, started when it is not running."""
+        """Return the store that the environment names, else the embedded server's, which is started if necessary."""
         if url := os.environ.get(_URL, "").strip():
             apply_url = os.environ.get(_APPLY_URL, "").strip()
             return cls(checked(_URL, url), {"applier": checked(_APPLY_URL, apply_url)} if apply_url else {})
@@ -52,9 +55,9 @@ class Store:
 
     @classmethod
     def embedded_in(cls, address: str, home: Path) -> Store:
-        """The store at an address of the embedded server, whoever's it is: one login a role, the owner's as well.
+        """Return the store at an address of the embedded server, with one login per role and one for the owner.
 
-        Their passwords sit in a 0600 file in ``home``.
+        The user in the address does not matter. The passwords are in a file in ``home`` with mode 0600.
         """
         known = passwords(home / "logins.json")
         return cls(
@@ -65,10 +68,10 @@ class Store:
 
     @contextmanager
     def connect(self, role: Role) -> Generator[Connection]:
-        """A connection in autocommit mode and UTC that may do what ``role`` may; use ``connection.transaction()`` to write.
+        """Connect with the rights of ``role``, in autocommit mode and UTC; use ``connection.transaction()`` to write.
 
-        It is the block's alone. One that another block is through with is used again (``slowwave.store.logins``), the owner's never: it
-        migrates and administrates, and nobody else may be connected then. One on which anything was raised is closed.
+        The connection belongs to the block alone. One that another block has returned is used again (``slowwave.store.logins``), except
+        the owner's, who migrates and administrates while no one else may be connected. A connection is closed if the block raises.
         """
         if role == "owner":
             with self._opened(role) as connection:
@@ -86,7 +89,10 @@ class Store:
         idle.give_back(key, connection)
 
     def _opened(self, role: Role) -> Connection:
-        """A new connection with the login that ``role`` has."""
+        """Open a new connection with the login of ``role``.
+
+        Raises ``NoAnswer`` if the server does not answer.
+        """
         address = self.logins.get(role, self.owner)
         try:
             return psycopg.connect(
@@ -108,7 +114,7 @@ class Store:
         )
 
     def _act_as(self, connection: Connection, role: Role) -> None:
-        """Take a role that has no login of its own."""
+        """Take a role that has no dedicated login, by ``SET ROLE``."""
         try:
             connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(f"slowwave_{role}")))
         except psycopg.errors.Error as problem:
@@ -118,11 +124,14 @@ class Store:
             ) from None
 
     def address(self) -> str:
-        """host:port/database, for people; never a user or a password."""
+        """Return host:port/database for users; never a user or a password."""
         return _place(self.owner)
 
     def sqlalchemy_url(self) -> str:
-        """The owner's address for SQLAlchemy with psycopg 3. Holds the password: for engines only."""
+        """Return the owner's address for SQLAlchemy with psycopg 3.
+
+        It contains the password: for engines only. Raises ``StoreError`` for an address of several servers.
+        """
         from sqlalchemy import URL
 
         parts = conninfo_to_dict(self.owner)
@@ -142,14 +151,14 @@ class Store:
 
 
 def as_login(address: str, user: str, password: str) -> str:
-    """A ``postgresql://`` address with another user in it."""
+    """Return a ``postgresql://`` address with another user and password in it."""
     parts = urlsplit(address)
     there = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=f"{quote(user, safe='')}:{quote(password, safe='')}@{there}").geturl()
 
 
 def _place(address: str) -> str:
-    """host:port/database of an address."""
+    """Return host:port/database of an address."""
     parts = conninfo_to_dict(address)
     return f"{parts.get('host', 'localhost')}:{parts.get('port', 5432)}/{parts.get('dbname', '')}"
 
@@ -172,10 +181,10 @@ _SERVER: Final = "SELECT system_identifier FROM pg_control_system()"
 
 
 def identity(store: Store) -> str:
-    """16 hexadecimal digits that no other database has: neither one made for itself, nor a copy, nor one restored from a dump.
+    """Return 16 hexadecimal digits that identify the database, different for a new one, a copy and a restored dump.
 
-    Made of the store's own id, which a copy shares, of the database's number on its server, and of the server's identifier where the
-    login may read it. So a database that moves to another server is another one, and its files are written anew.
+    They are derived from the store's id, which a copy shares, the database's number on its server, and the server's identifier if the
+    login may read it. A database that moves to another server therefore becomes another one, and its files are written anew.
     """
     with store.connect("reader") as connection:
         row = connection.execute(_STORE_AND_DATABASE).fetchone()
@@ -198,11 +207,11 @@ _ARENA_MAX: Final = -8
 
 
 def trimmable() -> None:
-    """One arena for all threads of this process and of those that it starts, and the C library's allocator for kernels of Arrow that are
-    given no pool, with which DuckDB scans tables.
+    """Use one malloc arena for all threads and child processes, and the C library's allocator for Arrow.
 
-    ``malloc_trim`` leaves the end of each other arena as it is, and Arrow's own pool keeps what its threads freed. It has to come before
-    Arrow is loaded. Who has set either in the environment keeps it; other C libraries have no arenas.
+    The allocator is meant for kernels of Arrow that are given no pool, with which DuckDB scans tables. ``malloc_trim`` does not release
+    the end of other arenas, and Arrow's own pool keeps what its threads freed. Call this before Arrow is loaded. Values that the
+    environment already sets are kept; other C libraries than glibc have no arenas.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     if "MALLOC_ARENA_MAX" not in os.environ:
@@ -218,8 +227,11 @@ _NOT_PLAIN: Final = re.compile(r"[^0-9A-Za-z_-]+")
 
 
 def path_part(name: str) -> str:
-    """A name as one part of a path: itself when it is plain letters, digits, ``_`` and ``-``, else what is plain of it, a dot
-    and a hash: no plain name has a dot, so nobody can call a namespace as another one's folder is called."""
+    """Return a name as one part of a path: unchanged if it has only letters, digits, ``_`` and ``-``.
+
+    Other names become their plain characters, a dot and a hash. No plain name has a dot, so no namespace can have the name of another
+    one's folder.
+    """
     if _PLAIN_NAME.fullmatch(name):
         return name
     plain = _NOT_PLAIN.sub("-", name).strip("-_")[:48] or "namespace"

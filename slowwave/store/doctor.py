@@ -1,4 +1,4 @@
-"""Find what is wrong with a database, each with its remedy: rights, values that a night cannot read, digests."""
+"""Find problems of a database and their remedies: rights, and values that a night cannot read; compute digests."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ _CONDITIONS: Final = {
 
 
 def condition(kind: str, value: str) -> str:
-    """Return SQL that is false if ``value`` cannot be read, and true or null otherwise. ``kind`` is one of ``REASONS``."""
+    """Return SQL that is false if ``value`` cannot be read, and true or null otherwise.
+
+    ``kind`` is one of ``REASONS``.
+    """
     return _CONDITIONS[kind].format(value)
 
 
@@ -86,10 +89,9 @@ def constraint(table: Table) -> str:
 
 
 def readable(table: Table, name: str, value: str) -> str:
-    """Return SQL of a column's value, with the nearest readable one in place of a value that cannot be read.
+    """Return the SQL of a column's value, with the nearest readable value in place of one that cannot be read.
 
-    An instant that may be missing is moved to the year 1 or 9999, so that what has ended stays ended. Everything else gets the column's
-    default.
+    A nullable instant is moved to the year 1 or 9999, so that what has ended stays ended. Other values get the column's default.
     """
     kind, column = checked_columns(table)[name], table.c[name]
     default = str(getattr(column.server_default, "arg", "")) if column.server_default is not None else "now()"
@@ -101,7 +103,7 @@ def readable(table: Table, name: str, value: str) -> str:
 
 
 def repair(table: Table) -> str:
-    """Return the UPDATE that makes the rows of a table readable, see ``readable``."""
+    """Return the UPDATE that makes the rows of a table readable; see ``readable``."""
     changes = ", ".join(f"{name} = {readable(table, name, name)}" for name in checked_columns(table))
     return f"UPDATE memory.{table.name} SET {changes} WHERE ({constraint(table)}) IS FALSE"
 
@@ -139,7 +141,10 @@ _SUPERUSER: Final = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One thing found. ``problem`` is False for advice that stops nothing; ``statements`` is SQL that the remedy asks to run as it is."""
+    """One finding and its remedy.
+
+    ``problem`` is False for advice that blocks nothing; ``statements`` is SQL that the remedy asks to run unchanged.
+    """
 
     finding: str
     remedy: str
@@ -148,7 +153,7 @@ class Diagnosis:
 
 
 def diagnose(store: Store) -> list[Diagnosis]:
-    """Everything that keeps this version from working with a database, worst first; empty when it is well."""
+    """Return everything that keeps this version from working with a database, worst first; empty if there is nothing."""
     try:
         with store.connect("owner") as connection:
             found = [*_server(connection), *_schema(store, connection)]
@@ -171,7 +176,7 @@ def diagnose(store: Store) -> list[Diagnosis]:
 
 
 def _embedder() -> list[Diagnosis]:
-    """A model whose wheels are not here: where it is set nothing can be embedded; else the static one stands in for it."""
+    """Return a finding if the MiniLM model is not installed: a problem if it is set, else advice, as the static model is used."""
     if minilm_is_installed():
         return []
     settings = Settings.for_namespace({})
@@ -227,7 +232,7 @@ def _server(connection: Connection) -> list[Diagnosis]:
 
 
 def _span(names: Sequence[str]) -> str:
-    """Names in order, of more than a few the first and the last."""
+    """Format names in order; if there are more than a few, only the first, the last and the number."""
     return ", ".join(names) if len(names) <= _FEW else f"{names[0]} to {names[-1]}, {len(names)} of them"
 
 
@@ -255,7 +260,10 @@ def _schema(store: Store, connection: Connection) -> list[Diagnosis]:
 
 
 def _unindexed(connection: Connection) -> list[Diagnosis]:
-    """Models that apply registered: it may enter them, and only the owner may index a table."""
+    """Return advice for registered models without a search index.
+
+    The applier may register models, but only the owner may create an index.
+    """
     found = connection.execute(_UNINDEXED, (list(VECTORS),))
     return [
         Diagnosis(
@@ -268,7 +276,10 @@ def _unindexed(connection: Connection) -> list[Diagnosis]:
 
 
 def _unvalidated(connection: Connection) -> list[Diagnosis]:
-    """Constraints that older rows break: a table holds every row that is written to them, and has not been searched for others."""
+    """Return findings for constraints that are not validated, because older rows may break them.
+
+    New rows are checked; the rows from before have not been.
+    """
     found: list[Diagnosis] = []
     for table, name, condition in connection.execute(_UNVALIDATED).fetchall():
         query = f"SELECT * FROM {table} WHERE NOT {condition}"
@@ -315,7 +326,7 @@ def _unreadable(connection: Connection, table: str, query: str, broken: int, val
 
 
 def _logins(store: Store, owner: Connection) -> list[Diagnosis]:
-    """Whether each role can read what it works with, by the login that the store would use for it."""
+    """Check that each role can read its tables, with the login that the store would use for it."""
     found: list[Diagnosis] = []
     for role in ROLES:
         group = f"slowwave_{role}"
@@ -357,7 +368,7 @@ def _literal(text: str) -> str:
 
 
 def _rights(connection: Connection) -> list[Diagnosis]:
-    """Who may do more than the store's work asks for."""
+    """Return findings about rights that go beyond what the store needs."""
     found = [
         Diagnosis(
             f"The function {signature} runs with its owner's rights and is open to abuse: {', '.join(reasons)}.",
@@ -404,7 +415,7 @@ _NAMESPACE_ID: Final = "SELECT id FROM memory.namespaces WHERE slug = %s"
 
 
 def digest(store: Store, namespace: str) -> str:
-    """SHA-256 over every column but content_version and updated_at of every memory table of the namespace."""
+    """Return the SHA-256 of all memory tables of a namespace, without the columns content_version and updated_at."""
     total = hashlib.sha256()
     with store.connect("reader") as connection, connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

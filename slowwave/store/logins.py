@@ -1,4 +1,4 @@
-"""Logins and roles: addresses that are checked and never repeated, open connections used again, and who owns files."""
+"""Logins and roles: checked addresses, reuse of open connections, file ownership, and the rights of roles."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Idle:
-    """Those that wait, the oldest first; one lock, held for no statement."""
+    """Idle connections, the oldest first; the lock is never held during a statement."""
 
     waiting: list[_Waiting] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -75,7 +75,7 @@ _inherited: list[_Idle] = []  # a child that closed its parent's connections wou
 
 
 def take(key: Key) -> Connection | None:
-    """The connection that was given back last for this key, if it is still one; the caller owns it from now on."""
+    """Return the connection that was returned last for this key, if it is still usable; the caller owns it from then on."""
     at_hand = (_AT_HAND.get() or {}).pop(key, None)
     if at_hand is not None:
         if _unharmed(at_hand):
@@ -94,7 +94,7 @@ def take(key: Key) -> Connection | None:
 
 
 def give_back(key: Key, connection: Connection) -> None:
-    """Let a connection wait to be used again, or close it: in the middle of a statement, changed, or one too many."""
+    """Keep a connection for reuse, or close it if it is inside a statement, changed, or one too many."""
     at_hand = _AT_HAND.get()
     if at_hand is not None and key not in at_hand and _at_rest(connection):
         at_hand[key] = connection
@@ -113,9 +113,11 @@ def give_back(key: Key, connection: Connection) -> None:
 
 @contextmanager
 def handed_on() -> Generator[None]:
-    """The blocks of this thread hand a connection on to the next of the same key until this ends, and then it is made as new: for work of
-    many small steps, of which none sets anything that outlasts its transaction. To make it as new is a statement of a fifth of a
-    millisecond, and a small namespace's night has twenty such steps."""
+    """Let the blocks of this thread pass connections on without a reset, which happens only when this context ends.
+
+    For work of many small steps, none of which sets anything that outlasts its transaction. A reset is a statement of a fifth of a
+    millisecond, and the night of a small namespace has twenty such steps.
+    """
     at_hand: dict[Key, Connection] = {}
     token = _AT_HAND.set(at_hand)
     try:
@@ -127,7 +129,7 @@ def handed_on() -> Generator[None]:
 
 
 def close_idle() -> None:
-    """Close what waits: at the end of the process, and before a database is copied, to which nobody may be connected then."""
+    """Close the idle connections: at the end of the process, and before a database is copied, when no one may be connected."""
     with _idle.lock:
         over, _idle.waiting = _idle.waiting, []
     for one in over:
@@ -135,7 +137,10 @@ def close_idle() -> None:
 
 
 def _unharmed(connection: Connection) -> bool:
-    """Whether the server sent nothing meanwhile. What it sends to an idle connection is that it ends."""
+    """Return whether the connection is open and the server has sent nothing since.
+
+    The only thing that it sends to an idle connection is that it ends.
+    """
     if connection.closed:
         return False
     with selectors.DefaultSelector() as selector:
@@ -144,7 +149,7 @@ def _unharmed(connection: Connection) -> bool:
 
 
 def _at_rest(connection: Connection) -> bool:
-    """End the transaction that a block has left open; False when the connection is in the middle of something, or changed."""
+    """End a transaction that a block left open; return False if the connection is inside a statement, or changed."""
     try:
         if connection.info.transaction_status == TransactionStatus.INTRANS:
             connection.commit()
@@ -157,7 +162,7 @@ def _at_rest(connection: Connection) -> bool:
 
 
 def _as_new(connection: Connection) -> bool:
-    """Bring a connection that is at rest to where it was when it was opened; False when it cannot be."""
+    """Reset a connection to the state in which it was opened; return False if that fails."""
     try:
         with connection.cursor() as cursor:
             cursor.execute(_RESET)
@@ -167,7 +172,7 @@ def _as_new(connection: Connection) -> bool:
 
 
 def _forget() -> None:
-    """In a child of a fork: its parent's connections are left alone."""
+    """Leave the parent's connections alone in a forked child."""
     global _idle
     _inherited.append(_idle)
     _idle = _Idle()
@@ -189,9 +194,10 @@ _NAME: Final = re.compile(r"[^\s@/:?#\[\]]*")
 
 
 def checked(variable: str, address: str) -> str:
-    """An address for psycopg, without SQLAlchemy's driver in its scheme; ``variable`` is where it comes from.
+    """Return an address for psycopg, without SQLAlchemy's driver in its scheme; ``variable`` is where it comes from.
 
-    Raises ``StoreError`` for another scheme than PostgreSQL's, and for what libpq does not read, or reads otherwise than it was meant.
+    Raises ``StoreError`` for a scheme other than PostgreSQL's, and for an address that libpq does not parse, or parses differently than
+    meant.
     """
     address = address.strip()
     scheme = _SCHEME.match(address)
@@ -215,7 +221,7 @@ def checked(variable: str, address: str) -> str:
 
 
 def _is_host(name: str) -> bool:
-    """A name, a number of version 4 or 6, or the folder of a socket."""
+    """Return whether a text is a host name, an IPv4 or IPv6 address, or the folder of a socket."""
     return (name.startswith("/") and "@" not in name) or bool(
         _NAME.fullmatch(name) or re.fullmatch(r"[0-9A-Fa-f:.]+(%\w+)?", name)
     )
@@ -228,7 +234,10 @@ def _is_host(name: str) -> bool:
 
 
 def keeper(path: Path) -> tuple[int, int] | None:
-    """For root: the account and group of the folder in which ``path`` is or will be, when it is another account that has a name."""
+    """Return the account and group of the folder that ``path`` is or will be in, if root runs this for another account.
+
+    None if the process is not root's, the folder is root's, or its account has no name.
+    """
     if os.geteuid() != 0:
         return None
     nearest = next((p for p in (path, *path.parents) if p.is_dir()), None)
@@ -243,13 +252,13 @@ def keeper(path: Path) -> tuple[int, int] | None:
 
 
 def hand_over(path: Path) -> None:
-    """Give a file or folder that was just made to the keeper of its folder; a symbolic link is not followed."""
+    """Give a file or folder that was just made to the owner of its folder; a symbolic link is not followed."""
     if found := keeper(path.parent):
         os.chown(path, *found, follow_symlinks=False)
 
 
 def make_private(path: Path, mode: int = 0o700) -> None:
-    """The folder and those above it that are missing, each for its owner only, who is the keeper of what was there."""
+    """Create a folder and its missing parents with ``mode``, owned by the account that owns the existing parent."""
     for folder in (*reversed(path.parents), path):
         if not folder.is_dir():
             folder.mkdir(mode=mode, exist_ok=True)
@@ -273,7 +282,10 @@ LOGINS: Final[Mapping[str, str]] = {
 
 
 def passwords(path: Path) -> dict[str, str]:
-    """The passwords of the embedded server's logins; those that are missing are made, under the lock of whoever starts it."""
+    """Return the passwords of the embedded server's logins.
+
+    Missing ones are generated; the caller holds the lock of the server's start.
+    """
     known = {str(k): str(v) for k, v in json.loads(path.read_text()).items()} if path.exists() else {}
     if known.keys() >= LOGINS.keys():
         return known
@@ -329,9 +341,10 @@ ORDER BY 1
 
 
 def lacking(connection: psycopg.Connection[Any]) -> list[str]:
-    """Statements without which this login cannot take the roles that there should be; empty when it can.
+    """Return the statements without which this login cannot take the store's roles; empty if it can.
 
-    ``SET ROLE`` to each, and the rights of ``slowwave_recorder`` without it: migrations replace functions that this role owns.
+    It needs ``SET ROLE`` to each role, and the rights of ``slowwave_recorder`` without it, because migrations replace functions that this
+    role owns.
     """
     modern = connection.info.server_version >= SET_IS_GRANTED
     take = "SET" if modern else "MEMBER"
@@ -347,9 +360,9 @@ def lacking(connection: psycopg.Connection[Any]) -> list[str]:
 
 
 def provide(connection: psycopg.Connection[Any]) -> None:
-    """Create the roles that are missing and take those that this login may hand out, inside the caller's transaction.
+    """Create the missing roles and take those that this login may grant, inside the caller's transaction.
 
-    Raises ``StoreError`` with the statements for an administrator when this login may not.
+    Raises ``StoreError`` with the statements for an administrator if this login may not.
     """
     wanted = lacking(connection)
     try:
@@ -368,9 +381,9 @@ def provide(connection: psycopg.Connection[Any]) -> None:
 
 
 def excess(connection: psycopg.Connection[Any]) -> list[str]:
-    """Statements that take from PUBLIC what nobody needs here: temporary tables, and objects in the database or in ``public``.
+    """Return statements that revoke unneeded rights from PUBLIC: temporary tables, and objects in the database or ``public``.
 
-    Whoever may make types and functions of his own can try to have them run by others. Apply and imports do need temporary tables.
+    Users who may create types and functions can try to have them run by others. Apply and imports do need temporary tables.
     """
     row = connection.execute(_PUBLIC_RIGHTS).fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM
@@ -387,7 +400,7 @@ def excess(connection: psycopg.Connection[Any]) -> list[str]:
 
 
 def narrow(connection: psycopg.Connection[Any]) -> None:
-    """Run what ``excess`` found where this login owns the database; where it does not, `slowwave doctor` prints it."""
+    """Run the statements of ``excess`` if this login owns the database; if not, `slowwave doctor` prints them."""
     row = connection.execute(_OWNS_DATABASE).fetchone()
     for statement in excess(connection) if row and row[0] else ():
         try:
@@ -398,10 +411,10 @@ def narrow(connection: psycopg.Connection[Any]) -> None:
 
 
 def unsafe_definers(connection: psycopg.Connection[Any]) -> dict[str, list[str]]:
-    """Functions of this database that run with their owner's rights and are not made for it: signature → what is wrong.
+    """Return the functions that run with their owner's rights and are unsafe: signature → reasons.
 
-    Right is: an owner without login and without attributes that is no owner of tables, no EXECUTE for PUBLIC, and a search_path of its
-    own that ends with pg_temp and holds no schema that others may write to. Functions of extensions are their extension's matter.
+    A safe one has an owner without login and attributes that owns no tables, no EXECUTE for PUBLIC, and a fixed search_path that ends
+    with pg_temp and holds no schema that others may write to. Functions of extensions are not checked.
     """
     rows = connection.execute(_DEFINERS).fetchall()
     found: dict[str, list[str]] = {}

@@ -23,9 +23,9 @@ _ENSURE_PARTITIONS: Final = "SELECT memory.ensure_recall_partitions(now(), now()
 
 
 def make_partitions_ahead(store: Store) -> None:
-    """As the owner, make the partitions of this month and the next three that are missing; events that came before move into theirs.
+    """Create the missing partitions of this month and the next three, as the owner, and move earlier events into them.
 
-    Whoever reads the events is not waited for: what is not made now lies in the default partition until the next time.
+    It does not wait for readers of the events: rows without a partition stay in the default partition until the next run.
     """
     with store.connect("owner") as connection:
         try:
@@ -56,10 +56,10 @@ def _config() -> Config:
 
 
 def migrate(store: Store) -> list[str]:
-    """Provide the roles, run all pending migrations and build the search indexes of models that apply registered, in one transaction.
+    """Create roles, run pending migrations and build the search indexes of registered models, in one transaction.
 
-    Return the revisions that were pending, oldest first; a new database lacked all of them. Two processes at once wait for each other.
-    Raises ``StoreError`` when this login may not, with what an administrator has to run where roles are the reason.
+    Return the revisions that were pending, oldest first; a new database lacked all of them. Concurrent processes wait for each other.
+    Raises ``StoreError`` if this login may not, with the statements for an administrator if roles are the reason.
     """
     from alembic import command
     from sqlalchemy import create_engine, text
@@ -92,9 +92,9 @@ def migrate(store: Store) -> list[str]:
 
 
 def pending_migrations(store: Store) -> list[str]:
-    """Revisions that the database lacks, oldest first. Alembic is imported only where there may be some.
+    """Return the revisions that the database lacks, oldest first; Alembic is imported only if there may be some.
 
-    Raises ``StoreError`` for a database at a revision that this version does not know: a newer one has migrated it.
+    Raises ``StoreError`` for a database at a revision that this version does not know: a newer version has migrated it.
     """
     with store.connect("owner") as connection:
         known = connection.execute(_VERSION_TABLE).fetchone()
@@ -114,7 +114,7 @@ def pending_migrations(store: Store) -> list[str]:
 
 
 def newest_revision() -> str:
-    """The revision that this version's schema is at: files of migrations are named by number, and nothing branches."""
+    """Return the revision of this version's schema: migration files are named by number, and there are no branches."""
     return max(file.name.split("_")[0] for file in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))
 
 
@@ -122,7 +122,11 @@ def newest_revision() -> str:
 
 
 def open_store() -> Store:
-    """The store of the environment. The embedded one is brought up to date by itself; another only by `slowwave migrate`."""
+    """Return the store of the environment, with all migrations applied.
+
+    The embedded store is migrated automatically. Raises ``Refused`` for another one with pending migrations, which `slowwave migrate`
+    applies.
+    """
     store = Store.from_environment()
     if pending_migrations(store):
         if not store.embedded:

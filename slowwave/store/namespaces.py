@@ -1,4 +1,4 @@
-"""Namespaces as the store has them: which there are, their ids, and the settings that hold in one."""
+"""Namespaces of the store: their names and ids, and the settings of each."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ _ADDED: Final = (
 
 
 def refuse_connected(connection: Connection, namespaces: Iterable[str], why: str = _ADDED) -> None:
-    """Refuse to add memory to a namespace of a connected store, whose memories are read from that store's own tables alone; or something
-    else for another reason (``why``)."""
+    """Refuse to add memory to a namespace of a connected store, whose memories are only read from that store's tables.
+
+    ``why`` replaces the reason for other refusals.
+    """
     with connection.transaction():
         row = connection.execute(_CONNECTED, (list(namespaces),)).fetchone()
     if row:
@@ -40,7 +42,7 @@ def refuse_connected(connection: Connection, namespaces: Iterable[str], why: str
 
 
 def refuse_reserved(namespace: str) -> None:
-    """Refuse a new namespace whose name a command would take for one of its own words."""
+    """Refuse a new namespace whose name is a word that commands use themselves."""
     if namespace in RESERVED_NAMES:
         raise Refused(
             f"A namespace cannot be called {namespace!r}: commands use the words {', '.join(sorted(RESERVED_NAMES))}. "
@@ -49,7 +51,10 @@ def refuse_reserved(namespace: str) -> None:
 
 
 def namespace_id(connection: Connection, namespace: str) -> str:
-    """The id of a namespace by its name; an unknown one is refused."""
+    """Return the id of a namespace by its name.
+
+    Raises ``Refused`` for an unknown one.
+    """
     found = connection.execute(_ID, (namespace,)).fetchone()
     if found is None:
         raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
@@ -57,13 +62,13 @@ def namespace_id(connection: Connection, namespace: str) -> str:
 
 
 def store_of(connection: Connection, namespace: str) -> str:
-    """Return the name of the connected store that a namespace belongs to; empty for our own memory."""
+    """Return the name of the connected store that a namespace belongs to; empty for Slowwave's own memory."""
     row = connection.execute(_CONNECTED, ([namespace],)).fetchone()
     return str(row[1]) if row else ""
 
 
 def namespace_settings(connection: Connection, namespace: str) -> Settings:
-    """The settings that hold in a namespace: the environment's with its own on top."""
+    """Return the settings of a namespace: the environment's, overlaid by its own."""
     from slowwave.store.settings import Settings  # brings pydantic, which listing namespaces does without
 
     row = connection.execute(_SETTINGS, (namespace,)).fetchone()
@@ -71,6 +76,6 @@ def namespace_settings(connection: Connection, namespace: str) -> Settings:
 
 
 def namespaces(store: Store) -> list[str]:
-    """All namespaces by name."""
+    """Return the names of all namespaces, sorted."""
     with store.connect("reader") as connection:
         return [str(s) for (s,) in connection.execute(_ALL)]

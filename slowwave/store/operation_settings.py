@@ -1,8 +1,9 @@
-"""What is set of each operation: ``settings.operations.prune_edges.half_life_days``, by the variable
-``SLOWWAVE_OPERATIONS__PRUNE_EDGES__HALF_LIFE_DAYS`` or a namespace's ``{"operations": {"prune_edges": {"half_life_days": 30}}}``.
+"""Settings of each operation, such as ``settings.operations.prune_edges.half_life_days``.
 
-Settings that several operations share stand in ``slowwave.store.settings``. An operation that is not named here has its switch, and the
-options that it declares beside its function (``slowwave.operations.operation.Operation``).
+They are set by variables such as ``SLOWWAVE_OPERATIONS__PRUNE_EDGES__HALF_LIFE_DAYS`` or in a namespace's settings, such as
+``{"operations": {"prune_edges": {"half_life_days": 30}}}``. Settings that several operations share are in ``slowwave.store.settings``. An
+operation that is not named here has its switch ``enabled`` and the options that are declared next to its function
+(``slowwave.operations.operation.Operation``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from slowwave.matching.options import DedupeEntitiesOptions, RecomputeCentroidsO
 
 
 class OperationSettings(BaseModel):
-    """What is set of an operation that has no model here: its switch, and options that it declares itself."""
+    """Settings of an operation without a model here: its switch, and the options that it declares itself."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     enabled: bool | None = None
@@ -27,7 +28,7 @@ class _Off(BaseModel):
 
 
 class SchemaDriftOptions(SwitchedOn):
-    """What is set of ``schema_drift``."""
+    """Settings of ``schema_drift``."""
 
     frequency_delta_threshold: float = Field(
         default=0.5, ge=0, le=1, description="Relative change of a type's count that is reported."
@@ -35,7 +36,7 @@ class SchemaDriftOptions(SwitchedOn):
 
 
 class OrphansOptions(SwitchedOn):
-    """What is set of ``orphans``."""
+    """Settings of ``orphans``."""
 
     pr_percentile_threshold: float = Field(
         default=5.0, ge=0, le=100, description="Bottom share of PageRank called weak."
@@ -43,7 +44,7 @@ class OrphansOptions(SwitchedOn):
 
 
 class AbstentionDriftOptions(SwitchedOn):
-    """What is set of ``abstention_drift``."""
+    """Settings of ``abstention_drift``."""
 
     min_samples: int = Field(default=1000, ge=0, description="Scored recalls that a recommendation needs.")
     sample_cap: int = Field(default=1024, ge=1, description="Newest recalls that are looked at.")
@@ -56,7 +57,7 @@ class AbstentionDriftOptions(SwitchedOn):
 
 
 class ContradictionsOptions(SwitchedOn):
-    """What is set of ``contradictions``."""
+    """Settings of ``contradictions``."""
 
     similarity_threshold: float = Field(
         default=0.5, ge=0, le=1, description="Descriptions of one edge less similar than this are looked at."
@@ -64,7 +65,7 @@ class ContradictionsOptions(SwitchedOn):
 
 
 class NeighbourGraphOptions(SwitchedOn):
-    """What is set of ``neighbour_graph``."""
+    """Settings of ``neighbour_graph``."""
 
     top_k: int = Field(default=3, ge=1, le=20, description="Nearest memories that the neighbour graph keeps.")
     similarity: float = Field(
@@ -73,7 +74,7 @@ class NeighbourGraphOptions(SwitchedOn):
 
 
 class RedactOrQuarantineOptions(SwitchedOn):
-    """What is set of ``redact_or_quarantine``."""
+    """Settings of ``redact_or_quarantine``."""
 
     policy: Literal["block", "redact", "quarantine", "warn"] = Field(
         default="quarantine", description="What is done with memories that hold a secret or an injection."
@@ -81,11 +82,11 @@ class RedactOrQuarantineOptions(SwitchedOn):
 
 
 class AcceptExternalEditsOptions(SwitchedOn):
-    """What is set of ``accept_external_edits``."""
+    """Settings of ``accept_external_edits``."""
 
 
 class ResolveConflictsOptions(SwitchedOn):
-    """What is set of ``resolve_conflicts``."""
+    """Settings of ``resolve_conflicts``."""
 
     policy: Literal["manual", "keep_newest", "evidence_weighted", "source_precedence", "two_judges"] = Field(
         default="evidence_weighted", description="How a loser is proposed; manual proposes none."
@@ -96,15 +97,15 @@ class ResolveConflictsOptions(SwitchedOn):
 
 
 class DedupeFactsOptions(SwitchedOn):
-    """What is set of ``dedupe_facts``."""
+    """Settings of ``dedupe_facts``."""
 
 
 class SupersedeFactsOptions(SwitchedOn):
-    """What is set of ``supersede_facts``."""
+    """Settings of ``supersede_facts``."""
 
 
 class DedupeMemoriesOptions(SwitchedOn):
-    """What is set of ``dedupe_memories``."""
+    """Settings of ``dedupe_memories``."""
 
     cosine_threshold: float = Field(
         default=0.92, ge=0, le=1, description="Cosine at which two memories may tell the same."
@@ -117,7 +118,7 @@ class DedupeMemoriesOptions(SwitchedOn):
 
 
 class ConsolidateClustersOptions(_Off):
-    """What is set of ``consolidate_clusters``."""
+    """Settings of ``consolidate_clusters``."""
 
     min_cluster_size: int = Field(default=3, ge=2, le=20, description="Memories a summary needs.")
     cohesion: float | None = Field(
@@ -148,7 +149,7 @@ class ConsolidateClustersOptions(_Off):
 
 
 class NormalizeSchemaOptions(SwitchedOn):
-    """What is set of ``normalize_schema``."""
+    """Settings of ``normalize_schema``."""
 
     mapping: dict[str, str] = Field(
         default_factory=dict, description="Old type to new type, for entities and relationships alike."
@@ -160,7 +161,7 @@ class NormalizeSchemaOptions(SwitchedOn):
 
 
 class PruneEdgesOptions(SwitchedOn):
-    """What is set of ``prune_edges``."""
+    """Settings of ``prune_edges``."""
 
     target_predicates: tuple[str, ...] = Field(
         default=("ASSOCIATED_WITH",), description="Relationship types that may be pruned."
@@ -175,21 +176,21 @@ class PruneEdgesOptions(SwitchedOn):
 
 
 class GcReferencesOptions(SwitchedOn):
-    """What is set of ``gc_references``."""
+    """Settings of ``gc_references``."""
 
     min_dead: int = Field(default=1, ge=1, description="Dead references a row needs before it is cleaned.")
 
 
 class AbsolutizeDatesOptions(SwitchedOn):
-    """What is set of ``absolutize_dates``."""
+    """Settings of ``absolutize_dates``."""
 
 
 class MarkEndedStatementsOptions(SwitchedOn):
-    """What is set of ``mark_ended_statements``."""
+    """Settings of ``mark_ended_statements``."""
 
 
 class ArchiveStaleOptions(_Off):
-    """What is set of ``archive_stale``."""
+    """Settings of ``archive_stale``."""
 
     policy: Literal["stale", "natural_selection"] = Field(
         default="stale", description="Which memories archive_stale takes: unread and faded, or the least relevant."
@@ -203,7 +204,7 @@ class ArchiveStaleOptions(_Off):
 
 
 class PromoteMemoriesOptions(SwitchedOn):
-    """What is set of ``promote_memories``."""
+    """Settings of ``promote_memories``."""
 
     min_score: float = Field(default=0.35, ge=0, le=1, description="Score that a promotion needs.")
     min_recalls: int = Field(default=3, ge=1, description="Recalls that a promotion needs.")
@@ -214,7 +215,7 @@ class PromoteMemoriesOptions(SwitchedOn):
 
 
 class BackfillTagsOptions(SwitchedOn):
-    """What is set of ``backfill_tags``."""
+    """Settings of ``backfill_tags``."""
 
     scope: Literal["promoted", "all"] = Field(
         default="promoted", description="Whether concept tags are for promoted memories or for all."
@@ -222,7 +223,7 @@ class BackfillTagsOptions(SwitchedOn):
 
 
 class DecayTransitionOptions(_Off):
-    """What is set of ``decay_transition``."""
+    """Settings of ``decay_transition``."""
 
     days: dict[str, int] = Field(
         default_factory=lambda: {"full": 7, "compressed": 30, "summary": 90, "essence": 365},
@@ -235,7 +236,7 @@ class DecayTransitionOptions(_Off):
 
 
 class ReembedOptions(SwitchedOn):
-    """What is set of ``reembed``."""
+    """Settings of ``reembed``."""
 
     max_per_night: int = Field(
         default=5_000,
@@ -245,7 +246,7 @@ class ReembedOptions(SwitchedOn):
 
 
 class CommunitySummariesOptions(_Off):
-    """What is set of ``community_summaries``."""
+    """Settings of ``community_summaries``."""
 
     min_size: int = Field(default=5, ge=2, description="Members a community needs for a summary.")
     max_members_per_prompt: int = Field(
@@ -256,7 +257,7 @@ class CommunitySummariesOptions(_Off):
 
 
 class PurgeExpiredOptions(_Off):
-    """What is set of ``purge_expired``."""
+    """Settings of ``purge_expired``."""
 
     retention_days: int = Field(
         default=365, ge=7, description="Days after which a retired row may be purged; never under 7."
@@ -264,14 +265,14 @@ class PurgeExpiredOptions(_Off):
 
 
 class CompilePagesOptions(SwitchedOn):
-    """What is set of ``compile_pages``."""
+    """Settings of ``compile_pages``."""
 
     max_lines: int = Field(default=200, ge=10, description="Lines of an index page.")
     max_bytes: int = Field(default=25_000, ge=1_000, description="Bytes of an index page.")
 
 
 class DeepPassOptions(_Off):
-    """What is set of ``deep_pass``."""
+    """Settings of ``deep_pass``."""
 
     model: str = Field(default="", description="Model that works on the scratch copy; empty means no deep pass.")
     answer_seconds: float = Field(default=120.0, gt=0, description="How long one answer of the model may take.")
@@ -300,7 +301,7 @@ class DeepPassOptions(_Off):
 
 
 class Operations(BaseModel):
-    """The settings of every operation, in the order of a night; those that have no model here are looked for by ``of``."""
+    """The settings of every operation, in the order of a night; ``of`` also finds operations without a model here."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     __pydantic_extra__: dict[str, OperationSettings] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -335,7 +336,7 @@ class Operations(BaseModel):
     deep_pass: DeepPassOptions = DeepPassOptions()
 
     def of(self, operation: str) -> OperationSettings | SwitchedOn | _Off | None:
-        """What is set of an operation by its name; None of one that has no model here and of which nothing is set."""
+        """Return the settings of an operation, or None if it has no model here and nothing is set."""
         found = (
             getattr(self, operation)
             if operation in Operations.model_fields

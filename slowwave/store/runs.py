@@ -1,4 +1,4 @@
-"""Runs in the ledger: their rows, the one table of state transitions, locks of a namespace, and heartbeats."""
+"""Runs in the ledger: their rows, the table of state transitions, locks of a namespace, and heartbeats."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ HOLDING: Final[tuple[State, ...]] = ("planning", "applying")
 
 
 def sources(to: State, among: Iterable[State] | None = None) -> list[State]:
-    """The states from which a run may go to ``to``: all of them, or those ``among`` which the caller names.
+    """Return the states from which a run may change to ``to``: all of them, or those in ``among``.
 
-    Raises ``ValueError`` for one that ``to`` may not follow: a statement that named it would be refused by the database.
+    Raises ``ValueError`` for a state in ``among`` that ``to`` may not follow: the database would refuse the statement.
     """
     allowed: list[State] = [state for state, after in TRANSITIONS.items() if to in after]
     if among is None:
@@ -103,7 +103,7 @@ of time synchronisation are smaller."""
 
 
 def expiry_of(overlay: object) -> int:
-    """Seconds after which a heartbeat has expired, by a namespace's own settings; the default where they are not valid."""
+    """Return the seconds after which a heartbeat expires by a namespace's settings, or the default if these are not valid."""
     try:
         return Settings.for_namespace(overlay if isinstance(overlay, Mapping) else {}).heartbeat_expiry_seconds
     except SettingsError:
@@ -111,7 +111,7 @@ def expiry_of(overlay: object) -> int:
 
 
 def heartbeat_expiry(connection: Connection, namespace: str) -> int:
-    """Seconds after which a heartbeat has expired in a namespace."""
+    """Return the seconds after which a heartbeat expires in a namespace."""
     row = connection.execute(_OVERLAY, (namespace,)).fetchone()
     return expiry_of(row[0] if row else {})
 
@@ -123,9 +123,9 @@ def has_expired(age_seconds: float, expiry_seconds: int) -> bool:
 
 @contextmanager
 def beating(store: Store, role: Role, run_id: str, expiry_seconds: int) -> Generator[None]:
-    """Refresh the heartbeat of a run while the block runs, on a connection and a thread of its own.
+    """Refresh the heartbeat of a run while the block runs, with a dedicated connection and thread.
 
-    Four times within ``expiry_seconds``, or every half minute; a block that is quicker costs no connection.
+    Four times within ``expiry_seconds``, at least every 30 seconds; a shorter block opens no connection.
     """
     stop = Event()
     every = min(30.0, expiry_seconds / 4)
@@ -152,7 +152,7 @@ def _beat(store: Store, role: Role, run_id: str, every: float, stop: Event) -> N
 
 
 def _refresh(connection: Connection, run_id: str) -> bool:
-    """False when the run holds nothing any more."""
+    """Refresh the heartbeat; return False if the run no longer holds its namespace."""
     return connection.execute(_REFRESH, (run_id, list(HOLDING))).rowcount == 1
 
 
@@ -184,9 +184,10 @@ _NAMESPACES: Final = "SELECT slug FROM memory.namespaces ORDER BY slug"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One row of ``night.runs``; ids that a run does not have are empty. Ages are seconds at the time of reading by the database's clock.
+    """One row of ``night.runs``; ids that a run does not have are empty.
 
-    ``overlay`` is its namespace's own settings, of which the expiry of its heartbeat follows.
+    Ages are seconds at the time of reading, by the database's clock. ``overlay`` are the settings of its namespace, which determine the
+    expiry of its heartbeat.
     """
 
     run_id: str
@@ -217,27 +218,30 @@ class Run:
 
     @property
     def holding(self) -> bool:
-        """Whether it says that it holds its namespace."""
+        """Return whether the run claims its namespace, by its state."""
         return self.state in HOLDING
 
     @property
     def stuck(self) -> bool:
-        """Whether it says so and its heartbeat has expired."""
+        """Return whether the run claims its namespace and its heartbeat has expired."""
         return self.holding and has_expired(self.heartbeat_age_seconds, self.heartbeat_expiry_seconds)
 
     @property
     def alive(self) -> bool:
-        """Whether it is under way."""
+        """Return whether the run is under way: it claims its namespace and its heartbeat has not expired."""
         return self.holding and not self.stuck
 
     @property
     def reason(self) -> str:
-        """Why somebody asked for it; empty where they did not say."""
+        """Return the reason that the requester gave; empty if there is none."""
         return str(self.parameters.get("reason", ""))
 
     @property
     def duration_seconds(self) -> float:
-        """From its beginning to the end of its work (a plan's is that it was written), or to its last heartbeat."""
+        """Return the seconds from the start of the run to the end of its work, or to its last heartbeat.
+
+        The work of a plan run ends when the plan is written.
+        """
         return ((self.finished_at or self.heartbeat_at) - self.started_at).total_seconds()
 
 
@@ -247,9 +251,9 @@ def find_run(
     modes: Sequence[Mode] = _MODES,
     namespace: str | None = None,
 ) -> Run:
-    """A run by its id or its first characters; ``last`` is the newest of ``modes``, of ``namespace`` where one is named.
+    """Find a run by its id or the first characters of it; ``last`` is the newest of ``modes``, in ``namespace`` if given.
 
-    None or several are refused, and so is a run of another namespace than the one named.
+    Raises ``Refused`` if no run or several match, and for a run of another namespace than the given one.
     """
     what = "run" if len(modes) > 1 else f"{modes[0]} run"
     listed = f"`slowwave runs tail {shlex.quote(namespace) if namespace else 'NAMESPACE'}` lists"
@@ -272,7 +276,10 @@ def find_run(
 
 
 def last_run(connection: Connection, namespace: str | None, modes: Sequence[Mode] = _MODES) -> Run:
-    """The newest run of a namespace, for whoever is about to change something by it; without one named, the store must have no other."""
+    """Return the newest run of a namespace, for a command that changes something based on it.
+
+    Without ``namespace`` the store must have only one. Raises ``Refused`` otherwise, and for an unknown namespace.
+    """
     known = [str(s) for (s,) in connection.execute(_NAMESPACES)]
     if namespace is None and len(known) > 1:
         shown = ", ".join(known[:_NAMED]) + (f" and {len(known) - _NAMED} more" if len(known) > _NAMED else "")
@@ -283,12 +290,12 @@ def last_run(connection: Connection, namespace: str | None, modes: Sequence[Mode
 
 
 def runs_of(connection: Connection, namespace_id: str, limit: int) -> list[Run]:
-    """The newest runs of a namespace."""
+    """Return the newest runs of a namespace, at most ``limit``."""
     return _read(connection, _OF_NAMESPACE, namespace_id=namespace_id, limit=limit)
 
 
 def id_range(prefix: str) -> tuple[str, str] | None:
-    """The first and the last id that begin with ``prefix``, so that an index finds them; None for what is no beginning of an id."""
+    """Return the first and the last id that begin with ``prefix``, for an index scan; None if no id can begin with it."""
     digits = prefix.strip().lower().replace("-", "")
     if not _LEAST <= len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
         return None
@@ -306,8 +313,7 @@ def _read(connection: Connection, condition: LiteralString, **parameters: object
 
 # Rows of ``night.runs``: how one is inserted, and how it goes from state to state by compare-and-set.
 #
-# What belongs to one kind of run lies beside it: ``planning`` and ``writing``, with ``claims`` for both. Everything that is written to
-# the table is written by this room.
+# Statements for one kind of run are in ``slowwave.store.claims``. No other module writes to the table.
 
 _INSERT: Final = """
 INSERT INTO night.runs (id, namespace_id, mode, state, trigger, plan_hash, approval_id, undo_of, dagster_run_id, parameters, progress,
@@ -337,9 +343,9 @@ def insert_run(
     parameters: Mapping[str, object] | None = None,
     progress: Mapping[str, object] | None = None,
 ) -> str:
-    """Insert a run that holds the namespace from now on, in the state in which its mode begins; returns its id.
+    """Insert a run that holds the namespace, in the first state of its mode; return its id.
 
-    The caller has seen to it that nobody else holds the namespace (``claims.make_room``), in the same transaction.
+    The caller has ensured in the same transaction that no other run holds the namespace (``claims.make_room``).
     """
     run_id = str(uuid.uuid4())
     begins: State = "planning" if mode in ("plan", "deep") else "applying"
@@ -371,10 +377,11 @@ def move_run(
     counts: Mapping[str, object] | None = None,
     error: str | None = None,
 ) -> bool:
-    """Compare-and-set: a run in one of the states ``come_from`` goes to ``to``. False when it was in none of them.
+    """Change the state of a run from one of ``come_from`` to ``to``, by compare-and-set.
 
-    It has finished, and its heartbeat is refreshed for the last time, when its work ended: a plan when it was written. What people and
-    time make of a plan afterwards changes its state alone. Raises ``ValueError`` for a transition that ``states`` does not allow.
+    Return False if it was in none of them. The first such change sets its end and refreshes its heartbeat for the last time; for a plan,
+    that is when it was written. Later changes, by users or by expiry, only change the state. Raises ``ValueError`` for a transition that
+    ``TRANSITIONS`` does not allow.
     """
     changed = connection.execute(
         _MOVE,
@@ -390,7 +397,7 @@ def move_run(
 
 
 def state_of(connection: Connection, run_id: str) -> str:
-    """The state of a run as it is now; empty when it is not there."""
+    """Return the current state of a run; empty if it does not exist."""
     row = connection.execute(_STATE, (run_id,)).fetchone()
     return str(row[0]) if row else ""
 
@@ -421,18 +428,21 @@ ORDER BY a.xact_start NULLS LAST, a.pid LIMIT 3
 
 
 def lock_claims(connection: Connection, namespace_id: str) -> None:
-    """Inside a transaction: keep others from claiming the namespace until it ends."""
+    """Keep others from claiming the namespace until the caller's transaction ends."""
     _lock(connection, namespace_id, _CLAIMS)
 
 
 def lock_batches(connection: Connection, namespace_id: str) -> None:
-    """Inside a transaction: keep others from writing a batch to the namespace until it ends. Taken after ``lock_claims``."""
+    """Keep others from writing a batch to the namespace until the caller's transaction ends; taken after ``lock_claims``."""
     _lock(connection, namespace_id, _BATCHES)
 
 
 @contextmanager
 def naming_waits(connection: Connection) -> Generator[None]:
-    """Outside of a transaction: turn a lock that a statement of the block waited for in vain into a refusal that names sessions."""
+    """Turn the timeout of a lock in the block into a refusal that names the sessions in the way.
+
+    Use it outside of a transaction. Raises ``DreamLockUnavailable``.
+    """
     try:
         yield
     except psycopg.errors.LockNotAvailable as problem:

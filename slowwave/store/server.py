@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: one server for each home folder, prepared with roles, logins and pgvector, and run unprivileged."""
+"""The embedded PostgreSQL: one unprivileged server for each home folder, prepared with roles, logins and pgvector."""
 
 from __future__ import annotations
 
@@ -42,13 +42,19 @@ from slowwave.store.logins import (
 
 @dataclass(frozen=True, slots=True)
 class ServerAccount:
-    """Who runs PostgreSQL, which refuses uid 0: a command prefix, and the owner of its files when root hands them over."""
+    """The account that runs PostgreSQL, which refuses uid 0.
+
+    ``prefix`` is a command prefix, ``owner`` the owner of its files if root hands them over.
+    """
 
     prefix: tuple[str, ...] = ()
     owner: tuple[int, int] | None = None
 
     def run(self, *command: str | Path, folder: Path) -> int:
-        """Exit code. Nothing is inherited: a server that holds a pipe of ours would keep its reader waiting for ever."""
+        """Run a command in ``folder`` and return its exit code.
+
+        It inherits no streams: a server that holds one of our pipes would keep the reader of the pipe waiting forever.
+        """
         quiet = subprocess.DEVNULL
         return subprocess.run(
             [*self.prefix, *command],
@@ -61,15 +67,16 @@ class ServerAccount:
         ).returncode
 
     def own(self, path: Path) -> None:
-        """Give a file to whoever runs the server."""
+        """Give a file to the account that runs the server."""
         if self.owner is not None:
             os.chown(path, *self.owner)
 
 
 def account_for(home: Path, binaries: Path) -> ServerAccount:
-    """Ourselves; for root, the first way that works here: a user namespace, which changes no file, or another account.
+    """Return the account of the process; for root, the first that works: a user namespace, or another account.
 
-    The owner of existing data decides again the same way, so a folder is never half one's and half the other's.
+    A user namespace changes no files. The owner of existing data decides again in the same way, so a folder never belongs half to one
+    account and half to another. Raises ``StoreError`` if root has no way to run PostgreSQL.
     """
     if os.geteuid() != 0:
         return ServerAccount()
@@ -119,7 +126,7 @@ def write_private(path: Path, text: str, account: ServerAccount) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without PG* variables, which would send the tools to another server or folder."""
+    """Return the environment without PG* variables, which would send the tools to another server or folder."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
@@ -173,10 +180,10 @@ END $do$
 
 
 def prepare(url: Callable[[str], str], passwords: Mapping[str, str]) -> None:
-    """Make what is missing, set the logins' passwords, hand over what an earlier version left with the superuser.
+    """Create missing roles and databases, set the passwords of logins, and hand over what the superuser still owns.
 
-    ``url`` gives the superuser's address of a database; ``passwords`` has one for every key of ``LOGINS``. Does little when all is
-    there. One process at a time: the caller holds the lock of the home. Raises psycopg errors.
+    ``url`` returns the superuser's address of a database; ``passwords`` has one for every key of ``LOGINS``. Cheap if everything exists.
+    One process at a time: the caller holds the lock of the home. Raises psycopg errors.
     """
     with psycopg.connect(url("postgres"), autocommit=True, connect_timeout=10) as admin:
         _provide_roles(admin, passwords)
@@ -189,9 +196,9 @@ def prepare(url: Callable[[str], str], passwords: Mapping[str, str]) -> None:
 
 
 def create_database(url: Callable[[str], str], name: str, template: str = "template1") -> None:
-    """Another database for a store on the embedded server, empty or a copy of ``template``; it belongs to the store's owner.
+    """Create another database for a store on the embedded server, empty or a copy of ``template``, owned by the store's owner.
 
-    A copy comes without the rights on its template's database, so they are given again. Nobody may be connected to the template; idle
+    A copy comes without the rights on its template's database, so they are granted again. No one may be connected to the template; idle
     connections of this process are closed.
     """
     close_idle()
@@ -205,7 +212,7 @@ def create_database(url: Callable[[str], str], name: str, template: str = "templ
 
 
 def copy_database(admin: Connection, name: str, template: str) -> None:
-    """The same on a connection of the superuser's: a copy of a database to which nobody is connected, the store's owner's as that is."""
+    """Copy a database that no one is connected to, on a connection of the superuser; the store's owner owns the copy."""
     made = sql.Identifier(name)
     admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(made, sql.Identifier(template)))
     admin.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(made, sql.Identifier(OWNER)))
@@ -213,17 +220,17 @@ def copy_database(admin: Connection, name: str, template: str) -> None:
 
 
 def _hold_temporary_tables_back(admin: Connection, name: str) -> None:
-    """Of all who may connect, the applier alone makes temporary tables."""
+    """Allow only the applier to create temporary tables in a database."""
     made = sql.Identifier(name)
     admin.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(made))
     admin.execute(sql.SQL("GRANT TEMPORARY ON DATABASE {} TO {}").format(made, sql.Identifier("slowwave_applier")))
 
 
 def hand_over_databases(address: str, owner: str, schemas: tuple[str, ...]) -> None:
-    """Give a database, and what the superuser owns in its ``schemas``, to ``owner``; pgvector is made first where a store is meant.
+    """Give a database, and what the superuser owns in its ``schemas``, to ``owner``; create pgvector first in a store.
 
-    One transaction, the database last: interrupted, it begins again at the next start. Raises ``LockNotAvailable`` where somebody
-    works on a table for long.
+    One transaction, the database last: if it is interrupted, it is repeated at the next start. Raises ``LockNotAvailable`` if a table is
+    in use for longer than 10 seconds.
     """
     with psycopg.connect(address, autocommit=True, connect_timeout=10) as admin, admin.transaction():
         admin.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(sql.Literal(_WAIT)))
@@ -287,7 +294,7 @@ log_error_verbosity = terse
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where the embedded server listens, and its superuser's password (never shown)."""
+    """The address of the embedded server, and its superuser's password (never shown)."""
 
     home: Path
     host: str
@@ -295,16 +302,19 @@ class Server:
     password: str = field(repr=False)
 
     def url(self, database: str, user: str = _SUPERUSER, password: str | None = None) -> str:
-        """A ``postgresql://`` address for psycopg; the superuser's password is known, another user's must be given."""
+        """Return a ``postgresql://`` address for psycopg.
+
+        The password is filled in for the superuser; for another user it must be given.
+        """
         known = self.password if password is None and user == _SUPERUSER else password
         login = quote(user, safe="") + (f":{quote(known, safe='')}" if known is not None else "")
         return f"postgresql://{login}@{self.host}:{self.port}/{quote(database, safe='')}"
 
 
 def default_home() -> Path:
-    """Return ``SLOWWAVE_HOME``, else ``.slowwave`` of the checkout around the working folder, else ``slowwave`` in the user's data folder.
+    """Return ``SLOWWAVE_HOME``, else ``.slowwave`` of the checkout around the working folder, else the user's data folder.
 
-    The data folder is ``XDG_DATA_HOME``, by default ``~/.local/share``. Raises ``StoreError`` where none of them can be found.
+    The last is ``slowwave`` in ``XDG_DATA_HOME``, by default ``~/.local/share``. Raises ``StoreError`` if none of them can be found.
     """
     try:
         if chosen := os.environ.get("SLOWWAVE_HOME"):
@@ -323,12 +333,12 @@ def default_home() -> Path:
 
 
 def is_checkout(folder: Path) -> bool:
-    """Whether a folder is a checkout of this project: it has the files that ``slowwave dev`` starts Dagster with."""
+    """Return whether a folder is a checkout of this project, with the files that ``slowwave dev`` starts Dagster with."""
     return all((folder / name).is_file() for name in CHECKOUT_FILES)
 
 
 def _note_former_home(home: Path) -> None:
-    """Warn once of a store that earlier versions kept in ``.slowwave`` of this folder or one above it, and that is not used any more."""
+    """Warn once about a store that earlier versions kept in ``.slowwave`` here or in a parent folder, and that is not used."""
     here = Path.cwd()
     former = next((f / ".slowwave" for f in (here, *here.parents) if (f / ".slowwave" / "postgres").is_dir()), None)
     noted = home / "former-homes"
@@ -348,10 +358,10 @@ def _note_former_home(home: Path) -> None:
 
 
 def start(home: Path | None = None) -> Server:
-    """The running server of ``home``: created, started or simply found. Processes that start at once wait for each other.
+    """Return the running server of ``home``, created or started if necessary; concurrent processes wait for each other.
 
-    A server that was killed comes back with its data. The port is kept, unless another program has taken it meanwhile.
-    Raises StoreError when there are no binaries, nobody to run them, PostgreSQL does not start, or the home cannot be written.
+    A server that was killed restarts with its data. The port is kept, unless another program has taken it in the meantime. Raises
+    ``StoreError`` if there are no binaries, no account to run them, PostgreSQL does not start, or the home cannot be written.
     """
     chosen, home = home, (home or default_home()).resolve()
     binaries = _binaries()
@@ -377,7 +387,7 @@ def start(home: Path | None = None) -> Server:
 
 
 def _unusable(home: Path, problem: OSError) -> StoreError:
-    """What keeps the home from being used, in words; a home that root made for itself has a remedy of its own."""
+    """Build the error that names why the home cannot be used, with a remedy for each cause."""
     if isinstance(problem, PermissionError):
         message = "holds files of another account"
         remedy = f"Run as that account, or let root run `chown -R {_own_name()} {home}` while the server is stopped"
@@ -398,7 +408,7 @@ def _own_name() -> str:
 
 
 def stop(home: Path | None = None) -> None:
-    """Stop the server of ``home`` and end its connections; nothing happens when it is not running."""
+    """Stop the server of ``home`` and end its connections; do nothing if it is not running."""
     home = (home or default_home()).resolve()
     if _postmaster(home) is None:
         return
@@ -414,7 +424,7 @@ def stop(home: Path | None = None) -> None:
 
 
 def is_running(home: Path | None = None) -> bool:
-    """Whether the server of ``home`` answers; another server on its port does not count."""
+    """Return whether the server of ``home`` answers; another server on its port does not count."""
     home = (home or default_home()).resolve()
     return _postmaster(home) is not None and _running(home, _binaries())
 
@@ -455,7 +465,7 @@ def _locked(home: Path) -> Generator[None]:
 
 
 def _initialise(home: Path, binaries: Path) -> None:
-    """Make the data folder under another name and rename it last: an interrupted attempt leaves nothing half made."""
+    """Create the data folder under another name and rename it last, so that an interrupted attempt leaves nothing half made."""
     account = account_for(home, binaries)
     server = Server(home, _HOST, _free_port(), secrets.token_urlsafe(32))
     fresh, password_file = home / "postgres.new", home / "postgres.password"
@@ -482,7 +492,7 @@ def _initialise(home: Path, binaries: Path) -> None:
 
 
 def _launch(home: Path, binaries: Path) -> None:
-    """Start the server, again and again for some seconds; then wait until it answers."""
+    """Start the server, with retries for some seconds, and wait until it answers."""
     data, log = home / "postgres", home / "postgres.log"
     made_by = int((data / "PG_VERSION").read_text())
     if made_by != _major(binaries):
@@ -517,7 +527,10 @@ def _launch(home: Path, binaries: Path) -> None:
 
 
 def _running(home: Path, binaries: Path) -> bool:
-    """Ask the server itself: a process id says too little, since a killed server that nobody reaped still has one."""
+    """Return whether the server itself answers.
+
+    A process id is not enough, since a killed server that no one reaped still has one.
+    """
     if _postmaster(home) is None:
         return False
     server = _recorded(home)
@@ -526,13 +539,16 @@ def _running(home: Path, binaries: Path) -> bool:
 
 
 def _postmaster(home: Path) -> int | None:
-    """The process id of this folder's living server."""
+    """Return the process id of the running server of this folder, or None."""
     pid, command = _claimant(home)
     return pid if str(home / "postgres") in command else None
 
 
 def _claimant(home: Path) -> tuple[int | None, str]:
-    """The process that ``postmaster.pid`` names, and its command line: it may be dead (no command), or someone else by now."""
+    """Return the process that ``postmaster.pid`` names, and its command line.
+
+    The process may be dead (no command line), or belong to another program by now.
+    """
     data = home / "postgres"
     try:
         pid = int((data / "postmaster.pid").read_text().split("\n", 1)[0])

@@ -1,4 +1,4 @@
-"""Settings: one Pydantic model from ``SLOWWAVE_`` variables, overlaid by a namespace's own."""
+"""Settings: one Pydantic model of ``SLOWWAVE_`` variables, overlaid by the settings of a namespace."""
 
 from __future__ import annotations
 
@@ -117,9 +117,9 @@ _warned: Final[set[str]] = set()
 
 
 def nested(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by name with those under former names put where they belong; a setting that has both is what its present name says.
+    """Return settings by name, with former names moved to their present place; the present name wins if both are given.
 
-    Each former name is warned of once a process.
+    A warning is issued once per process for each former name.
     """
     found = {name: value for name, value in given.items() if name not in FORMER_NAMES}
     operations = found.get("operations", {})
@@ -196,14 +196,14 @@ Options = TypeVar("Options", bound=BaseModel)
 
 
 class _Given(InitSettingsSource):
-    """Settings that are given by name."""
+    """Source of settings that are given by name."""
 
     def __call__(self) -> dict[str, Any]:
         return nested(super().__call__())
 
 
 class _Environment(EnvSettingsSource):
-    """Variables, those of former names included."""
+    """Source of settings from environment variables, former names included."""
 
     def __call__(self) -> dict[str, Any]:
         found = super().__call__()
@@ -219,7 +219,7 @@ class _Environment(EnvSettingsSource):
 
 
 def _decoded(value: object) -> object:
-    """What a variable says as JSON; what is no JSON stays a text."""
+    """Parse the value of a variable as JSON; text that is not JSON stays as it is."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
@@ -227,7 +227,10 @@ def _decoded(value: object) -> object:
 
 
 class Settings(BaseSettings):
-    """Every knob of a night. Environment: ``SLOWWAVE_`` + the field's name; in ``operations`` ``SLOWWAVE_OPERATIONS__NAME__OPTION``."""
+    """The settings of a night.
+
+    Environment variables: ``SLOWWAVE_`` and the field's name, for ``operations`` ``SLOWWAVE_OPERATIONS__NAME__OPTION``.
+    """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_nested_delimiter="__", extra="ignore", frozen=True)
 
@@ -443,14 +446,17 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What is given by name, then variables; there are no files."""
+        """Return the sources of settings: values given by name, then environment variables; no files."""
         return _Given(settings_cls, init_settings()), _Environment(settings_cls)
 
     @classmethod
     def for_namespace(cls, overlay: Mapping[str, object]) -> Settings:
-        """Environment settings with a namespace's own on top; an unknown name is ignored, and so are addresses and ``pages_git``:
-        whoever may write a namespace's settings must not send its memory, and the key, elsewhere, nor have git run. The endpoint has the
-        model that variables name: a namespace of an offline model does without it."""
+        """Return the environment's settings, overlaid by those of a namespace.
+
+        Unknown names are ignored, and so are addresses and ``pages_git``: users who may write a namespace's settings must not be able to
+        send its memory and the key elsewhere, or to run git. The endpoint serves the model that variables name, so a namespace with an
+        offline model does not use it. Raises ``SettingsError`` for an invalid value.
+        """
         known = {k: v for k, v in nested(overlay).items() if k in cls.model_fields and k not in OPERATORS}
         if known.get("embedding_model") in OFFLINE_MODELS:
             known["embedding_endpoint"] = ""
@@ -468,7 +474,10 @@ class Settings(BaseSettings):
         return made
 
     def options(self, operation: str, declared: type[Options]) -> Options:
-        """What is set of the options that an operation declares, and their defaults. Raises ``SettingsError`` for what cannot be."""
+        """Return the options that an operation declares, with their defaults.
+
+        Raises ``SettingsError`` for an invalid value.
+        """
         given = self.operations.of(operation)
         try:
             return declared.model_validate(given.model_extra or {} if given else {})
@@ -476,14 +485,14 @@ class Settings(BaseSettings):
             raise _refused(problem, "operations", operation) from None
 
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON of all settings that a plan may rest on."""
+        """Return the SHA-256 of the canonical JSON of all settings that a plan may depend on."""
         return hashlib.sha256(json.dumps(self.sealed(), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def sealed(self) -> dict[str, object]:
-        """The settings as a fingerprint covers them.
+        """Return the settings that a fingerprint covers.
 
-        Those of operations stand under their former names, and what has none only where it is not the default: neither a new name nor a
-        new setting makes a plan another one.
+        Settings of operations have their former names. Those without a former name are included only if they differ from the default. So
+        neither a new name nor a new setting changes the fingerprint of a plan.
         """
         values = self.model_dump(mode="json", exclude=set(_BY_DAY))
         unnamed: dict[str, dict[str, object]] = {}
@@ -504,7 +513,7 @@ _made: Final[dict[str, Settings]] = {}
 
 
 def _asked(known: Mapping[str, Any]) -> str:
-    """All that settings come from: what is given and the variables, as JSON; empty for what has none."""
+    """Return the inputs of the settings as JSON: the given values and the variables; empty if they have no JSON."""
     variables = {k: os.environ[k] for k in os.environ if k.upper().startswith(PREFIX)}
     try:
         return json.dumps([known, variables], sort_keys=True)
@@ -513,7 +522,7 @@ def _asked(known: Mapping[str, Any]) -> str:
 
 
 def _refused(problem: ValidationError, *place: str) -> SettingsError:
-    """A sentence that names the first setting that cannot be what it is."""
+    """Build the error that names the first invalid setting."""
     first = problem.errors()[0]
     path = (*place, *(str(part) for part in first["loc"]))
     return SettingsError(

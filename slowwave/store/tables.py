@@ -1,4 +1,4 @@
-"""The tables of the store as SQLAlchemy Core, the one catalogue of columns and types; and pauses of Python's collector."""
+"""Tables of the store in SQLAlchemy Core, the only catalogue of columns and types; and pauses of the garbage collector."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ metadata = MetaData()
 
 
 class Vector(UserDefinedType[str]):
-    """pgvector's ``vector`` with no fixed dimension: the model of the row fixes it."""
+    """The type ``vector`` of pgvector without a fixed dimension, which the model of the row determines."""
 
     cache_ok = True
 
     def get_col_spec(self, **_: object) -> str:
-        """SQL name of the type."""
+        """Return the SQL name of the type."""
         return "vector"
 
 
@@ -78,7 +78,7 @@ def _json(name: str, default: str = "{}") -> Column[Any]:
 
 
 def _bitemporal() -> list[Column[Any]]:
-    """World time (valid_*) and system time (recorded_at, invalidated_*)."""
+    """Return the columns of world time (valid_*) and system time (recorded_at, invalidated_*)."""
     return [
         _instant("valid_from"),
         _instant("valid_to"),
@@ -95,7 +95,7 @@ def _system() -> list[Column[Any]]:
 
 
 def _versioned() -> list[Column[Any]]:
-    """Columns that triggers keep; no digest, comparison or snapshot rests on them."""
+    """Return the columns that triggers maintain; no digest, comparison or snapshot depends on them."""
     return [
         Column("content_version", BigInteger, nullable=False, server_default="1"),
         _instant("updated_at", required=True, now=True),
@@ -1049,7 +1049,10 @@ _inside: list[tuple[int, int, int]] = []
 
 @contextmanager
 def few_collections() -> Generator[None]:
-    """Look for cycles seldom, until the last of those inside has left; a process that does so already, or not at all, is left alone."""
+    """Run the garbage collector rarely while any thread is inside this context.
+
+    A process whose collector is off, or already runs that rarely, is left alone.
+    """
     with _LOCK:
         before = _inside[0] if _inside else gc.get_threshold()
         _inside.append(before)
