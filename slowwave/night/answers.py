@@ -42,18 +42,18 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.text.screening import counting, quotable, quote, screen
 
-# Amended items: what a reviewer makes of a question instead of yes or no. A member is taken out of a merge, or a new text is worded anew.
+# Amended items: a reviewer changes a question instead of answering yes or no, by taking a member out of a merge or editing a new text.
 #
-# A sealed plan stays as it was sealed. So what a person makes of an item is sealed as a plan of its own beside it, from a fresh snapshot
-# and with the probes of any plan, and waits there as a question. Of the item that it came from a draft says no, which can be taken back
-# until it is signed; the new plan goes with it. Words that a person types are screened as an agent's are. They may say what no source does,
-# and the item names such words.
+# A sealed plan stays as it was sealed. So the amended item is sealed as a separate plan, from a fresh snapshot and with the probes of any
+# plan, and is pending there as a question. A draft rejects the original item; it can be withdrawn until it is approved, and the new plan is
+# removed with it. Text that a person types is screened as an agent's is. It may contain words that no source has, and the item then lists
+# these words.
 
 MOST_CHARACTERS: Final = 20_000
-"""Characters of a text that a reviewer types."""
+"""The most characters of a text that a reviewer types."""
 
 FEWEST: Final = 3
-"""Members of a merge of which one can be taken out."""
+"""The fewest members of a merge from which one can be taken out."""
 
 TRIGGER: Final = "review"
 _QUOTED: Final = 400  # characters of a text that the evidence quotes
@@ -79,7 +79,7 @@ SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = 
 
 @dataclass(frozen=True, slots=True)
 class Amended:
-    """The item that was made, the plan in which it waits, and the item that it takes the place of."""
+    """An amended item, the plan in which it is pending, and the item that it replaces."""
 
     namespace: str
     plan_hash: str
@@ -88,7 +88,7 @@ class Amended:
 
 
 def amendable(stored: StoredItem) -> str:
-    """How an item that waits can be amended: ``split``, ``edit`` or not at all."""
+    """Return how a pending item can be amended: ``split``, ``edit``, or an empty string if it cannot."""
     if stored.status != "pending":
         return ""
     if stored.kind == "new_version":
@@ -98,11 +98,11 @@ def amendable(stored: StoredItem) -> str:
 
 
 def split(store: Store, namespace: str, plan_hash: str, item: str, *, out: Collection[str], by: str) -> Amended:
-    """Take rows out of a merge that waits: the rest of it waits as a new plan, and a draft of ``by`` says no to the whole.
+    """Take rows out of a pending merge: the rest becomes a new plan, and a draft by ``by`` rejects the whole merge.
 
-    ``out`` are ids of members; two at least have to be left. Once the no is signed, the pairs of a row that was taken out and one that
-    stays are never merged, while those that stay may be. Raises ``Refused`` for what is no merge, or does not wait, where a row changed
-    since the plan was made, and where nothing can be sealed.
+    ``out`` are ids of members; at least two members must be left. Once the draft is approved, a row that was taken out and one that stays
+    are never merged as a pair, while those that stay may be. Raises ``Refused`` for an item that is no merge or is not pending, if a row
+    changed since the plan was made, and if nothing can be sealed.
     """
     plan, stored = _waiting(store, namespace, plan_hash, item, by)
     of = stored.item
@@ -143,11 +143,14 @@ def split(store: Store, namespace: str, plan_hash: str, item: str, *, out: Colle
 def answer_otherwise(
     store: Store, namespace: str, plan_hash: str, item: str, *, answer: Otherwise, by: str, note: str = ""
 ) -> Amended:
-    """Answer a question otherwise than its item proposes: what was answered waits as a new plan, with a draft of ``by`` that says yes.
+    """Give an answer that the item does not propose: it becomes a new plan, with a draft by ``by`` that approves it.
 
-    ``other``: the side that would end stays, and the side that would stay ends. ``neither``: both end. ``other_name``: the rows are
-    merged, and the survivor keeps the name of the other one. A draft of ``by`` says no to the item as it was sealed. Raises ``Refused``
-    if the item does not ask that, if a row changed since the plan was made, and if nothing can be sealed.
+    - ``other``: the side that would end stays, and the side that would stay ends.
+    - ``neither``: both sides end.
+    - ``other_name``: the rows are merged, and the survivor keeps the name of the other row.
+
+    A draft by ``by`` rejects the item as it was sealed. Raises ``Refused`` if the item does not ask that, if a row changed since the plan
+    was made, and if nothing can be sealed.
     """
     plan, stored = _waiting(store, namespace, plan_hash, item, by)
     if answer not in otherwise(stored):
@@ -162,7 +165,7 @@ def answer_otherwise(
 
 
 def otherwise(stored: StoredItem) -> tuple[Otherwise, ...]:
-    """Return the answers to a pending question, next to yes and no, that make an amended item of it."""
+    """Return the answers to a pending question, other than yes and no, that make an amended item of it."""
     if stored.status != "pending" or stored.decision != "review":
         return ()
     item = stored.item
@@ -172,7 +175,7 @@ def otherwise(stored: StoredItem) -> tuple[Otherwise, ...]:
 
 
 def _sides(item: Item) -> tuple[str, tuple[str, ...]] | None:
-    """The row that stays and the rows that end, of an item that asks which of two sides is right."""
+    """Return the surviving row and the ended rows of an item that asks which of two sides is right; None for other items."""
     mutation, ends = item.mutation, tuple(row.id for row in item.mutation.rows)
     if mutation.kind != "invalidate_rows" or mutation.inserts or mutation.deletes or not ends:
         return None
@@ -185,7 +188,7 @@ def _sides(item: Item) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _other_sides(of: Item, answer: Otherwise) -> tuple[dict[str, object], Callable[[Inputs], Mutation]]:
-    """The evidence and the mutation of an item that ends the side that would stay, alone or with the other one."""
+    """Build the evidence and the mutation that end the side which would stay, alone or together with the other side."""
     sides = _sides(of)
     if sides is None:
         raise Refused("That question is not about two sides. Nothing was changed.")
@@ -215,7 +218,7 @@ def _other_sides(of: Item, answer: Otherwise) -> tuple[dict[str, object], Callab
 
 
 def _cells(mutation: Mutation) -> dict[tuple[str, str], Value]:
-    """Row and column → the value that a mutation saw, whether it rests on it or writes it."""
+    """Return (row, column) → the value that a mutation saw, for cells that it depends on or writes."""
     seen = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
     return {(c.row, VERSION if c.column == TOLD else c.column): v for c, v in seen if c.table == mutation.table}
 
@@ -229,7 +232,7 @@ def other_name(stored: StoredItem) -> str:
 
 
 def _other_name(item: Item) -> str:
-    """The row of a merge whose name the survivor would not keep; empty if all have one name."""
+    """Return the row of a merge whose name the survivor would not keep, or an empty string if all rows have one name."""
     merge, names = item.mutation, item.evidence.get("names")
     if merge.keep is None or not isinstance(names, Sequence) or len(names) != len(merge.absorb) + 1:
         return ""
@@ -257,11 +260,11 @@ def _renamed(stored: StoredItem) -> tuple[dict[str, object], Callable[[Inputs], 
 
 
 def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, by: str) -> Amended:
-    """Word a proposed text anew: it waits as a new plan, and a draft of ``by`` says no to the item. Its evidence names the words that no
-    source says.
+    """Replace the proposed text of an item: the edited item becomes a new plan, and a draft of ``by`` rejects the old one.
 
-    Only for an item that gives a memory a new version. Raises ``Refused`` for what screening finds, for a text that is empty, too long or
-    the one that was proposed, and where the memory has changed since.
+    The evidence of the new item lists the words that no source contains. Only items that give a memory a new version can be edited.
+    Raises ``Refused`` for a text that screening rejects, that is empty, too long or the proposed one, and if the memory has changed
+    since.
     """
     plan, stored = _waiting(store, namespace, plan_hash, item, by)
     of, said = stored.item, text.replace("\r\n", "\n").strip()
@@ -296,14 +299,14 @@ def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, 
 
 @dataclass(frozen=True, slots=True)
 class _Amendment:
-    """What becomes of an item: its new evidence, and how its mutation is made of a fresh snapshot."""
+    """An amendment of an item: its new evidence, and a function that builds its mutation from a fresh snapshot."""
 
     of: Item
     evidence: dict[str, object]
     proposed: Callable[[Inputs], Mutation]
 
     def item(self, inputs: Inputs) -> Item:
-        """The item, as of the snapshot."""
+        """Build the amended item from the snapshot."""
         of = self.of
         return Item(
             *(of.operation, of.decision, self.proposed(inputs), self.evidence),
@@ -332,13 +335,13 @@ def _sealed(
     reason: str,
     by: str,
 ) -> Amended:
-    """Seal the amended item, then draft a no to the one that it comes from; where that was decided meanwhile, the new plan goes."""
+    """Seal the amended item, then draft a no to the original; if that was decided meanwhile, remove the new plan."""
     namespace, of = plan.header.namespace, amendment.of
 
     problems: list[Refused] = []
 
     def propose(inputs: Inputs) -> Proposal:
-        """A refusal makes an empty plan, not a run that failed."""
+        """Propose the amended item; a refusal gives an empty plan instead of a failed run."""
         items: tuple[Item, ...] = ()
         try:
             items = (amendment.item(inputs),)
@@ -374,7 +377,7 @@ def _sealed(
 
 
 def _merged(snapshot: Snapshot, table: str, left: Sequence[str], name: str = "") -> Mutation:
-    """Return the merge of the rows that are left into the first of them; an entity gets ``name``, or the best of the names."""
+    """Return the merge of the remaining rows into the first of them; an entity gets ``name``, or the best of the names."""
     keep, *absorb = left
     if table == "entities":
         return merge_rows(snapshot, [Merge(keep, tuple(absorb), name=name)])[0]
@@ -382,7 +385,10 @@ def _merged(snapshot: Snapshot, table: str, left: Sequence[str], name: str = "")
 
 
 def _differ(planned: Mutation, now: Mutation, rows: Sequence[str]) -> bool:
-    """Whether a plan saw other values in the rows than there are now, of what both look at; edges are no part of what a row says."""
+    """Return whether the plan saw other values in the rows than there are now, in the cells that both mutations guard.
+
+    Edges are ignored, because they are not part of a row's content.
+    """
 
     def seen(merge: Mutation) -> dict[object, object]:
         own = (g for g in merge.guards if g.table == merge.table and g.row in rows)
@@ -393,7 +399,7 @@ def _differ(planned: Mutation, now: Mutation, rows: Sequence[str]) -> bool:
 
 
 def _pairs_left(of: Item, taken: Sequence[str]) -> list[dict[str, object]]:
-    """The links of a cluster that speak of none of those that were taken out."""
+    """Return the links of a cluster that name none of the members taken out."""
     pairs = of.evidence.get("pairs")
     if not isinstance(pairs, Sequence) or isinstance(pairs, str):
         return []
@@ -402,7 +408,7 @@ def _pairs_left(of: Item, taken: Sequence[str]) -> list[dict[str, object]]:
 
 
 def _again(mutation: Mutation, memory: str, text: str, reason: str) -> NewVersion:
-    """The change that a mutation makes, with another text."""
+    """Build the same change as a mutation, with another text."""
     own = [g for g in mutation.guards if g.table == "memories"]
     rests = tuple(c for g in own if g.row == memory for c in g.columns if c not in (VERSION, TOLD))
     set_ = {w.cell.column: w.value for w in mutation.writes if (w.cell.table, w.action) == ("memories", "set")}
@@ -429,17 +435,20 @@ def _words(text: str) -> set[str]:
 
 # Follow-up plans: the questions of a night that share a cell with a question that was answered.
 #
-# Two such questions cannot be in one plan, because what is in a plan commutes. So a plan asks one of them, and once that is answered the
-# others are planned again as the answers leave memory: the planners that asked run on the snapshot in which every yes and every decided
-# item of the session is simulated, and what they ask is sealed as a plan like any other. It is read, answered and signed in the same
-# session (``slowwave.plans.review.drafts``). A question about rows that a decided merge joins is thus asked about their survivor.
+# Two such questions cannot be in one plan, because the items of a plan commute. So a plan asks one of them, and once that is answered the
+# others are planned again for the memory that the answers lead to. The planners that asked run on the snapshot in which every yes and every
+# decided item of the session is simulated, and what they ask is sealed as a plan like any other. It is read, answered and approved in the
+# same session (``slowwave.plans.review.drafts``). A question about rows that a decided merge joins is thus asked about their survivor.
 
 _LEFT: Final = "review pairs that wait"
 """The number under which a planner reports pairs that it leaves out because they share a row with one of its items."""
 
 
 def leaves_questions(plan: StoredPlan) -> tuple[str, ...]:
-    """Return the operations of a plan that left out questions: they are planned when no question of the operation is open."""
+    """Return the operations of a plan that left out questions.
+
+    These questions are planned when no question of the operation is open.
+    """
     planners = plan.summary.get("planners")
     reports = planners.items() if isinstance(planners, Mapping) else ()
     return tuple(sorted(name for name, report in reports if report.get("numbers", {}).get(_LEFT)))
@@ -471,10 +480,10 @@ def held_back(session: Sequence[SessionPlan]) -> list[tuple[StoredItem, str]]:
 
 
 def seal_follow_ups(store: Store, namespace: str, plan_hash: str, *, by: str) -> tuple[str, ...]:
-    """Seal the questions that follow from the answers of a session so far; return the hashes of their plans, one an operation.
+    """Seal the questions that follow from a session's answers so far; return the hashes of their plans, one per operation.
 
-    A question that shares a cell with one that is still open waits until that is answered, and so does one that shares a cell with a
-    decided item that a reviewer skipped. Raises as ``run_night`` does.
+    A question that shares a cell with an open question is held until that is answered. So is a question that shares a cell with a decided
+    item that a reviewer skipped. Raises as ``run_night`` does.
     """
     session = read_session(store, namespace, plan_hash)
     taken = [s.item for one in session for s in one.covers.left]
@@ -524,7 +533,7 @@ def seal_follow_ups(store: Store, namespace: str, plan_hash: str, *, by: str) ->
 
 
 def _with_rejections(snapshot: Snapshot, items: Sequence[Item]) -> Snapshot:
-    """The snapshot as if these items were rejected already: planners then turn to the pairs that they left out for them."""
+    """Return the snapshot as if the items were already rejected, so that planners turn to the pairs they left out for them."""
     table = snapshot.table("rejections")
     rows = [
         {"operation": item.operation, "subject": item.subject(), "row_ids": sorted(item.mutation.row_ids())}
@@ -537,7 +546,7 @@ def _with_rejections(snapshot: Snapshot, items: Sequence[Item]) -> Snapshot:
 
 
 def _left_out(session: Sequence[SessionPlan]) -> set[str]:
-    """The operations that left out questions when they planned last in this session, and of whose questions none is open."""
+    """Return the operations that left out questions in their last plan of this session and have no open question."""
     latest: dict[str, bool] = {}
     for one in session:
         asks = {s.operation for s in one.plan.items if s.decision == "review"}
@@ -554,25 +563,26 @@ def commute(item: Item, others: Sequence[Item]) -> bool:
 
 
 def _cells_follow_up(items: Sequence[Item]) -> tuple[frozenset[Cell], frozenset[Cell]]:
-    """The cells that items write, and those that they rest on."""
+    """Return the cells that the items write and the cells that they depend on."""
     empty = frozenset[Cell]()
     return empty.union(*(i.writes() for i in items)), empty.union(*(i.guards() for i in items))
 
 
 def _commute(item: Item, written: frozenset[Cell], guarded: frozenset[Cell]) -> bool:
-    """Whether an item conflicts with none that write and rest on these cells."""
+    """Return whether an item conflicts with none of the items that write ``written`` and depend on ``guarded``."""
     return item.writes().isdisjoint(written) and item.writes().isdisjoint(guarded) and item.guards().isdisjoint(written)
 
 
-# Answer a question in its own words: this one, the other one, both stay, both end; of a merge: same, different, same with the other name.
+# Answers to a question in its own terms: this one, the other one, both stay, both end; for a merge: same, different, same with the other
+# name.
 #
-# An answer that agrees with the sealed item, or leaves everything as it is, is a draft of yes or no. Any other is an amended item
-# (``slowwave.night.answers``), which waits in a plan of its own with a yes.
+# An answer that agrees with the sealed item, or leaves everything as it is, is a draft of yes or no. Any other answer is an amended item,
+# which is pending in a separate plan with a yes.
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerChoice:
-    """One answer of a question: its name in the API, its key, its label on a button, and the draft or amendment that it makes."""
+    """An answer to a question: its name in the API, its key, its button label, and the draft or amendment that it makes."""
 
     name: str
     key: str
@@ -599,11 +609,11 @@ _ALWAYS: Final = (*_PLAIN, AnswerChoice("skip", "s", "Skip", "skip"))
 
 
 ANSWERS: Final = (*_SIDES, *_MERGES, *_ALWAYS)
-"""All answers that there are, in the order of their buttons."""
+"""Every answer, in the order of the buttons."""
 
 
 def answers_of(stored: StoredItem) -> tuple[AnswerChoice, ...]:
-    """Return the answers that a question offers, without skip; an item that asks only yes or no offers those."""
+    """Return the answers that a question offers, without skip; an item that asks only yes or no offers these two."""
     amends = otherwise(stored)
     if "other" in amends:
         return _SIDES
@@ -613,7 +623,7 @@ def answers_of(stored: StoredItem) -> tuple[AnswerChoice, ...]:
 
 
 def describe_answers(stored: StoredItem) -> list[tuple[AnswerChoice, str]]:
-    """Return the answers of a question with what follows from each, in words that quote memory without secrets."""
+    """Return the answers of a question and what follows from each, with secrets in quotes of memory removed."""
     offered, evidence = answers_of(stored), stored.item.evidence
     stays, ends = (
         f"“{quotable(str(evidence.get(new, evidence.get(old, ''))))}”"
@@ -633,9 +643,9 @@ def describe_answers(stored: StoredItem) -> list[tuple[AnswerChoice, str]]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
-    """An answer that was kept: the amended item that it made, if any, and the plans of the questions that follow from it.
+    """The outcome of a stored answer: the amended item, if any, and the plans of the questions that follow from it.
 
-    ``problem`` says why those could not be sealed; the answer is kept all the same.
+    ``problem`` states why those plans could not be sealed; the answer is stored all the same.
     """
 
     amended: Amended | None = None
@@ -644,11 +654,11 @@ class AnswerOutcome:
 
 
 def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, note: str = "") -> AnswerOutcome:
-    """Give one answer to a question of a plan, then seal the questions that follow from it.
+    """Store one answer to a question of a plan, then seal the questions that follow from it.
 
-    ``yes``, ``no`` and ``skip`` are taken for every question. A no by another name drops an amended item that an earlier answer made.
-    An answer that ends the side that would stay settles the other open questions about that side: they get a no, until the answer changes.
-    Raises ``Refused`` for an answer that the question does not offer, and for an item that does not wait.
+    ``yes``, ``no`` and ``skip`` are accepted for every question. A no by another name drops an amended item that an earlier answer made.
+    An answer that ends the side that would stay settles the other open questions about that side: they get a no, until the answer
+    changes. Raises ``Refused`` for an answer that the question does not offer, and for an item that is not pending.
     """
     stored = next((s for s in plan.items if s.id == item), None)
     if stored is None:
@@ -672,9 +682,9 @@ def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, not
 
 
 def answer_many(store: Store, plan: StoredPlan, drafts: Sequence[NewDraft], *, by: str) -> AnswerOutcome:
-    """Give many questions of a plan a yes, a no or a skip at once, then seal the questions that follow from them.
+    """Answer many questions of a plan with yes, no or skip at once, then seal the questions that follow from them.
 
-    All answers are kept or none. Raises as ``save_drafts`` does.
+    Either all answers are stored or none. Raises as ``save_drafts`` does.
     """
     given = [draft.item for draft in drafts if draft.verdict != "skip"]
     changed = _reopen(store, plan, [draft.item for draft in drafts], by=by)
@@ -683,9 +693,10 @@ def answer_many(store: Store, plan: StoredPlan, drafts: Sequence[NewDraft], *, b
 
 
 def note_answer(store: Store, plan: StoredPlan, item: str, note: str, *, by: str) -> None:
-    """Add a note to the answer of a question, which stays as it is, with the plans that came of it and the questions that it settled.
+    """Add a note to the answer of a question.
 
-    Raises ``Refused`` if the question has no answer.
+    The answer, the plans that came of it and the questions that it settled stay as they are. Raises ``Refused`` if the question has no
+    answer.
     """
     if all(stored.id != item for stored in plan.items):
         raise Refused(f"{item[:64]} is no item of plan {plan.plan_hash[:12]}. Nothing was kept.")
@@ -700,7 +711,10 @@ def note_answer(store: Store, plan: StoredPlan, item: str, note: str, *, by: str
 def _seal_following(
     store: Store, plan: StoredPlan, items: Sequence[str], made: Amended | None, *, changed: bool, by: str
 ) -> AnswerOutcome:
-    """Seal the questions that follow from answers to ``items``. A problem is returned, as the answers are kept all the same."""
+    """Seal the questions that follow from answers to ``items``.
+
+    A problem is returned and not raised, because the answers are stored all the same.
+    """
     with store.connect("approver") as connection:
         first = first_plan(connection, plan.plan_hash)
         if first == plan.plan_hash and not _may_follow(connection, plan, frozenset(items), changed=changed):
@@ -712,10 +726,11 @@ def _seal_following(
 
 
 def _may_follow(connection: Connection, plan: StoredPlan, items: frozenset[str], *, changed: bool) -> bool:
-    """Whether the session has to be read for questions that follow, which costs as much as all of its items and answers.
+    """Return whether the session must be checked for follow-up questions.
 
-    That is so if a deferred question shares a cell with one of ``items``, if an operation that left out questions has no open one, if no
-    question is open at all, and if an answer changed, as that withdrew the plans that followed.
+    The check reads all items and answers of the session. It is needed if a deferred question shares a cell with one of ``items``, if an
+    operation that left out questions has no open one, if no question is open at all, or if an answer changed, because that withdrew the
+    plans that followed.
     """
     late = [s for s in plan.items if s.status == "deferred" and s.decision == "review"]
     left = leaves_questions(plan)
@@ -734,10 +749,10 @@ def _may_follow(connection: Connection, plan: StoredPlan, items: frozenset[str],
 
 
 def _settle(store: Store, namespace: str, made: Amended, item: str, *, by: str) -> None:
-    """Keep what an amended item ends from being decided otherwise in the same session.
+    """Prevent that rows which an amended item ends are decided otherwise in the same session.
 
-    Open questions that rest on a row which it ends get a no: what they ask is planned again without that row. Decided items that conflict
-    with it get a skip and stay pending: applied first, they would make the answer stale.
+    Open questions that depend on a row which it ends get a no: what they ask is planned again without that row. Decided items that
+    conflict with it get a skip and stay pending, because applied first they would make the answer stale.
     """
     session = read_session(store, namespace, made.plan_hash)
     amended = next((s.item for one in session for s in one.plan.items if s.id == made.item), None)
@@ -764,9 +779,9 @@ def _settle(store: Store, namespace: str, made: Amended, item: str, *, by: str) 
 
 
 def _reopen(store: Store, plan: StoredPlan, items: Sequence[str], *, by: str) -> bool:
-    """Open the questions again that the present answers to ``items`` settle, because they are about to change.
+    """Reopen the questions that the present answers to ``items`` settle, because these answers are about to change.
 
-    Return whether one of the items has an answer. Only an answer that made an amended item settles other questions.
+    Returns whether one of the items has an answer. Only an answer that made an amended item settles other questions.
     """
     known = {stored.id for stored in plan.items}.intersection(items)
     with store.connect("approver") as connection:
@@ -778,7 +793,7 @@ def _reopen(store: Store, plan: StoredPlan, items: Sequence[str], *, by: str) ->
 
 
 def _reopen_settled(store: Store, namespace: str, plan_hash: str, item: str, *, by: str) -> None:
-    """Open the questions again that the present answer to ``item`` settles, because it is about to change."""
+    """Reopen the questions that the present answer to ``item`` settles, because it is about to change."""
     for one in read_session(store, namespace, plan_hash):
         note = _SETTLED.format(item=item[:8])
         again = [d.item for d in one.drafts.values() if d.note.startswith(note) and d.reviewer == by]

@@ -39,9 +39,9 @@ from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
 from slowwave.store.logins import Connection
 
-# What waits to be sent: a bounded queue that one thread empties, so that a run never waits on a receiver.
+# The outbox: a bounded queue that one thread empties, so that a run never waits for a receiver.
 #
-# How one thing is sent, and what a failure means, belongs to the sinks that own an outbox.
+# How a message is sent, and what a failure means, belongs to the sinks that own an outbox.
 
 T = TypeVar("T")
 
@@ -52,18 +52,18 @@ _RUSH: Final = 0.5  # share of the closing time after which only what is vital i
 
 
 class Deadline:
-    """How long the sending of one thing may still take: without end until the outbox closes."""
+    """The time left to send one message: unlimited until the outbox closes."""
 
     def __init__(self, closing: ThreadEvent, until: Callable[[], float]) -> None:
         self._closing = closing
         self._until = until
 
     def left(self) -> float | None:
-        """Seconds; None while nobody closes."""
+        """Return the seconds left; None until the outbox closes."""
         return max(0.0, self._until() - time.monotonic()) if self._closing.is_set() else None
 
     def pause(self, seconds: float) -> bool:
-        """Wait so long, or less when the outbox closes meanwhile; False when the time is up."""
+        """Wait for so many seconds, or less if the outbox closes meanwhile; return False when the time is up."""
         left = self.left()
         if left is None:
             self._closing.wait(seconds)
@@ -79,10 +79,10 @@ class _Letter(Generic[T]):
 
 
 class Outbox(Generic[T]):
-    """``send`` is called for one thing after the other, oldest first, in a thread of its own; it gives False for a loss.
+    """A queue whose messages a thread passes to ``send``, one at a time and oldest first; ``send`` returns False for a loss.
 
-    When ``most`` things wait, the oldest is dropped, ``dropped`` is called, and it counts as lost. Vital things (a run began, a
-    run ended) are dropped last; when closing leaves too little time for all, the second half of it is theirs.
+    When ``most`` messages are queued, the oldest is dropped, ``dropped`` is called, and it counts as lost. Vital messages (a run began, a
+    run ended) are dropped last. If closing leaves too little time for all messages, the second half of that time is for the vital ones.
     """
 
     def __init__(
@@ -104,7 +104,10 @@ class Outbox(Generic[T]):
         self.lost = 0
 
     def put(self, content: T, *, vital: bool = False) -> None:
-        """Leave something to be sent; never waits. After ``close`` it is lost."""
+        """Queue a message without ever waiting.
+
+        After ``close`` the message is lost.
+        """
         with self._changed:
             if self._closing.is_set():
                 self.lost += 1
@@ -120,7 +123,10 @@ class Outbox(Generic[T]):
             self._dropped()
 
     def close(self, seconds: float) -> int:
-        """Send what waits for at most so long; gives how many things were lost in all. Closing twice changes nothing."""
+        """Send the queued messages for at most so many seconds; return how many were lost in all.
+
+        Closing twice changes nothing.
+        """
         now = time.monotonic()
         with self._changed:
             if not self._closing.is_set():
@@ -151,7 +157,7 @@ class Outbox(Generic[T]):
                     self.lost += not arrived
 
     def _next(self) -> _Letter[T] | None:
-        """The oldest thing once there is one; None when all is sent, or the time is up."""
+        """Wait for the oldest message and take it from the queue; return None if all are sent or the time is up."""
         with self._changed:
             while not self._waiting and not self._closing.is_set():
                 self._changed.wait()
@@ -166,10 +172,10 @@ class Outbox(Generic[T]):
             return self._waiting.popleft()
 
 
-# The webhook: every event of a run as a signed message to one address, as the Standard Webhooks specification has it.
+# The webhook: every event of a run as a signed message to one address, according to the Standard Webhooks specification.
 #
-# Address and secret are of the operator's environment alone. Whoever may write a namespace's settings decides at most that
-# nothing is sent. A receiver verifies a message in five lines::
+# Address and secret come only from the operator's environment. A user who may write a namespace's settings can at most prevent
+# that anything is sent. A receiver verifies a message in five lines::
 #
 #     def verified(headers, body: bytes, secret: str, tolerance: int = 300) -> bool:
 #         key = base64.b64decode(secret.removeprefix("whsec_"))
@@ -213,7 +219,10 @@ _SAID: Final[Mapping[Outcome, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where messages go and the keys that sign them. Neither is ever shown whole: an address may hold a token in its path."""
+    """The address that messages are sent to, and the keys that sign them.
+
+    Neither is ever shown in full, because the path of an address may hold a token.
+    """
 
     url: str
     keys: tuple[bytes, ...]
@@ -222,16 +231,16 @@ class Address:
         return f"Address({self.shown()})"
 
     def shown(self) -> str:
-        """Scheme, host and port."""
+        """Return scheme, host and port."""
         url = httpx.URL(self.url)
         return f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else "")
 
 
 def address(environment: Mapping[str, str] = os.environ) -> Address | None:
-    """The webhook of the environment, or None without ``SLOWWAVE_WEBHOOK_URL``. Raises ``SettingsError`` for one that cannot be used.
+    """Return the webhook of the environment, or None without ``SLOWWAVE_WEBHOOK_URL``.
 
-    ``SLOWWAVE_WEBHOOK_SECRET`` holds ``whsec_`` and base64 of 24 to 64 bytes; two of them, separated by a space, sign each message twice
-    while a receiver changes from one to the other.
+    Raises ``SettingsError`` if the webhook cannot be used. ``SLOWWAVE_WEBHOOK_SECRET`` holds ``whsec_`` and the base64 of 24 to 64 bytes.
+    Two secrets, separated by a space, sign each message twice while a receiver changes from one to the other.
     """
     text = environment.get(URL, "").strip()
     if not text:
@@ -254,13 +263,13 @@ def address(environment: Mapping[str, str] = os.environ) -> Address | None:
 
 
 def sign(keys: Sequence[bytes], message_id: str, timestamp: int, body: bytes) -> str:
-    """The header ``webhook-signature``: HMAC-SHA256 over id, timestamp and body joined by full stops, one a key."""
+    """Return the ``webhook-signature`` header: for each key, an HMAC-SHA256 over id, timestamp and body joined by full stops."""
     signed = f"{message_id}.{timestamp}.".encode() + body
     return " ".join("v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode() for key in keys)
 
 
 def message(event: Event) -> dict[str, object]:
-    """An event as it is sent: the type, the instant, what it is about, the run, and its own fields under ``data``."""
+    """Build the message for an event: the type, the instant, the resource, the run, and its own fields under ``data``."""
     return {
         "type": TYPES.get(type(event), "dream." + type(event).__name__.lower()),
         "timestamp": event.at.isoformat(),
@@ -278,12 +287,12 @@ class _Message:
 
 
 class WebhookSink:
-    """Posts one message an event to ``to``, from a thread of its own. Raises nothing for the receiver's faults.
+    """A sink that posts one message per event to ``to`` in a separate thread, and raises nothing for the receiver's faults.
 
-    A receiver that cannot be reached is tried until the sink closes; a message that is answered with 408, 429 or 5xx, or too late,
-    six times, after 0.5, 1, 2, … seconds (at most 30) less a random part, or as ``Retry-After`` asks. Any other answer but 2xx loses
-    it; redirects are not followed, and after 410 nothing more is sent. ``overflowed`` is called when the outbox, of ``most`` messages,
-    drops one, ``undelivered`` when a message is given up. ``closing_seconds`` bound what ``close`` takes.
+    A receiver that cannot be reached is retried until the sink closes. A message that is answered with 408, 429 or 5xx, or too late, is
+    tried six times, after 0.5, 1, 2, … seconds (at most 30) less a random part, or as ``Retry-After`` asks. Any other answer than 2xx
+    loses the message; redirects are not followed, and after 410 nothing more is sent. ``overflowed`` is called when the outbox, which
+    holds ``most`` messages, drops one, and ``undelivered`` when a message is given up. ``close`` takes at most ``closing_seconds``.
     """
 
     name = "webhook"
@@ -311,20 +320,23 @@ class WebhookSink:
 
     @property
     def lost(self) -> int:
-        """Messages that did not arrive so far."""
+        """Return the number of messages that have not arrived so far."""
         return self._outbox.lost
 
     def emit(self, event: Event) -> None:
-        """Leave an event in the outbox."""
+        """Queue an event in the outbox."""
         self.send(message(event), vital=isinstance(event, _VITAL))
 
     def send(self, content: Mapping[str, object], *, vital: bool = True) -> None:
-        """Leave a message in the outbox that is no event of a run; what is not ``vital`` goes first where it is full."""
+        """Queue a message that is no event of a run.
+
+        If the outbox is full, messages that are not ``vital`` are dropped first.
+        """
         body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=str)
         self._outbox.put(_Message(f"msg_{uuid.uuid4().hex}", body.encode("utf-8", "replace")), vital=vital)
 
     def close(self) -> None:
-        """Deliver what waits, for a bounded time, and say how many messages were lost."""
+        """Deliver the queued messages for a limited time, and return how many were lost."""
         if lost := self._outbox.close(self._closing_seconds):
             _LOG.warning(
                 "The webhook at %s did not get %d messages of this run. The run stands.", self._to.shown(), lost
@@ -351,7 +363,7 @@ class WebhookSink:
         return False
 
     def _once(self, content: _Message, left: float | None) -> tuple[Outcome, float | None]:
-        """One attempt, and the seconds that ``Retry-After`` asks for."""
+        """Make one attempt; return its result and the seconds that ``Retry-After`` asks for."""
         limit = self._timeout if left is None else max(0.05, min(self._timeout, left))
         until, timestamp, received = time.monotonic() + limit, int(time.time()), 0
         headers = {
@@ -380,14 +392,14 @@ class WebhookSink:
         return _outcome(answer.status_code), _seconds(answer.headers.get("retry-after", ""))
 
     def _warn(self, outcome: Outcome) -> None:
-        """Once a run, in the log: what is wrong with the receiver."""
+        """Log a problem of the receiver, once per run."""
         if not self._warned:
             self._warned = True
             _LOG.warning("The webhook at %s %s. The run goes on.", self._to.shown(), _SAID[outcome])
 
 
 def _no_addresses(record: logging.LogRecord) -> bool:
-    """httpx logs the address of every request, and ours may hold a token."""
+    """Return whether to log a record: not in the sink's thread, because httpx logs every address, and ours may hold a token."""
     return record.threadName != THREAD
 
 
@@ -408,7 +420,7 @@ def _outcome(status: int) -> Outcome:
 
 
 def _seconds(retry_after: str) -> float | None:
-    """What ``Retry-After`` asks; a date or nonsense counts as absent."""
+    """Return the seconds that ``Retry-After`` asks for; None for a date or an invalid value."""
     try:
         asked = float(retry_after or "nan")
     except ValueError:
@@ -416,22 +428,23 @@ def _seconds(retry_after: str) -> float | None:
     return asked if 0 <= asked < float("inf") else None
 
 
-# Word of what was written to a store that is not ours, for whatever is kept beside it: a cache, an index, a compiled prompt.
+# Notices of what was written to a connected store, for data derived from it: a cache, an index, a compiled prompt.
 #
-# A binding asks for it (``notify``). A notice is made in the transaction of the batch, so there is one for whatever was committed and for
-# nothing else; listeners of its channel get it with the commit, the address of ``SLOWWAVE_NOTIFY_URL`` after it, signed as webhooks are, at
-# least once and under one id, and again later where it did not answer. Whoever is told reads the rows; nobody is asked to write them.
+# A binding enables them (``notify``). A notice is created in the transaction of the batch, so there is one for everything that was
+# committed and for nothing else. Listeners of its channel get it with the commit. The address of ``SLOWWAVE_NOTIFY_URL`` gets it
+# afterwards, signed as webhooks are, at least once and under one id, and again later if it did not answer. The receiver reads the rows and
+# is never asked to write them.
 
 URL_NOTICES: Final = "SLOWWAVE_NOTIFY_URL"
 PATIENCE_DAYS: Final = 7
-"""How long a notice is tried."""
+"""Days for which a notice is retried."""
 
 _SECONDS: Final = 5.0
 _MOST: Final = 500
 _BATCH: Final = 50
 _CLAIM_SECONDS: Final = 120
 _POSTING_SECONDS: Final = 60.0
-"""How long of a claim is posted: what is left of it is for the last post, each of whose steps may take ``_SECONDS``."""
+"""Seconds of a claim in which posts may start: the rest is for the last post, each step of which may take ``_SECONDS``."""
 
 _NOTE: Final = """
 INSERT INTO night.notices (id, namespace_id, store, run_id, undo, tables)
@@ -466,7 +479,7 @@ FROM night.notices WHERE delivered_at IS NULL GROUP BY 1 ORDER BY 1
 
 
 def notifier_of(connection: Connection, namespace_id: str) -> tuple[str, Notify] | None:
-    """The store of a namespace, and who is told of what is written to it; None where nobody is."""
+    """Return the name of the namespace's connected store and who is notified of writes to it; None if no one is."""
     found = connected_store(connection, namespace_id)
     if found is None or found[0].binding.notify is None:
         return None
@@ -496,8 +509,10 @@ def note(
 
 
 def deliver(store: Store, environment: Mapping[str, str] = os.environ) -> int:
-    """Send what waits, the oldest first; returns how many notices arrived. The first that does not arrive leaves the rest for the next
-    time, and raises nothing: what was written stands. One that was refused, or is older than a week, is given up.
+    """Send the pending notices, oldest first, and return how many arrived.
+
+    The first notice that does not arrive leaves the rest for the next call. Nothing is raised, because the rows are already written. A
+    notice that was refused, or is older than a week, is given up.
     """
     try:
         to = hook(environment)
@@ -517,7 +532,7 @@ def deliver(store: Store, environment: Mapping[str, str] = os.environ) -> int:
 
 
 def _deliver_batch(connection: Connection, client: httpx.Client, to: Address) -> tuple[int, bool]:
-    """Claim the oldest that nobody has claimed, and send them; how many arrived, and whether to go on with the next batch."""
+    """Claim the oldest unclaimed notices and send them; return how many arrived, and whether to go on with the next batch."""
     claim, until = uuid.uuid4(), time.monotonic() + _POSTING_SECONDS
     asked = {"claim": claim, "seconds": _CLAIM_SECONDS, "most": _BATCH, "days": PATIENCE_DAYS}
     batch = connection.execute(_CLAIM, asked).fetchall()
@@ -548,13 +563,16 @@ def _deliver_batch(connection: Connection, client: httpx.Client, to: Address) ->
 
 
 def hook(environment: Mapping[str, str] = os.environ) -> Address | None:
-    """Where notices are sent; None where nowhere. The secret is that of the webhook. Raises ``SettingsError`` for what cannot be used."""
+    """Return the address that notices are sent to, or None if none is set.
+
+    The secret is that of the webhook. Raises ``SettingsError`` if the address or the secret cannot be used.
+    """
     url = environment.get(URL_NOTICES, "").strip()
     return address({URL: url, SECRET: environment.get(SECRET, "")}) if url else None
 
 
 def diagnose_notices(store: Store, environment: Mapping[str, str] = os.environ) -> list[Diagnosis]:
-    """Notices that wait or were given up, by store."""
+    """Report the notices that are pending or were given up, by store."""
     with store.connect("reader") as connection:
         rows = connection.execute(_LEFT).fetchall()
     found: list[Diagnosis] = []
@@ -582,7 +600,7 @@ def diagnose_notices(store: Store, environment: Mapping[str, str] = os.environ) 
 
 @contextmanager
 def _without_addresses() -> Generator[None]:
-    """httpx logs the address of every request, and this one may hold a token."""
+    """Silence httpx in the block, because it logs the address of every request, and this one may hold a token."""
     log, none = logging.getLogger("httpx"), logging.Filter("slowwave")
     log.addFilter(none)
     try:
@@ -592,7 +610,7 @@ def _without_addresses() -> Generator[None]:
 
 
 def _posted(client: httpx.Client, to: Address, id_: str, content: Mapping[str, object]) -> int:
-    """The status that a notice was answered with; 0 where nobody answered."""
+    """Send a notice and return the HTTP status of the answer, or 0 if there was no answer."""
     body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     now, message = int(time.time()), f"notice_{id_.replace('-', '')}"
     headers = {

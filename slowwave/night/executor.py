@@ -58,28 +58,31 @@ from slowwave.store.tables import few_collections
 
 # Items with nothing to do: every cell that they would write holds the value already.
 #
-# Somebody did the same in the meantime, or the value was there from the beginning. Only items that set values and no more are found:
-# a stamp, a delta, a new row or a deletion leaves its mark.
+# Another writer did the same in the meantime, or the cell had the value from the beginning. Only items that do nothing but set values are
+# found: a stamp, a delta, a new row or a deletion always changes something.
 
 _EMPTY_CELLS: Final = "DELETE FROM batch_cells"
 _COPY_CELLS: Final = "COPY batch_cells (item_id, tbl, row_id, key, col, action, seen) FROM STDIN"
 
 
 def only_sets(mutation: Mutation) -> bool:
-    """Whether it does nothing but set cells to values, or nothing at all."""
+    """Return whether the mutation only sets cells to values, or does nothing at all."""
     change = mutation.change
     return not change.inserts and not change.deletes and all(w.action == "set" for w in change.writes)
 
 
 def changes_nothing(mutation: Mutation) -> bool:
-    """Whether every value that it would write is the one that the plan saw."""
+    """Return whether every value that the mutation would write is the one that the plan saw."""
     return only_sets(mutation) and all(w.seen == w.value for w in mutation.change.writes)
 
 
 def already_so(
     connection: Connection, namespace_id: str, items: Sequence[Identified], catalogue: Catalogue = OWN
 ) -> frozenset[str]:
-    """The items of which every cell holds what they would write. Inside a batch's transaction; one query a table."""
+    """Return the items whose cells all hold the values that they would write.
+
+    Must be called inside a batch's transaction. Costs one query per table.
+    """
     asked = [item for item in items if only_sets(item.mutation)]
     if not asked:
         return frozenset()
@@ -101,16 +104,16 @@ def already_so(
     return frozenset(item.id for item in asked) - other
 
 
-# How fast to apply: batches shrink where they take long, and wait while a replica of the database is behind.
+# The speed of an apply: batches shrink when they take long, and pause while a replica of the database lags.
 #
-# Nothing here sleeps: the executor asks before every batch and waits as long as there is a reason.
+# Nothing here sleeps: the executor checks before every batch and waits as long as there is a reason.
 
 _REPLAY_LAG: Final = "SELECT extract(epoch FROM max(replay_lag))::float FROM pg_stat_replication"
 
 
 @dataclass(slots=True)
 class Throttle:
-    """The size of the next batch, between one item and ``most``; limits in seconds, 0 for none."""
+    """The size of the next batch, between one item and ``most``, and its limits in seconds; 0 means no limit."""
 
     most: int
     max_lag: float
@@ -124,7 +127,7 @@ class Throttle:
 
     @classmethod
     def of(cls, settings: Settings) -> Throttle:
-        """By a namespace's settings."""
+        """Build the throttle from a namespace's settings."""
         return cls(
             settings.batch_items,
             settings.apply_max_replication_lag_seconds,
@@ -133,7 +136,10 @@ class Throttle:
         )
 
     def took(self, seconds: float) -> None:
-        """A batch was committed after ``seconds``: one over the limit halves the next, one under half of it lets it grow."""
+        """Adapt the size of the next batch to a batch that was committed after ``seconds``.
+
+        A batch over the limit halves the size. A batch under half of the limit doubles it, up to ``most``.
+        """
         if not self.max_batch:
             return
         if seconds > self.max_batch:
@@ -142,7 +148,10 @@ class Throttle:
             self.size = min(self.most, self.size * 2)
 
     def reason(self, connection: Connection) -> str:
-        """Why to wait before the next batch, or an empty string. After a slow batch there is one pause."""
+        """Return why to wait before the next batch, or an empty string.
+
+        After a slow batch there is one pause.
+        """
         if self.slow:
             message = f"The last batch took {self.slow:.1f} s, so the next ones hold {self.size:,} items."
             self.slow = 0.0
@@ -154,9 +163,9 @@ class Throttle:
 
 
 def replication_lag(connection: Connection) -> float | None:
-    """Seconds by which the slowest replica is behind in replaying; None where there is none, none is behind, or it may not be seen.
+    """Return the seconds by which the slowest replica lags in replaying; None if there is no replica, no lag, or no access.
 
-    A role without ``pg_read_all_stats`` sees that there are replicas, not how far they are.
+    A role without ``pg_read_all_stats`` sees that there are replicas, not how far they lag.
     """
     try:
         row = connection.execute(_REPLAY_LAG).fetchone()
@@ -165,12 +174,12 @@ def replication_lag(connection: Connection) -> float | None:
     return None if row is None or row[0] is None else float(str(row[0]))
 
 
-# The claim of an apply or undo run: made only where something may be written, and looked at again in every batch.
+# The claim of an apply or undo run: made only if writes are allowed, and checked again in every batch.
 #
-# Its row is that of ``slowwave.store.claims``; whether anything may be written is asked of ``slowwave.plans.approval``.
+# Its row belongs to ``slowwave.store.claims``. ``slowwave.plans.approval`` decides whether anything may be written.
 
 _FEW_ROWS: Final = "SET LOCAL random_page_cost = 1.1"
-"""A batch names its rows by their ids. At PostgreSQL's default, made for disks that turn, its statements would read whole tables."""
+"""A batch names its rows by their ids. With PostgreSQL's default, made for spinning disks, its statements would read whole tables."""
 
 
 def claim_namespace(
@@ -216,9 +225,9 @@ def claim_namespace(
 
 
 def lock_batch(connection: Connection, claim: NamespaceClaim) -> bool:
-    """Inside a batch's transaction: take the namespace's lock, and see that the claim still holds and that it may be written.
+    """Take the namespace's lock inside a batch's transaction, and check that the claim still holds and writes are allowed.
 
-    False when a person asked to cancel. Raises when the claim was taken over, the kill switch is set or the namespace is read-only.
+    Returns False if a person asked to cancel. Raises if the claim was taken over, the kill switch is set or the namespace is read-only.
     The heartbeat is refreshed elsewhere: a row locked here would hide it for as long as the batch takes.
     """
     connection.execute(_FEW_ROWS)
@@ -227,17 +236,16 @@ def lock_batch(connection: Connection, claim: NamespaceClaim) -> bool:
     return not control_requests(connection, claim).cancel
 
 
-# Where the rows of a namespace lie, for whoever applies and undoes: in our own memory, or in a store that lets plans be applied to it.
+# The location of a namespace's rows, for apply and undo: Slowwave's own memory, or a connected store that accepts plans.
 
 _PATIENCE: Final = "SET LOCAL lock_timeout = '5s'"
-"""A client of theirs is not kept waiting behind a batch that waits itself."""
+"""Other clients of the store must not wait for a batch that is itself waiting for a lock."""
 
 
 def catalogue_of(connection: Connection, namespace_id: str, *, undoing: bool = False) -> Catalogue:
-    """The relations that items of a namespace are applied to, as they are in this transaction.
+    """Return the relations that items of a namespace are applied to, as they are in this transaction.
 
-    Raises ``Refused`` for a store to which nothing may be written, or, for what is undone, of which the tables are not those that were
-    written to.
+    Raises ``Refused`` if the store may not be written or, with ``undoing``, if its tables are not those that were written to.
     """
     found = connected_store(connection, namespace_id)
     if found is None:
@@ -256,17 +264,17 @@ def catalogue_of(connection: Connection, namespace_id: str, *, undoing: bool = F
     return replace(catalogue, unexplained=unexplained)
 
 
-# Applying an approval: batches of items, one transaction a batch, exactly once.
+# Applying an approval: batches of items, one transaction per batch, exactly once.
 #
-# The database decides what is left to do: an item is applied when its status says so, and status, journal and change are
-# committed together. So resuming is applying what is still pending, and there is no cursor to get wrong. Between batches a run looks
-# whether it was cancelled or paused, whether a kill switch is set, and whether the database keeps up.
+# The database decides what is left to do: an item is applied if its status says so, and status, journal and change are committed together.
+# So resuming means applying what is still pending, and there is no cursor that could be wrong. Between batches a run checks whether it was
+# cancelled or paused, whether a kill switch is set, and whether the database keeps up.
 
 Progress = Callable[[int, int], None]
 """Called after every batch with items done and items in all."""
 
 COUNTED: Final = ("applied", "skipped_stale", "failed", "deferred", "noop")
-"""What the counts of an apply run always tell apart; ``approved`` comes with a run that was stopped before its end."""
+"""The counts that every apply run has; a run that was stopped before its end also has ``approved``."""
 
 _COLLISIONS: Final = (
     psycopg.errors.DeadlockDetected,
@@ -321,7 +329,7 @@ _BLOCKS: Final = "memory.folder_blocks"
 
 
 def stood_in(mutation: Mutation) -> str:
-    """Return a sentence that names the files or blocks, and their lines, whose rows a mutation is about; empty for rows of no folder."""
+    """Return a sentence with the files or blocks, and lines, of the rows in a mutation; empty for rows of no folder."""
     if mutation.physical is None or all(write.cell.table != _BLOCKS for write in mutation.physical.writes):
         return ""
     rows = (*mutation.rows, *((mutation.keep,) if mutation.keep else ()), *mutation.absorb)
@@ -345,9 +353,10 @@ def apply_approval(
 ) -> ApplyResult:
     """Apply exactly the items that an approval names, from exactly the plan that it names.
 
-    An approval that is applied already gives the result it had. A run for it that crashed, was cancelled or was stopped by the kill
-    switch is resumed. One that was revoked, or of a plan that was rejected or superseded since, raises ``ApprovalWithdrawn``, also between
-    batches. ``stuck``, ``own`` and ``wait`` as in ``claim_namespace``; ``claimed`` is called with the claim once it is made.
+    An approval that is already applied returns the result that it had. A run for it that crashed, was cancelled or was stopped by the
+    kill switch is resumed. An approval that was revoked, or whose plan was rejected or superseded since, raises ``ApprovalWithdrawn``,
+    also between batches. ``stuck``, ``own`` and ``wait`` are as in ``claim_namespace``; ``claimed`` is called with the claim once it is
+    made.
     """
     with store.connect("applier") as connection:
         approval = read_approval(connection, approval_id)
@@ -425,22 +434,23 @@ def _applied(connection: Connection, approval: Approved) -> ApplyResult | None:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """The run that applied an approval, and what it came to."""
+    """The run that applied an approval, and its result."""
 
     run_id: str
     counts: Mapping[str, int]
 
 
 class _ItemFault(Exception):  # noqa: N818 - the item's, not the run's
-    """What preparing or applying the items of a batch raised, other than the database's refusal."""
+    """An error from preparing or applying the items of a batch, other than a refusal by the database."""
 
 
 @dataclass(slots=True)
 class _Run:
-    """One apply run under its claim. ``done`` counts the approval's items that are decided, those of earlier attempts included.
+    """An apply run under its claim.
 
-    ``before_end`` is done once the items are, or a person cancelled, while the run can still be resumed. ``tells`` are the store and who is
-    told of what is written to it.
+    ``done`` counts the approval's items that are decided, including those of earlier attempts. ``before_end`` is called once the items
+    are done or a person cancelled, while the run can still be resumed. ``tells`` holds the store and who is notified of what is written
+    to it.
     """
 
     connection: Connection
@@ -510,7 +520,7 @@ class _Run:
         return ApplyResult(self.claim.run_id, approval.namespace, approval.plan_hash, state, counts, failed)
 
     def _may_go_on(self, total: int) -> bool:
-        """Wait while a person paused the run or the database lags; False when a person cancelled it meanwhile."""
+        """Wait while a person has paused the run or the database lags; return False if a person cancelled it meanwhile."""
         while True:
             asked = control_requests(self.connection, self.claim)
             if asked.cancel:
@@ -523,7 +533,10 @@ class _Run:
             time.sleep(PAUSE_POLL_SECONDS if asked.pause else max(0.05, self.throttle.pause))
 
     def _batch(self, items: Sequence[Item]) -> Mapping[str, str] | None:
-        """Status by item of what one batch came to, or None when a person cancelled. An item at fault fails alone."""
+        """Apply one batch and return the status of each item, or None if a person cancelled.
+
+        An item at fault fails alone.
+        """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return self._at_once(items)
@@ -569,7 +582,7 @@ class _Run:
         return statuses | dict.fromkeys(unfit, "failed")
 
     def _singly(self, items: Sequence[Item]) -> Mapping[str, str] | None:
-        """A batch that failed, item by item."""
+        """Apply the items of a failed batch one by one."""
         statuses: dict[str, str] = {}
         for item in items:
             try:
@@ -600,7 +613,7 @@ class _Run:
 def _change(
     connection: Connection, claim: NamespaceClaim, items: Sequence[Item], catalogue: Catalogue
 ) -> dict[str, tuple[str, str]]:
-    """Apply what is not stale and changes something; returns the others' status and reason."""
+    """Apply the items that are not stale and change something; return the status and reason of the others."""
     idle = [i for i in items if changes_nothing(i.mutation)]
     stale = {i.id: "A cell holds no longer what the plan saw." for i in idle}
     if len(idle) < len(items):
@@ -636,8 +649,11 @@ def _failed(connection: Connection, approval: Approved) -> dict[str, str]:
 
 
 def _end_of(problem: BaseException) -> State:
-    """How a run ends that ``problem`` stopped. What a switch stopped is paused, and what a rule said no to is refused: no fault in either,
-    and the next attempt goes on under its id. A claim that was lost is a fault."""
+    """Return the state in which ``problem`` ends a run.
+
+    A run that a switch stopped is paused, and a run that a rule refused is refused. Neither is a fault, and the next attempt continues
+    under the same id. A lost claim is a fault.
+    """
     match problem:
         case DreamApplyDisabled():
             return "paused"
@@ -652,9 +668,10 @@ def _end_of(problem: BaseException) -> State:
 
 
 def _note_end(store: Store, claim: NamespaceClaim, state: State, error: str) -> None:
-    """Say on the run why it ended; a process that is killed cannot, and its heartbeat says it instead.
+    """Record on the run why it ended.
 
-    A run that another process holds, or that has ended, stays as it is.
+    A process that is killed cannot do this; its heartbeat shows it instead. A run that another process holds, or that has ended, stays as
+    it is.
     """
     with store.connect("applier") as connection:
         end_claim(connection, claim, state, error=error)

@@ -1,7 +1,7 @@
-"""Followers: what keeps files in step with rows, such as folders that are worked on in place and pages that are written as files.
+"""Followers keep files in step with rows, such as folders that are worked on in place and pages that are written as files.
 
-A package adds one by an entry point of the group ``slowwave.followers``, which names a class without arguments. The night asks each before
-it reads a namespace; apply and undo ask each before they write and after their rows changed.
+A package adds a follower by an entry point of the group ``slowwave.followers``, which names a class without arguments. The night calls
+each follower before it reads a namespace. Apply and undo call each before they write and after their rows changed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ class Follower(Protocol):
     """Files or pages that follow the rows of a namespace."""
 
     def before_night(self, store: Store, namespace: str) -> None:
-        """Bring the rows of a namespace (its name) to what its files say. Raises ``Refused`` where the files cannot be looked at."""
+        """Update the rows of a namespace, given its name, from its files.
+
+        Raises ``Refused`` if the files cannot be read.
+        """
         ...
 
     def before_write(self, store: Store, connection: Connection, namespace: str) -> None:
@@ -46,26 +49,26 @@ class Follower(Protocol):
     def after_write(
         self, store: Store, claim: NamespaceClaim, settings: Settings, wrote: Collection[str], *, undo: bool = False
     ) -> None:
-        """Bring files to where the rows are. ``wrote`` names those of the tables ``pages`` and ``documents`` that the run wrote.
+        """Update the files from the rows; ``wrote`` names which of the tables ``pages`` and ``documents`` the run wrote.
 
-        The rows are committed, so whatever goes wrong here is a warning on the run and is never raised.
+        The rows are committed, so any failure here becomes a warning on the run and is never raised.
         """
         ...
 
     def explain(self, store: Store, problem: UndoBlocked) -> UndoBlocked:
-        """Return the refusal of an undo with the places in files of the rows that it names."""
+        """Return the refusal of an undo, extended by the places in files of the rows that it names."""
         ...
 
 
 @cache
 def followers() -> tuple[Follower, ...]:
-    """Return every follower that is installed, by the names of their entry points."""
+    """Return every installed follower, by the name of its entry point."""
     points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
     return tuple(made for point in points if (made := _load(point)) is not None)
 
 
 def _load(point: EntryPoint) -> Follower | None:
-    """Return a follower, or None if the package that it is part of is not installed."""
+    """Return a follower, or None if the package that contains it is not installed."""
     try:
         return point.load()()
     except ModuleNotFoundError as problem:
@@ -77,7 +80,7 @@ def _load(point: EntryPoint) -> Follower | None:
 
 
 def warn(store: Store, claim: NamespaceClaim, about: str, problems: Sequence[str]) -> None:
-    """Record why files could not follow, as warnings on the run; ``about`` is the operation that they are shown under."""
+    """Record why files could not follow, as warnings on the run; they are shown under the operation ``about``."""
     for problem in problems:
         _LOG.warning("Run %s: %s", claim.run_id, problem)
     try:

@@ -1,4 +1,4 @@
-"""A night: snapshot, SQL models, audits, planners, probes and the sealed plan. Everything but approval and apply."""
+"""A night: snapshot, SQL models, audits, planners, probes and the sealed plan, without approval and apply."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from slowwave.store.tables import few_collections
 from slowwave.text.screening import each_text_once
 from slowwave.text.tokens import counted
 
-# What the operations of a night are given: the snapshot, its models, settings, language models, and the figures of the night before.
+# The input of a night's operations: the snapshot, its models, settings, language models, and the figures of the previous night.
 
 _BASELINES: Final = """
 SELECT p.summary -> 'baselines' FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = %s
@@ -63,9 +63,9 @@ SELECT p.summary -> 'baselines' FROM night.plans p JOIN memory.namespaces n ON n
 def read_inputs(
     store: Store, snapshot: Snapshot, models: Mapping[str, pa.Table] | None = None, *, run_id: str = ""
 ) -> Inputs:
-    """What audits and planners read and ask: the snapshot, its models, the namespace's settings and the last night's figures.
+    """Build the input of audits and planners: the snapshot, its models, the namespace's settings and the last night's figures.
 
-    Without ``run_id`` tokens are booked on the namespace's run that is planning.
+    Without ``run_id``, tokens are booked on the namespace's run that is planning.
     """
     check_setting_names(snapshot.settings)
     settings = Settings.for_namespace(snapshot.settings)
@@ -87,7 +87,7 @@ def read_inputs(
 
 
 def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]]:
-    """``details`` of the reports of the last night that was planned."""
+    """Return the ``details`` of the reports of the last planned night."""
     with store.connect("reader") as connection:
         row = connection.execute(
             _BASELINES,
@@ -97,15 +97,16 @@ def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]
     return found if isinstance(found, dict) else {}
 
 
-# What planners propose and which of it may enter a plan, and what the plan then says of the night that made it.
+# The planners' proposals, which of them may enter a plan, and the summary of the night that the plan carries.
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredProposals:
-    """``proposed`` items, how many of them were ``rejected`` before or lie ``out_of_scope``, and the others as the store holds their cells.
+    """The proposed items, and those that remain after filtering.
 
-    ``held_back`` says why the store may not be written; then no item may enter the plan. ``unreadable`` items touch rows that the night
-    leaves out.
+    ``rejected`` counts the items that were rejected before, ``out_of_scope`` those outside the scope. ``lowered`` are the remaining ones,
+    with their cells as the store holds them. ``held_back`` states why the store may not be written; then no item may enter the plan.
+    ``unreadable`` counts items that touch rows which the night leaves out.
     """
 
     proposed: Sequence[Item]
@@ -117,11 +118,11 @@ class FilteredProposals:
 
     @property
     def not_planned(self) -> tuple[int, str]:
-        """How many proposals are for no plan here, whatever they say, and why; none where the store may be written."""
+        """Return how many proposals cannot enter a plan here, and why; 0 and an empty string if the store may be written."""
         return len(self.proposed) if self.held_back else 0, self.held_back
 
     def why_nothing(self, proposals: Mapping[str, Proposal], carried: int) -> tuple[str, ...]:
-        """Why the plan has nothing new in it, a sentence each; ``carried`` items wait in the plan before."""
+        """Return the reasons why the plan has nothing new, one sentence each; ``carried`` items are pending in the previous plan."""
         sentences = why_nothing(
             [p.report for p in proposals.values()],
             rejected=self.rejected,
@@ -141,7 +142,7 @@ class FilteredProposals:
 def filtered(
     store: Store, snapshot: Snapshot, proposals: Mapping[str, Proposal], scope: DreamScope
 ) -> FilteredProposals:
-    """Leave out what was rejected about these very rows, what lies outside the scope, and all where the store is only read."""
+    """Leave out items that were rejected for the same rows or are out of scope, and all items if the store is read-only."""
     proposed = [i for p in proposals.values() for i in p.items]
     with store.connect("reader") as connection:
         held_back = why_not_writable(connection, snapshot.namespace_id)
@@ -179,7 +180,10 @@ def plan_summary(
     proposals: Mapping[str, Proposal],
     by: str = "",
 ) -> dict[str, object]:
-    """As the ledger stores it beside the plan: what pages, digests and the next night say of it. The plan's hash does not cover it."""
+    """Build the summary that the ledger stores with the plan, for pages, digests and the next night.
+
+    The plan's hash does not cover it.
+    """
     held_back, lowered = made_of.held_back, made_of.lowered
     said = {**reports, **{name: p.report for name, p in proposals.items()}}
     return {
@@ -205,10 +209,10 @@ def _report_json(report: Report) -> dict[str, object]:
     return {"headline": report.headline, "numbers": dict(report.numbers)}
 
 
-# A night: snapshot, SQL models, audits, planners, probes, sealed plan. Everything but approval and apply.
+# A night: snapshot, SQL models, audits, planners, probes, sealed plan. Approval and apply are not part of it.
 #
-# Each step is a function that the Dagster assets call one by one; ``run_night`` is the same sequence in one process, for the
-# command line, the demo and the Python API. A step reads the snapshot's files and the ledger, never the live memory tables.
+# Each step is a function that the Dagster assets call one by one. ``run_night`` is the same sequence in one process, for the command line,
+# the demo and the Python API. A step reads the snapshot's files and the ledger, never the live memory tables.
 
 Progress = Callable[[str], None]
 """Called with the name of the step that begins."""
@@ -217,18 +221,19 @@ OPERATIONS: Final = (*AUDITS, *PLANNERS)
 """Every audit and planner by name."""
 
 Finished = Callable[[Night, Inputs, Mapping[str, Proposal]], None]
-"""Called with a night that is done, what it read, and what its planners proposed. It raises nothing: the night stands."""
+"""Called with a finished night, its input, and the proposals of its planners. It must not raise, because the night is already stored."""
 
 _IS_DRY_RUN: Final = "SELECT parameters ? 'dry_run' FROM night.runs WHERE id = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTogether:
-    """What was looked at for the nights of several namespaces at once.
+    """Data that was read in advance for the nights of several namespaces.
 
-    ``noted`` says that changes of connected stores were noted just now (``slowwave.bindings.connect``), so that nobody looks again.
-    ``snapshot`` is the namespace as it was read with others a moment ago: it is small, so the run says seldom where it is; where anything
-    happened since, it is read again. ``base`` is where the snapshots of this database lie, for whoever knows it already.
+    ``noted`` says that changes of connected stores were just noted (``slowwave.bindings.connect``), so they are not checked again.
+    ``snapshot`` is the namespace as it was read together with others a moment ago. It is small, so the run rarely reports its progress.
+    If anything has happened since, the namespace is read again. ``base`` is the location of this database's snapshots, if the caller
+    knows it.
     """
 
     noted: bool = False
@@ -239,12 +244,12 @@ class ReadTogether:
 _ALONE: Final = ReadTogether()
 
 STEPS: Final = len(OPERATIONS) + 3
-"""How often a night says that a step begins: snapshot, models, each operation, the plan with its probes."""
+"""The number of steps that a night reports: snapshot, models, each operation, the plan with its probes."""
 
 
 _SELDOM: Final = 0.5
-"""Seconds after which a small namespace's night says again where it is, and asks whether somebody wants it to pause: each time is a commit.
-One that is over sooner never does; it writes no plan all the same when it was cancelled."""
+"""Seconds between two reports of a small namespace's night, which also check for a request to pause: each one is a commit.
+A shorter night reports nothing; if it was cancelled, it still writes no plan."""
 
 
 @each_text_once()
@@ -265,16 +270,18 @@ def run_night(
     shared: ReadTogether = _ALONE,
     done: Finished | None = None,
 ) -> Night:
-    """One night for one namespace in this process. ``ops`` names the operations (``all`` for every one), else the settings do.
+    """Run one night for one namespace in this process.
 
-    An unchanged namespace is skipped unless ``force``, or operations, a scope or ``now`` are given; one of a disconnected store is always
-    skipped. ``run_id`` is a run that is open
-    already. ``now`` plans as if it were that instant: ages, windows and what has ended follow it, and on unchanged data the same instant
-    gives the same plan. It is no journey in time: rows are those that the store holds today, and apply stamps the real instant.
-    ``shared`` is what was looked at with other namespaces (``slowwave.night.several``).
-    ``done`` is called at the end of a night that made a plan, not of one that was skipped.
-    Raises ``DreamDisabledError`` when nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it,
-    ``DreamCancelled`` when a person cancelled this one.
+    ``ops`` names the operations (``all`` for every one); without it the settings do. An unchanged namespace is skipped unless ``force``,
+    operations, a scope or ``now`` are given. A namespace of a disconnected store is always skipped. ``run_id`` is a run that is already
+    open.
+
+    ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The
+    rows are still those that the store holds today, and apply records the real instant. ``shared`` is data that was read together with
+    other namespaces (``slowwave.night.several``). ``done`` is called at the end of a night that made a plan, not of one that was skipped.
+
+    Raises ``DreamDisabledError`` if nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it, and
+    ``DreamCancelled`` if a person cancelled this run.
     """
     check_setting_names({})
     scope = scope or DreamScope()
@@ -329,8 +336,10 @@ def _expiry(store: Store, namespace: str, exported: Snapshot | None) -> int:
 
 
 def _steps(store: Store, run_id: str, tell: Progress | None, *, every: float) -> Progress:
-    """What says that a step begins: to the ledger at each, or at the first after so many seconds, where a person may cancel or pause the
-    run, and to whoever waits."""
+    """Return a callback that records the start of a step in the ledger, at most once every ``every`` seconds.
+
+    When it does, a person may cancel or pause the run. ``tell`` is called at every step.
+    """
     begun, last = 0, time.monotonic()
 
     def say(step: str) -> None:
@@ -363,7 +372,7 @@ def make_plan(
 ) -> Night:
     """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may.
 
-    A plan as of an instant (``now``) is sealed under that instant instead of its snapshot's id, so that the same is one plan.
+    A plan as of an instant (``now``) is sealed under that instant instead of its snapshot's id, so that equal plans are one plan.
     """
     scope = scope or DreamScope()
     snapshot, settings = inputs.snapshot, inputs.settings
@@ -419,7 +428,7 @@ def make_plan(
 
 
 def _only_looks(store: Store, run_id: str) -> bool:
-    """Whether the run is a dry-run: what it plans is for people to read, and no policy signs it."""
+    """Return whether the run is a dry run, whose plan is for people to read and is not approved by policies."""
     with store.connect("reader") as connection:
         row = connection.execute(_IS_DRY_RUN, (run_id,)).fetchone()
     return bool(row and row[0])
@@ -432,7 +441,7 @@ def _write_conflicts(
     reports: Mapping[str, Report],
     proposals: Mapping[str, Proposal],
 ) -> None:
-    """What the audit found, and what judges said of it; without the audit only the latter."""
+    """Store the conflicts that the audit found and the judges' verdicts on them; without the audit, only the latter."""
     audit, planner = reports.get("contradictions"), proposals.get("resolve_conflicts")
     report_done = [*([audit] if audit else []), *([planner.report] if planner else [])]
     complete = audit is not None and not audit.skipped

@@ -1,4 +1,4 @@
-"""The page on which a person reads a plan and approves it, as Markdown."""
+"""The Markdown page on which a person reviews and approves a plan."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from slowwave.plans.why import Step, markdown, percent, why
 from slowwave.plans.writings import KINDS, about
 from slowwave.text.tokens import counted
 
-# The page on which a person reads a plan and approves it, as Markdown: the verdict, the evidence for its weakest merges, the whole report.
+# The page on which a person reviews and approves a plan, as Markdown: the verdict, the evidence for its weakest merges, the whole report.
 #
-# The page is made of values that are redacted already; which items of a night it explains belongs to ``slowwave.night.plan_page``, and
-# where a plan is approved to the surface that shows the page.
+# The page is made of values that are already redacted. Where a plan is approved belongs to the interface that shows the page.
 
 INLINE: Final = 990
-"""Markdown under 1,000 characters is shown without a click."""
+"""Markdown of under 1,000 characters is shown without a click."""
 
 SIDES: Final = 800
-"""Characters of an item's line in a table: the sentence of an item with two sides quotes up to 300 of each."""
+"""The most characters of an item's line in a table: the sentence of an item with two sides quotes up to 300 of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedItem:
-    """Why an item is in the plan: what its rows are called, how likely the match is, and the rows side by side, a mapping a field."""
+    """The explanation of an item: the names of its rows, the probability of the match, and the rows side by side, by field."""
 
     item: str
     names: tuple[str, ...]
@@ -43,7 +42,7 @@ class ExplainedItem:
     rows: Sequence[Mapping[str, object]]
 
     def markdown(self, namespace: str) -> str:
-        """The evidence step by step, the doubts, and the command that prints all of it."""
+        """Format the evidence step by step, the doubts, and the command that prints all of it."""
         parts = [
             f"#### {' = '.join(escape(name, 60) for name in self.names)}: {percent(self.probability)}",
             escape(self.sentence, SIDES),
@@ -58,11 +57,12 @@ class ExplainedItem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanPage:
-    """What the page shows. ``counts`` is operation → decision → items, ``deferred`` item → the item that it conflicts with.
+    """The content of a plan's page.
 
-    ``explained`` is heading → what is explained under it, and how many items there are of that kind. ``proven`` are the sentences of the
-    probes, ``needs_force`` those of the probes that failed. ``why_nothing`` says why the plan has nothing new. An approval of the plan
-    covers its ``decided_items`` and answers none of its ``questions``; items that policies settled are in neither.
+    ``counts`` maps operation → decision → number of items, and ``deferred`` maps an item to the item that it conflicts with.
+    ``explained`` maps a heading to the items explained under it and the number of items of that kind. ``proven`` holds the sentences of
+    the probes, ``needs_force`` those of the probes that failed. ``why_nothing`` says why the plan has nothing new. An approval of the
+    plan covers its ``decided_items`` and answers none of its ``questions``. Items that policies settled are in neither.
     """
 
     namespace: str
@@ -85,7 +85,10 @@ class PlanPage:
     why_nothing: tuple[str, ...]
 
     def summary(self, approve_at: str) -> str:
-        """Markdown of under 1,000 characters with the link ``approve_at``; where not all fits, rows of the table go and the link stays."""
+        """Format a Markdown summary of under 1,000 characters with the link ``approve_at``.
+
+        If not everything fits, rows of the table are removed and the link stays.
+        """
         verdict, ending = self._verdict(approve_at)
         if failed := list(self.needs_force):
             more = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
@@ -107,7 +110,7 @@ class PlanPage:
             rows = rows[:-1]
 
     def _verdict(self, approve_at: str) -> tuple[str, str]:
-        """Say what is to be decided, and how the summary ends."""
+        """Return what is to be decided, and the end of the summary."""
         decided = counted(self.decided_items, "item")
         asked = counted(self.questions, "question")
         left = f", leave {asked} open" if self.questions else ""
@@ -130,11 +133,11 @@ class PlanPage:
                 return "**Nothing new to decide.**", carried
 
     def probes(self) -> str:
-        """What was proven, as a list."""
+        """Format the sentences of the probes as a list."""
         return _bullets(self.proven)
 
     def why(self) -> str:
-        """The evidence for the items that are explained; empty when there is none."""
+        """Format the evidence of the explained items; empty if there are none."""
         parts: list[str] = []
         for heading, (explained, of) in self.explained.items():
             parts.append(f"### {heading} ({len(explained)} of {of:,})")
@@ -142,7 +145,7 @@ class PlanPage:
         return "\n\n".join(parts)
 
     def markdown(self) -> str:
-        """The whole report: proofs, what audits and planners say, the first 100 items, the first 50 that are deferred."""
+        """Format the full report: proofs, results of audits and planners, the first 100 items, the first 50 deferred ones."""
         headlines = [{"operation": name, "result": report.headline} for name, report in self.reports.items()]
         deferred = [
             {"item": item, "conflicts with": winner or _WAITS} for item, winner in list(self.deferred.items())[:50]
@@ -171,7 +174,10 @@ class PlanPage:
 
 
 def _command(name: str, namespace: str, *more: str) -> str:
-    """A command of the program in Markdown's code style, which holds what a shell reads; a name that cannot stand in it is left out."""
+    """Format a command as Markdown code that can be pasted into a shell.
+
+    Its arguments are left out if they contain a backquote or an unprintable character.
+    """
     words = f"slowwave {name} {shlex.join((namespace, *more))}"
     return f"`{words}`" if words.isprintable() and "`" not in words else f"`slowwave {name}`"
 
@@ -183,16 +189,19 @@ def _bullets(sentences: Sequence[str]) -> str:
     return "\n".join(f"- {escape(sentence, 400)}" for sentence in sentences)
 
 
-# What a night's plan puts on the page that people approve it from: its items in words, and which of them are explained.
+# The content of the page for a night's plan: its items as text, and which of them are explained.
 #
-# Everything is redacted here; how the page looks belongs to ``slowwave.night.plan_page``.
+# Everything is redacted here.
 
 EXPLAINED: Final = 10
-"""Merges, and as many reviews, whose evidence the page shows."""
+"""The number of merges, and also of reviews, whose evidence the page shows."""
 
 
 def page_of(night: Night, expiry_days: int, level: Level) -> PlanPage:
-    """The page of a night's plan, with as much of memory as ``level`` lets it. Raises ``TypeError`` for a night that made no plan."""
+    """Build the page of a night's plan, with as much content of memory as ``level`` allows.
+
+    Raises ``TypeError`` for a night that made no plan.
+    """
     plan, probes = night.plan, night.probes
     if plan is None or probes is None:
         raise TypeError("A night that made no plan has nothing to show.")
@@ -222,9 +231,9 @@ def page_of(night: Night, expiry_days: int, level: Level) -> PlanPage:
 def explained(
     items: Sequence[Item], level: Level, probes: Mapping[str, object]
 ) -> dict[str, tuple[list[ExplainedItem], int]]:
-    """The weakest merges, then the reviews that come nearest to one, by heading and with how many there are; what is empty is left out.
+    """Return the weakest merges, then the reviews that come closest to a merge, by heading and with their total number.
 
-    Evidence quotes memory in every line, so ``all`` leaves nothing to show.
+    Empty headings are left out. Evidence quotes memory in every line, so ``all`` leaves nothing to show.
     """
     weighed = [item for item in items if level != "all" and item.evidence.get("waterfall")]
     merges = sorted((i for i in weighed if i.decision != "review"), key=lambda i: (i.probability, i.id))
@@ -270,7 +279,7 @@ def _row(item: Item, asks: ReviewQuestion | None, level: Level) -> dict[str, obj
 
 
 def _what(item: Item, level: Level) -> str:
-    """Describe the item: which side stays and which ends, else its rows in their own words."""
+    """Describe the item: the side that stays and the side that ends, else its rows by their own text."""
     plain = f"{item.mutation.kind} {item.mutation.table}"
     if level == "all":
         return plain
@@ -290,7 +299,10 @@ def _what(item: Item, level: Level) -> str:
 
 
 def _why_nothing(night: Night, reports: Mapping[str, Report]) -> tuple[str, ...]:
-    """The sentences of a night without news: those of planners as their redacted reports say them, the others hold counts alone."""
+    """Return the sentences of a night without news.
+
+    Sentences of planners are taken from their redacted reports. The others contain only counts.
+    """
     if not night.why_nothing:
         return ()
     ran = [name for name, report in night.proposals.items() if not report.skipped]

@@ -1,9 +1,11 @@
-"""What every process of a night reads before its first one, loaded by importing this module: the operations with their rules, DuckDB, the
-SQL models, and the weights of the static model where the environment asks for no other.
+"""Imports that every process of a night needs before its first night.
 
-It is imported for that alone, by the process that those of a night are copies of (``slowwave.night.several``): what was loaded before is
-loaded once and lies once in memory. Nothing here opens a connection, starts a thread, or keeps what the environment says, which may be
-another when a copy is made.
+Importing this module loads the operations with their rules, DuckDB, the SQL models, and the weights of the static model unless the
+environment selects another one.
+
+Only the process from which the processes of a night are forked (``slowwave.night.several``) imports it, so that everything is loaded once
+and is in memory once. Nothing here opens a connection, starts a thread, or keeps values of the environment, which may be different when a
+process is forked.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from slowwave.snapshots.models import load_models
 from slowwave.store.settings import Settings
 
 _LATE = ("duckdb", "slowwave.night.several", "slowwave.text.screening")
-"""What is imported only where it is used."""
+"""Modules that other modules import only at the place of use."""
 
 
 def _load() -> None:

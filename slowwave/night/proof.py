@@ -1,4 +1,4 @@
-"""Seal what planners propose and prove it: the simulated outcome passes the probes and asks for nothing more."""
+"""Seal the planners' items and prove the plan: the simulated outcome passes the probes and needs no further changes."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ from slowwave.snapshots.models import load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 
-# Convergence: the planners, run again on the night's simulated outcome, plan nothing.
+# Convergence: the planners, run again on the simulated outcome of the night, plan nothing.
 #
-# A planner that reads nothing of what the plan changes is not run again: it would propose what it has proposed. Matching is the dear part
-# of the others. It looks again at the rows that the plan touches and their candidates, with the weights that it
-# has learnt tonight; every other pair was weighed tonight on the same evidence.
+# A planner that reads nothing of what the plan changes is not run again, because it would propose the same items. Matching is the most
+# expensive of the others. It compares again only the rows that the plan touches and their candidates, with the weights that it has learnt
+# tonight; every other pair was compared tonight on the same evidence.
 #
-# What they plan all the same is reported by class: *deferred* is an item that lost a conflict tonight and comes back as agreed; a page that
-# *follows* tells what tonight's other items did; a *review* that already stood is a question to a person and not counted at all;
-# everything else is *new*, and the plan does not converge.
-# Rows are compared through merges: a pair with an absorbed row is the pair with its survivor.
+# What the planners still plan is reported by class. A *deferred* item lost a conflict tonight and comes back as intended. A page that
+# *follows* reports what tonight's other items did. A *review* that existed before is a question to a person and is not counted at all.
+# Everything else is *new*, and the plan does not converge. Rows are compared through merges: a pair with an absorbed row is the pair with
+# its survivor.
 
 _MATCHED: Final = frozenset(
     ("name", "entity_type", "attributes", "source", "source_document_ids", "invalidated_at", "valid_to")
 )
-"""Columns of an entity that matching reads."""
+"""The columns of an entity that matching uses."""
 
 
 SHOWN: Final = 100
-"""Remaining items that are stored with a plan."""
+"""The number of remaining items that are stored with a plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """An item of the second planning, with why it is there."""
+    """An item of the second planning, and why it is there."""
 
     operation: str
     decision: str
@@ -68,18 +68,21 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True)
 class ConvergenceProbe:
-    """``items`` is how many of ``remaining`` are new; pending reviews are in neither."""
+    """The result of a second planning on the simulated outcome.
+
+    ``items`` counts how many of ``remaining`` are new; pending reviews are in neither.
+    """
 
     items: int
     remaining: tuple[Remaining, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether a second night would plan nothing but what was deferred, and pages that tell of tonight."""
+        """Return whether a second night would plan only deferred items and pages that report tonight's changes."""
         return not self.items
 
     def to_json(self) -> dict[str, object]:
-        """As plans store and show it: of what remains the first ``SHOWN``, new items before deferred ones."""
+        """Return the probe as plans store and show it, with the first ``SHOWN`` remaining items, new ones before deferred ones."""
         shown = sorted(self.remaining, key=lambda r: r.why != "new")[:SHOWN]
         return {
             "items": self.items,
@@ -93,7 +96,7 @@ class ConvergenceProbe:
         return sum(r.why == why for r in self.remaining)
 
     def sentence(self) -> str:
-        """What an operator reads."""
+        """Describe the result for an operator."""
         deferred, pages = self._count("deferred"), self._count("follows")
         later = f" {deferred:,} deferred item{'s come' if deferred > 1 else ' comes'} back." if deferred else ""
         later += (
@@ -117,10 +120,10 @@ def convergence_probe(
     deferred: Sequence[Item] = (),
     reviews: Sequence[Item] = (),
 ) -> ConvergenceProbe:
-    """Run the planners (``replan``) on ``after`` with its models, and tell what they still plan.
+    """Run the planners (``replan``) on ``after`` with its models, and return what they still plan.
 
-    ``deferred`` and ``reviews`` are the first plan's items that are not part of ``after``. An item counts as deferred when it
-    is a deferred one or shares its operation and a row with it, and as a pending review when operation and all rows are those of one.
+    ``deferred`` and ``reviews`` are the first plan's items that are not part of ``after``. An item counts as deferred if it is a deferred
+    one or shares its operation and a row with one. It counts as a pending review if its operation and all its rows are those of one.
     """
     items = replan(replace(inputs, snapshot=after, models=run_models(after)))
     into = merged_into(after)
@@ -142,22 +145,22 @@ def convergence_probe(
 
 
 def changed_tables(before: Snapshot, after: Snapshot) -> frozenset[str]:
-    """The tables, and the tables of vectors, that are not the same in ``after``; simulation leaves the others as they are."""
+    """Return the tables and vector tables that differ in ``after``; simulation leaves the others as they are."""
     tables = (name for name, table in before.tables.items() if after.tables[name] is not table)
     vectors = (name for name, vectors in before.vectors.items() if after.vectors[name] is not vectors)
     return frozenset((*tables, *vectors))
 
 
 def sees(planner: Operation[Proposal], tables: Collection[str], models: Collection[str]) -> bool:
-    """Whether a planner reads any of these tables and models: else it would propose again what it has proposed."""
+    """Return whether a planner reads any of these tables or models; if not, it would only repeat its proposals."""
     return not (frozenset(tables).isdisjoint(planner.reads) and frozenset(models).isdisjoint(planner.models))
 
 
 def touched(decided: Iterable[Item], waiting: Iterable[Item]) -> frozenset[str]:
-    """Ids of the entities whose pairs a matcher has to look at again once the ``decided`` items are done.
+    """Return the ids of the entities whose pairs a matcher must compare again once the ``decided`` items are done.
 
-    Those are entities with rewritten cells, vectors or aliases, and the rows of ``waiting`` items, which have to come back. What
-    items change about rows that they do not write is the planner's to say (``Proposal.nearer``).
+    These are entities with rewritten cells, vectors or aliases, and the rows of ``waiting`` items, which must be proposed again. What
+    items change about rows that they do not write is up to the planner (``Proposal.nearer``).
     """
     found = {row for item in waiting for row in item.mutation.row_ids()}
     for item in decided:
@@ -170,14 +173,14 @@ def touched(decided: Iterable[Item], waiting: Iterable[Item]) -> frozenset[str]:
 
 
 def _survivors(item: Item, into: Mapping[str, str]) -> frozenset[str]:
-    """The rows it is about and the members of what it inserts, each as the row that it was merged into."""
+    """Return the rows that the item concerns and the members of its inserts, each as the row that it was merged into."""
     members = (id_ for ids in item.mutation.members() for id_ in ids)
     return frozenset(chain(row, into)[-1] for row in (*item.mutation.row_ids(), *members))
 
 
-# Sealing, and the proof of what is sealed: the future that a plan makes is looked at before anyone sees it.
+# Sealing, and the proof of what is sealed: the outcome of a plan is checked before anyone sees the plan.
 #
-# What each probe looks for belongs to ``slowwave.plans.probes``.
+# What each probe checks belongs to ``slowwave.plans.probes``.
 
 
 def prove(
@@ -189,9 +192,10 @@ def prove(
     scope: DreamScope | None = None,
     ops: Collection[str] | None = None,
 ) -> tuple[Plan, Probes]:
-    """Seal items and check the future that they make. Merges that would lose a specific go to review and are sealed as that.
+    """Seal items and check the outcome that they lead to.
 
-    Where no planner ran, as in a night of audits alone, there is no future to look at: the plan is empty and nothing is proven.
+    Merges that would lose a specific go to review and are sealed as that. If no planner ran, as in a night of audits alone, there is no
+    outcome to check: the plan is empty and nothing is proven.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     order = list(PLANNERS)
@@ -252,7 +256,7 @@ def prove(
         return run_planner(PLANNERS[name], again, ops).items
 
     convergence = convergence_probe(
-        # what judges left open stays a question to a person, and what a model wrote is not written twice
+        # Questions that judges left open stay questions to a person, and text that a model wrote is not written twice.
         replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt),
         after,
         lambda again: within(
@@ -292,7 +296,10 @@ def prove(
 def _within_caps(
     arranged: ArrangedItems, order: Sequence[str], snapshot: Snapshot, settings: Settings
 ) -> tuple[ArrangedItems, HeldOver]:
-    """The arranged items without the housekeeping that has to wait; what stood against it may stand then, and is counted in turn."""
+    """Return the arranged items without the housekeeping that must be held over, and the items held over.
+
+    Items that conflicted with the removed ones may then enter the plan, and are counted in turn.
+    """
     waits = HeldOver()
     while (late := waiting(snapshot, _decided(arranged), settings)).ids:
         arranged, waits = without(arranged, late.ids, order), waits.and_(late)
@@ -300,7 +307,10 @@ def _within_caps(
 
 
 def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
-    """The items that nobody has rejected or undone about these very rows; a change of what an item rests on makes it a new one."""
+    """Return the items that no user has rejected or undone for the same rows.
+
+    If the data that an item depends on has changed, it counts as a new item.
+    """
     table = snapshot.table("rejections")
     rejected = set(zip(table["operation"].to_pylist(), table["subject"].to_pylist(), strict=True))
     left = [i for i in items if not rejected or (i.operation, i.subject()) not in rejected]
@@ -309,5 +319,5 @@ def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
 
 
 def _decided(arranged: ArrangedItems) -> list[Item]:
-    """What an approval covers when it names nothing: all but review items."""
+    """Return the items that an approval covers if it names none: all but review items."""
     return [i for i in arranged.items if i.decision != "review"]

@@ -1,7 +1,7 @@
-"""Proposals: items that somebody asked for, by day or in a pass of its own, sealed as a plan like a night's.
+"""Proposals: items that a user requested, at run time or in a separate pass, sealed as a plan like a night's.
 
-It is proven, diffed, decided, applied and undone like any other. It never takes the place of a night's plan that waits, nor does a night's
-take its: what a night changes meanwhile makes the items stale that rest on it.
+Such a plan is proven, diffed, decided, applied and undone like any other. It never replaces a pending plan of a night, nor is it replaced
+by one: changes of a night in between make the items stale that depend on the changed data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from slowwave.store.connect import Store
 from slowwave.store.runs import beating
 
 Propose = Callable[[Inputs], Proposal]
-"""What a planner is: items of one operation with its account, of a fresh snapshot."""
+"""A function that, like a planner, proposes items of one operation with its report, from a fresh snapshot."""
 
 
 def seal_proposal(
@@ -35,13 +35,15 @@ def seal_proposal(
     by: str = "",
     after: Callable[[Snapshot], Snapshot] | None = None,
 ) -> Night:
-    """Seal what ``propose`` proposes of a fresh snapshot, all of it items of ``operation``, which permits them.
+    """Seal what ``propose`` proposes for a fresh snapshot, all of it items of ``operation``, which permits them.
 
-    ``of`` names what it is about: a plan of the same operation and name that still waits is superseded, and no other. What was rejected or
-    undone is left out while what it rests on stands; with nothing left the plan is ``empty`` and asks nobody. ``by`` is sealed with it as
-    whoever asked for it, and may not sign it where the rule of the namespace keeps authors out. Raises as ``run_night`` does; ``wait`` are
-    seconds for which another run may hold the namespace. With ``after`` the plan is made of what that makes of the snapshot: the state in
-    which answers that are not applied yet leave memory. Its items are stale until those are applied.
+    ``of`` names the subject: a pending plan of the same operation and name is superseded, and no other. Items that were rejected or
+    undone are left out as long as the data that they depend on is unchanged. If nothing is left, the plan is ``empty`` and asks no one.
+    ``by`` is sealed with it as its author, and may not approve it if the rule of the namespace excludes authors. Raises as ``run_night``
+    does; ``wait`` is the number of seconds for which another run may hold the namespace.
+
+    With ``after``, the plan is made from what that function makes of the snapshot: the state in which answers that are not applied yet
+    leave memory. Its items are stale until those answers are applied.
     """
     asked = {"proposal": {"operation": operation, "of": of}}
     run_id = begin(store, namespace, trigger=trigger, parameters=asked, wait=wait)

@@ -1,4 +1,4 @@
-"""Report files of runs: summary, events, manifest and undo, one folder a namespace and day."""
+"""Report files of runs: summary, events, manifest and undo, in one folder per namespace and day."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from slowwave.store.logins import hand_over, make_private
 from slowwave.store.server import default_home
 from slowwave.store.settings import Settings
 
-# What a run came to, read from its events: for the ``summary.md`` of its report files. One pass, a bounded sample in memory.
+# The account of a run, built from its events for the ``summary.md`` of its report files. One pass, a bounded sample in memory.
 
 SAMPLED: Final = 20
-"""Items that a summary shows."""
+"""The number of items that a summary shows."""
 
 _RISKS: Final = {"high": 2, "medium": 1, "low": 0}
 _TEXTS: Final = {
@@ -41,7 +41,7 @@ _TEXTS: Final = {
 
 @dataclass(slots=True)
 class RunAccount:
-    """A run in numbers. ``items`` counts items by operation, decision and status; ``sample`` holds those of most impact."""
+    """The figures of a run: ``items`` counts items by operation, decision and status, ``sample`` holds those of most impact."""
 
     run_id: str = ""
     namespace: str = ""
@@ -60,7 +60,7 @@ class RunAccount:
     tokens: int = 0
 
     def markdown(self, schema: str, redacted: str) -> str:
-        """The summary; what comes from memory is escaped."""
+        """Format the summary, with text from memory escaped."""
         about = {
             "Namespace": self.namespace,
             "Mode": self.mode,
@@ -99,7 +99,7 @@ class RunAccount:
 
 
 def account_of(events: Iterable[Mapping[str, Any]]) -> RunAccount:
-    """The account of a run from its events as JSON. What a run reported before it was resumed counts as well."""
+    """Build the account of a run from its events as JSON, including those from before it was resumed."""
     account = RunAccount()
     for event in events:
         _take(account, event)
@@ -180,10 +180,10 @@ def _row(event: Mapping[str, Any]) -> dict[str, object]:
 
 # Report files of runs: ``BASE/namespace/date/run.{summary.md, events.jsonl, manifest.json, undo.json}`` (khora 12.1).
 #
-# While a run goes on, its events are appended to ``run.events.partial``; the end gives the file its name and writes the others, the
-# manifest last. Files are for their owner only and never half written. They are an account: the ledger and the journal stay the
-# truth, and undo never reads them. Events come redacted from ``slowwave.plans.run_events``; when files go is decided by
-# ``slowwave.night.retention``.
+# While a run is in progress, its events are appended to ``run.events.partial``. At its end the file gets its final name and the others are
+# written, the manifest last. Files are readable by their owner only and never half written. They are only a report: the ledger and the
+# journal are authoritative, and undo never reads the files. Events come redacted from ``slowwave.plans.run_events``.
+# ``slowwave.night.retention`` decides when files are removed.
 
 SCHEMA: Final = "dream-report/1"
 UNDO_SCHEMA: Final = "dream-undo/1"
@@ -209,16 +209,17 @@ WHERE j.run_id = %s ORDER BY j.item_id, j.id
 
 
 def reports_path(settings: Settings) -> Path:
-    """The folder of report files: ``report_base_path``, else ``reports`` in ``SLOWWAVE_HOME``."""
+    """Return the folder of report files: ``report_base_path`` or, without it, ``reports`` in ``SLOWWAVE_HOME``."""
     chosen = settings.report_base_path
     return Path(chosen).expanduser() if chosen else default_home() / "reports"
 
 
 class FileSink:
-    """Writes the files of one run. ``redact`` is the level at which its events come; ``store`` is asked for the journal of an apply run.
+    """A sink that writes the files of one run.
 
-    A new sink goes on with the files of a run that another one left, finished or not: steps of one run may come one after the
-    other, and a run may be resumed. One that is neither closed nor sent an end leaves the events where they are.
+    ``redact`` is the level at which its events arrive; ``store`` is queried for the journal of an apply run. A new sink continues the
+    files of a run that another sink left, finished or not: steps of one run may follow one another, and a run may be resumed. A sink that
+    is neither closed nor sent an end leaves the events where they are.
     """
 
     name = "file"
@@ -231,7 +232,7 @@ class FileSink:
         self._stem = Path()
 
     def emit(self, event: Event) -> None:
-        """Append an event, and finish the files when it is the run's last."""
+        """Append an event, and finish the files if it is the run's last."""
         file = self._events or self._open(event)
         file.write(_line({"schema": SCHEMA, **event.to_json()}))
         file.flush()
@@ -239,7 +240,7 @@ class FileSink:
             self._finish(_WHOLE if isinstance(event, RunCompleted) else _CRASHED)
 
     def close(self) -> None:
-        """A run that did not say how it ended has crashed."""
+        """Close the sink; a run that did not report its end is recorded as crashed."""
         if self._events is not None:
             self._finish(_CRASHED)
 
@@ -303,10 +304,10 @@ class FileSink:
 
 
 def undo_record(store: Store, run_id: str, level: Level) -> Iterator[bytes]:
-    """The JSON of ``dream-undo/1`` for an apply run, in parts: what every cell of its items held before, redacted.
+    """Yield the JSON of ``dream-undo/1`` for an apply run in parts: the redacted old value of every cell of its items.
 
-    ``before`` is a list of cells of the journal: table, row, key (the model of a vector), column, action, and the text that stood there.
-    One pass over the run's entries, one item in memory.
+    ``before`` is a list of cells of the journal: table, row, key (the model of a vector), column, action, and the old text. Makes one
+    pass over the run's entries and holds one item in memory. Raises ``ReportError`` if the run is not in the ledger.
     """
     with store.connect("reader") as connection, connection.transaction():
         head = connection.execute(_RUN, (run_id,)).fetchone()
@@ -334,9 +335,10 @@ def undo_record(store: Store, run_id: str, level: Level) -> Iterator[bytes]:
 
 
 def load_manifest(path: Path | str) -> dict[str, Any]:
-    """A manifest whose files are there and unchanged.
+    """Load a manifest whose files exist and are unchanged.
 
-    Raises ``ReportError`` when it is missing, no JSON, of another schema, or when a file that it names is gone or differs.
+    Raises ``ReportError`` if the manifest is missing, is not JSON or has another schema, or if a file that it names is missing or
+    differs.
     """
     path = Path(path)
     try:
@@ -374,11 +376,11 @@ def expire_reports(
     keep_runs: int = 0,
     runs_of: Collection[str] | None = None,
 ) -> int:
-    """Remove the files of runs that began on a day before ``before``, but for the newest ``keep_runs`` of each namespace.
+    """Remove the files of runs that began on a day before ``before``, except the newest ``keep_runs`` of each namespace.
 
-    With ``runs_of`` only runs with these ids are counted and removed: another database may keep reports of a namespace of the same name
-    in the same folder. Only files that this module writes are touched, in folders named by a date, and emptied folders with them; a
-    run that still writes is left alone. Returns how many runs were removed.
+    With ``runs_of`` only runs with these ids are counted and removed, because another database may keep reports of a namespace of the
+    same name in the same folder. Only files that this module writes are removed, in folders named by a date, and folders that become
+    empty with them. A run that still writes is left alone. Returns how many runs were removed.
     """
     folders = [base / path_part(namespace)] if namespace is not None else _folders(base)
     removed = 0
@@ -415,7 +417,10 @@ def _operation(item: str, cells: list[tuple[object, ...]], level: Level) -> dict
 
 
 def _redacted(column: str, before: object, level: Level) -> object:
-    """What stood in a cell, by its column: an id in a column of ids is ours, one in a text is not."""
+    """Return the redacted old value of a cell.
+
+    Redaction depends on the column: an id in an id column is Slowwave's own, an id in a text is not.
+    """
     found = redact({column: before}, level)
     return next(iter(found.values())) if isinstance(found, dict) else None
 
@@ -441,7 +446,7 @@ def _finite(value: object) -> object:
 
 
 def _read_lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Events of a file, one after the other; a line that a dying process left is passed over."""
+    """Yield the events of a file; skip an incomplete line of a process that died."""
     with path.open("rb") as file:
         for line in file:
             try:
@@ -453,7 +458,7 @@ def _read_lines(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _write(path: Path, parts: Iterable[bytes]) -> dict[str, object]:
-    """Write a file whole under a temporary name, then give it its own; returns its checksum and size."""
+    """Write a file completely under a temporary name, then rename it; return its checksum and size."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     digest, size = hashlib.sha256(), 0
     try:

@@ -1,4 +1,4 @@
-"""Remove what is old, report what is late, and remove a namespace."""
+"""Removal of old data and of namespaces, and reports of what is late."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from slowwave.store.runs import HOLDING
 from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
 
-# Retention: what only explains the past goes when it is old. Report files, findings, token counts, items nobody will decide, items of
-# sessions that agents took back, the words of proposals of which nothing came, and, where a namespace wants it, before-images.
+# Retention: data that only explains the past is removed when it is old. This covers report files, findings, token counts, items that will
+# not be decided, items of sessions that agents withdrew, the text of proposals that had no result, and, if a namespace wants it,
+# before-images.
 #
-# Kept for ever are approvals, applied plans, the journal, the event chain and the plans themselves. Nothing goes that a plan which can
-# still be applied, or an undo that is still promised, would need. Snapshots go by themselves when a new one is taken.
+# Approvals, applied plans, the journal, the event chain and the plans themselves are kept for ever. Nothing is removed that a plan which
+# can still be applied, or an undo that is still promised, would need. Snapshots are removed when a new one is taken.
 
 _BUDGET_DAYS: Final = 2
 """Token counts younger than this are part of the day's budget."""
 
 _WEEK_DAYS: Final = 8
-"""Those of runs, of which deep passes have a budget of seven days."""
+"""The same for token counts of runs: deep passes have a budget of seven days."""
 
 _PROPOSALS: Final = "SELECT memory.forget_proposals(%s::uuid, %s::timestamptz)"
 _RUNS: Final = "SELECT id::text FROM night.runs WHERE namespace_id = %(namespace)s"
@@ -48,7 +49,7 @@ _SCOPE: Final = """
       SELECT a.id, a.plan_hash FROM night.open_approvals a WHERE a.namespace_id = %(namespace)s
     )
 """
-"""The newest runs, runs that go on, and approvals that may still be applied."""
+"""The newest runs, unfinished runs, and approvals that may still be applied."""
 
 _STATEMENTS: Final = {
     "findings": """
@@ -81,22 +82,22 @@ _STATEMENTS: Final = {
         DELETE FROM night.snapshots s WHERE s.namespace_id = %(namespace)s AND s.deleted_at < %(before)s
         AND s.id <> (SELECT id FROM night.snapshots WHERE namespace_id = %(namespace)s ORDER BY taken_at DESC LIMIT 1)""",
 }
-"""Items that were applied can be undone, and merges that were rejected teach the weights: both stay, as does the latest plan."""
+"""Applied items can be undone, and rejected merges are examples for the weights: both are kept, as is the latest plan."""
 
 _BEFORE_IMAGES: Final = """
     DELETE FROM night.before_images b USING night.journal j, night.runs r WHERE j.id = b.journal_id AND r.id = j.run_id
     AND b.namespace_id = %(namespace)s AND r.namespace_id = %(namespace)s
     AND coalesce(r.finished_at, r.heartbeat_at) < now() - make_interval(days => %(undo_days)s)
     AND NOT EXISTS (SELECT 1 FROM holding h WHERE h.id = r.id) AND NOT EXISTS (SELECT 1 FROM open o WHERE o.id = r.approval_id)"""
-"""Those of a run go together: it can be undone whole, or not at all."""
+"""Before-images of a run are removed together, so that the run can be undone completely or not at all."""
 
 
 def retain(store: Store, namespace: str, settings: Settings) -> dict[str, int]:
-    """Remove what is past its retention in a namespace; returns what was removed: runs with report files, and rows by table.
+    """Remove what is past its retention in a namespace; return the number of runs with report files and of rows by table.
 
-    Older than ``retention_days`` and not of the newest ``retention_runs_per_namespace`` runs, both must hold; before-images go
-    ``undo_retention_days`` after the end of their run, and never when that is 0. Undo of such a run then refuses in words. Time: linear in
-    the rows that are left and removed. Raises ``Refused`` for an unknown namespace.
+    A row is removed if it is older than ``retention_days`` and also not of the newest ``retention_runs_per_namespace`` runs.
+    Before-images are removed ``undo_retention_days`` after the end of their run, and never if that is 0. Undo of such a run is then
+    refused with a message. Time: linear in the rows that are left and removed. Raises ``Refused`` for an unknown namespace.
     """
     before = datetime.now(UTC) - timedelta(days=settings.retention_days)
     removed: dict[str, int] = {}
@@ -129,13 +130,13 @@ def retain(store: Store, namespace: str, settings: Settings) -> dict[str, int]:
 
 
 def _runs(connection: Connection, parameters: dict[str, object]) -> frozenset[str]:
-    """The names of this ledger's runs in their files."""
+    """Return the names that this ledger's runs of a namespace have in report files."""
     rows = connection.execute(_RUNS, parameters)
     return frozenset(path_part(str(run)) for (run,) in rows)
 
 
 def _forget_proposals(connection: Connection, namespace_id: str, before: datetime) -> int:
-    """After the items of plans, on some of which they rest."""
+    """Remove old proposals, after the items of plans, because some of these depend on them."""
     row = connection.execute(_PROPOSALS, (namespace_id, before)).fetchone()
     return int(str(row[0])) if row else 0
 
@@ -145,9 +146,9 @@ def _delete(connection: Connection, statement: str, parameters: dict[str, object
         return connection.execute((_SCOPE + statement).encode(), parameters).rowcount
 
 
-# Freshness: namespaces that nobody audits, plans that nobody reads, and applies that do nothing. Asked of the ledger.
+# Freshness: namespaces that are not audited, plans that are not reviewed, and applies that do nothing, according to the ledger.
 #
-# Each answer is one query for all namespaces asked about, with how many were looked at. Nothing here repairs.
+# Each check is one query for all given namespaces, and reports how many were checked. Nothing here repairs.
 
 _NIGHTS: Final = """
 SELECT n.slug, n.settings, extract(epoch FROM now() - coalesce(s.taken_at, n.recorded_at)) / 86400, s.taken_at
@@ -168,17 +169,17 @@ SELECT n.slug, n.settings, array_agg((a.counts ->> 'applied')::int ORDER BY a.re
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """``late`` has a sentence for each namespace that is; ``looked_at`` counts the namespaces."""
+    """The result of a check: ``late`` has a sentence for each late namespace, ``looked_at`` counts the checked namespaces."""
 
     looked_at: int
     late: tuple[str, ...]
 
 
 def audited(connection: Connection, namespaces: Sequence[str]) -> Freshness:
-    """A namespace that changed since its last snapshot, or never had one, was audited within ``freshness_audit_days``.
+    """Check that changed namespaces were audited within ``freshness_audit_days``.
 
-    One that nothing has changed in is not audited again, and is not late; nor is one that a gate keeps from its nights: it is switched
-    off, read-only, or has too few new records.
+    A namespace counts as changed if it changed since its last snapshot or never had one. A namespace without changes is not audited again
+    and is not late. Nor is one that a gate keeps from its nights, because it is disabled, read-only or has too few new records.
     """
     rows = connection.execute(
         _NIGHTS,
@@ -201,7 +202,7 @@ def audited(connection: Connection, namespaces: Sequence[str]) -> Freshness:
 
 
 def decided(connection: Connection, namespaces: Sequence[str]) -> Freshness:
-    """No plan waits for a person longer than ``freshness_plan_days``."""
+    """Check that no plan has been pending for longer than ``freshness_plan_days``."""
     rows = connection.execute(
         _PLANS,
         (list(namespaces),),
@@ -218,7 +219,10 @@ def decided(connection: Connection, namespaces: Sequence[str]) -> Freshness:
 
 
 def effective(connection: Connection, namespaces: Sequence[str]) -> Freshness:
-    """Of the last ``freshness_idle_nights`` applies at least one changed something; fewer applies prove nothing."""
+    """Check that at least one of the last ``freshness_idle_nights`` applies changed something.
+
+    Fewer applies prove nothing, so they pass.
+    """
     rows = connection.execute(
         _APPLIES,
         (list(namespaces),),
@@ -245,7 +249,7 @@ def _settings(overlay: object) -> Settings:
 _LEDGER: Final = frozenset(
     ("memory.changes", "night.findings", "night.runs", "night.snapshots", "night.store_namespaces", "night.llm_usage")
 )
-"""Tables whose rows tell of nights alone. They are removed with a namespace that has no other rows."""
+"""Tables whose rows only record nights. They are removed with a namespace that has no other rows."""
 
 _NAMESPACE: Final = "SELECT id::text, settings FROM memory.namespaces WHERE slug = %s FOR UPDATE"
 _CONNECTED: Final = """
@@ -269,7 +273,10 @@ _DELETE: Final = "DELETE FROM memory.namespaces WHERE id = %s"
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What became of a namespace. ``kept`` counts the rows that stay, by table; it is empty if the namespace was ``deleted``."""
+    """The result of removing a namespace.
+
+    ``kept`` counts the rows that stay, by table. It is empty if the namespace was ``deleted``.
+    """
 
     namespace: str
     deleted: bool
@@ -278,7 +285,7 @@ class Removal:
     undo_retention_days: int
 
     def to_json(self) -> dict[str, object]:
-        """As ``slowwave namespace remove --json`` shows it."""
+        """Return the result as ``slowwave namespace remove --json`` shows it."""
         return {
             "namespace": self.namespace,
             "deleted": self.deleted,
@@ -289,9 +296,9 @@ class Removal:
 
 
 def remove_namespace(store: Store, namespace: str) -> Removal:
-    """Delete a namespace that has no memory and no plan; end the nights of one that has a history, which stays.
+    """Delete a namespace that has no memory and no plan; for one with a history, end its nights and keep the history.
 
-    It takes the owner's login. Raises ``Refused`` for an unknown namespace, for one of a connected store, whose rows are not ours, and
+    Needs the owner's login. Raises ``Refused`` for an unknown namespace, for one of a connected store, whose rows are not Slowwave's, and
     for one that holds live memory.
     """
     with store.connect("owner") as connection, connection.transaction():
@@ -340,12 +347,12 @@ def remove_unplanned(store: Store, connected: str) -> list[str]:
 
 
 def _tables() -> list[Table]:
-    """Every table with rows of namespaces, those that refer to others first."""
+    """Return every table with rows of namespaces, tables that refer to others first."""
     return [table for table in reversed(metadata.sorted_tables) if "namespace_id" in table.columns]
 
 
 def _row_counts(connection: Connection, namespace_id: str) -> dict[str, int]:
-    """Table → how many rows of the namespace it has, in one statement."""
+    """Return table → number of rows of the namespace, in one statement."""
     counts = sql.SQL(", ").join(
         sql.SQL("(SELECT count(*) FROM {} WHERE namespace_id = {})").format(
             _identifier(table), sql.Literal(namespace_id)

@@ -1,4 +1,4 @@
-"""The plan run of a night in the ledger, what the night came to, and what it reports to the stream of events."""
+"""The plan run of a night in the ledger, the result of the night, and its events."""
 
 from __future__ import annotations
 
@@ -47,13 +47,15 @@ from slowwave.store.runs import beating, heartbeat_expiry
 from slowwave.store.settings import Settings
 from slowwave.text.screening import quotable
 
-# What a night came to: its reports, its plan and what the plan proved.
+# The result of a night: its reports, its plan and what the plan proved.
 
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """What a plan proved before anyone sees it: JSON by probe, a sentence each, and what needs force to approve; ``waits`` are those of the
-    sentences that tell what was left for another night.
+    """The results of a plan's probes, computed before anyone sees the plan.
+
+    ``results`` holds JSON by probe and ``sentences`` one sentence for each. ``needs_force`` lists what needs force to approve. ``waits``
+    are those of the sentences that state what was left for another night.
     """
 
     results: Mapping[str, object]
@@ -67,10 +69,14 @@ class Probes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Night:
-    """What a night produced. ``new_items`` is 0 when nothing is to be decided, and ``why_nothing`` has the sentences that say why;
-    ``skipped`` says why there was none, and ``removed_store`` which store is connected no more, if that is why; ``held_back`` is how many
-    proposals are for no plan there, and why; ``rejected`` is how many questions accepted policies rejected. ``settled`` are the
-    ids of the items that policies approved or rejected. ``state`` is the plan's, see ``slowwave.plans.items``.
+    """The result of a night.
+
+    - ``new_items`` is 0 if there is nothing to decide; ``why_nothing`` then has the sentences that state why.
+    - ``skipped`` states why there was no night, and ``removed_store`` names the disconnected store if that is the reason.
+    - ``held_back`` is the number of proposals that cannot enter a plan, and the reason.
+    - ``rejected`` is the number of questions that accepted policies rejected.
+    - ``settled`` are the ids of the items that policies approved or rejected.
+    - ``state`` is the state of the plan, see ``slowwave.plans.items``.
     """
 
     namespace: str
@@ -96,7 +102,7 @@ class Night:
         return sum((i.decision == "review") == questions and i.id not in self.settled for i in items)
 
     def to_json(self) -> dict[str, object]:
-        """As the command line's ``--json`` shows it."""
+        """Return the night as the command line's ``--json`` shows it."""
         return {
             "namespace": self.namespace,
             "run_id": self.run_id,
@@ -121,7 +127,7 @@ class Night:
 
 
 def per_operation(items: Sequence[Item]) -> dict[str, dict[str, int]]:
-    """Operation → decision → how many items."""
+    """Return operation → decision → number of items."""
     counts: dict[str, dict[str, int]] = {}
     for item in items:
         decisions = counts.setdefault(item.operation, {})
@@ -129,7 +135,7 @@ def per_operation(items: Sequence[Item]) -> dict[str, dict[str, int]]:
     return counts
 
 
-# What a night tells the stream of events: as it goes on, or, when its steps ran apart, afterwards with their own times.
+# Events of a night for the stream: reported as it runs or, if its steps ran separately, afterwards with their own times.
 
 _STARTED: Final = "SELECT started_at, trigger FROM night.runs WHERE id = %s"
 
@@ -137,7 +143,7 @@ _STARTED: Final = "SELECT started_at, trigger FROM night.runs WHERE id = %s"
 def open_stream(
     store: Store, run_id: str, namespace: str, callbacks: Sequence[Callback] = (), *, dagster_run_id: str = ""
 ) -> Stream:
-    """The run's stream of events, with the sinks that the namespace's settings switch on."""
+    """Open the run's event stream with the sinks that the namespace's settings switch on."""
     with store.connect("reader") as connection:
         try:
             settings = namespace_settings(connection, namespace)
@@ -148,7 +154,7 @@ def open_stream(
 
 
 def report_done(stream: Stream, phase: str, report: Report, items: int = 0) -> None:
-    """Tell the stream what an audit or a planner came to."""
+    """Report the result of an audit or a planner to the stream."""
     if not stream.sinks:
         return
     stream.emit(
@@ -168,7 +174,7 @@ def report_done(stream: Stream, phase: str, report: Report, items: int = 0) -> N
 
 
 def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> None:
-    """Tell the stream what the plan holds, what models cost, and that the run is over."""
+    """Report to the stream what the plan holds, what models cost, and that the run is over."""
     if not stream.sinks or night.plan is None:
         return
     run, namespace, now = stream.run_id, stream.namespace, datetime.now(UTC)
@@ -197,7 +203,10 @@ def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> Non
 
 
 def emit_night(store: Store, night: Night, inputs: Inputs, *, dagster_run_id: str) -> None:
-    """Tell a night whose audits and planners were steps of a Dagster run: each at the time it ran, in the order of a night."""
+    """Report a night whose audits and planners were steps of a Dagster run.
+
+    Each step has the time at which it ran, in the order of a night.
+    """
     stream = open_stream(store, night.run_id, night.namespace, dagster_run_id=dagster_run_id)
     if not stream.sinks or night.plan is None:
         return
@@ -234,7 +243,7 @@ def emit_night(store: Store, night: Night, inputs: Inputs, *, dagster_run_id: st
 
 
 def _span(reports: Sequence[Report], otherwise: datetime) -> tuple[datetime, datetime]:
-    """When the first of these began and the last ended."""
+    """Return when the first of these began and the last ended."""
     ran = [(datetime.fromisoformat(r.started_at), timedelta(seconds=r.seconds)) for r in reports if r.started_at]
     if not ran:
         return otherwise, otherwise
@@ -243,11 +252,11 @@ def _span(reports: Sequence[Report], otherwise: datetime) -> tuple[datetime, dat
 
 # The plan run of a night in the ledger: its beginning, its end, and the Dagster run that it belongs to.
 #
-# Planning itself belongs to ``slowwave.night.night``; the row of the run and who may hold a namespace, to ``slowwave.store.runs``;
-# whether a night is due, to ``slowwave.night.status``.
+# Planning itself belongs to ``slowwave.night.night``. The row of the run and the claim on a namespace belong to ``slowwave.store.runs``,
+# and whether a night is due to ``slowwave.night.status``.
 
 LONGEST_REASON: Final = 500
-"""Characters of a reason that are kept."""
+"""The most characters of a reason that are stored."""
 
 _READ_REASON: Final = 20_000  # characters of it that are looked at
 
@@ -293,14 +302,14 @@ class _LastWhole:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """Why a night would find nothing new: nothing changed ``since`` the last one, or the namespace's store was ``removed``."""
+    """The reason why a night would find nothing new: no change ``since`` the last one, or the store was ``removed``."""
 
     since: datetime | None
     removed: str = ""
 
     @property
     def why(self) -> str:
-        """Why a night would find nothing new, to stand behind a name or a colon."""
+        """Return the reason as a phrase that follows a name or a colon."""
         if self.removed:
             return f"its store {self.removed} was removed, so its rows are not read: connect it again (docs/stores.md says how)"
         return f"unchanged since the night of {self.since:%Y-%m-%d %H:%M} UTC"
@@ -309,8 +318,8 @@ class Unchanged:
 def unchanged(store: Store, namespace: str) -> Unchanged | None:
     """Return why a night would find nothing new, or None if it may find something.
 
-    Nothing is new if change counter, settings and verdicts are those of the last valid night of the whole namespace, or if the
-    namespace belongs to a store that is disconnected, whose rows are not read.
+    There is nothing new if change counter, settings and verdicts are those of the last valid night of the whole namespace, or if the
+    namespace belongs to a disconnected store, whose rows are not read.
     """
     with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_LastWhole)) as cursor:
         last = cursor.execute(_LAST_WHOLE, (namespace,)).fetchone()
@@ -326,8 +335,9 @@ def unchanged(store: Store, namespace: str) -> Unchanged | None:
 
 @dataclass(frozen=True, slots=True)
 class LastNights:
-    """When a namespace's last night began, and the last one with the weekly operations; None where there was none. ``hours`` is the
-    age of the former, ``weekly_days`` of the latter or, where there was none, of the namespace.
+    """The start of a namespace's last night and of the last one with the weekly operations; None if there was none.
+
+    ``hours`` is the age of the former, ``weekly_days`` the age of the latter. If there was none, they are the age of the namespace.
     """
 
     night: datetime | None
@@ -337,9 +347,10 @@ class LastNights:
 
 
 def last_nights(connection: Connection, namespace_id: str) -> LastNights:
-    """The last nights that came to their end, whoever asked for them; some operations, rows or another instant are no night.
+    """Return the last finished nights of a namespace, requested by any user.
 
-    Nor is one that began later than now: the clock was wrong, and would hold back all nights until it is that late.
+    Runs of selected operations or rows, or as of another instant, do not count as nights. Nor does a night that starts later than now:
+    the clock was wrong, and it would hold back all nights until that time.
     """
     with connection.cursor(row_factory=class_row(LastNights)) as cursor:
         return cursor.execute(_LAST_NIGHTS, (namespace_id,)).fetchone() or LastNights(None, None, 0.0, 0.0)
@@ -355,10 +366,10 @@ def begin(
     stuck: Stuck = "take over",
     wait: float = 0.0,
 ) -> str:
-    """Open the plan run, which holds the namespace from now on; returns its id.
+    """Open the plan run, which holds the namespace from now on, and return its id.
 
-    Raises ``DreamDisabledError`` when nights are off in the namespace, and ``DreamLockUnavailable`` while another run holds it, at
-    once or after ``wait`` seconds. A run whose heartbeat has expired is marked as crashed, as planning writes no memory; with
+    Raises ``DreamDisabledError`` if nights are off in the namespace, and ``DreamLockUnavailable`` while another run holds it, at once or
+    after ``wait`` seconds. A run whose heartbeat has expired is marked as crashed, because planning writes no memory; with
     ``stuck="raise"`` it raises ``DreamRunStuckError``.
     """
     with store.connect("planner") as connection:
@@ -394,9 +405,10 @@ def parameters(
     reason: str = "",
     dry_run: bool = False,
 ) -> dict[str, object]:
-    """What a run was asked for, as the ledger keeps it; ``now`` is the instant as which it plans, ``reason`` why it was asked for.
+    """Build the parameters of a run as the ledger stores them.
 
-    A ``dry_run`` looks at everything as a night does, and its plan takes the place of no night's.
+    ``now`` is the instant as of which the run plans, ``reason`` why it was requested. A ``dry_run`` checks everything as a night does,
+    but its plan replaces no night's plan.
     """
     return {
         **({"ops": sorted(ops)} if ops is not None else {}),
@@ -408,7 +420,7 @@ def parameters(
 
 
 def plain_reason(text: str) -> str:
-    """A reason as it is kept: one line, without control and hidden characters, secrets marked, cut at 500."""
+    """Clean a reason for storage: one line without control and hidden characters, secrets marked, cut at 500 characters."""
     from slowwave.text.screening import redact  # its rules take a moment to load
 
     line = " ".join("".join(c if c.isprintable() else " " for c in text[:_READ_REASON]).split())
@@ -416,7 +428,10 @@ def plain_reason(text: str) -> str:
 
 
 def crash(store: Store, run_id: str, problem: BaseException) -> None:
-    """Mark a plan run that ended with an error; one that a person cancelled is cancelled, one that lost its namespace is another's."""
+    """Mark a plan run that ended with an error as crashed, or as cancelled if a person cancelled it.
+
+    A run that lost its namespace is left alone, because it belongs to another process now.
+    """
     if isinstance(problem, DreamLockUnavailable):
         return
     with store.connect("planner") as connection:
@@ -426,7 +441,7 @@ def crash(store: Store, run_id: str, problem: BaseException) -> None:
 
 @contextmanager
 def ending(store: Store, run_id: str, stream: Stream, began: float) -> Generator[None]:
-    """Whatever is raised in the block ends the run and is told to its stream, which is closed behind it."""
+    """End the run and report to its stream whatever the block raises; close the stream in any case."""
     try:
         yield
     except DreamCancelled as problem:
@@ -450,10 +465,9 @@ def resume(
     parent_run_id: str | None = None,
     parameters: Mapping[str, object] | None = None,
 ) -> str:
-    """The plan run that a Dagster run opened and that is still planning, or a new one; returns its id.
+    """Return the id of the plan run that a Dagster run opened and that is still planning, or of a new one.
 
-    A run that is executed again goes on with the plan run of its parent, which is over. Raises ``DreamCancelled`` when a person
-    cancelled the plan run.
+    A re-executed run continues the plan run of its parent, which has ended. Raises ``DreamCancelled`` if a person cancelled the plan run.
     """
     with store.connect("planner") as connection:
         for found in under_way(connection, dagster_run_id, *filter(None, (parent_run_id,))):
@@ -465,7 +479,10 @@ def resume(
 
 @contextmanager
 def at_work(store: Store, dagster_run_id: str) -> Generator[None]:
-    """A step of a Dagster run: the heartbeat of its plan run is refreshed meanwhile. One that opened none, as a re-audit, has none."""
+    """Refresh the heartbeat of the plan run during a step of its Dagster run.
+
+    A Dagster run that opened no plan run, such as a re-audit, has no heartbeat.
+    """
     with store.connect("planner") as connection:
         refuse_cancelled(connection, dagster_run_id)
         found = under_way(connection, dagster_run_id)
@@ -479,9 +496,9 @@ def at_work(store: Store, dagster_run_id: str) -> Generator[None]:
 
 
 def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
-    """Mark the plan run of a Dagster run that ended without a plan; returns how many there were.
+    """Mark the plan run of a Dagster run that ended without a plan; return how many there were.
 
-    An apply run says itself why it ended, or its heartbeat does: it may go on while its Dagster run is given up.
+    An apply run records itself why it ended, or its heartbeat shows it: it may continue while its Dagster run is given up.
     """
     with store.connect("planner") as connection:
         crashed = [
@@ -496,6 +513,6 @@ def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
 
 
 def expiry(store: Store, namespace: str) -> int:
-    """Seconds after which a run's heartbeat has expired in the namespace."""
+    """Return the seconds after which a run's heartbeat expires in the namespace."""
     with store.connect("reader") as connection:
         return heartbeat_expiry(connection, namespace)

@@ -36,11 +36,11 @@ from slowwave.text.keys import note_keys
 from slowwave.text.prefilter import read_together
 from slowwave.text.screening import each_text_once
 
-# Nights of many namespaces in several processes: each takes shares of them, one after another, as long as there are any.
+# Nights of many namespaces in several processes: each process takes shares of them, one after another, until none is left.
 #
-# A night of a small namespace is the work of one core, so a second process halves the wait. On Linux the processes are copies of one that
-# has loaded what all of them read (``slowwave.night.preloaded``): it is loaded once, takes its memory once, and stays until this process
-# ends. Elsewhere, where copies are not safe, each loads it for itself. What a share comes to is what its nights come to in one process.
+# A night of a small namespace is the work of one core, so a second process halves the time. On Linux the processes are forked from one that
+# has loaded what all of them need (``slowwave.night.preloaded``): it is loaded once, takes its memory once, and stays until this process
+# ends. Elsewhere, where forking is not safe, each process loads it. The result of a share is the same as that of its nights in one process.
 
 Found = list[tuple[str, Night | SlowwaveError]]
 
@@ -50,9 +50,10 @@ _PRELOADED: Final = "slowwave.night.preloaded"
 def in_processes(
     jobs: int, shares: Sequence[Sequence[str]], work: Callable[[Sequence[str]], Found]
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
-    """What ``work`` finds for each share, in the order in which they are done. ``work`` is sent to other processes, and so is what it
-    finds. Where one of them was ended from outside, those that it had not told are failures; their runs end as those of any process
-    that is gone, by their heartbeats.
+    """Yield the results of ``work`` for each share, in the order in which they are finished.
+
+    ``work`` and its results are sent between processes. If a process is ended from outside, the results that it had not returned become
+    failures. Their runs end through their heartbeats, as those of any lost process do.
     """
     with ProcessPoolExecutor(
         min(jobs, len(shares)) or 1, mp_context=_context(), initializer=_in_environment, initargs=(dict(os.environ),)
@@ -77,7 +78,10 @@ def in_processes(
 
 
 def _context() -> BaseContext:
-    """How processes are made here. Copies are of one that has a single thread, never of this one."""
+    """Return the multiprocessing context.
+
+    On Linux, processes are forked from a server process with a single thread, never from this one.
+    """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -86,25 +90,28 @@ def _context() -> BaseContext:
 
 
 def _in_environment(variables: Mapping[str, str]) -> None:
-    """Let this process see the variables that the one which asked sees now: what it is a copy of may have been started under others."""
+    """Give this process the current environment variables of the process that asked for it.
+
+    The process that it was forked from may have been started with others.
+    """
     os.environ.clear()
     os.environ.update(variables)
 
 
-# Nights of many namespaces, in this process or in several. Those of one connected store that are small are read together.
+# Nights of many namespaces, in this process or in several. Small namespaces of one connected store are read together.
 #
-# A store may have thousands of users, and its table no index by them: read one by one, each would take a pass over the whole table. What
-# is looked at of the store itself (whether its texts may be rewritten) is looked at once. A plan is one namespace's all the same, and the
-# one that a night of that namespace alone would have sealed.
+# A store may have thousands of users and no index by user: read one by one, each would take a pass over the whole table. Checks of the
+# store itself (whether its texts may be rewritten) are made once. Each plan is still one namespace's, and is the same that a night of that
+# namespace alone would have sealed.
 
 SMALL: Final = 2_000
-"""Rows up to which a namespace is read with others."""
+"""The most rows of a namespace that is read together with others."""
 
 AT_ONCE: Final = 20_000
-"""Rows that are read together: with vectors of 1,536 numbers some 130 MB."""
+"""The most rows that are read together: with vectors of 1,536 numbers about 130 MB."""
 
 SHARES: Final = 2
-"""Into how many parts those are divided for each of several processes: none waits long for the other at the end."""
+"""The number of parts of those rows for each of several processes, so that none waits long for another at the end."""
 
 
 def run_nights(
@@ -118,12 +125,14 @@ def run_nights(
     done: Finished | None = None,
     jobs: int = 1,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
-    """A night of each namespace, or why there was none: one that fails does not stop the others. Those that are read together come
-    together, otherwise they come in the order that is given; of more than one process (``jobs``) they come as they are done.
+    """Run a night for each namespace and yield it, or the error that prevented it; a failure does not stop the others.
 
-    ``progress`` gives, for the name of a namespace, what is called with each step of its night, in one process. ``done`` is called with
-    each night that made a plan, and is sent to other processes where there are any. Of more than one namespace the changes of connected
-    stores have been noted (``slowwave.bindings.connect.note_changes``) by whoever calls.
+    Namespaces that are read together are yielded together, otherwise the given order is kept. With more than one process (``jobs``) the
+    nights are yielded as they finish.
+
+    With one process, ``progress`` returns the callback for the steps of a namespace's night, given its name. ``done`` is called with each
+    night that made a plan, and is sent to other processes if there are any. For more than one namespace, the caller must have noted the
+    changes of connected stores (``slowwave.bindings.connect.note_changes``).
     """
     noted = len(namespaces) > 1
     if jobs > 1 and noted:
@@ -134,7 +143,10 @@ def run_nights(
 
 
 def night_failure(store: Store, namespace: str, problem: Exception) -> SlowwaveError:
-    """Return why there was no night of a namespace; an error that Slowwave did not expect is put into words, without memory text."""
+    """Return why there was no night of a namespace.
+
+    An unexpected error is described without text of memory.
+    """
     if isinstance(problem, SlowwaveError):
         return problem
     level: Level = "all"
@@ -157,7 +169,7 @@ def _share(
     now: datetime | None,
     done: Finished | None,
 ) -> list[tuple[str, Night | SlowwaveError]]:
-    """The nights of a share, in the process that it was sent to."""
+    """Run the nights of a share, in the process that it was sent to."""
     return list(_in_turn(store, names, noted=True, force=force, ops=ops, now=now, done=done))
 
 
@@ -205,8 +217,7 @@ def _in_turn(
 
 @contextmanager
 def _read_together(snapshots: Collection[Snapshot]) -> Generator[None]:
-    """What the memories and passages of several namespaces say is looked through at once, by screening and by patterns that their nights
-    ask for."""
+    """Scan the memories and passages of several namespaces at once, for screening and for the patterns that their nights use."""
     from slowwave.text.screening import note_plain  # its rules take a while to load
 
     memories, passages = (
@@ -228,7 +239,7 @@ def _read_together(snapshots: Collection[Snapshot]) -> Generator[None]:
 
 
 def _together(store: Store, namespaces: Sequence[str], at_once: int) -> Iterator[tuple[str, list[str]]]:
-    """(connected store, namespaces that are read together); without a store, one that is read alone."""
+    """Yield (connected store, namespaces to read together); a namespace that is read alone has an empty store."""
     small = [(name, of, rows) for name, of, rows in noted_rows(store, namespaces) if rows <= SMALL]
     shared = {name for name, _, _ in small}
     for name in namespaces:

@@ -59,7 +59,7 @@ METRICS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 
 class Instruments:
-    """The meter's instruments, by name; labels take a bounded number of values."""
+    """The instruments of a meter, by name; labels take a limited number of values."""
 
     def __init__(self, meter: Meter) -> None:
         self._made: dict[str, Any] = {}
@@ -70,11 +70,11 @@ class Instruments:
         self._lock = threading.Lock()
 
     def add(self, metric: str, amount: int, **labels: str) -> None:
-        """Count ``amount`` more."""
+        """Add ``amount`` to a counter."""
         self._made[metric].add(amount, self._bounded(labels))
 
     def record(self, metric: str, seconds: float, **labels: str) -> None:
-        """Note how long something took."""
+        """Record how long something took."""
         self._made[metric].record(seconds, self._bounded(labels))
 
     def _bounded(self, labels: Mapping[str, str]) -> dict[str, str]:
@@ -90,7 +90,7 @@ class Instruments:
 
 @cache
 def instruments(meter: Meter | None) -> Instruments:
-    """Made once a meter: an instrument that is made twice is complained of."""
+    """Return the instruments of a meter, made once because OpenTelemetry warns of duplicates."""
     from opentelemetry import metrics
 
     return Instruments(meter or metrics.get_meter(SCOPE, own_version()))
@@ -98,7 +98,7 @@ def instruments(meter: Meter | None) -> Instruments:
 
 @cache
 def own_version() -> str:
-    """The version of the installed package; empty where it is not installed."""
+    """Return the version of the installed package, or an empty string if it is not installed."""
     try:
         return version("slowwave")
     except PackageNotFoundError:
@@ -107,9 +107,9 @@ def own_version() -> str:
 
 # OpenTelemetry: a run as nested spans of real duration, and metrics with bounded labels.
 #
-# The library needs the API package alone, which does nothing without an SDK; the extra ``otel`` brings one, and the standard
-# ``OTEL_`` variables configure it. ``telemetry-contract.json`` beside this file lists every span, attribute and metric. A namespace's
-# name stands on spans and never in a label; what an operation read or wrote, its ``inputs`` and ``outputs``, stands nowhere.
+# The library needs only the API package, which does nothing without an SDK. The extra ``otel`` installs one, and the standard ``OTEL_``
+# variables configure it. ``telemetry-contract.json`` next to this file lists every span, attribute and metric. A namespace's name is on
+# spans and never in a label. What an operation read or wrote, its ``inputs`` and ``outputs``, is never exported.
 
 RUN, PHASE, OPERATION, CALL = (f"slowwave.dream.{name}" for name in ("run", "phase", "op", "llm_call"))
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -118,10 +118,10 @@ _NAME: Final = re.compile(r"(items|decisions)\.[a-z][a-z0-9_]{0,39}")
 
 
 def configure() -> bool:
-    """Export spans and metrics by OTLP, when the SDK is installed and ``OTEL_EXPORTER_OTLP_ENDPOINT`` (or one a signal) is set.
+    """Export spans and metrics by OTLP if the SDK is installed and ``OTEL_EXPORTER_OTLP_ENDPOINT`` (or one per signal) is set.
 
-    For programs, not for libraries: the command line calls it, and so does whatever runs nights on its own. Whoever has set up
-    OpenTelemetry before is left alone. Cheap when there is nothing to do; gives whether anything is exported.
+    For programs, not for libraries: the command line calls it, and so does any program that runs nights itself. An existing setup of
+    OpenTelemetry is left alone. Cheap if there is nothing to do. Returns whether anything is exported.
     """
     signals = [s for s in ("traces", "metrics") if _wanted(s)]
     if not signals or os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
@@ -138,11 +138,11 @@ def configure() -> bool:
 
 
 class TelemetrySink:
-    """Spans and metrics of one run. ``dagster_run_id`` is put on its span when Dagster started it.
+    """A sink for the spans and metrics of one run; ``dagster_run_id`` is put on its span if Dagster started it.
 
-    The run's span opens at ``RunStarted`` and nests in whatever span the caller has open. A process that sees only a part of a run
-    (Dagster's steps are processes) opens one from the first event it sees, marked ``slowwave.partial``. Operations have a span each,
-    with their items as counts: never one an item. All events have their own instants; nothing is timed here.
+    The run's span opens at ``RunStarted`` and nests in any span that the caller has open. A process that sees only a part of a run
+    (Dagster's steps are processes) opens a span at the first event it sees, marked ``slowwave.partial``. Each operation has a span with
+    its items as counts; items never have spans. All times come from the events; nothing is timed here.
     """
 
     name = "telemetry"
@@ -162,7 +162,7 @@ class TelemetrySink:
         self._last = 0
 
     def emit(self, event: Event) -> None:
-        """Take one event."""
+        """Process one event."""
         self._last = max(self._last, _nanoseconds(event.at))
         match event:
             case RunStarted():
@@ -186,7 +186,10 @@ class TelemetrySink:
                 pass
 
     def close(self) -> None:
-        """End what is open, and send what waits: the process may end at once. At most five seconds a signal."""
+        """End open spans and send pending telemetry, because the process may end at once.
+
+        Takes at most five seconds per signal.
+        """
         self._finish()
         threads = [threading.Thread(target=f, args=(_FLUSH_MILLISECONDS,), daemon=True) for f in _flushes()]
         for thread in threads:
@@ -195,11 +198,11 @@ class TelemetrySink:
             thread.join(_FLUSH_MILLISECONDS / 1000)
 
     def overflowed(self, subscriber: str) -> None:
-        """A bounded outbox dropped an event."""
+        """Count an event that a bounded outbox dropped."""
         self._meters.add("subscription.overflow_total", 1, subscription_class=subscriber)
 
     def write_failed(self, sink: str, reason: str) -> None:
-        """A sink could not take or deliver something: ``emit``, ``close`` or ``delivery``."""
+        """Count a failure of a sink to take or deliver an event; the reason is ``emit``, ``close`` or ``delivery``."""
         self._meters.add("report.write_failures_total", 1, sink=sink, reason=reason)
 
     def _began(self, event: RunStarted) -> None:
@@ -220,7 +223,7 @@ class TelemetrySink:
         return {"slowwave.namespace": event.namespace, "slowwave.run_id": event.run_id}
 
     def _phase(self, event: Event, phase: str, start: int) -> Span:
-        """The phase's span, opened when there is none or the one there was is over."""
+        """Return the span of the phase; open one if there is none or the previous one has ended."""
         if phase not in self._open:
             self._phases[phase] = self._child(PHASE, self._run_span(event, start), self._identity(event), start)
             self._phases[phase].set_attribute("slowwave.phase", phase)
@@ -327,10 +330,11 @@ class TelemetrySink:
 
 @dataclass(slots=True)
 class _Operation:
-    """An operation in a phase: in nanoseconds when it began and ended and how long it worked, and its items as counts.
+    """An operation in a phase: its start, end and working time in nanoseconds, and its items as counts.
 
-    Its span stays open until the run is over, as its items may be reported long after it ended. An operation that is known by its items
-    alone (apply tells batches of several operations) gets its span then: from the first of them, or as long as they took together.
+    Its span stays open until the run is over, because its items may be reported long after it ended. An operation that is known only by
+    its items (apply reports batches of several operations) gets its span then: from the first item, or as long as the items took
+    together.
     """
 
     identity: Mapping[str, str]
@@ -342,13 +346,13 @@ class _Operation:
     counts: dict[str, int] = field(default_factory=dict)
 
     def whole(self, event: OperationEvent) -> None:
-        """The operation itself was reported."""
+        """Take the times and the duration from the event of the operation itself."""
         self.busy, self.timed = _milliseconds(event.duration_ms), True
         self.start = _began_at(event)
         self.end = self.start + self.busy
 
     def item(self, event: OperationEvent) -> None:
-        """One of its items was reported."""
+        """Count an item of the operation."""
         for key in (f"items.{event.status or 'reported'}", f"decisions.{event.decision}"):
             self.counts[key] = self.counts.get(key, 0) + 1
         if self.timed:
@@ -360,7 +364,7 @@ class _Operation:
 
 
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts as attributes: their names are ours, and are held to be."""
+    """Return counts as attributes; names that do not have the form of Slowwave's names are left out."""
     return {f"slowwave.{name}": count for name, count in list(counts.items())[:40] if _NAME.fullmatch(name)}
 
 
@@ -391,7 +395,7 @@ def _wanted(signal: str) -> bool:
 
 
 def _export(signal: str) -> bool:
-    """Set up one signal with the SDK, which reads the rest of the variables itself; False when somebody has done so before."""
+    """Set up one signal with the SDK, which reads the other variables itself; return False if it is already set up."""
     from opentelemetry import metrics, trace
 
     asked = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL") or os.environ.get(
@@ -421,21 +425,21 @@ def _export(signal: str) -> bool:
 
 
 def _resource() -> Any:
-    """Who speaks: the operator's word goes before ours."""
+    """Build the resource that identifies this service; the operator's service name takes precedence over Slowwave's."""
     named = "OTEL_SERVICE_NAME" in os.environ or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     ours = {"service.version": own_version()} | ({} if named else {"service.name": SCOPE})
     return importlib.import_module("opentelemetry.sdk.resources").Resource.create(ours)
 
 
 def _flushes() -> list[Callable[[int], object]]:
-    """What sends at once what waits; an API without an SDK has nothing to send."""
+    """Return the functions that send pending telemetry at once; an API without an SDK has none."""
     from opentelemetry import metrics, trace
 
     providers: tuple[Any, ...] = (trace.get_tracer_provider(), metrics.get_meter_provider())
     return [p.force_flush for p in providers if hasattr(p, "force_flush")]
 
 
-# Which sinks listen to a run: what the settings switch on, and the callbacks of a caller.
+# The sinks of a run: those that the settings switch on, and the callbacks of a caller.
 
 Callback = Callable[[Event], None]
 
@@ -444,24 +448,25 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CallbackSink:
-    """Gives every event to a function of the caller."""
+    """A sink that passes every event to a function of the caller."""
 
     callback: Callback
     name: str = "callback"
 
     def emit(self, event: Event) -> None:
-        """Call it."""
+        """Call the function."""
         self.callback(event)
 
     def close(self) -> None:
-        """Nothing waits."""
+        """Do nothing, because no event is ever pending."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """A sink that gets the events of some operations, decisions and namespaces; empty is all.
+    """A sink that gets only the events of some operations, decisions and namespaces; an empty set means all.
 
-    An event without such a field passes: a run's and a phase's beginning and end are always sent. khora's kinds name our operations.
+    An event without such a field passes: the start and end of runs and phases are always sent. khora's kinds can name Slowwave's
+    operations.
     """
 
     sink: Sink
@@ -471,11 +476,11 @@ class Filtered:
 
     @property
     def name(self) -> str:
-        """The sink's."""
+        """Return the name of the sink."""
         return self.sink.name
 
     def emit(self, event: Event) -> None:
-        """Pass it on, or not."""
+        """Pass the event on if it matches."""
         if (
             _among(event.namespace, self.namespaces)
             and _among(getattr(event, "op_type", None), self.op_types)
@@ -490,18 +495,18 @@ class Filtered:
 
 @dataclass(frozen=True, slots=True)
 class WatchedSink:
-    """A sink whose failures are reported to ``failed`` by its name and where: ``emit`` or ``close``."""
+    """A sink whose failures are reported to ``failed``, with its name and the place: ``emit`` or ``close``."""
 
     sink: Sink
     failed: Callable[[str, str], None]
 
     @property
     def name(self) -> str:
-        """The sink's."""
+        """Return the name of the sink."""
         return self.sink.name
 
     def emit(self, event: Event) -> None:
-        """Pass it on."""
+        """Pass the event on."""
         try:
             self.sink.emit(event)
         except Exception:
@@ -525,10 +530,10 @@ def sinks_for(
     dagster_run_id: str = "",
     kinds: Callable[[], Mapping[str, str]] = dict,
 ) -> tuple[Sink, ...]:
-    """The sinks of one run; files ask ``store`` for what an apply run journalled. ``kinds`` gives other systems' names of operations, and
-    ours for them: settings may name either.
+    """Build the sinks of one run.
 
-    Telemetry comes last, so that it still hears how the others close.
+    File sinks query ``store`` for the journal of an apply run. ``kinds`` maps other systems' names of operations to Slowwave's; settings
+    may use either. The telemetry sink comes last, so that it also records how the others close.
     """
     telemetry = _telemetry(settings, dagster_run_id)
     outward: list[Sink] = [CallbackSink(callback) for callback in callbacks]
@@ -555,7 +560,7 @@ def _telemetry(settings: Settings, dagster_run_id: str) -> TelemetrySink | None:
 
 
 def _webhook(settings: Settings, telemetry: TelemetrySink | None) -> list[Sink]:
-    """The environment's webhook; one that cannot be used is said in the log, and is no reason not to run."""
+    """Return the sink of the environment's webhook; a webhook that cannot be used is logged and does not stop the run."""
     if not settings.report_event_sink_enabled:
         return []
     from slowwave.night.delivery import WebhookSink, address
@@ -584,7 +589,7 @@ def _lineage() -> list[Sink]:
 
 
 def _filtered(sink: Sink, settings: Settings, kinds: Callable[[], Mapping[str, str]]) -> Sink:
-    """The events that the namespace's settings name."""
+    """Limit a sink to the events that the namespace's settings name."""
     if not settings.dream_op_types and not settings.dream_decisions:
         return sink
     ours = kinds()
@@ -596,10 +601,10 @@ def _among(value: str | None, wanted: Collection[str]) -> bool:
     return value is None or not wanted or value in wanted
 
 
-# OpenLineage: START and COMPLETE, ABORT or FAIL of every run, with the tables it read and wrote as datasets. Names only.
+# OpenLineage: START and COMPLETE, ABORT or FAIL of every run, with the tables that it read and wrote as datasets. Only names are sent.
 #
-# On when the extra ``openlineage`` is installed and its client is configured where to send: ``OPENLINEAGE_URL``, ``OPENLINEAGE_CONFIG`` or
-# ``OPENLINEAGE__TRANSPORT__…``. Lineage between Dagster's assets is Dagster's to record, and is not sent here.
+# Active if the extra ``openlineage`` is installed and the client has a configured target: ``OPENLINEAGE_URL``, ``OPENLINEAGE_CONFIG`` or
+# ``OPENLINEAGE__TRANSPORT__…``. Dagster records the lineage between its own assets, which is not sent here.
 
 NAMESPACE: Final = "OPENLINEAGE_NAMESPACE"
 PRODUCER: Final = "urn:slowwave"
@@ -616,7 +621,10 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def lineage_wanted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the client is configured where to send. Says so in the log when it has and is not installed."""
+    """Return whether OpenLineage has a configured target and its client is installed.
+
+    If only the client is missing, a warning is logged.
+    """
     configured = any(
         name in ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG") or name.startswith("OPENLINEAGE__TRANSPORT")
         for name in environment
@@ -632,9 +640,9 @@ def lineage_wanted(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 class LineageSink:
-    """Tells an OpenLineage backend of one run, from a thread of its own, with the client that the environment configures.
+    """A sink that reports one run to OpenLineage, in a separate thread, with the client that the environment configures.
 
-    A job is a namespace's mode (``acme.plan``), a dataset one of its tables (``acme.memory.entities``), both in the OpenLineage
+    A job is a namespace's mode (``acme.plan``), a dataset is one of its tables (``acme.memory.entities``). Both are in the OpenLineage
     namespace ``OPENLINEAGE_NAMESPACE``, or ``slowwave``. What apply and undo wrote is known from their items, and sent at the end.
     """
 
@@ -647,7 +655,7 @@ class LineageSink:
         self._written: set[str] = set()
 
     def emit(self, event: Event) -> None:
-        """Take one event; few of them are sent on."""
+        """Process one event; few of them are sent on."""
         match event:
             case RunStarted():
                 self._enqueue(event, event.mode, "START")
@@ -663,7 +671,7 @@ class LineageSink:
                 pass
 
     def close(self) -> None:
-        """Send what waits, for five seconds at most."""
+        """Send pending events, for five seconds at most."""
         if lost := self._outbox.close(_CLOSING_SECONDS):
             _LOG.warning("OpenLineage did not get %d events of this run. The run stands.", lost)
 
@@ -685,7 +693,7 @@ class LineageSink:
         )
 
     def _send(self, event: object, _: Deadline) -> bool:
-        """The client tries again by itself."""
+        """Send an event once, because the client retries by itself."""
         from openlineage.client import OpenLineageClient
         from openlineage.client.event_v2 import RunEvent
 

@@ -34,7 +34,7 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import hand_over, make_private
 from slowwave.store.settings import Settings
 
-# The snapshot of a night: a namespace exported to files, noted in the ledger, and old ones let go of.
+# The snapshot of a night: a namespace is exported to files and noted in the ledger, and old snapshots are removed.
 
 _NOTE_SNAPSHOT: Final = """
 INSERT INTO night.snapshots (id, namespace_id, location, change_counter, vector_model, row_counts, taken_at)
@@ -47,7 +47,7 @@ SELECT s.id, s.location FROM night.snapshots s WHERE s.namespace_id = %s AND s.d
     AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'pending'))
 ORDER BY s.taken_at DESC, s.id OFFSET %s
 """
-"""Those beyond the newest, but for the snapshots of plans that wait: a part of such a plan is judged on its own when it is approved."""
+"""The snapshots after the newest, except those of pending plans: when a part of such a plan is approved, it is checked separately."""
 _NOTE_DELETED: Final = "UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)"
 
 
@@ -58,11 +58,11 @@ SELECT n.settings = %(settings)s AND (SELECT count(*) FROM memory.changes c WHER
   AND NOT EXISTS (SELECT 1 FROM night.rejections r WHERE r.namespace_id = n.id AND r.recorded_at >= %(taken)s)
 FROM memory.namespaces n WHERE n.id = %(namespace)s
 """
-"""Whether nothing that Slowwave itself did since a snapshot was read makes it another."""
+"""Returns whether nothing that Slowwave itself did since a snapshot was read has changed it."""
 
 
 def take_snapshot(store: Store, namespace: str, base: str = "") -> str:
-    """Where the snapshot of a namespace as it is now lies, as ``snapshot_of_night`` takes it."""
+    """Take a snapshot of a namespace as ``snapshot_of_night`` does, and return its location."""
     return _taken(store, namespace, base)[0]
 
 
@@ -75,14 +75,15 @@ def snapshot_of_night(
     exported: Snapshot | None = None,
     run_id: str = "",
 ) -> Snapshot:
-    """The snapshot that a night reads, which is exported to files and noted in the ledger; of old ones is let go.
+    """Take the snapshot that a night reads: export it to files, note it in the ledger, and remove old ones.
 
-    The newest ``snapshot_keep_nights`` stay, and beside them that of every plan of which items wait for an approval.
+    The newest ``snapshot_keep_nights`` are kept, and in addition the snapshot of every plan with items that are pending approval.
 
-    ``exported`` is the namespace as it was read a moment ago with others, before the run ``run_id`` held it: it is taken unless another run
-    or a person was there since, and as it is small, from memory and not from its files.
+    ``exported`` is the namespace as it was read together with others a moment ago, before the run ``run_id`` claimed it. It is used
+    unless another run or a person has touched the namespace since. Because it is small, it is returned from memory and not loaded from
+    its files.
 
-    With ``now`` the snapshot says that it was taken at that instant; the ledger keeps the real one.
+    With ``now`` the snapshot carries that instant; the ledger keeps the real one.
     """
     location, taken = _taken(store, namespace, base, now, exported, run_id)
     return load_snapshot(location) if taken is None else taken
@@ -96,7 +97,7 @@ def _taken(
     exported: Snapshot | None = None,
     run_id: str = "",
 ) -> tuple[str, Snapshot | None]:
-    """Where the snapshot lies, and itself where it was read with others."""
+    """Return the location of the snapshot, and the snapshot itself if it was read together with others."""
     base = base or database_base(store)
     settings = Settings.for_namespace({})
     together = exported is not None and _untouched(store, exported, run_id)
@@ -135,10 +136,10 @@ def _untouched(store: Store, snapshot: Snapshot, run_id: str) -> bool:
     return bool(row and row[0])
 
 
-# What a night computes from a snapshot, as files beside the snapshot's own: tables of models, reports, proposals.
+# What a night computes from a snapshot, as files next to the snapshot's own: tables of models, reports, proposals.
 #
-# A result belongs to one snapshot and goes when the snapshot goes (retention, erasure). A small pointer file for each name says
-# which snapshot its newest result comes from, so that nothing is stored twice. Results hold memory text, as snapshots do.
+# A result belongs to one snapshot and is removed with it (retention, erasure). A small pointer file for each name states which snapshot its
+# newest result comes from, so that nothing is stored twice. Results hold memory text, as snapshots do.
 
 _POINTERS: Final = ".latest"  # snapshots' own names never begin with a dot
 
@@ -152,7 +153,7 @@ class Result:
 
 
 def save_result(result: Result, name: str) -> None:
-    """Write a table, a report or a proposal beside its snapshot; an older one of that name is replaced whole."""
+    """Write a table, a report or a proposal next to its snapshot; an older one of that name is replaced as a whole."""
     value = result.value
     if isinstance(value, pa.Table):
         sink = pa.BufferOutputStream()
@@ -174,7 +175,7 @@ def save_result(result: Result, name: str) -> None:
 
 
 def load_table_result(location: str, name: str) -> pa.Table:
-    """A model's table; a local file is mapped, not read."""
+    """Load the table of a model; a local file is memory-mapped."""
     system, path = fsspec.url_to_fs(f"{location}/{name}.arrow")
     try:
         source = pa.memory_map(path) if isinstance(system, LocalFileSystem) else pa.BufferReader(system.cat_file(path))
@@ -184,12 +185,15 @@ def load_table_result(location: str, name: str) -> pa.Table:
 
 
 def load_report(location: str, name: str) -> Report:
-    """An audit's report; JSON made lists of its tuples, which are tuples again."""
+    """Load the report of an audit; lists in the JSON become tuples again."""
     return _report(_read_json(location, name)["report"])
 
 
 def load_proposal(location: str, name: str) -> Proposal:
-    """A planner's items, report and weights. Item ids are computed again from their content."""
+    """Load the items, the report and the weights of a planner.
+
+    Item ids are computed again from their content.
+    """
     found = _read_json(location, name)
     items = tuple(Item.from_json(item) for item in found["items"])
     return Proposal(items, _report(found["report"]), dict(_decoded(found["learnt"])) or None, tuple(found["nearer"]))
@@ -202,7 +206,7 @@ def point(location: str, name: str) -> None:
 
 
 def latest(base: str, namespace: str, name: str) -> str:
-    """The location of the snapshot that the newest result of ``name`` comes from; ``base`` is the database's own."""
+    """Return the location of the snapshot with the newest result of ``name``; ``base`` is the location of the database's own."""
     parent = folder_of(base, namespace)
     system, path = fsspec.url_to_fs(f"{parent}/{_POINTERS}/{name}")
     try:
@@ -212,7 +216,7 @@ def latest(base: str, namespace: str, name: str) -> str:
 
 
 def one_location(results: Mapping[str, Result]) -> str:
-    """Where the snapshot of all ``results`` lies; results of several snapshots are refused."""
+    """Return the location of the snapshot that all ``results`` come from; raise ``SnapshotError`` if it is not exactly one."""
     by_location = {result.location: name for name, result in results.items()}
     if len(by_location) != 1:
         message = ", ".join(
@@ -260,13 +264,13 @@ def _json(content: Mapping[str, object]) -> bytes:
 
 
 def _scalar(value: object) -> object:
-    """NumPy's scalars as Python's, anything else as its text."""
+    """Return NumPy's scalars as Python's, and any other value as its text."""
     item = getattr(value, "item", None)
     return item() if callable(item) else str(value)
 
 
 def _encoded(value: Any) -> Any:
-    """Weights as JSON: arrays with their type, values of the library's classes with their names."""
+    """Return weights as JSON: arrays with their type, values of the library's classes with their names."""
     if isinstance(value, np.ndarray):
         return {"array": str(value.dtype), "values": value.tolist()}
     if is_dataclass(value):
@@ -275,7 +279,7 @@ def _encoded(value: Any) -> Any:
 
 
 def _decoded(value: Any) -> Any:
-    """The inverse of ``_encoded``; every list was a tuple."""
+    """Invert ``_encoded``; every list was a tuple."""
     from slowwave.matching.compare import Comparison  # brings SciPy, which definitions do without
     from slowwave.matching.weights import Weights
 

@@ -1,4 +1,4 @@
-"""The status of namespaces, the gates that say whether a night is due, and the morning's page for people."""
+"""The status of namespaces, the gates that decide whether a night is due, and the digest page for people."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.store.settings import Settings
 from slowwave.text.tokens import counted
 
-# How each namespace stands: its plan, what of it waits for a person, what became of it, its last night and its next. Read, never changed.
+# The status of each namespace: its plan, its pending items, the outcome of the plan, its last night and its next. Only read, never changed.
 #
-# One query for all namespaces, in one word and a few numbers each; ``slowwave.night.status`` tells the same in a page, and
-# ``slowwave.plans.signatures`` counts over all of them for monitoring.
+# One query for all namespaces, with one word and a few numbers for each. ``slowwave.plans.signatures`` counts over all of them for
+# monitoring.
 
 NIGHTLY_HOUR: Final = 3
-"""The hour, in UTC, at which the schedule of Dagster (``jobs.schedules``) asks whether nights are due."""
+"""The hour, in UTC, at which the schedule of Dagster (``jobs.schedules``) checks whether nights are due."""
 
 _STATUS: Final = f"""
 SELECT n.slug AS namespace, n.read_only, n.settings,
@@ -86,16 +86,20 @@ WHERE %(namespace)s::text IS NULL OR n.slug = %(namespace)s ORDER BY n.slug
 
 @dataclass(frozen=True, slots=True)
 class NamespaceStatus:
-    """One namespace. ``plan_hash`` is its latest plan that asked somebody, ``state`` what that is called now, empty where there is none.
+    """The status of a namespace.
 
-    ``to_approve`` and ``questions`` are its items that wait for a person, ``operations`` operation and decision → how many of those;
-    ``counts`` all its items by status. ``failed`` are the sentences of probes that it failed; ``approvals`` are signed and
-    not applied, ``half_signed`` lack a signature.
-    ``run`` is what is under way (planning, applying, undoing, paused), or stuck. ``last_night`` is when the last night ended well,
-    ``last_failure`` when one crashed after it. ``next_night`` is when the schedule asks next, or the word that keeps it from a night.
-    ``not_planned`` counts the changes that its last night proposed for no plan, because its connected store may not be written.
+    ``plan_hash`` is its latest plan that needed a decision, ``state`` the present state of that plan, empty if there is none.
+    ``to_approve`` and ``questions`` count its items that are pending for a person, ``operations`` counts them by operation and decision.
+    ``counts`` counts all its items by status. ``failed`` are the sentences of the probes that it failed. ``approvals`` counts what is
+    approved and not applied, ``half_signed`` what needs a second approval.
+
+    ``run`` is the run under way (planning, applying, undoing, paused), or stuck. ``last_night`` is when the last night ended well,
+    ``last_failure`` when one crashed after it. ``next_night`` is when the schedule checks next, or the word for what keeps it from a
+    night.
+
+    ``not_planned`` counts the changes that its last night proposed but could not plan, because its connected store may not be written.
     ``why_not_planned`` is the sentence about that, or about secrets that could not be planned in a store that may be written. ``secrets``
-    counts the rows with a secret, where there is such a sentence. A namespace whose store was removed asks for nothing.
+    counts the rows with a secret, if there is such a sentence. A namespace whose store was removed has nothing pending.
     """
 
     namespace: str
@@ -121,12 +125,12 @@ class NamespaceStatus:
 
     @property
     def stale(self) -> int:
-        """Items of the plan whose rows had changed when it was applied."""
+        """Return the number of items of the plan whose rows had changed when it was applied."""
         return self.counts.get("skipped_stale", 0)
 
     @property
     def word(self) -> str:
-        """How it stands, in a few words: what is under way, what waits, else what became of the plan."""
+        """Return the status in a few words: the run under way, else pending items, else the outcome of the plan."""
         if self.run:
             return self.run
         if self.store_removed:
@@ -148,16 +152,16 @@ class NamespaceStatus:
         return self.state.replace("_", " ")
 
     def to_json(self) -> dict[str, object]:
-        """As ``slowwave status --json`` shows it."""
+        """Return the status as ``slowwave status --json`` shows it."""
         return {**asdict(self), "word": self.word, "stale": self.stale}
 
 
 def read_namespace_status(
     connection: Connection, namespace: str | None = None, now: datetime | None = None
 ) -> list[NamespaceStatus]:
-    """All namespaces by name, or one; ``now`` is what the next night is counted from.
+    """Return the status of all namespaces, ordered by name, or of one.
 
-    One query, linear in the runs and in the items of the latest plans.
+    The next night is counted from ``now``. Costs one query, linear in the runs and in the items of the latest plans.
     """
     at = now or datetime.now(UTC)
     with connection.cursor(row_factory=class_row(_Row)) as cursor:
@@ -252,26 +256,27 @@ def _next(row: _Row, now: datetime) -> datetime | str:
 
 
 def words(statuses: Sequence[NamespaceStatus]) -> dict[str, int]:
-    """How many namespaces stand how."""
+    """Count the namespaces by their status word."""
     found: dict[str, int] = {}
     for one in statuses:
         found[one.word] = found.get(one.word, 0) + 1
     return found
 
 
-# The morning digest: what a person reads of all namespaces in a minute, as Markdown. What needs somebody comes first, with its command.
+# The digest: one Markdown page about all namespaces that a person reads in a minute. What needs a person comes first, with its command.
 #
-# Names of namespaces and sentences of probes may hold memory text, which is untrusted: it is escaped. Nothing else of memory is in it.
+# Names of namespaces and sentences of probes may hold memory text, which is untrusted: it is escaped. The page has no other content of
+# memory.
 
 MOST: Final = 20
-"""Namespaces of a section that are told one by one."""
+"""The most namespaces of a section that are listed one by one."""
 
 _OPERATIONS: Final = 4
 _HIDDEN: Final = "A probe failed; what it says is hidden."
 
 
 def digest(statuses: Sequence[NamespaceStatus], now: datetime | None = None) -> str:
-    """The page; at most ``MOST`` namespaces a section, however many there are."""
+    """Format the digest page; each section lists at most ``MOST`` namespaces."""
     at = now or datetime.now(UTC)
     lines = [f"# Slowwave, {at:%Y-%m-%d %H:%M} UTC", "", _head(statuses)]
     wrong = [s for s in statuses if s.failed or s.last_failure or s.secrets or s.run.endswith("stuck")]
@@ -288,7 +293,10 @@ def digest(statuses: Sequence[NamespaceStatus], now: datetime | None = None) -> 
 
 
 def hidden(statuses: Sequence[NamespaceStatus], level: Level) -> list[NamespaceStatus]:
-    """The same without what probes quote of memory, as far as ``level`` wants: for a page that leaves the database."""
+    """Return the statuses without the content of memory that probes quote, as far as ``level`` requires.
+
+    Used for a page that leaves the database.
+    """
     if level == "none":
         return list(statuses)
     return [
@@ -298,7 +306,7 @@ def hidden(statuses: Sequence[NamespaceStatus], level: Level) -> list[NamespaceS
 
 
 def message_of(page: str, now: datetime) -> dict[str, object]:
-    """The page as a webhook's message."""
+    """Build the webhook message for a page."""
     return {
         "type": "status.digest",
         "timestamp": now.isoformat(),
@@ -308,21 +316,24 @@ def message_of(page: str, now: datetime) -> dict[str, object]:
 
 
 def ago(then: datetime | None, now: datetime) -> str:
-    """How long ago, in the largest unit of which there are two."""
+    """Format how long ago an instant was, in the largest unit of which there are at least two."""
     if then is None:
         return "never"
     return f"{_span((now - then).total_seconds())} ago"
 
 
 def ahead(then: datetime | str, now: datetime) -> str:
-    """In how long, or what keeps it from happening: without a change of the namespace there is no night."""
+    """Return how long it is until the next night, or what prevents it.
+
+    Without a change of the namespace there is no night.
+    """
     if isinstance(then, str):
         return "on change" if then == "unchanged" else then
     return f"in {_span((then - now).total_seconds())}"
 
 
 def waits(one: NamespaceStatus) -> str:
-    """What waits for a person, in words."""
+    """Format what is pending for a person."""
     parts = [
         f"{one.to_approve:,} to approve" if one.to_approve else "",
         counted(one.questions, "question") if one.questions else "",
@@ -394,7 +405,7 @@ def _next_step(one: NamespaceStatus) -> str:
 
 
 def _command(name: str, *arguments: str) -> str:
-    """A command in Markdown's code; an argument that cannot stand in it is left out."""
+    """Format a command as Markdown code; arguments are left out if they contain a backquote or an unprintable character."""
     words_ = f"slowwave {name} {shlex.join(arguments)}".strip()
     return f"`{words_}`" if words_.isprintable() and "`" not in words_ else f"`slowwave {name}`"
 
@@ -406,16 +417,16 @@ def _span(seconds: float) -> str:
     return f"{max(0, seconds):.0f} s"
 
 
-# The morning's page for those who do not look by themselves: what it may say outside of the database, and the webhook that it goes to.
+# Delivery of the digest: what it may contain outside of the database, and the webhook that it is sent to.
 #
-# The address is of the environment alone, ``SLOWWAVE_DIGEST_URL``, else that of the events (``slowwave.night.delivery``), and so is the
+# The address comes only from the environment: ``SLOWWAVE_DIGEST_URL``, else that of the events (``slowwave.night.delivery``). So does the
 # secret that signs it. An address may hold a token, and no error shows more of it than the host.
 
 DIGEST_URL: Final = "SLOWWAVE_DIGEST_URL"
 
 
 def morning_page(store: Store, now: datetime | None = None) -> tuple[str, list[NamespaceStatus]]:
-    """The digest of all namespaces as the strictest ``redact_text`` of them lets it be, and what it tells."""
+    """Return the digest of all namespaces, redacted by the strictest ``redact_text`` among them, and the statuses in it."""
     with store.connect("reader") as connection:
         statuses = read_namespace_status(connection)
         level = strictest(levels_in(connection, [one.namespace for one in statuses])) if statuses else "none"
@@ -424,15 +435,18 @@ def morning_page(store: Store, now: datetime | None = None) -> tuple[str, list[N
 
 
 def digest_address(environment: Mapping[str, str] = os.environ) -> Address | None:
-    """Where the page goes, or None. Raises ``SettingsError`` for an address or a secret that cannot be used."""
+    """Return the address that the page is sent to, or None.
+
+    Raises ``SettingsError`` for an address or a secret that cannot be used.
+    """
     url = environment.get(DIGEST_URL, "").strip() or environment.get(URL, "")
     return address({URL: url, SECRET: environment.get(SECRET, "")})
 
 
 def send_page(page: str, now: datetime | None = None, *, seconds: float = 60.0, first_pause: float = 0.5) -> str:
-    """Send the page to the webhook of the environment, signed, and again where it is not taken, for at most ``seconds``; returns the host.
+    """Send the signed page to the webhook of the environment, with retries for at most ``seconds``, and return the host.
 
-    Raises ``SettingsError`` where there is no address, and ``StoreError`` where nobody took it.
+    Raises ``SettingsError`` if there is no address, and ``StoreError`` if the receiver did not accept the page.
     """
     to = digest_address()
     if to is None:
@@ -449,9 +463,9 @@ def send_page(page: str, now: datetime | None = None, *, seconds: float = 60.0, 
     return to.shown()
 
 
-# Gates: whether a night is due that nobody asked for, cheapest question first, and the name of the gate that says no.
+# Gates: whether a scheduled night is due, cheapest check first, and the name of the gate that is closed.
 #
-# A closed gate is no failure: whoever asks shows its name and its sentence. A person who runs a night by hand meets only ``disabled`` and
+# A closed gate is no failure: the caller shows its name and its sentence. A person who runs a night by hand meets only ``disabled`` and
 # ``unchanged``. The cooldown of a single operation and its budget belong to the planners, whose reports count what they left out.
 
 _READ_ONLY: Final = "SELECT 1 FROM memory.namespaces WHERE id = %s AND read_only"
@@ -473,13 +487,13 @@ Gate = Literal[
     "cooldown",
     "locked",
 ]
-"""The gates of operations.md 6, in the order in which they are asked; ``cooldown`` is one of operations and closes no night."""
+"""The gates of operations.md 6, in the order in which they are checked; ``cooldown`` is one of operations and closes no night."""
 
 LONGEST_WEEKLY_WAIT_DAYS: Final = 28
-"""Days after which few new sessions hold the weekly operations back no longer: what is never spoken of ages as well."""
+"""Days after which too few new sessions no longer hold back the weekly operations: memory that is never mentioned ages as well."""
 
 _SLACK_HOURS: Final = 0.5
-"""A schedule of a day is not held back by the minutes that the night before took to begin; never more than a tenth of the gate."""
+"""Slack for a daily schedule, so that a night that began minutes late does not hold back the next; at most a tenth of the gate."""
 
 _NEWS: Final = """
 SELECT count(*), greatest(count(DISTINCT session), count(DISTINCT (recorded_at AT TIME ZONE 'UTC')::date)) FROM (
@@ -498,7 +512,7 @@ names its sessions."""
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A gate that says no, and the sentence that says why, beginning with the namespace."""
+    """A closed gate, and the sentence that states why, which starts with the namespace."""
 
     gate: Gate
     sentence: str
@@ -509,9 +523,9 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class NightDue:
-    """Whether a scheduled night is due, and ``weekly`` whether with the weekly operations.
+    """The decision whether a scheduled night is due, and ``weekly`` whether with the weekly operations.
 
-    ``closed`` is the gate that holds back the night, or of a night that is due the one that holds back the weekly operations.
+    ``closed`` is the gate that holds back the night or, if the night is due, the one that holds back the weekly operations.
     """
 
     night: bool
@@ -522,13 +536,13 @@ class NightDue:
 def gate(
     store: Store, namespace: str, settings: Settings, *, weekly: bool = False, force: bool = False
 ) -> Closed | None:
-    """The first gate that is closed for a night of the namespace, or None (mnemo 2.3, nexo 3.4).
+    """Return the first gate that is closed for a night of the namespace, or None (mnemo 2.3, nexo 3.4).
 
-    ``weekly`` asks for a night with the weekly operations, which needs new sessions instead of new records, and no change: age alone is
-    work for them. ``force``, as ``reflection_mode`` always, passes the gates of cadence. Nights of some operations or rows alone do not
-    count as nights; the first night is never too soon. Times are compared as instants by the database.
+    ``weekly`` checks a night with the weekly operations. Such a night needs new sessions instead of new records. It needs no change,
+    because age alone is work for these operations. ``force``, like a ``reflection_mode`` of ``always``, passes the gates of cadence. Runs
+    of selected operations or rows do not count as nights. The first night is never too soon. The database compares times as instants.
 
-    Seven queries at most; the dearest counts the namespace's new rows (linear in its rows).
+    Costs seven queries at most; the most expensive one counts the namespace's new rows (linear in its rows).
     """
     asked = _Asked(namespace, settings, weekly, force or settings.reflection_mode == "always")
     with store.connect("reader") as connection:
@@ -536,10 +550,11 @@ def gate(
 
 
 def due(store: Store, namespace: str, *, weekly: bool = False) -> NightDue:
-    """What the schedule does for the namespace. With ``weekly`` the plain night is due where only the weekly operations are not.
+    """Return what the schedule does for the namespace.
 
-    Settings that are not valid hold nothing back: the run is opened, and ends with the sentence. The same holds for a gate that rows of
-    the namespace make fail, so that no namespace keeps others from their nights.
+    With ``weekly``, a plain night is due if only the weekly operations are not. Invalid settings hold nothing back: the run is opened and
+    ends with the error. The same is true for a gate that fails because of the namespace's rows, so that no namespace keeps others from
+    their nights.
     """
     with store.connect("reader") as connection:
         try:
@@ -561,7 +576,7 @@ def due(store: Store, namespace: str, *, weekly: bool = False) -> NightDue:
 
 
 def holds_back_audits(connection: Connection, namespace: str, settings: Settings) -> bool:
-    """Whether a gate keeps the schedule from auditing the namespace for as long as nothing else happens in it."""
+    """Return whether a gate keeps the schedule from auditing the namespace as long as nothing else happens in it."""
     asked = _Asked(namespace, settings, weekly=False, hurried=settings.reflection_mode == "always")
     closed = _closed(connection, asked, unchanged=lambda: None)
     return closed is not None and closed.gate in ("disabled", "read_only", "too_few_new_records")
@@ -576,7 +591,7 @@ class _Asked:
 
 
 def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], Unchanged | None]) -> Closed | None:
-    """The gates in their order; what none of the former needs is asked last."""
+    """Return the first closed gate; queries that earlier gates do not need are made last."""
     name, settings = asked.namespace, asked.settings
     scope = namespace_id(connection, name)
     if not settings.enabled:
@@ -597,7 +612,7 @@ def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], Un
 
 
 def _budget_spent(connection: Connection, scope: str, settings: Settings) -> str:
-    """Whether models are set and their tokens of 24 hours are spent."""
+    """Return a message if models are set and their tokens of 24 hours are spent; empty otherwise."""
     limit = settings.llm_max_tokens_per_namespace_per_day
     if not limit or not (
         settings.judge_models or settings.operations.community_summaries.model or settings.consolidation_model
@@ -612,7 +627,7 @@ def _budget_spent(connection: Connection, scope: str, settings: Settings) -> str
 
 
 def _cadence(connection: Connection, asked: _Asked, scope: str) -> Closed | None:
-    """The gates that only hold back for a while."""
+    """Return the first closed gate of those that hold back a night only for a while, or None."""
     name, settings, last = asked.namespace, asked.settings, last_nights(connection, scope)
     least = settings.gate_min_hours
     if last.night and last.hours < least - min(_SLACK_HOURS, least / 10):
@@ -632,7 +647,7 @@ def _cadence(connection: Connection, asked: _Asked, scope: str) -> Closed | None
 
 
 def _news(connection: Connection, scope: str, since: datetime | None) -> tuple[int, int]:
-    """New records and new sessions since an instant, or all there are."""
+    """Count the new records and new sessions since an instant; all if it is None."""
     given = {"scope": scope, "since": since or datetime.min.replace(tzinfo=UTC)}
     row = connection.execute(_NEWS, given).fetchone()
     return (int(str(row[0])), int(str(row[1]))) if row else (0, 0)

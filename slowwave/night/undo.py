@@ -1,4 +1,4 @@
-"""Undoing a run, some of its items, one of its operations or a single item: all of what is asked in one transaction, or nothing."""
+"""Undo of a run, some of its items, one of its operations or a single item, completely in one transaction or not at all."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ _OF_RUN: Final = (
     "SELECT item_id FROM night.journal WHERE run_id = %(run)s "
     "UNION SELECT item_id FROM night.memory_events WHERE run_id = %(run)s"
 )
-"""The items of a run, those of which the journal lost every entry included."""
+"""The items of a run, including those that have lost every entry of the journal."""
 
 _RUN_BY_OPERATION: Final = f"""
 SELECT i.operation, array_agg(DISTINCT j.item_id::text) FROM ({_OF_RUN}) j JOIN (SELECT DISTINCT item_id, operation
@@ -112,7 +112,7 @@ SELECT item_id::text FROM ({_OF_RUN}) j WHERE item_id BETWEEN %(first)s::uuid AN
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """What an undo is about to take back: the run, whether it was finished, and its items that stand, counted by operation.
+    """The scope of an undo before it starts: the run, whether it was finished, and its applied items, counted by operation.
 
     ``waiting`` counts approved items of an unfinished run that it has not applied.
     """
@@ -128,11 +128,11 @@ class Undoing:
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """What an undo run did: the items it took back (or, undoing an undo, applied again), and how many of each operation.
+    """The result of an undo run: the items undone (or, for the undo of an undo, applied again), and their number by operation.
 
-    Empty when nothing was left to take back. ``cancelled`` says that the run was unfinished, and is not gone on with by itself; ``left``
-    are the items that were left as they are, as later changes stand on them. ``still_applied`` is the newest other apply run of the
-    namespace of which something is still applied, empty if there is none: one ``apply`` makes a run for each approval.
+    ``items`` is empty if nothing was left to undo. ``cancelled`` says that the run was unfinished and is not resumed by itself. ``left``
+    are the items that were left as they are, because later changes depend on them. ``still_applied`` is the newest other apply run of the
+    namespace that still has applied items, empty if there is none: one ``apply`` makes a run for each approval.
     """
 
     run_id: str
@@ -162,15 +162,18 @@ def undo_run(
 ) -> UndoResult:
     """Undo a run named by its id, its first characters or ``last``, or a single item named by its id.
 
-    ``last`` is the newest apply run of ``namespace`` that changed something or is not finished; without a namespace only in a store that
-    has no other. A run or item of another namespace than the one named is refused. ``items`` (ids or their first characters) and
-    ``operation`` name a part of the run. ``leave_changed`` leaves the items on which later changes stand as they are and takes the others
-    back, where otherwise one of those keeps all. ``announce`` is called with what will be undone before anything is.
+    ``last`` is the newest apply run of ``namespace`` that changed something or is not finished. Without a namespace it is accepted only
+    in a store that has a single one. A run or item of a namespace other than the one named is refused. ``items`` (ids or their first
+    characters) and ``operation`` name a part of the run. By default, one item on which later changes depend blocks the undo of all;
+    ``leave_changed`` leaves such items as they are and undoes the others. ``announce`` is called with what will be undone before anything
+    is.
 
-    An undone item counts as rejected: it is not proposed again until its rows change. An unfinished run that is undone whole is
-    cancelled, so that nothing goes on with it by itself. Undoing twice changes nothing, and the result is empty. Raises
-    ``JournalDamaged`` naming the entries that are not what was written when the run applied them, ``UndoBlocked`` naming the rows on
-    which later changes stand (with ``leave_changed`` where no item is without), ``DreamLockUnavailable`` as ``claim_namespace`` does.
+    An undone item counts as rejected: it is not proposed again until its rows change. An unfinished run that is undone as a whole is
+    cancelled, so that it is not resumed by itself. Undoing twice changes nothing, and the result is empty.
+
+    Raises ``JournalDamaged`` naming the entries that are not what was written when the run applied them, ``UndoBlocked`` naming the rows
+    on which later changes depend (with ``leave_changed`` only if this is true of all items), and ``DreamLockUnavailable`` as
+    ``claim_namespace`` does.
     """
     with store.connect("applier") as connection:
         source, chosen = _source(connection, target, items, operation, namespace)
@@ -254,7 +257,7 @@ def _undo(
     *,
     leave_changed: bool,
 ) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    """The items undone, those that were left, and whether the run was unfinished and is cancelled now."""
+    """Undo the items; return those undone, those left, and whether the run was unfinished and is cancelled now."""
     tells = notifier_of(connection, claim.namespace_id)
     event = "undone" if status == "undone" else "reapplied"
     note_progress(connection, claim, "undo", 0, 1)
@@ -275,8 +278,10 @@ def _undo(
 def _taken_back(
     connection: Connection, claim: NamespaceClaim, source: Run, items: Sequence[str] | None, *, leave_changed: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The items undone and those that were left. Items of a run commute, so any part of them can be taken back; what leaving some shows to
-    stand on others is left in turn."""
+    """Undo the items and return those undone and those left.
+
+    Items of a run commute, so any part of them can be undone. Items that turn out to be blocked once others are left are left as well.
+    """
     catalogue = catalogue_of(connection, claim.namespace_id, undoing=True)
     left: set[str] = set()
     while True:
@@ -320,7 +325,7 @@ def _undoing(connection: Connection, source: Run, items: Sequence[str] | None) -
 
 
 def _by_operation(connection: Connection, source: Run, items: Sequence[str]) -> dict[str, int]:
-    """Operation → how many of the items."""
+    """Return operation → number of the items."""
     rows = connection.execute(
         _BY_OPERATION,
         (list(items), source.run_id),
@@ -331,7 +336,7 @@ def _by_operation(connection: Connection, source: Run, items: Sequence[str]) -> 
 def _source(
     connection: Connection, target: str, items: Sequence[str] | None, operation: str | None, namespace: str | None
 ) -> tuple[Run, list[str] | None]:
-    """The run to take back, and the items of it; None for all."""
+    """Return the run to undo and its items; None means all items."""
     bounds = id_range(target)
     if bounds and not _is_run(connection, bounds) and (item := _item_anywhere(connection, bounds, target)):
         if items is not None or operation is not None:
@@ -346,7 +351,7 @@ def _source(
 
 
 def _find(connection: Connection, target: str, namespace: str | None) -> Run:
-    """Find the apply or undo run; ``last`` is the newest apply run of the namespace that changed something or is not finished."""
+    """Return the apply or undo run; ``last`` is the newest apply run of the namespace that changed something or is unfinished."""
     if target == "last":
         return _find_last(connection, last_run(connection, namespace, ("apply",)))
     try:
@@ -367,7 +372,7 @@ def _find(connection: Connection, target: str, namespace: str | None) -> Run:
 
 
 def _find_last(connection: Connection, newest: Run) -> Run:
-    """Return the newest apply run that undo can act on: completed or cancelled runs without changes are left out."""
+    """Return the newest apply run that can be undone: completed or cancelled runs without changes are left out."""
     row = connection.execute(_LAST_CHANGING, (newest.namespace_id,)).fetchone()
     if row is not None:
         return find_run(connection, str(row[0]), _WRITING)
@@ -380,7 +385,7 @@ def _find_last(connection: Connection, newest: Run) -> Run:
 
 
 def _refuse_plan(connection: Connection, name: str) -> None:
-    """Say which runs applied a plan, when its own run is named."""
+    """Refuse a plan run, and name the runs that applied its plan."""
     try:
         run = find_run(connection, name, ("plan",))
     except Refused:
@@ -397,7 +402,7 @@ def _is_run(connection: Connection, bounds: tuple[str, str] | None) -> bool:
 
 
 def _item_anywhere(connection: Connection, bounds: tuple[str, str], name: str) -> str:
-    """The id of an item that was applied once, in whatever run; empty when there is none."""
+    """Return the id of an item that any run ever applied, or an empty string if there is none."""
     rows = connection.execute(
         _ITEM_ANYWHERE,
         bounds,
@@ -408,7 +413,10 @@ def _item_anywhere(connection: Connection, bounds: tuple[str, str], name: str) -
 
 
 def _applying_run(connection: Connection, item: str) -> str:
-    """The run by which an item stands applied, else the newest one that applied it: undoing that again changes nothing."""
+    """Return the run by which an item is applied now, else the newest one that applied it.
+
+    Undoing the latter again changes nothing.
+    """
     rows = connection.execute(
         _RUNS_OF_ITEM,
         (item,),
@@ -426,7 +434,7 @@ def _applying_run(connection: Connection, item: str) -> str:
 
 
 def _is_applied(connection: Connection, run_id: str) -> bool:
-    """Whether a run wrote what was planned: an apply run, or the undoing of what took it back."""
+    """Return whether a run wrote the planned values: an apply run, or the undo of an undo."""
     row = connection.execute(
         _DEPTH,
         (run_id,),
@@ -478,7 +486,7 @@ def _row_ids(mutation: object) -> list[str]:
 def _report(
     connection: Connection, stream: Stream, source: Run, items: Sequence[str], status: str, seconds: float
 ) -> None:
-    """Tell the stream of every item: which, of what operation, and its share of the time."""
+    """Report every item to the stream: its id, its operation, and its share of the time."""
     if not stream.sinks or not items:
         return
     rows = connection.execute(

@@ -1,4 +1,4 @@
-"""Parts of a file that are Slowwave's, between two marks with a hash of what they hold."""
+"""The parts of a file that are Slowwave's, between two marks with a hash of their content."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final
 
 from slowwave.errors import Refused
 
-# The part of a file that is Slowwave's: a block between two marks, the first of which holds the SHA-256 of what stands between.
+# The part of a file that is Slowwave's: a block between two marks, the first of which holds the SHA-256 of the text between them.
 #
-# Whatever is outside is a person's and stays. A block that does not hash to what its mark says was edited by a person, and is theirs
-# as well from then on.
+# Everything outside belongs to a person and is kept. A block whose hash differs from its mark was edited by a person, and belongs to the
+# person from then on.
 
 _BEGIN: Final = re.compile(r"^<!-- slowwave:begin hash=([0-9a-f]{64}) -->[ \t]*\r?$", re.MULTILINE)
 _LAST: Final = "<!-- slowwave:end -->"
@@ -23,7 +23,10 @@ _ANY: Final = re.compile(r"^[ \t]*<!--[ \t]*slowwave:(?:begin|end)\b.*$", re.MUL
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Where a text holds a block: ``start`` and ``stop`` are offsets, marks included; ``whole`` says that nobody edited it."""
+    """The position of a block in a text.
+
+    ``start`` and ``stop`` are offsets, marks included. ``whole`` says that no one has edited the block.
+    """
 
     start: int
     stop: int
@@ -32,12 +35,15 @@ class Block:
 
 
 def block(content: str) -> str:
-    """Content of one or more lines as a block, without a line end after the last mark."""
+    """Format content of one or more lines as a block, without a line end after the last mark."""
     return f"<!-- slowwave:begin hash={content_hash(content)} -->\n{content}\n{_LAST}"
 
 
 def find(text: str) -> Block | None:
-    """The block of a text, None where there is none. One whose marks are damaged or repeated is not ``whole`` either."""
+    """Return the block of a text, or None if there is none.
+
+    A block with damaged or repeated marks is not ``whole`` either.
+    """
     marks = list(_ANY.finditer(text))
     if not marks:
         return None
@@ -50,15 +56,16 @@ def find(text: str) -> Block | None:
 
 
 def is_page(body: str) -> bool:
-    """Whether a row's body is as a render leaves it: empty, or one whole block and nothing else."""
+    """Return whether a row's body is as a render leaves it: empty, or one unedited block and nothing else."""
     found = find(body)
     return not body or (found is not None and found.whole and (found.start, found.stop) == (0, len(body)))
 
 
 def placed(text: str, body: str) -> str:
-    """A file's text with ``body``, a block or nothing, in the place of the block that it holds, else at its end.
+    """Return the text of a file with ``body`` in place of the block that it holds, or at its end if it holds none.
 
-    A block that a person edited is refused, in words that follow the name of a file.
+    ``body`` is a block or empty. Raises ``Refused`` for a block that a person edited; the message continues a sentence that starts with
+    the name of the file.
     """
     found = find(text)
     if found is not None and not found.whole:
@@ -81,15 +88,15 @@ def placed(text: str, body: str) -> str:
 
 
 def content_hash(content: str) -> str:
-    """What a first mark holds of the content that it stands above: its SHA-256."""
+    """Return the SHA-256 of a block's content, as its first mark holds it."""
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Sections of a page that are Slowwave's: each a block between two marks, of which the first holds its name and the SHA-256 of what stands
-# between.
+# Sections of a page that are Slowwave's: each is a block between two marks, the first of which holds its name and the SHA-256 of the text
+# between them.
 #
-# The marks are those of ``slowwave.sources.blocks`` with a name, as a page of a corpus has several blocks and is a person's everywhere
-# else. A block that does not hash to what its mark says was edited by a person, and is theirs from then on. Pure.
+# These marks have a name, because a page of a corpus has several blocks and belongs to a person everywhere else. A block whose hash differs
+# from its mark was edited by a person, and belongs to the person from then on. Pure.
 
 _ANY_SECTION_BLOCKS: Final = re.compile(r"^[ \t]*<!--[ \t]*slowwave:(begin|end)\b.*$", re.MULTILINE)
 _BEGIN_SECTION_BLOCKS: Final = re.compile(r"<!-- slowwave:begin ([a-z0-9-]{1,64}) hash=([0-9a-f]{64}) -->[ \t]*\r?")
@@ -99,14 +106,17 @@ _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t](.*)")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 LAST: Final = ("Timeline", "Evidence")
-"""The sections that stand at the end of a page, behind the rule and the mark of its timeline."""
+"""The sections at the end of a page, after the rule and the mark of its timeline."""
 
 TIMELINE_MARK: Final = "<!-- timeline -->"
 
 
 @dataclass(frozen=True, slots=True)
 class SectionBlock:
-    """Where a text holds a block: ``start`` and ``stop`` are offsets, marks included; ``whole`` says that nobody edited it."""
+    """The position of a block in a text.
+
+    ``start`` and ``stop`` are offsets, marks included. ``whole`` says that no one has edited the block.
+    """
 
     start: int
     stop: int
@@ -116,8 +126,10 @@ class SectionBlock:
 
 @dataclass(frozen=True, slots=True)
 class RenderedBody:
-    """A body with its blocks as they should be. ``changed`` are the sections of which the block is new or another one, ``edited`` those
-    that a person edited, which stay as they are."""
+    """A body with its blocks up to date.
+
+    ``changed`` are the sections whose block is new or different, ``edited`` those that a person edited, which stay as they are.
+    """
 
     text: str
     changed: tuple[str, ...] = ()
@@ -125,18 +137,20 @@ class RenderedBody:
 
 
 def section_block(heading: str, content: str) -> str:
-    """Content of any number of lines as the block of a section, without a line end after the last mark."""
+    """Format content of any number of lines as the block of a section, without a line end after the last mark."""
     return f"<!-- slowwave:begin {block_name(heading)} hash={content_hash(content)} -->\n{content}\n{_LAST}"
 
 
 def block_name(heading: str) -> str:
-    """What a mark calls the section of a heading."""
+    """Return the name by which a mark refers to the section of a heading."""
     return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")[:64] or "section"
 
 
 def section_blocks(text: str) -> dict[str, SectionBlock]:
-    """The blocks of a text by their names. Raises ``Refused``, in words that follow a page's name, where a mark is damaged, alone, or of a
-    name that stands twice: nobody can tell then what is whose.
+    """Return the blocks of a text by name.
+
+    Raises ``Refused`` if a mark is damaged or alone, or if a name occurs twice, because it is then unclear which text belongs to whom.
+    The message continues a sentence that starts with the page's name.
     """
     found: dict[str, SectionBlock] = {}
     marks = list(_ANY_SECTION_BLOCKS.finditer(text))
@@ -157,7 +171,7 @@ def section_blocks(text: str) -> dict[str, SectionBlock]:
 
 
 def new_body(title: str, contents: Mapping[str, str], order: Sequence[str]) -> str:
-    """The body of a page that is not there yet: a title, all sections in their ``order``, and blocks where ``contents`` has something."""
+    """Build the body of a new page: a title, all sections in their ``order``, and blocks where ``contents`` has text."""
     lines = [f"# {title}", ""]
     for heading in dict.fromkeys(h for h in (*order, *contents) if h not in LAST):
         lines += [f"## {heading}", "", *_block_lines(heading, contents)]
@@ -168,11 +182,11 @@ def new_body(title: str, contents: Mapping[str, str], order: Sequence[str]) -> s
 
 
 def rendered_body(body: str, contents: Mapping[str, str], order: Sequence[str]) -> RenderedBody:
-    """A body with the blocks of ``contents`` (heading → what stands in it), everything else as it was, to the last character.
+    """Return a body with the blocks of ``contents`` (heading → content), and everything else unchanged to the last character.
 
-    A section that has a block gets it renewed, and emptied where ``contents`` says nothing; one that has none gets it below its heading, or
-    with a heading of its own: before the end of the page, and Timeline and Evidence as its end. Raises ``Refused`` as ``section_blocks``
-    does. Cost: linear in the text.
+    A section that has a block gets it renewed, or emptied if ``contents`` has nothing for it. A section without a block gets one below
+    its heading. A section without a heading gets one before the end of the page; Timeline and Evidence are added at its end. Raises
+    ``Refused`` as ``section_blocks`` does. Cost: linear in the text.
     """
     blocks = section_blocks(body)
     headings = _headings(body, blocks)
@@ -204,14 +218,20 @@ def rendered_body(body: str, contents: Mapping[str, str], order: Sequence[str]) 
 
 
 def outside_blocks(body: str) -> str:
-    """A body without its blocks, an empty line for each, also for those that a person edited. Raises ``Refused`` as ``section_blocks``."""
+    """Return a body with an empty line in place of each block, including those that a person edited.
+
+    Raises ``Refused`` as ``section_blocks`` does.
+    """
     for block in sorted(section_blocks(body).values(), key=lambda b: -b.start):
         body = f"{body[: block.start]}\n{body[block.stop :]}"
     return body
 
 
 def own_words(body: str) -> str:
-    """What a person wrote in a body: neither blocks nor headings nor what parts the timeline off. Damaged blocks are a person's."""
+    """Return the text that a person wrote in a body, without blocks, headings and the line that separates the timeline.
+
+    Damaged blocks count as a person's text.
+    """
     try:
         blocks = section_blocks(body)
     except Refused:
@@ -227,7 +247,10 @@ def _block_lines(heading: str, contents: Mapping[str, str]) -> list[str]:
 
 
 def _headings(body: str, blocks: Mapping[str, SectionBlock]) -> dict[str, int]:
-    """Folded heading → where the line below it begins; the first of each, and none in code or in a block."""
+    """Return folded heading → start of the line below it, for the first heading of each name.
+
+    Headings in code or in a block are ignored.
+    """
     found: dict[str, int] = {}
     fence, at = "", 0
     ours = sorted((block.start, block.stop) for block in blocks.values())
@@ -252,7 +275,10 @@ def _below_heading(body: str, place: int, block: str) -> str:
 
 
 def _before_tail(body: str, headings: Mapping[str, int], put: str) -> tuple[int, int, str]:
-    """Where sections without a heading go: before the rule that leads the timeline in, its mark or heading, or Evidence, or at the end."""
+    """Return where sections without a heading are inserted.
+
+    This is before the rule, the mark or the heading of the timeline, before Evidence, or at the end.
+    """
     marker = _TIMELINE.search(body)
     ends = [headings[name.casefold()] for name in LAST if name.casefold() in headings]
     lines = [body.rfind("\n", 0, max(0, end - 1)) + 1 for end in ends]
@@ -268,6 +294,6 @@ def _gap(text: str) -> str:
     return "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
 
 
-# What rendering gives: one page, and what went into it.
+# The result of rendering: one page, and what it was made from.
 
 MEMORY: Final = "MEMORY.md"

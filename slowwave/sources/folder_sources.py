@@ -25,17 +25,17 @@ from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
 from slowwave.text.tokens import counted
 
-# Files that followed a plan as one commit, where their folder lies in a git work tree of somebody's.
+# Files that followed a plan, as one commit, if their folder is in a git work tree.
 #
-# Only files that git knows and that held nothing uncommitted before they were written are committed, so a commit is of the plan alone and
-# nobody's unfinished work is in it. Nothing is initialised, staged beside it, pushed or rewritten. What hinders git hinders no apply.
+# Only files that git tracks and that had no uncommitted changes before they were written are committed, so a commit contains only the plan
+# and no one's unfinished work. Nothing is initialised, staged in addition, pushed or rewritten. A failure of git never stops an apply.
 
 _SECONDS_HISTORY: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Its id, and a sentence about what was not committed; either may be empty."""
+    """The id of a commit, and a sentence about what was not committed; either may be empty."""
 
     id: str = ""
     problem: str = ""
@@ -45,7 +45,7 @@ NOTHING: Final = Commit()
 
 
 def committable(root: Path, paths: Sequence[str]) -> frozenset[str]:
-    """Those of the files that git knows and that are as they were committed last; none outside a work tree, or without git."""
+    """Return the files that git tracks and that are as in the last commit; empty outside a work tree, or without git."""
     if not paths or _git(root, "rev-parse", "--is-inside-work-tree") != "true":
         return frozenset()
     known = _git(root, "ls-files", "-z", "--", *paths)
@@ -56,7 +56,7 @@ def committable(root: Path, paths: Sequence[str]) -> frozenset[str]:
 
 
 def commit_files(root: Path, paths: Collection[str], clean: Collection[str], subject: str, body: str) -> Commit:
-    """Commit those of the written files that were ``clean`` before."""
+    """Commit the written files that were ``clean`` before."""
     if not clean and _git(root, "rev-parse", "--is-inside-work-tree") != "true":
         return NOTHING
     chosen = sorted(set(paths) & set(clean))
@@ -75,7 +75,7 @@ def commit_files(root: Path, paths: Collection[str], clean: Collection[str], sub
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """What git prints; None where it failed, is not there, or took too long."""
+    """Return the output of git; None if it failed, is not installed, or took too long."""
     program = shutil.which("git")
     if program is None:
         return None
@@ -94,9 +94,9 @@ def _git(root: Path, *arguments: str) -> str | None:
     return None if done.returncode else done.stdout.decode(errors="replace").strip("\n")
 
 
-# Where the texts of a connected folder lie: a source is scanned, read, brought to what its rows say, and committed.
+# The location of the texts of a connected folder: a source is scanned, read, updated to what its rows say, and committed.
 #
-# Files of a file system are one (here), memory blocks behind Letta's API another (``slowwave.sources.folder_sources``).
+# Files of a file system are one source, memory blocks behind Letta's API another.
 
 TREE: Final = "folder"
 """The binding of stores that are folders."""
@@ -105,67 +105,78 @@ LETTA: Final = "letta_api"
 """The binding of stores that are the memory blocks of a Letta server, behind its API."""
 
 _PROFILE: Final = "plain"
-"""How files are read."""
+"""The profile by which files are read."""
 
 
 class TextSource(Protocol):
-    """Texts by their paths, wherever they lie."""
+    """A source of texts by their paths, wherever they are stored."""
 
     @property
     def noun(self) -> str:
-        """What one of its texts is called."""
+        """Return the noun for one of the texts."""
         ...
 
     @property
     def root(self) -> str:
-        """Where they lie, as a person is told."""
+        """Return the location of the texts, as shown to a person."""
         ...
 
     def opened(self) -> AbstractContextManager[object]:
-        """What is held while the texts are worked on."""
+        """Return a context that stays open while the texts are processed."""
         ...
 
     def scan(self, known: Collection[str] = ()) -> FolderScan:
-        """What is there, each with a mark that is another once the text is. Raises ``Refused`` where that cannot be seen."""
+        """List the texts, each with a mark that changes when the text does.
+
+        Raises ``Refused`` if they cannot be listed.
+        """
         ...
 
     def read(self, path: str, mark: FileMark) -> bytes:
-        """The bytes of one. Raises ``Unsettled``, and ``UnreadableFile`` for what cannot be read."""
+        """Return the bytes of a text.
+
+        Raises ``Unsettled``, and ``UnreadableFile`` for a text that cannot be read.
+        """
         ...
 
     def bring(self, path: str, was_hash: str, wanted: bytes) -> FileMark | None:
-        """Write one that still is as ``was_hash`` (SHA-256) says; None where it is not, and nothing of another's was written over. Doing it
-        again does nothing. Raises ``Unwritable`` and ``OSError``."""
+        """Write a text whose SHA-256 is still ``was_hash``; return None if it is not.
+
+        Text of others is never overwritten. Doing it again does nothing. Raises ``Unwritable`` and ``OSError``.
+        """
         ...
 
     def committable(self, paths: Sequence[str]) -> frozenset[str]:
-        """Those whose change can be committed alone; asked before they are written."""
+        """Return the texts whose change can be committed alone; must be called before they are written."""
         ...
 
     def commit(self, written: Collection[str], clean: Collection[str], subject: str, body: str) -> Commit:
-        """Note what was written in the source's own history, where it has one."""
+        """Record what was written in the source's own history, if it has one."""
         ...
 
     def segments(self, text: str, path: str) -> list[Segment]:
-        """The segments of a text."""
+        """Return the segments of a text."""
         ...
 
     def written_at(self, mark: FileMark) -> float | None:
-        """When one was written, in seconds since 1970; None where the source does not say, whose texts then are whole at any time."""
+        """Return when a text was written, in seconds since 1970.
+
+        None means that the source does not know this; its texts are complete at any time.
+        """
         ...
 
     def shut(self, paths: Collection[str]) -> list[str]:
-        """Those of the texts that cannot be written by this login, as far as can be seen without writing."""
+        """Return the texts that this login cannot write, as far as can be determined without writing."""
         ...
 
 
 def is_folder(of: ConnectedStore) -> bool:
-    """Whether a connected store is one whose texts its rows follow: a folder, or blocks of Letta's API."""
+    """Return whether the rows of a connected store follow texts: a folder, or blocks of Letta's API."""
     return of.kind in (TREE, LETTA)
 
 
 def source_of(of: ConnectedStore) -> TextSource:
-    """Where the texts of a connected folder lie."""
+    """Return the source of the texts of a connected folder."""
     root = of.parameters.get("root", "")
     if of.kind == LETTA:
         return LettaBlocks(root)
@@ -173,7 +184,7 @@ def source_of(of: ConnectedStore) -> TextSource:
 
 
 class FileTree:
-    """Markdown files under a folder."""
+    """The Markdown files under a folder."""
 
     noun = "file"
 
@@ -182,53 +193,53 @@ class FileTree:
 
     @property
     def root(self) -> str:
-        """The folder."""
+        """Return the path of the folder."""
         return str(self._root)
 
     def opened(self) -> AbstractContextManager[object]:
-        """Nothing is held."""
+        """Return an empty context, because nothing is held open."""
         return nullcontext()
 
     def scan(self, known: Collection[str] = ()) -> FolderScan:
-        """Names, sizes and times; no file is read."""
+        """List the files with their sizes and times, without reading any file."""
         return scan_folder(self._root, profile(_PROFILE), known)
 
     def read(self, path: str, mark: FileMark) -> bytes:
-        """A regular file that still is as its mark says."""
+        """Return the bytes of a regular file that still matches its mark."""
         return read_bytes(self._root / path, mark, profile(_PROFILE).largest_file)
 
     def bring(self, path: str, was_hash: str, wanted: bytes) -> FileMark | None:
-        """Replaced whole, never through a link."""
+        """Replace the file as a whole, never through a link."""
         if bring_file(self._root, path, was_hash, wanted, content_hash(wanted)):
             return None
         return FileMark.of((self._root / path).stat(follow_symlinks=False))
 
     def committable(self, paths: Sequence[str]) -> frozenset[str]:
-        """Those that git knows and that are as they were committed last."""
+        """Return the files that git tracks and that are as in the last commit."""
         return committable(self._root, paths)
 
     def commit(self, written: Collection[str], clean: Collection[str], subject: str, body: str) -> Commit:
-        """One commit, where the folder lies in a git work tree."""
+        """Make one commit, if the folder is in a git work tree."""
         return commit_files(self._root, written, clean, subject, body)
 
     def segments(self, text: str, path: str) -> list[Segment]:
-        """A block is an item of a list, or a paragraph."""
+        """Return the segments of a text; a block is an item of a list, or a paragraph."""
         return segments_of(text, path)
 
     def written_at(self, mark: FileMark) -> float | None:
-        """The time of the file."""
+        """Return the modification time of the file in seconds."""
         return mark.mtime / 1e9
 
     def shut(self, paths: Collection[str]) -> list[str]:
-        """Those in whose folder this login may write nothing."""
+        """Return the files in whose folder this login may not write."""
         return [path for path in paths if not os.access((self._root / path).parent, os.W_OK)]
 
 
-# Memory blocks of a Letta server as texts of a folder, read and written through its REST API alone.
+# Memory blocks of a Letta server as texts of a folder, read and written only through its REST API.
 #
 # A block is the text ``LABEL/BLOCK-ID.md``. The API has no conditional write, so a block is read right before it is written and right
-# after: what somebody wrote in between stands, save within the milliseconds of the write itself. The key comes from the environment, goes
-# into one header, and is in no message; redirects are not followed, as they would carry it elsewhere.
+# after. What another client wrote in between is kept, except within the milliseconds of the write itself. The key comes from the
+# environment, is sent in one header, and is in no message. Redirects are not followed, because they would send it elsewhere.
 
 KEY: Final = "LETTA_API_KEY"
 """The variable that holds the key, as Letta's own clients call it; a server without a password needs none."""
@@ -240,7 +251,10 @@ _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9_/-]+")
 
 
 class LettaBlocks:
-    """The blocks that a key may see. Templates and blocks that are read-only are left out."""
+    """The blocks of a Letta server that a key can access.
+
+    Templates and read-only blocks are left out.
+    """
 
     noun = "block"
 
@@ -252,7 +266,7 @@ class LettaBlocks:
 
     @contextmanager
     def opened(self) -> Generator[None]:
-        """One connection for all that follows; without it each scan has its own."""
+        """Open one connection for all requests in the block; without it, each scan opens one."""
         if self._client is not None:
             yield
             return
@@ -270,7 +284,7 @@ class LettaBlocks:
                 self._client = None
 
     def scan(self, known: Collection[str] = ()) -> FolderScan:
-        """Every block with its value, which Letta lists whole."""
+        """List every block with its value, because Letta lists blocks with their values."""
         found = FolderScan()
         with self.opened():
             for block in self._all():
@@ -284,14 +298,14 @@ class LettaBlocks:
         return found
 
     def read(self, path: str, mark: FileMark) -> bytes:
-        """The value as it is now."""
+        """Return the current value of the block."""
         block = self._one(path)
         if block is None or _why_left(block):
             raise Unsettled
         return str(block.get("value") or "").encode()
 
     def bring(self, path: str, was_hash: str, wanted: bytes) -> FileMark | None:
-        """Read, written where it is as it was, and read again."""
+        """Read a block, write it if it is as it was, and read it again."""
         block, text = self._one(path), wanted.decode()
         if block is None:
             return None
@@ -316,27 +330,30 @@ class LettaBlocks:
         return _mark(wanted) if stands else None
 
     def committable(self, paths: Sequence[str]) -> frozenset[str]:
-        """None: Letta keeps no history that a plan could be an entry of."""
+        """Return an empty set, because Letta keeps no history to which a plan could be added."""
         return frozenset()
 
     def commit(self, written: Collection[str], clean: Collection[str], subject: str, body: str) -> Commit:
-        """Nothing, as above."""
+        """Commit nothing, because Letta keeps no history."""
         return NOTHING
 
     def segments(self, text: str, path: str) -> list[Segment]:
-        """A block is an item of a list, or a line of a paragraph: who writes values wraps no lines."""
+        """Return the segments of a text; a block is an item of a list, or a line of a paragraph.
+
+        Lines count as blocks because values are written without wrapping.
+        """
         return lines_of(segments_of(text, path))
 
     def written_at(self, mark: FileMark) -> float | None:
-        """Letta does not tell."""
+        """Return None, because Letta does not report the time."""
         return None
 
     def shut(self, paths: Collection[str]) -> list[str]:
-        """None that could be told without writing."""
+        """Return an empty list, because this cannot be determined without writing."""
         return []
 
     def _all(self) -> Generator[dict[str, Any]]:
-        """Every block, page by page, until a page brings nothing new."""
+        """Return every block, page by page, until a page has nothing new."""
         seen: set[str] = set()
         after: dict[str, str] = {}
         while True:
@@ -352,7 +369,7 @@ class LettaBlocks:
             after = {"after": str(fresh[-1].get("id"))}
 
     def _one(self, path: str) -> dict[str, Any] | None:
-        """A block as it is now; None where there is none any more."""
+        """Return the block as it is now, or None if it no longer exists."""
         answer = self._ask("GET", f"/v1/blocks/{_id(path)}")
         if answer is not None and answer.status_code == 404:
             return None
@@ -364,7 +381,7 @@ class LettaBlocks:
     def _ask(
         self, method: str, path: str, query: Mapping[str, str] | None = None, **body: object
     ) -> httpx.Response | None:
-        """An answer; None where there is none."""
+        """Send a request and return the answer, or None if there is none."""
         with self.opened():
             assert self._client is not None  # noqa: S101 - as opened() leaves it
             try:
@@ -391,7 +408,10 @@ class LettaBlocks:
 
 
 def checked_address(url: str) -> str:
-    """The address of a server as it is kept. Raises ``Refused`` for what is none, and for one that holds a password, without saying it."""
+    """Return the address of a server in its stored form.
+
+    Raises ``Refused`` for an invalid address, and for one that holds a password, without repeating it.
+    """
     try:
         parsed = httpx.URL(url.strip())
     except httpx.InvalidURL:
@@ -408,7 +428,7 @@ def checked_address(url: str) -> str:
 
 
 def _why_left(block: Mapping[str, Any]) -> str:
-    """Why a block is not worked on; empty where it is."""
+    """Return why a block is left out; empty if it is not."""
     value = block.get("value")
     if not _ID.fullmatch(str(block.get("id"))):
         return "its id is none of Letta's"
@@ -436,17 +456,20 @@ def _id(path: str) -> str:
 
 
 def _mark(value: bytes) -> FileMark:
-    """Size, and in place of a time, which Letta does not tell, 60 bits of the text's hash."""
+    """Return the size and, in place of a time, which Letta does not report, 60 bits of the text's hash."""
     return FileMark(len(value), int(content_hash(value)[:15], 16))
 
 
-# What keeps a connected folder from being read or written, for ``slowwave doctor``: by names and rights, without reading a file.
+# What prevents a connected folder from being read or written, for ``slowwave doctor``: by names and rights, without reading a file.
 
 _SHOWN = 3
 
 
 def diagnose_folders(store: Store) -> list[Diagnosis]:
-    """Every connected folder; nothing where none can be read, which whoever asks about stores says already."""
+    """Report on every connected folder.
+
+    Returns nothing if the stores cannot be read, because the diagnosis of the stores reports that already.
+    """
     try:
         with store.connect("reader") as connection:
             folders = [of for of in connected_stores(connection) if is_folder(of)]

@@ -51,14 +51,14 @@ from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.text.markdown import UnreadableFile
 
-# Folders that are worked on in place: their rows and their files brought together, in either direction.
+# Folders that are worked on in place: their rows and their files are brought in step, in either direction.
 #
-# A file that somebody wrote since it was looked at becomes rows; a file whose rows a plan changed, or an undo changed back, follows them.
-# Where both happened, what a person wrote stands, and the plan's changes of other blocks are made beside it. Doing it again does nothing,
-# and a process that ended in between loses nothing: what a row says the file has is noted only once the file has it.
+# A file that a person changed since it was last read becomes rows. A file whose rows a plan or an undo changed is rewritten from them. If
+# both happened, the person's text is kept, and the plan's changes of other blocks are made next to it. Doing it again does nothing, and a
+# process that ended in between loses nothing: what a row says the file has is noted only once the file has it.
 
 STANDS_STILL: Final = 1.0
-"""Seconds for which a file has to stand still before it is read: editors write in several steps."""
+"""Seconds for which a file must be unchanged before it is read: editors write in several steps."""
 
 _EMBEDDED: Final = 256
 _BREAK: Final = re.compile(r"\r\n?|\n")
@@ -117,7 +117,7 @@ DELETE FROM memory.folder_blocks b WHERE b.folder = %s AND b.said = '' AND (b.go
   AND EXISTS (SELECT 1 FROM night.journal j WHERE j.row_id = b.id)
   AND NOT EXISTS (SELECT 1 FROM night.journal j JOIN night.before_images i ON i.journal_id = j.id WHERE j.row_id = b.id)
 """
-"""Blocks that no file says any more, and that no undo can bring back: what they said was erased from the journal."""
+"""Blocks that are no longer in any file and that no undo can restore, because their text was erased from the journal."""
 _LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', %s, true)"
 _LOCK_FOLDER: Final = "SELECT memory.lock_name(%s, 38)"
 _CLEAR_VECTORS: Final = "UPDATE memory.folder_blocks SET vector = NULL WHERE folder = %s"
@@ -126,8 +126,14 @@ _CHANGE_MODEL: Final = "UPDATE night.stores SET embedding_model = %s WHERE name 
 
 @dataclass(slots=True)
 class FolderSync:
-    """What became of a folder: files that were ``read`` or are gone, blocks that are ``new`` or ``ended``, files that were ``written``,
-    those that cannot be taken or written now with reasons (``left``), ``aside`` those that nobody waits for, and the commit."""
+    """The result of bringing a folder and its rows in step.
+
+    - Files that were ``read`` or are ``gone``, and blocks that are ``new`` or ``ended``, as counts.
+    - ``written``: the files that were written.
+    - ``left``: the files that cannot be taken or written now, with reasons.
+    - ``aside``: those of them that no row's change is pending for.
+    - ``commit``: the commit.
+    """
 
     store: str
     root: str
@@ -143,17 +149,20 @@ class FolderSync:
     commit: Commit = NOTHING
 
     def problems(self) -> list[str]:
-        """What a person should know, as sentences."""
+        """Return the problems that a person should know of, as sentences."""
         told = [f"{path}: {why}" for path, why in sorted(self.left.items())]
         return [*told, *([self.commit.problem] if self.commit.problem else [])]
 
     def hindered(self) -> list[str]:
-        """Of these, what keeps a plan's changes from where they belong: a link or a block that is read-only was never looked into."""
+        """Return the problems that keep a plan's changes from being written where they belong.
+
+        Links and read-only blocks are not among them unless a change is pending for them.
+        """
         told = [f"{path}: {why}" for path, why in sorted(self.left.items()) if path not in self.aside]
         return [*told, *([self.commit.problem] if self.commit.problem else [])]
 
     def to_json(self) -> dict[str, object]:
-        """As ``--json`` shows it."""
+        """Return the result as ``--json`` shows it."""
         counts = {name: getattr(self, name) for name in ("files", "read", "gone", "new", "ended", "embedded")}
         return {
             "store": self.store,
@@ -167,7 +176,7 @@ class FolderSync:
 
 @dataclass(frozen=True, slots=True)
 class CommitWords:
-    """For whom files are written: the words of a commit."""
+    """The subject and body of the commit of written files."""
 
     subject: str = "slowwave: files follow what was applied"
     body: str = ""
@@ -177,7 +186,7 @@ APPLIED: Final = CommitWords()
 
 
 def folder_of(store: Store, namespace_id: str) -> ConnectedStore | None:
-    """The folder that a namespace is of; None for any other namespace."""
+    """Return the folder that a namespace belongs to, or None for any other namespace."""
     with store.connect("reader") as connection:
         found = connected_store(connection, namespace_id)
     return found[0] if found is not None and is_folder(found[0]) else None
@@ -193,17 +202,18 @@ def follow_folder(
     clock: Callable[[], float] = time.time,
     pause: Callable[[float], None] = time.sleep,
 ) -> FolderSync:
-    """Bring the rows and the files of a folder together. Without an ``embedder`` new blocks have no vector until the next night.
+    """Bring the rows and the files of a folder in step.
 
-    ``emptied`` says that a folder without any page is meant. Raises ``Refused`` where the folder cannot be looked at. Cost: a look at the
-    size and time of each file; those that changed are read, and those whose rows changed are written.
+    Without an ``embedder``, new blocks have no vector until the next night. ``emptied`` confirms that the folder is meant to have no
+    page. Raises ``Refused`` if the folder cannot be read. Cost: a check of the size and time of each file; files that changed are read,
+    and files whose rows changed are written.
     """
     with store.connect("owner") as connection, _alone(store, of.name):
         return _Following(connection, of, embedder, why, clock, pause).run(emptied=emptied)
 
 
 def places_of(store: Store, rows: Sequence[str]) -> list[str]:
-    """Where blocks stand or stood when their file was looked at last, by the ids of their rows: file and line."""
+    """Return file and line of blocks, by the ids of their rows, as of the last time that their file was checked."""
     with store.connect("reader") as connection:
         found = connection.execute(_NAMED, (list(rows),)).fetchall()
     return [str(place) for (place,) in found if place]
@@ -211,7 +221,10 @@ def places_of(store: Store, rows: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _alone(store: Store, name: str) -> Generator[None]:
-    """Let one process at a time look at a folder. A transaction of a connection of its own holds the lock."""
+    """Let only one process at a time work on a folder.
+
+    A transaction on a separate connection holds the lock. Raises ``Refused`` if another process holds it for a minute.
+    """
     with store.connect("applier") as guard, guard.transaction():
         guard.execute(_LOCK_TIMEOUT, (_PATIENCE,))
         try:
@@ -281,7 +294,7 @@ class _Following:
         return self._done
 
     def _settled(self, scan: FolderScan, touched: Sequence[str]) -> list[str]:
-        """Files that stand still, after waiting once for those that do not."""
+        """Return the files that are no longer being written, after waiting once for those that are."""
         newest = max((self._source.written_at(scan.files[path]) or 0.0 for path in touched), default=0.0)
         now = self._clock()
         if now - STANDS_STILL < newest <= now + STANDS_STILL:
@@ -292,7 +305,10 @@ class _Following:
         return [path for path in touched if path in scan.files]
 
     def _gone(self, scan: FolderScan, known: Mapping[str, tuple[int, int, str]]) -> None:
-        """Files that are no longer there; one that stands elsewhere with the same text was moved, and its rows go along."""
+        """Process files that no longer exist.
+
+        A new file with the same text is the same file, moved, and keeps the rows.
+        """
         untold = {*self._done.left}
         closed = tuple(scan.closed) or ("\0",)
         gone = [p for p in known if p not in scan.files and p not in untold and not p.startswith(closed)]
@@ -321,8 +337,11 @@ class _Following:
         return ""
 
     def _bring(self, path: str, mark: FileMark) -> None:
-        """One file and its rows. No transaction is open while it is written, which may be a request that takes its time: that it is to be
-        written is committed before, as its rows say something else than it, and that it was, right after."""
+        """Bring one file and its rows in step.
+
+        No transaction is open while the file is written, because that may be a slow request. Before the write, its rows are committed
+        with a text that differs from the file, so the write is known to be due. That it was written is committed right after.
+        """
         content = self._source.read(path, mark)
         rows = self._agree(path, mark, content)
         wanted = "".join(row.wanted for row in rows).encode()
@@ -337,7 +356,10 @@ class _Following:
             self._see(path, brought, wanted)
 
     def _agree(self, path: str, mark: FileMark, content: bytes) -> list[BlockRow]:
-        """The rows of a file, after what a person wrote into it became some of them; a file that says all they say has followed."""
+        """Update the rows of a file with what a person wrote into it, and return them.
+
+        Once a file has the text of all its rows, they are noted as followed.
+        """
         now = decoded(content)
         with self._connection.transaction():
             rows = self._rows(path)
@@ -355,7 +377,10 @@ class _Following:
         return rows
 
     def _say(self, rows: Sequence[BlockRow]) -> None:
-        """Note what the file says of rows. What changed of them since they were read has yet to follow."""
+        """Note the text that the file has for rows.
+
+        Changes of the rows since they were read are still to be written.
+        """
         self._connection.execute(_SAID, ([row.id for row in rows], [row.said for row in rows]))
 
     def _see(self, path: str, mark: FileMark, content: bytes) -> None:
@@ -366,7 +391,7 @@ class _Following:
             return cursor.execute(_ROWS, (self._name, path)).fetchall()
 
     def _take(self, path: str, mark: FileMark, found: Merged) -> None:
-        """What a person wrote becomes rows."""
+        """Store what a person wrote as rows."""
         kept: list[tuple[object, ...]] = []
         new: list[tuple[object, ...]] = []
         times: Counter[str] = Counter()
@@ -394,7 +419,10 @@ class _Following:
             self._done.new += sum(part[2] == "block" for part in new)
 
     def _end(self, ids: Sequence[str]) -> None:
-        """Rows whose text a person took out or rewrote. Those that a plan ever wrote stay, to say where they stood when it is undone."""
+        """End rows whose text a person removed or rewrote.
+
+        Rows that a plan ever wrote are kept, so that an undo can report where they were.
+        """
         if not ids:
             return
         journalled = {str(id_) for (id_,) in self._connection.execute(_JOURNALLED, (list(ids),))}
@@ -403,7 +431,7 @@ class _Following:
         self._done.ended += len(ids)
 
     def _new_id(self, path: str, segment: Segment, times: Counter[str]) -> str:
-        """The id of a block by its file and its text; of those that say the same, each its own."""
+        """Return a new id for a block, derived from its file and its text; blocks with the same text get different ids."""
         if self._taken is None:
             self._taken = {str(id_) for (id_,) in self._connection.execute(_IDS, (self._name,))}
         said = hashlib.sha256(segment.raw.encode()).hexdigest()
@@ -417,7 +445,7 @@ class _Following:
                 return id_
 
     def _embed(self, embedder: Embedder) -> None:
-        """Vectors for blocks that have none; all of them anew where the model is another."""
+        """Add vectors to blocks that have none, or to all blocks if the model has changed."""
         connection = self._connection
         if embedder.model != self._model:
             with connection.transaction():
@@ -431,13 +459,13 @@ class _Following:
 
 
 def _columns(segment: Segment) -> tuple[object, ...]:
-    """kind, section, day, lead, body and tail of a segment."""
+    """Return kind, section, day, lead, body and tail of a segment."""
     kind = "block" if segment.block else "other"
     return kind, segment.section, segment.day, segment.lead, segment.body, segment.tail
 
 
 def _places(path: str, rows: Sequence[BlockRow]) -> list[str]:
-    """File and line of each row; of one that no file says, where it would stand."""
+    """Return file and line of each row; for a row that the file does not contain, the place where it would be."""
     found: list[str] = []
     line = 1
     for row in rows:
@@ -447,18 +475,20 @@ def _places(path: str, rows: Sequence[BlockRow]) -> list[str]:
 
 
 def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[list[object], ...]:
-    """Columns of some rows."""
+    """Return the columns of some rows."""
     return tuple(list(column) for column in zip(*rows, strict=True))
 
 
-# Looking at what others wrote, before a night: files of folders become rows, then every connected store is asked what changed.
+# Reading what others wrote, before a night: files of folders become rows, then every connected store is checked for changes.
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 
 
 def look_at_stores(store: Store) -> list[str]:
-    """Every connected store; returns, as sentences, which folders could not be looked at, whose rows stay as they were, and which tables
-    hide some of their rows."""
+    """Check every connected store and return the problems as sentences.
+
+    These are folders that could not be checked, whose rows stay as they were, and tables that hide some of their rows.
+    """
     with store.connect("reader") as connection:
         names = connected_names(connection)
     problems: list[str] = []
@@ -480,25 +510,31 @@ def look_at_stores(store: Store) -> list[str]:
 
 
 def look_at_store(store: Store, namespace: str) -> None:
-    """The store of one namespace alone, by its name; nothing for our own memory. Raises ``Refused`` for a folder that is not there."""
+    """Check the store of one namespace, given the namespace's name; do nothing for Slowwave's own memory.
+
+    Raises ``Refused`` for a folder that does not exist.
+    """
     FolderFollower().before_night(store, namespace)
     note_change(store, namespace)
 
 
 class FolderFollower:
-    """Folders that are worked on in place, whose blocks are rows: their files and their rows are kept in step."""
+    """A follower of folders that are worked on in place and whose blocks are rows: it keeps files and rows in step."""
 
     def before_night(self, store: Store, namespace: str) -> None:
-        """Bring the rows of a folder to what its files say. Raises ``Refused`` for a folder that is not there."""
+        """Update the rows of a folder from its files.
+
+        Raises ``Refused`` for a folder that does not exist.
+        """
         with store.connect("reader") as connection:
             row = connection.execute(_ID, (namespace,)).fetchone()
         if row is not None and (folder := folder_of(store, str(row[0]))) is not None:
             follow_folder(store, folder, embedder=embedder_for(Settings.for_namespace({})))
 
     def before_write(self, store: Store, connection: Connection, namespace: str) -> None:
-        """Bring the rows of a folder to what its files say before anything is written.
+        """Update the rows of a folder from its files before anything is written.
 
-        Raises ``Refused`` where the folder cannot be looked at: nothing is written to rows whose files nobody sees.
+        Raises ``Refused`` if the folder cannot be read: rows whose files cannot be seen are not written.
         """
         if (folder := folder_of(store, namespace_id(connection, namespace))) is not None:
             follow_folder(store, folder)
@@ -506,7 +542,7 @@ class FolderFollower:
     def after_write(
         self, store: Store, claim: NamespaceClaim, settings: Settings, wrote: Collection[str], *, undo: bool = False
     ) -> None:
-        """Bring the files of a folder to where its rows are, as one commit; the next night, apply or undo repeats what failed."""
+        """Update the files of a folder from its rows, as one commit; the next night, apply or undo repeats what failed."""
         if (folder := folder_of(store, claim.namespace_id)) is None:
             return
         subject = "slowwave: undo of what was applied" if undo else "slowwave: files follow what was applied"
@@ -529,15 +565,17 @@ class FolderFollower:
         return UndoBlocked(f"{problem} In the files: {'; '.join(places)}.", problem.rows, problem.items)
 
 
-# How folders that are worked on in place stand against what was read of them: by names, sizes and times, without reading a file.
+# How far folders that are worked on in place differ from what was read of them: by names, sizes and times, without reading a file.
 
 _SEEN_STATES: Final = "SELECT path, size, mtime FROM memory.folder_files WHERE folder = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class TreeState:
-    """A connected folder by its namespace. ``changed``: a night would read a file, or take one for gone; ``newest`` is
-    when a file was written last, in seconds since 1970. ``fingerprint`` is another whenever a file is.
+    """The state of a connected folder, identified by its namespace.
+
+    ``changed`` says that a night would read a file or find one gone. ``newest`` is the time of the last write to a file, in seconds since
+    1970. ``fingerprint`` changes whenever a file does.
     """
 
     namespace: str
@@ -548,7 +586,10 @@ class TreeState:
 
 
 def tree_states(connection: Connection, namespaces: Collection[str]) -> list[TreeState]:
-    """The connected folders that are among some namespaces. Two queries and one for each folder, and a look at each of its files."""
+    """Return the states of the connected folders among some namespaces.
+
+    Costs two queries, one more for each folder, and a check of each of its files.
+    """
     folders = [of for of in connected_stores(connection) if is_folder(of) and slug_of(of.name, None) in namespaces]
     return [_state(connection, of) for of in folders]
 
@@ -573,7 +614,7 @@ def _state(connection: Connection, of: ConnectedStore) -> TreeState:
     )
 
 
-# Connecting a folder of Markdown, or the blocks behind Letta's API, to be read, and letting go of one.
+# Connecting a folder of Markdown, or the blocks behind Letta's API, and disconnecting it.
 
 _DELETE_BLOCKS: Final = "DELETE FROM memory.folder_blocks WHERE folder = %s"
 _DELETE_FILES: Final = "DELETE FROM memory.folder_files WHERE folder = %s"
@@ -581,7 +622,7 @@ _DELETE_FILES: Final = "DELETE FROM memory.folder_files WHERE folder = %s"
 
 @dataclass(frozen=True, slots=True)
 class ConnectedFolder:
-    """The store as it was found, and what was read of its files."""
+    """The store as it was found, and the result of reading its files."""
 
     connected: Connected
     sync: FolderSync
@@ -590,9 +631,10 @@ class ConnectedFolder:
 def connect_folder(
     store: Store, folder: Path, embedder: Embedder, *, name: str = "", emptied: bool = False
 ) -> ConnectedFolder:
-    """Connect a folder: its files become rows, and it a namespace of the store's name. No file is changed.
+    """Connect a folder: its files become rows, and the folder becomes a namespace with the store's name.
 
-    Raises ``Refused`` for what is no folder, one that lies in another that is connected, and a name that another store has.
+    No file is changed. Raises ``Refused`` for a path that is no folder, for a folder inside another connected one, and for a name that
+    another store has.
     """
     root = folder.expanduser().resolve()
     if not root.is_dir():
@@ -616,10 +658,10 @@ def connect_folder(
 def connect_letta(
     store: Store, url: str, embedder: Embedder, *, name: str = "letta_api", emptied: bool = False
 ) -> ConnectedFolder:
-    """Connect the memory blocks of a Letta server through its API: their lines become rows, and they a namespace of the store's name.
-    Nothing is written to the server.
+    """Connect the memory blocks of a Letta server through its API.
 
-    Raises ``Refused`` for what is no address, a server that does not answer or takes no key, and a name that another store has.
+    Their lines become rows, and the blocks become a namespace with the store's name. Nothing is written to the server. Raises ``Refused``
+    for an invalid address, for a server that does not answer or rejects the key, and for a name or an address that another store has.
     """
     root = checked_address(url)
     with store.connect("owner") as connection:
@@ -647,7 +689,10 @@ def _connected(store: Store, kind: str, root: str, embedder: Embedder, name: str
 
 
 def disconnect(store: Store, name: str) -> None:
-    """Read a store no more. Of a folder the rows go, which are a copy of its files; the files stay as they are."""
+    """Disconnect a store, so that it is no longer read.
+
+    The rows of a folder are removed, because they are a copy of its files. The files stay as they are.
+    """
     with store.connect("owner") as connection:
         folder = any(of.name == name and is_folder(of) for of in connected_stores(connection))
     disconnect_store(store, name)
@@ -658,7 +703,10 @@ def disconnect(store: Store, name: str) -> None:
 
 
 def _named(root: Path) -> str:
-    """A name for a folder: its own, made plain; of one that is called ``memory``, as agents call theirs, the name above it as well."""
+    """Return a plain name for a folder, derived from its own name.
+
+    A folder called ``memory``, as agents call theirs, also gets the name of its parent folder.
+    """
     own = root.name.lower()
     plain = re.sub(r"[^a-z0-9]+", "_", f"{root.parent.name.lower()}_{own}" if own == "memory" else own).strip("_")
     return (plain if plain[:1].isalpha() else f"folder_{plain}").strip("_")[:31].rstrip("_")

@@ -1,7 +1,7 @@
-"""Pages in git: the page files of one namespace, and nothing else, become a commit when they have changed.
+"""Pages in git: the page files of one namespace, and nothing else, are committed when they have changed.
 
-The program is called without a shell, without hooks, prompts, signing or inherited ``GIT_`` variables, and never for long. No remote
-is ever touched.
+Git is called without a shell, without hooks, prompts, signing or inherited ``GIT_`` variables, and always with a time limit. No remote is
+ever touched.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FIGURES: Final = re.compile(r" _\([^()]*\)_$")
 _SPOKEN: Final = re.compile(r"\\(?=[^\w\s])")
 _FATAL: Final = re.compile(r"^(?:fatal|error): ")
 _LOST: Final = "did not match any file"
-"""What git says of a new file that was added, where another git wrote the index that it had read before."""
+"""The error of git for a newly added file if another git process has written an index that it had read before."""
 
 _LOCKED: Final = re.compile(r"\.lock': File exists|cannot lock ref")
 _BULLETS: Final = 20
@@ -43,10 +43,10 @@ _BULLET: Final = 80
 
 
 def commit_pages(base: Path, name: str, files: Sequence[str], *, run_id: str, undo: bool) -> tuple[str, str]:
-    """Commit files of the folder ``name`` of the workspace: the commit's id and a sentence about what went wrong, either may be empty.
+    """Commit files of the folder ``name`` of the workspace.
 
-    A workspace outside any repository becomes one. Nothing is committed when nothing changed, nor when a file holds a secret,
-    whoever wrote it.
+    Returns the commit's id and a sentence about what went wrong; either may be empty. A workspace outside any repository becomes one.
+    Nothing is committed if nothing changed, or if a file holds a secret, even one that a person wrote.
     """
     if not files:
         return "", ""
@@ -70,7 +70,7 @@ def _commit(program: str, base: Path, name: str, files: Sequence[str], run_id: s
     deadline = time.monotonic() + _BUSY_SECONDS
 
     def git(*arguments: str, unless: str | None = None) -> str:
-        """What git prints; empty where it failed in words that hold ``unless``."""
+        """Return the output of git; empty if it failed with a message that contains ``unless``."""
         while True:
             done = subprocess.run(
                 [program, *QUIET, *IDENTITY, *arguments],
@@ -113,7 +113,7 @@ def _commit(program: str, base: Path, name: str, files: Sequence[str], run_id: s
 
 
 def _message(before: str, after: str, run_id: str, *, undo: bool) -> tuple[str, str]:
-    """Subject and body (nexo 3.3): how many memories the index has got, and the first of them."""
+    """Return subject and body (nexo 3.3): how many memories the index has gained, and the first of them."""
     known = {memory for _, memory in _ENTRY.findall(before)}
     new = [line for line, memory in _ENTRY.findall(after) if memory not in known]
     subject = f"dream: {len(new)} promotion(s)" if new else "dream: pages rendered again"
@@ -125,13 +125,13 @@ def _message(before: str, after: str, run_id: str, *, undo: bool) -> tuple[str, 
 
 
 def _bullet(line: str) -> str:
-    """An entry as plain text, without figures and backslashes."""
+    """Format an entry as plain text, without figures and backslashes."""
     said = "- " + _SPOKEN.sub("", _FIGURES.sub("", line))
     return said if len(said) <= _BULLET else said[: _BULLET - 1].rstrip() + "…"
 
 
 def _refuse_secrets(base: Path, paths: Sequence[str]) -> None:
-    """Name the files that hold a secret: what is committed is hard to take back."""
+    """Refuse files that hold a secret, by name, because a commit is hard to undo."""
     from slowwave.text.screening import screen
 
     found = [path for path in paths if any(f.kind == "secret" for f in screen(_read(base / path)))]
@@ -149,7 +149,7 @@ def _read(path: Path) -> str:
 
 
 def _why(message: str) -> str:
-    """The line in which git says what is wrong; what follows it is advice."""
+    """Return the line in which git states the error; the lines after it are advice."""
     lines = message.strip().splitlines() or [""]
     line = next((line for line in lines if _FATAL.match(line)), lines[-1])
     return "".join(c for c in line if c.isprintable())[:300]
@@ -160,6 +160,6 @@ def _verb(arguments: Sequence[str]) -> str:
 
 
 def git_environment() -> dict[str, str]:
-    """The environment without what would point git at another repository, index, editor or identity."""
+    """Return the environment without variables that point git at another repository, index, editor or identity."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "SLOWWAVE_"))}
     return kept | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

@@ -1,8 +1,8 @@
-"""A temporal graph of Graphiti, as one JSON file: ``nodes``, ``edges`` and ``episodes``, each as Graphiti's own models write themselves.
+"""A temporal graph of Graphiti as one JSON file: ``nodes``, ``edges`` and ``episodes``, as Graphiti's models write them.
 
-Nodes become entities; an edge, which says one fact of two nodes, becomes a fact and the relationship of the two; episodes become episodic
-memories. Each ``group_id`` is a namespace. Both times are kept: ``valid_at`` and ``invalid_at`` are when a fact held, ``created_at`` and
-``expired_at`` when Graphiti believed it. Nothing is read from the graph's database, and nothing is ever written back.
+Nodes become entities. An edge, which states one fact about two nodes, becomes a fact and the relationship of the two. Episodes become
+episodic memories. Each ``group_id`` is a namespace. Both times are kept: ``valid_at`` and ``invalid_at`` are when a fact held,
+``created_at`` and ``expired_at`` when Graphiti believed it. The graph's database is never read or written.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _STANDING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """One fact of two nodes; the times are instants or null."""
+    """A fact about two nodes; its times are instants or null."""
 
     id: str
     source: str
@@ -73,7 +73,7 @@ class _Edge:
 
 @dataclass(slots=True)
 class _Group:
-    """What goes to one namespace."""
+    """The nodes, edges and episodes that go to one namespace."""
 
     nodes: dict[str, Record] = field(default_factory=dict)
     edges: dict[str, _Edge] = field(default_factory=dict)
@@ -91,10 +91,10 @@ def import_graphiti(
 ) -> ImportSummary:
     """Import a graph; each group goes to the namespace of its name's slug unless ``namespace`` is given.
 
-    Nodes, edges and episodes are known by their uuids: the same file again adds nothing, and a later one what is new. What stands and says
-    something else is left as it is and named. An edge of which an end is not in the file is refused, as is one that holds what screening
-    sets aside: facts have no state. Entities are those of the graph alone: names in episodes become none. Raises ``ImportRefused``,
-    ``EmbeddingError``, ``StoreError``; batches before that stand.
+    Nodes, edges and episodes are identified by their uuids: importing the same file again adds nothing, and a later one adds what is new.
+    An existing row with other content in the file is left as it is and listed. An edge with an end that is not in the file is refused. So
+    is an edge that screening would set aside, because facts have no state. Entities come from the graph alone: names in episodes do not
+    become entities. Raises ``ImportRefused``, ``EmbeddingError``, ``StoreError``; batches before that are kept.
     """
     check = RowCheck.of(connection, path, on_error)
     groups = _groups(path, check, namespace)
@@ -150,7 +150,7 @@ def _without_erased(connection: psycopg.Connection[Any], slug: str, edges: Seque
 
 
 def _groups(path: Path, check: RowCheck, namespace: str | None) -> dict[str, _Group]:
-    """The good rows of a file by namespace; the others go to ``check`` by their JSON path."""
+    """Return the valid rows of a file by namespace; the others are reported to ``check`` by their JSON path."""
     chosen, groups = chosen_slug(namespace), defaultdict[str, _Group](_Group)
     content = _content(path)
     for part in _PARTS:
@@ -170,7 +170,7 @@ def _groups(path: Path, check: RowCheck, namespace: str | None) -> dict[str, _Gr
 
 
 def _count_mentions(group: _Group) -> None:
-    """A node is mentioned by the episodes of the edges that it has; once where there is none."""
+    """Count as a node's mentions the episodes of its edges, or one if there is none."""
     seen: defaultdict[str, set[str]] = defaultdict(set)
     for edge in group.edges.values():
         for end in (edge.source, edge.target):
@@ -203,7 +203,10 @@ def _slug(row: Mapping[str, Any], path: Path) -> str:
 
 
 def _take(part: str, row: dict[str, Any], slug: str, group: _Group, check: RowCheck) -> None:
-    """One row to where it belongs. Raises ``BadRow``."""
+    """Add one row to the part of the group that it belongs to.
+
+    Raises ``BadRow``.
+    """
     id_ = required_text(row, "uuid", LONGEST_ID)
     held: Mapping[str, object] = {"nodes": group.nodes, "edges": group.edges, "episodes": group.episodes}[part]
     if id_ in held:
@@ -274,7 +277,7 @@ def _edge(row: dict[str, Any], id_: str, group: _Group) -> _Edge:
 
 
 def _instant(value: object, name: str) -> datetime:
-    """An instant; one without a zone is UTC, as Graphiti counts and some of its databases forget."""
+    """Parse an instant; without a time zone it is UTC, which Graphiti uses and some of its databases drop."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -285,7 +288,7 @@ def _instant(value: object, name: str) -> datetime:
 def _write_edges(
     connection: psycopg.Connection[Any], slug: str, edges: Sequence[_Edge], model: str, added: Counter[str]
 ) -> tuple[int, list[str]]:
-    """Write the edges that the namespace does not have yet; how many it has, and which of these say something else."""
+    """Write the edges that are new in the namespace; return how many existed, and which of these have another text."""
     known, left = 0, list[str]()
     for batch in batches(edges, lambda edge: len(edge.fact), BATCH_CHARACTERS):
         with connection.transaction():
@@ -310,13 +313,13 @@ def _entity(namespace: str, node: str) -> str:
 
 
 def _names(connection: psycopg.Connection[Any], namespace: str, edges: Sequence[_Edge]) -> dict[str, str]:
-    """Entity → its name, of the ends of some edges."""
+    """Return entity → name for the ends of some edges."""
     ids = [_entity(namespace, end) for edge in edges for end in (edge.source, edge.target)]
     return {str(i): str(name) for i, name in connection.execute(_ENTITY_NAMES, (namespace, ids)).fetchall()}
 
 
 def _chunks(connection: psycopg.Connection[Any], namespace: str, edges: Sequence[_Edge]) -> frozenset[str]:
-    """The passages of the edges' episodes that there are: what is quarantined has none."""
+    """Return the passages that exist for the edges' episodes; quarantined episodes have none."""
     ids = [loading.chunk_id(namespace, episode) for edge in edges for episode in edge.episodes]
     return frozenset(str(i) for (i,) in connection.execute(_FOUND_CHUNKS, (namespace, ids)).fetchall())
 

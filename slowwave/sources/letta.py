@@ -1,7 +1,7 @@
 """Letta agent files (``.af``): conversations and memory blocks of one or more agents.
 
-Only what people and agents said and what the agent keeps in its memory is imported. System prompts, tool calls and tool
-results are configuration and machinery, not memory; an agent's ``send_message`` call is its speech and is taken.
+Only what people and agents said and what the agent keeps in its memory is imported. System prompts, tool calls and tool results are
+configuration and not memory. An agent's ``send_message`` call is its speech and is imported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LARGEST_FILE: Final = 256 * 1024 * 1024
 """Bytes: an agent file is one JSON value, which is read whole."""
 
 _NOTICES: Final = ("heartbeat", "login", "system_alert")
-"""What Letta itself says in the user's turn."""
+"""The types of Letta's own messages in the user's turn."""
 
 
 def import_letta(
@@ -52,11 +52,13 @@ def import_letta(
 ) -> ImportSummary:
     """Import an agent file; each agent goes to the namespace of its name's slug unless ``namespace`` is given.
 
-    Messages become episodic memories, blocks semantic ones (subject = the block's label, valid from the file's own time). A block goes
-    to every agent that names it or whose group shares it; one that nobody names goes to the agents' namespace, or to that of the file's
-    name where they have several. Ids in such a file are numbered anew by every export. So messages are known by a hash of agent, time,
-    role and content, an agent's block by its label: when it has changed, its memory gets a new version. Blocks that share a label or
-    belong to nobody are known by what they say. The file's id stays in the memory's attributes. Raises ``ImportRefused``.
+    Messages become episodic memories, and blocks become semantic ones (subject = the block's label, valid from the file's own time). A
+    block goes to every agent that names it or whose group shares it. A block without an agent goes to the agents' namespace, or to that
+    of the file's name if they have several.
+
+    Ids in such a file are numbered anew by every export. So messages are identified by a hash of agent, time, role and content, and an
+    agent's block by its label: if the block has changed, its memory gets a new version. Blocks that share a label or belong to no agent
+    are identified by their text. The file's id is kept in the memory's attributes. Raises ``ImportRefused``.
     """
     check = RowCheck.of(connection, path, on_error)
     turns = list(read_agents(path, check, chosen_slug(namespace)))
@@ -64,9 +66,9 @@ def import_letta(
 
 
 def read_agents(path: Path, check: RowCheck, namespace: str | None = None) -> Iterator[Turn]:
-    """The turns and blocks of all agents; a file that is a JSON string holding JSON is unwrapped.
+    """Yield the turns and blocks of all agents.
 
-    Bad parts go to ``check`` by their JSON path.
+    A file that is a JSON string holding JSON is unwrapped. Bad parts are reported to ``check`` by their JSON path.
     """
     try:
         if path.stat().st_size > LARGEST_FILE:
@@ -117,7 +119,10 @@ class _Agent:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A message or block: where it stands, whose it is, and where it goes. ``unique``: no other block of the agent has its label."""
+    """A message or block: its place in the file, its agent, and its namespace.
+
+    ``unique``: no other block of the agent has its label.
+    """
 
     kind: str
     place: int
@@ -128,7 +133,10 @@ class _Row:
     unique: bool = False
 
     def turn(self, created_at: object) -> Turn | None:
-        """What it becomes; None for what holds nothing. Raises ``BadRow``."""
+        """Return the turn that the row becomes, or None if the row is empty.
+
+        Raises ``BadRow``.
+        """
         if not isinstance(self.row, dict):
             raise BadRow("not a JSON object")
         return _message(self.row, self.agent) if self.kind == "message" else self._block(self.row, created_at)
@@ -159,7 +167,7 @@ class _Row:
 
 
 class _File:
-    """The parts of an agent file. What is of a wrong type goes to the check, with its path."""
+    """The parts of an agent file; parts of a wrong type are reported to the check, with their path."""
 
     def __init__(self, content: dict[str, Any], check: RowCheck, path: Path, namespace: str | None) -> None:
         self._content, self._check, self._path, self._namespace = content, check, path, namespace
@@ -167,7 +175,7 @@ class _File:
         self.created_at = content.get("created_at")
 
     def agents(self) -> list[_Agent]:
-        """Those that have a name; of the others nothing can be taken."""
+        """Return the agents that have a name; nothing can be imported from the others."""
         found: list[_Agent] = []
         for place, row in enumerate(self._list(self._content, "agents", "")):
             try:
@@ -180,17 +188,17 @@ class _File:
         return found
 
     def blocks(self) -> list[tuple[str, Any]]:
-        """(path, block) of all blocks beside the agents."""
+        """Return (path, block) for all blocks that are listed outside the agents."""
         return [(f"blocks[{n}]", row) for n, row in enumerate(self._list(self._content, "blocks", ""))]
 
     def messages(self, agents: Sequence[_Agent]) -> Iterator[_Row]:
-        """Every message of every agent."""
+        """Yield every message of every agent."""
         for agent in agents:
             for place, row in enumerate(self._list(agent.row, "messages", agent.path)):
                 yield _Row("message", place + 1, f"{agent.path}.messages[{place}]", agent.name, agent.slug, row)
 
     def attached(self, agents: Sequence[_Agent], blocks: Sequence[tuple[str, Any]]) -> Iterator[_Row]:
-        """The blocks that an agent carries, names or shares, each for each agent."""
+        """Yield the blocks that an agent carries, names or shares, once for each agent."""
         by_id = {row["id"]: (path, row) for path, row in blocks if _has_id(row)}
         shared = self._shared()
         for agent in agents:
@@ -207,7 +215,7 @@ class _File:
                 yield _Row("block", place, path, agent.name, agent.slug, row, labels[_said(row)[0]] == 1)
 
     def loose(self, agents: Sequence[_Agent], blocks: Sequence[tuple[str, Any]]) -> Iterator[_Row]:
-        """The blocks that went to no agent."""
+        """Yield the blocks that no agent has."""
         slugs = {agent.slug for agent in agents}
         for place, (path, row) in enumerate(blocks, 1):
             if path not in self._attached:
@@ -219,7 +227,7 @@ class _File:
                 yield _Row("block", place, path, "", slug, row)
 
     def _shared(self) -> dict[str, list[tuple[str, str]]]:
-        """Agent's id → (path, id) of the blocks that its groups share."""
+        """Return agent's id → (path, id) of the blocks that its groups share."""
         shared: dict[str, list[tuple[str, str]]] = {}
         for n, group in enumerate(self._list(self._content, "groups", "")):
             path = f"groups[{n}]"
@@ -236,7 +244,7 @@ class _File:
         return found if isinstance(found, str) else ""
 
     def _ids(self, row: Mapping[str, Any], name: str, path: str) -> list[tuple[str, str]]:
-        """(path, id) of a list of ids."""
+        """Return (path, id) for each id in a list."""
         found: list[tuple[str, str]] = []
         for n, key in enumerate(self._list(row, name, path)):
             here = f"{path}.{name}[{n}]"
@@ -247,7 +255,7 @@ class _File:
         return found
 
     def _list(self, row: Mapping[str, Any], name: str, path: str) -> list[Any]:
-        """A list that may be absent."""
+        """Return a list that may be absent."""
         value = row.get(name)
         if isinstance(value, list):
             return value
@@ -266,14 +274,14 @@ def _has_id(row: object) -> bool:
 
 
 def _said(row: object) -> tuple[str, str]:
-    """A block's label and value, where they are text."""
+    """Return a block's label and value; each is empty if it is not text."""
     pair = (row.get("label"), row.get("value")) if isinstance(row, dict) else ("", "")
     label, value = (part if isinstance(part, str) else "" for part in pair)
     return label, value.strip()
 
 
 def _message(row: dict[str, Any], agent: str) -> Turn | None:
-    """A turn, or None for what is not speech."""
+    """Return a turn, or None for a message that is not speech."""
     role = required_text(row, "role", 64)
     if role not in ("user", "assistant"):
         return None
@@ -294,7 +302,7 @@ def _message(row: dict[str, Any], agent: str) -> Turn | None:
 
 
 def _speech(row: dict[str, Any], role: str) -> str:
-    """The text of a message: its parts, or what its ``send_message`` calls say."""
+    """Return the text of a message: its parts, or the messages of its ``send_message`` calls."""
     content = row.get("content")
     said = [content] if isinstance(content, str) else list(_texts(_objects(row, "content")))
     if role == "user":
@@ -325,7 +333,10 @@ def _texts(parts: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _unpacked(text: str) -> str:
-    """What the user typed: Letta wraps it in JSON, and its own notices (login, heartbeat) with it."""
+    """Return what the user typed, without the JSON that Letta wraps it in.
+
+    Letta wraps its own notices (login, heartbeat) as well; they give an empty text.
+    """
     packed = _parsed(text) if text.lstrip().startswith("{") else None
     if not isinstance(packed, dict):
         return text
@@ -336,7 +347,10 @@ def _unpacked(text: str) -> str:
 
 
 def _origin(row: dict[str, Any]) -> dict[str, Any]:
-    """The file's own id of a row, if it has a storable one."""
+    """Return the id that the file itself gives a row, if it is text.
+
+    Raises ``BadRow`` if the id cannot be stored.
+    """
     value = row.get("id")
     if not isinstance(value, str):
         return {}
@@ -345,7 +359,10 @@ def _origin(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _objects(row: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """A list of objects that may be absent. Raises ``BadRow`` when it is something else."""
+    """Return a list of objects that may be absent.
+
+    Raises ``BadRow`` if it is something else.
+    """
     value = row.get(name)
     if value is None:
         return []
@@ -355,7 +372,7 @@ def _objects(row: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _parsed(text: str) -> Any:
-    """A JSON value out of text, or None."""
+    """Parse a text as JSON; return None if it is not JSON."""
     try:
         return parse_json(text)
     except BadRow:

@@ -1,4 +1,4 @@
-"""Load new rows and vectors in batches into a namespace, and find what of a file is stored already."""
+"""Load new rows and vectors in batches into a namespace, and find out which rows of a file are stored already."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from slowwave.store.configured_models import embedder_for
 from slowwave.store.namespaces import refuse_reserved
 from slowwave.store.settings import Settings
 
-# Loading: new rows and their vectors into the store's tables, of which none may stand yet.
+# Loading: new rows and their vectors are added to the store's tables; none of them may exist yet.
 
 _BLOCK: Final = 256
 """Texts embedded, and vectors inserted, between two steps of a progress bar; both take about as long."""
@@ -38,7 +38,7 @@ def insert(
     expected: int,
     added: Counter[str],
 ) -> None:
-    """Load rows of which none may stand yet: a gap would leave others without their parent."""
+    """Load rows of which none may exist yet, because a missing row would leave others without their parent."""
     count = load_rows(connection, table, rows)
     if count != expected:
         raise StoreError(
@@ -50,7 +50,7 @@ def insert(
 
 
 class LoadedVectors:
-    """LoadedVectors of one embedder by text, each made once as long as it is not forgotten."""
+    """The vectors of one embedder by text, each computed once until it is forgotten."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -58,15 +58,15 @@ class LoadedVectors:
 
     @property
     def model(self) -> str:
-        """The model whose vectors they are."""
+        """Return the model of the vectors."""
         return self._embedder.model
 
     def of(self, text: str) -> np.ndarray:
-        """(d,) float32 of a text that was needed."""
+        """Return the (d,) float32 vector of a text that was passed to ``need``."""
         return self._of[text]
 
     def need(self, texts: Iterable[str], step: Callable[[float], None]) -> None:
-        """Make those that are missing."""
+        """Compute the vectors that are missing."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._of]
         for start in range(0, len(missing), _BLOCK):
             block = missing[start : start + _BLOCK]
@@ -74,7 +74,7 @@ class LoadedVectors:
             step(min(1.0, (start + _BLOCK) / len(missing)) / 2)
 
     def forget(self) -> None:
-        """Let go of all."""
+        """Drop all vectors."""
         self._of.clear()
 
 
@@ -85,7 +85,7 @@ def vector_rows(
     vectors: LoadedVectors,
     speakers: Mapping[str, str | None] | None = None,
 ) -> Iterator[dict[str, object]]:
-    """Yield rows of a table of vectors: those of the texts that describe the rows of these ids.
+    """Yield the rows of a table of vectors for the texts that describe the rows with these ids.
 
     Rows of ``chunk_vectors`` record the speaker whose name is in the text, by the id of the chunk (``speakers``).
     """
@@ -129,7 +129,7 @@ def insert_vectors(
             step((1 + done / total) / 2)
 
 
-# Batches: what one transaction of an import takes, and how a progress bar follows it.
+# Batches: the size of one transaction of an import, and how a progress bar follows it.
 
 Progress = Callable[[int, int], None]
 """Called with (rows done, rows in all)."""
@@ -137,11 +137,11 @@ _T = TypeVar("_T")
 BATCH_ROWS: Final = 512
 BATCH_CHARACTERS: Final = 200_000
 BATCH_NAMES: Final = 2_000
-"""What one transaction takes of rows, of text and of names in it; a single turn may hold more, within its own limits."""
+"""The most rows, characters and names of one transaction; a single turn may have more, within separate limits."""
 
 
 def batches(rows: Sequence[_T], size: Callable[[_T], int], most: int) -> Iterator[Sequence[_T]]:
-    """Rows in order, some at a time: at most ``BATCH_ROWS``, and one alone or no more than ``most`` of what ``size`` says."""
+    """Yield rows in order, in batches of at most ``BATCH_ROWS`` and of a total ``size`` of at most ``most``, or of one row."""
     begin = total = 0
     for place, row in enumerate(rows):
         own = size(row)
@@ -155,14 +155,14 @@ def batches(rows: Sequence[_T], size: Callable[[_T], int], most: int) -> Iterato
 
 @dataclass(slots=True)
 class Steps:
-    """Tells a progress bar about rows, over all namespaces."""
+    """The progress of rows over all namespaces, for a progress bar."""
 
     progress: Progress | None
     total: int
     done: int = 0
 
     def part(self, rows: int) -> Callable[[float], None]:
-        """For a share between 0 and 1 of the next ``rows``."""
+        """Return a callback for the completed share, from 0 to 1, of the next ``rows``."""
         done = self.done
 
         def step(share: float) -> None:
@@ -172,13 +172,13 @@ class Steps:
         return step
 
     def finish(self, rows: int) -> None:
-        """``rows`` more are done."""
+        """Report that ``rows`` more are done."""
         self.done += rows
         if self.progress is not None:
             self.progress(self.done, self.total)
 
 
-# The namespace that an import writes to: found, or added when its first rows are.
+# The namespace that an import writes to: found, or added with its first rows.
 
 NAMESPACES: Final = uuid5(NAMESPACE_URL, "slowwave:namespace")
 """A namespace's id is ``uuid5(NAMESPACES, slug)``."""
@@ -190,12 +190,12 @@ _NAMESPACE_ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 
 
 def namespace_id(slug: str) -> str:
-    """The id that a namespace gets when an import creates it."""
+    """Return the id that a namespace gets when an import creates it."""
     return str(uuid5(NAMESPACES, slug))
 
 
 def refuse_read_only(connection: psycopg.Connection[Any], slugs: Iterable[str]) -> None:
-    """Refuse before anything is written to any of them."""
+    """Refuse read-only namespaces before anything is written to any of them."""
     with connection.transaction():
         rows = connection.execute(_READ_ONLY, [list(slugs)]).fetchall()
     if rows:
@@ -206,9 +206,10 @@ def refuse_read_only(connection: psycopg.Connection[Any], slugs: Iterable[str]) 
 
 
 def claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str], model: str) -> str:
-    """The namespace's id; its row is made if absent and kept locked, so that imports into it take turns.
+    """Return the id of a namespace whose row is created if absent and locked, so that imports into it run one at a time.
 
-    A new one keeps the model that its first vectors are of, whatever the default is later. That of an endpoint is the variables' to say.
+    A new namespace keeps the model of its first vectors, whatever the default is later. The model of an endpoint is left to the
+    environment variables.
     """
     refuse_reserved(slug)
     settings = {"embedding_model": model} if model in OFFLINE_MODELS else {}
@@ -224,7 +225,10 @@ def claim(connection: psycopg.Connection[Any], slug: str, added: Counter[str], m
 
 
 def namespace_embedder(connection: psycopg.Connection[Any], slug: str, usual: Embedder) -> Embedder:
-    """The embedder of a namespace's own model; ``usual`` where that is its model, or none is said, or there is no such namespace."""
+    """Return the embedder of a namespace's own model.
+
+    This is ``usual`` if it has the same model, if the namespace sets no model, or if there is no such namespace.
+    """
     with connection.transaction():
         row = connection.execute(_NAMESPACE_SETTINGS, [slug]).fetchone()
     own = row[0].get("embedding_model") if row else None
@@ -232,18 +236,18 @@ def namespace_embedder(connection: psycopg.Connection[Any], slug: str, usual: Em
 
 
 def found_id(connection: psycopg.Connection[Any], slug: str) -> str:
-    """The namespace's id, or the one that it will get."""
+    """Return the id of the namespace, or the id that it will get."""
     found = connection.execute(_NAMESPACE_ID, [slug]).fetchone()
     return str(found[0]) if found else namespace_id(slug)
 
 
-# What stands already of the turns and records of a file, and whether the file has changed since it was imported.
+# Which turns and records of a file exist already, and whether the file has changed since it was imported.
 #
-# A file is compared with what *it* said before, not with what stands: nights and agents reword what an import wrote, and a file that is
-# imported once more must not take that back. Versions that an import wrote are known by their ids.
+# A file is compared with its own previous content, not with the present rows: nights and agents change what an import wrote, and importing
+# the file once more must not undo that. Versions that an import wrote are recognised by their ids.
 
 FIELDS: Final = ("name", "entity_type", "attributes")
-"""What an entities file says of an entity."""
+"""The fields of an entity that an entities file contains."""
 
 _MEMORIES: Final = """
 SELECT external_id, id::text, state = 'active' AND invalidated_at IS NULL AND (valid_to IS NULL OR valid_to > now()),
@@ -273,7 +277,7 @@ WHERE j.row_id = ANY(%s::uuid[]) AND j.namespace_id = %s AND j.table_name = 'ent
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a memory; ``digest`` is the SHA-256 of its text."""
+    """A version of a memory; ``digest`` is the SHA-256 of its text."""
 
     id: str
     ordinal: int
@@ -282,7 +286,7 @@ class Version:
 
 @dataclass(slots=True)
 class StoredMemory:
-    """A memory that has a turn's id. ``open`` says that it is live and active, and so may take a new version."""
+    """A memory that has a turn's id; it is ``open`` to a new version if it is live and active."""
 
     id: str
     open: bool
@@ -291,7 +295,10 @@ class StoredMemory:
     versions: list[Version] = field(default_factory=list)
 
     def says(self, namespace: str, external_id: str, content: str) -> bool:
-        """Whether a file that says ``content`` brings nothing new: it said so the last time, or the memory says so now."""
+        """Return whether a file with ``content`` adds nothing new to the memory.
+
+        That is so if the last import had the same content, or if the memory has it now.
+        """
         known = digest(content)
         own = [v for v in self.versions if v.id == version_id(namespace, external_id, v.ordinal)]
         last = max(own, key=lambda v: v.ordinal, default=None)
@@ -301,34 +308,34 @@ class StoredMemory:
 
     @property
     def next_ordinal(self) -> int:
-        """The ordinal of a version that is added now."""
+        """Return the ordinal of a version that is added now."""
         return max((v.ordinal for v in self.versions), default=0) + 1
 
 
 def row_id(namespace: str, *parts: str) -> str:
-    """The id of a row that an import makes: the same parts always give the same."""
+    """Return the id of a row that an import creates; the same parts always give the same id."""
     return str(uuid5(UUID(namespace), "\0".join(parts)))
 
 
 def version_id(namespace: str, external_id: str, ordinal: int = 1) -> str:
-    """The id of a version that an import writes."""
+    """Return the id of a version that an import writes."""
     return row_id(namespace, "memory_versions", external_id, *_numbered(ordinal))
 
 
 def chunk_id(namespace: str, external_id: str, ordinal: int = 1) -> str:
-    """The id of the chunk that goes with it."""
+    """Return the id of the chunk that belongs to a version that an import writes."""
     return row_id(namespace, "chunks", external_id, *_numbered(ordinal))
 
 
 def digest(text: str) -> str:
-    """SHA-256, as PostgreSQL's ``sha256`` of the text in UTF-8."""
+    """Return the SHA-256 of a text in UTF-8, as PostgreSQL's ``sha256`` does."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def memories(
     connection: psycopg.Connection[Any], namespace: str, external_ids: Sequence[str], *, lock: bool = False
 ) -> dict[str, StoredMemory]:
-    """External id → the memory that has it. ``lock`` keeps them as they are until the transaction ends."""
+    """Return external id → memory; ``lock`` keeps the memories as they are until the transaction ends."""
     rows = connection.execute(_LOCK_MEMORIES if lock else _MEMORIES, [namespace, list(external_ids)]).fetchall()
     found = {
         external: StoredMemory(id_, open_, current, tuple(chunks)) for external, id_, open_, current, chunks in rows
@@ -346,7 +353,7 @@ def erased(connection: psycopg.Connection[Any], namespace: str, table: str, row_
 
 
 def chunks(connection: psycopg.Connection[Any], namespace: str, external_ids: Sequence[str]) -> frozenset[str]:
-    """Those of the ids that a chunk has."""
+    """Return those of the external ids that have a chunk."""
     rows = connection.execute(_CHUNKS, [namespace, list(external_ids)]).fetchall()
     return frozenset(external for (external,) in rows)
 
@@ -354,7 +361,7 @@ def chunks(connection: psycopg.Connection[Any], namespace: str, external_ids: Se
 def entities(
     connection: psycopg.Connection[Any], namespace: str, keys: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """(source, external id) → what an import said of the entity that has them: its fields as they were before any night."""
+    """Return (source, external id) → the fields of the entity as the import wrote them, before any night."""
     rows = connection.execute(
         _ENTITIES, [[source for source, _ in keys], [external for _, external in keys], namespace]
     ).fetchall()
@@ -370,7 +377,7 @@ def entities(
 def _before_nights(
     connection: psycopg.Connection[Any], namespace: str, ids: Sequence[str]
 ) -> Mapping[str, dict[str, Any]]:
-    """Entity → the fields that nights changed, as the first change found them."""
+    """Return entity → the fields that nights changed, with their values before the first change."""
     rows = connection.execute(_BEFORE_NIGHTS, [list(ids), namespace, list(FIELDS)]).fetchall()
     before: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for id_, column, value in rows:

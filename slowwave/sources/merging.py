@@ -1,4 +1,7 @@
-"""A Markdown file as segments that give the file again to the byte, and how a person's edit meets the rows."""
+"""Split a Markdown file into segments and merge a person's edits with its rows.
+
+Joined again, the segments are the file to the byte.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +20,26 @@ from markdown_it.token import Token
 from slowwave.sources.blocks import find
 from slowwave.text.markdown import frontmatter
 
-# A Markdown file as a run of segments, which put together are the file again, to the byte.
+# A Markdown file as a run of segments, which joined together are the file again, to the byte.
 #
-# A *block* is what a memory is: an item of a bullet list of the first level with all that is nested in it, or a paragraph. Everything else
-# (headings, code, tables, quotations, numbered lists, raw HTML, the frontmatter, what stands between Slowwave's own marks, a line that
-# only introduces the list below it) is kept as it is and never a memory. Pure: no file and no row is touched here.
+# A *block* corresponds to one memory: an item of a bullet list of the first level with everything nested in it, or a paragraph. Everything
+# else (headings, code, tables, quotations, numbered lists, raw HTML, the frontmatter, text between Slowwave's own marks, a line that only
+# introduces the list below it) is kept as it is and never a memory. Pure: no file and no row is touched here.
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _MARKER: Final = re.compile(r"[ ]{0,3}[-+*][ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?")
 _DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ANCHOR: Final = re.compile(r"[ \t]\^([A-Za-z0-9-]+)[ \t]*$")
 _NOON: Final = 12
-"""The hour, UTC, that stands for a day: the same day in nearly every zone."""
+"""The hour, UTC, that represents a day: it is the same day in nearly every time zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A run of lines. ``lead`` (a bullet), ``body`` and ``tail`` (the end of its line, blank lines) are its text.
+    """A run of lines; ``lead`` (a bullet), ``body`` and ``tail`` (the end of its line, blank lines) are its text.
 
-    Of a block, ``section`` is what it must have in common with another to be the same as that: headings above it, the line that introduces
-    its list, the state of its box, the anchor by which links name it. ``day`` is the day that its heading or its file names.
+    For a block, ``section`` is what it must have in common with another block to count as the same: the headings above it, the line that
+    introduces its list, the state of its box, the anchor by which links name it. ``day`` is the day that its heading or its file names.
     """
 
     body: str
@@ -48,12 +51,12 @@ class Segment:
 
     @property
     def raw(self) -> str:
-        """Its text in the file."""
+        """Return the text of the segment in the file."""
         return self.lead + self.body + self.tail
 
 
 class _Span(NamedTuple):
-    """Lines of a block: from ``start`` to before ``end``, blank ones after it left out."""
+    """The lines of a block, from ``start`` to before ``end``, without the blank lines after it."""
 
     start: int
     end: int
@@ -62,7 +65,10 @@ class _Span(NamedTuple):
 
 
 def segments_of(text: str, path: str) -> list[Segment]:
-    """The segments of a file at ``path``. Raises ``UnreadableFile`` for a head that is none. Linear in the text."""
+    """Split the text of the file at ``path`` into segments.
+
+    Raises ``UnreadableFile`` for invalid frontmatter. Linear in the text.
+    """
     head = frontmatter(text)
     lines = _LINE.findall(text)
     spans = _spans(text[head.end :] if head.lines else text, head.lines, lines)
@@ -86,7 +92,10 @@ def segments_of(text: str, path: str) -> list[Segment]:
 
 
 def lines_of(segments: Sequence[Segment]) -> list[Segment]:
-    """The same segments, with each line of a paragraph as a block of its own: where no line is wrapped, a line is what one memory is."""
+    """Return the same segments with each line of a paragraph as a separate block.
+
+    This is for texts without wrapped lines, in which one line is one memory.
+    """
     found: list[Segment] = []
     for segment in segments:
         if not segment.block or segment.lead.strip() or len(lines := _LINE.findall(segment.raw)) == 1:
@@ -106,7 +115,7 @@ def lines_of(segments: Sequence[Segment]) -> list[Segment]:
 
 
 def _block(lines: Sequence[str], span: _Span, of_file: datetime | None) -> tuple[Segment | None, int]:
-    """The block of some lines, and the line after it; none where nothing is said in them."""
+    """Return the block of some lines and the number of the line after it; None if they have no letter or digit."""
     text = "".join(lines[span.start : span.end])
     marker = _MARKER.match(text) if span.listed else None
     lead = marker[0] if marker else ""
@@ -125,7 +134,7 @@ def _block(lines: Sequence[str], span: _Span, of_file: datetime | None) -> tuple
 
 
 def _spans(body: str, above: int, lines: Sequence[str]) -> list[_Span]:
-    """The blocks of a body that has ``above`` lines over it, in the order of the file."""
+    """Return the blocks of a body in the order of the file; ``above`` is the number of lines before the body."""
     tokens = _parser().parse(body)
     headings: list[tuple[int, str]] = []
     introduced = ""
@@ -152,13 +161,13 @@ def _spans(body: str, above: int, lines: Sequence[str]) -> list[_Span]:
 
 
 def _introduces(tokens: Sequence[Token], n: int) -> bool:
-    """Whether a paragraph only says what the list below it is a list of."""
+    """Return whether a paragraph only introduces the list below it."""
     following = tokens[n + 3].type if n + 3 < len(tokens) else ""
     return following in ("bullet_list_open", "ordered_list_open") and tokens[n + 1].content.rstrip().endswith(":")
 
 
 def _kept_lines(text: str, lines: Sequence[str]) -> frozenset[int]:
-    """The lines that are Slowwave's own, between its marks: pages are rendered there, and nobody's memory is."""
+    """Return the lines between Slowwave's own marks, which hold rendered pages and no memory."""
     if (own := find(text)) is None:
         return frozenset()
     kept: list[int] = []
@@ -171,7 +180,7 @@ def _kept_lines(text: str, lines: Sequence[str]) -> frozenset[int]:
 
 
 def _day_in(names: Sequence[str]) -> datetime | None:
-    """The day that the innermost of some headings names, at noon."""
+    """Return noon of the day that the innermost heading with a date names, or None."""
     for name in reversed(names):
         for year, month, day in _DAY.findall(name):
             try:
@@ -186,13 +195,13 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
-# What a person wrote into a file, brought together with the rows of its blocks: which rows stay, which end, which are new.
+# A person's edits of a file, merged with the rows of its blocks: which rows stay, which end, which are new.
 #
-# A file was last seen as the texts that its rows say it has (``said``). Blocks that stand there still keep their rows, and with them what a
-# plan changed of them meanwhile; whatever a person rewrote or took out is the person's, and its row ends. Pure.
+# A row records the text that its file had when it was last seen (``said``). Blocks that are unchanged in the file keep their rows, and with
+# them what a plan has changed in the meantime. Text that a person rewrote or removed is decided by the person, and its row ends. Pure.
 
 _MOST: Final = 4_000_000
-"""Pairs of changed segments up to which it is looked for what moved among them; beyond, all of them are new."""
+"""The most pairs of changed segments that are compared to find moved ones; beyond that, all of them count as new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,38 +220,44 @@ class BlockRow:
 
     @property
     def wanted(self) -> str:
-        """What the file is to say of it."""
+        """Return the text that the file should have for this row."""
         return "" if self.gone or self.kind == "left" else self.lead + self.body + self.tail
 
     @property
     def followed(self) -> BlockRow:
-        """The same row once the file says what it wants."""
+        """Return the same row as it is once the file has its wanted text."""
         return replace(self, said=self.wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """``parts`` in the order of the file: a row with its segment, a segment that is new, or a row of which the file says nothing. ``ended``
-    are those of the latter whose text a person took out or rewrote."""
+    """The rows and segments of a file, matched with each other.
+
+    ``parts`` are in the order of the file: a row with its segment, a new segment, or a row whose text is not in the file. ``ended`` are
+    those of the latter whose text a person removed or rewrote.
+    """
 
     parts: tuple[tuple[BlockRow | None, Segment | None], ...]
     ended: tuple[BlockRow, ...] = field(default=())
 
     @property
     def changes(self) -> int:
-        """Blocks that are gone or new."""
+        """Return the number of blocks that are gone or new."""
         return len(self.ended) + sum(row is None for row, _ in self.parts)
 
 
 def nearest(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> list[BlockRow]:
-    """The rows with what their file said before somebody wrote into it: what it said when it was looked at last or, where a process ended
-    before it could note what it had written, what it was to say. It is the one from which fewer blocks differ."""
+    """Return the rows with the text that the file had before a person edited it.
+
+    This is the text at the last check or, if a process ended before it could note what it had written, the text that it was to write. The
+    one from which fewer blocks differ is used.
+    """
     said, wanted = list(rows), [row.followed for row in rows]
     return said if said == wanted else min(said, wanted, key=lambda before: merged(before, segments).changes)
 
 
 def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
-    """Bring the rows of a file, in their order, together with what it says now."""
+    """Match the rows of a file, in their order, with its present segments."""
     shown = [row for row in rows if row.said]
     behind: dict[str, list[BlockRow]] = {}
     before = ""
@@ -267,7 +282,7 @@ def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
 
 
 def _opcodes(before: Sequence[str], now: Sequence[str]) -> list[tuple[int | None, int | None]]:
-    """Places in ``before`` and ``now``: both where they say the same, else what is gone, and then what came."""
+    """Return pairs of positions in ``before`` and ``now``: both for equal texts, else the removed, then the added."""
     head = 0
     while head < min(len(before), len(now)) and before[head] == now[head]:
         head += 1

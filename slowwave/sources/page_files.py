@@ -1,4 +1,4 @@
-"""Files of pages: which files a folder has, their fields, links and headings, and the chunks that they are cut into."""
+"""The files of pages: which files a folder has, their fields, links and headings, and the chunks that they are cut into."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from slowwave.sources.rows import BadRow, storable
 from slowwave.text.markdown import UnreadableFile, frontmatter
 from slowwave.text.tokens import count
 
-# Chunks: a file cut where its paragraphs end, each piece small enough for a vector to say what it is about.
+# Chunks: a file is cut at the ends of paragraphs, and each piece is small enough for one vector to represent it.
 #
-# A chunk is a run of whole lines of the file, the frontmatter with the first, so that a hit is shown by its lines. The last lines of a
-# chunk are the first of the next (``OVERLAP``). A heading begins a new chunk once the chunk before it is half full: what is written into
-# one section then moves no boundary of those that follow.
+# A chunk is a run of whole lines of the file, the frontmatter with the first chunk, so that a hit is shown by its lines. The last lines of
+# a chunk are the first of the next (``OVERLAP``). A heading begins a new chunk if the chunk before it is at least half full: text added to
+# one section then moves no boundary of the sections after it.
 
 MOST_TOKENS: Final = 800
 MOST_CHARACTERS: Final = 8_000
@@ -44,7 +44,10 @@ _FENCE: Final = re.compile(r" {0,3}(```|~~~)")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownChunk:
-    """A run of lines of a file, both ends included, from 1. A line too long for one chunk is several of the same line."""
+    """A run of lines of a file, both ends included, counted from 1.
+
+    A line that is too long for one chunk becomes several chunks with the same line number.
+    """
 
     content: str
     start_line: int
@@ -52,7 +55,7 @@ class MarkdownChunk:
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 of the text: chunks of equal text have equal vectors."""
+        """Return the SHA-256 of the text: chunks with equal text have equal vectors."""
         return hashlib.sha256(self.content.encode()).hexdigest()
 
 
@@ -64,7 +67,7 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines ``start`` to ``end`` (excluded) of the file, from 0; ``heads`` says that it begins with a heading."""
+    """The lines ``start`` to ``end`` (excluded) of the file, from 0; ``heads`` says that they begin with a heading."""
 
     start: int
     end: int
@@ -79,10 +82,10 @@ def chunks_of(
     overlap: float = OVERLAP,
     tokens: Callable[[str], int] = count,
 ) -> list[MarkdownChunk]:
-    """Cut a file whose body begins at ``body_line``; ``tokens`` counts those of a line. Nothing of a blank file.
+    """Cut a file whose body begins at ``body_line`` into chunks; ``tokens`` counts the tokens of a line.
 
-    Blocks end at blank lines and before headings. As many blocks as fit in ``most`` tokens and ``MOST_CHARACTERS`` make a chunk; a block
-    that does not fit is cut between lines, a line that does not between words. Linear in the text.
+    A blank file has no chunks. Blocks end at blank lines and before headings. A chunk has as many blocks as fit in ``most`` tokens and
+    ``MOST_CHARACTERS``. A block that does not fit is cut between lines, and a line that does not fit between words. Linear in the text.
     """
     lines = [_Line(line, tokens(line)) for line in file_lines(text)]
     cutter = _Cutter(lines, body_line - 1, most, int(most * overlap))
@@ -92,13 +95,16 @@ def chunks_of(
 
 
 def file_lines(text: str) -> list[str]:
-    """The lines of a file with their ends: a line ends at a line feed and nowhere else, as editors count."""
+    """Split a text into lines with their ends; a line ends only at a line feed, as editors count."""
     lines = text.split("\n")
     return [*(f"{line}\n" for line in lines[:-1]), *lines[-1:]] if lines[-1] else [f"{line}\n" for line in lines[:-1]]
 
 
 class _Cutter:
-    """The chunk at hand is the lines ``start`` to ``end`` (excluded); lines before ``fresh`` are the end of the chunk before."""
+    """The state of cutting a file into chunks.
+
+    The current chunk is the lines ``start`` to ``end`` (excluded); lines before ``fresh`` are the end of the previous chunk.
+    """
 
     def __init__(self, lines: Sequence[_Line], body: int, most: int, overlap: int) -> None:
         self._lines, self._body, self._most, self._overlap = lines, body, most, overlap
@@ -111,7 +117,7 @@ class _Cutter:
         self._end = body
 
     def add(self, block: _Block) -> None:
-        """Take a block into the chunk at hand, or begin the next one with it."""
+        """Add a block to the current chunk, or begin the next one with it."""
         half = block.heads and 2 * (self._tokens[self._end] - self._tokens[self._start]) >= self._most
         if self._end > self._fresh and (half or not self._fits(self._start, block.end)):
             self._cut()
@@ -123,7 +129,7 @@ class _Cutter:
             self._by_lines(block.start, block.end)
 
     def finish(self) -> list[MarkdownChunk]:
-        """All chunks."""
+        """Return all chunks."""
         if self._end > self._fresh:
             self._emit(self._start, self._end)
         return self._done
@@ -141,7 +147,7 @@ class _Cutter:
                 self._start = self._fresh = self._end = n + 1
 
     def _cut(self) -> None:
-        """The chunk at hand ends; its last lines begin the next."""
+        """End the current chunk and begin the next one with its last lines."""
         self._emit(self._start, self._end)
         start, kept = self._end, 0
         while start > max(self._start, self._body) and kept < self._overlap:
@@ -164,7 +170,7 @@ class _Cutter:
 
 
 def _blocks(lines: Sequence[_Line], body: int) -> list[_Block]:
-    """The paragraphs of a body: blank lines go with what stands before them, headings with what follows."""
+    """Return the paragraphs of a body: blank lines belong to the text before them, headings to the text after them."""
     blocks: list[_Block] = []
     start, heads, written, fence = body, False, False, ""
     for n in range(body, len(lines)):
@@ -184,7 +190,7 @@ def _blocks(lines: Sequence[_Line], body: int) -> list[_Block]:
 
 
 def _pieces(line: _Line, number: int, most: int) -> list[MarkdownChunk]:
-    """A line too long for a chunk, cut between words where it has some."""
+    """Cut a line that is too long for a chunk, between words if there are any."""
     width = max(1, min(MOST_CHARACTERS, len(line.text) * most // max(line.tokens, 1)))
     text, found = line.text.rstrip("\r\n"), list[MarkdownChunk]()
     start = 0
@@ -198,7 +204,7 @@ def _pieces(line: _Line, number: int, most: int) -> list[MarkdownChunk]:
     return found
 
 
-# The body of a Markdown file: its headings, the blocks and tags that it names, and where it links to. Code is none of these.
+# The body of a Markdown file: its headings, the blocks and tags that it names, and its links. Code is excluded.
 
 LinkKind = Literal["wikilink", "markdown", "embed", "mention"]
 LONGEST_TARGET: Final = 500
@@ -210,7 +216,7 @@ _TAG: Final = re.compile(r"(?<![\w/#&])#([^\W\d_][\w/-]*)")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading as plain text and the line of the file that it stands in."""
+    """A heading as plain text, and its line in the file."""
 
     level: int
     text: str
@@ -219,7 +225,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """A link as it is written: ``target`` without anchor (empty: the page itself), percent signs decoded. ``line`` is of the file."""
+    """A link as it is written, with percent signs decoded.
+
+    ``target`` has no anchor; if it is empty, the link points to the page itself. ``line`` is the line of the file.
+    """
 
     kind: LinkKind
     target: str
@@ -229,23 +238,23 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class MarkdownPage:
-    """What a body holds besides its words."""
+    """The headings, links, blocks, tags and prose of a body."""
 
     headings: tuple[Heading, ...] = ()
     links: tuple[PageLink, ...] = ()
     blocks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     prose: tuple[tuple[int, str], ...] = ()
-    """Line and words of what is neither code nor link nor HTML."""
+    """The line and words of text that is neither code nor link nor HTML."""
 
     @property
     def title(self) -> str:
-        """The first heading of the first level."""
+        """Return the first heading of the first level."""
         return next((h.text for h in self.headings if h.level == 1 and h.text), "")
 
 
 def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
-    """Read a body whose first line is ``first_line`` of its file."""
+    """Parse a body whose first line is ``first_line`` of its file."""
     headings: list[Heading] = []
     links: list[PageLink] = []
     blocks: list[str] = []
@@ -276,20 +285,20 @@ def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
 
 
 def _inside(token: Token, line: int) -> Iterator[tuple[Token, int]]:
-    """The parts of a paragraph, each with its line."""
+    """Yield the parts of a paragraph, each with its line."""
     for child in token.children or ():
         yield child, line
         line += child.type in ("softbreak", "hardbreak")
 
 
 def _plain(token: Token) -> str:
-    """The words of a heading."""
+    """Return the words of a heading."""
     parts = [c.meta.get("shown", c.content) if c.type == "wikilink" else c.content for c in token.children or ()]
     return _BLOCK.sub("", " ".join("".join(parts).split()))
 
 
 def link_of(token: Token, line: int) -> PageLink | None:
-    """The page that a part of a paragraph links to as it is written; None for what is no such link."""
+    """Return the page link of a part of a paragraph, with its target as written; None if it is no such link."""
     if token.type == "wikilink":
         target, _, anchor = token.content.partition("#")
         return _page_link(token.meta["kind"], target.strip(), anchor.strip(), line)
@@ -299,7 +308,7 @@ def link_of(token: Token, line: int) -> PageLink | None:
 
 
 def _href(kind: LinkKind, href: str, line: int) -> PageLink | None:
-    """A link to a page of the same folder; addresses elsewhere are none."""
+    """Return a link to a page of the same folder, or None for addresses elsewhere."""
     try:
         parts = urlsplit(href)
     except ValueError:
@@ -310,7 +319,10 @@ def _href(kind: LinkKind, href: str, line: int) -> PageLink | None:
 
 
 def _page_link(kind: LinkKind, target: str, anchor: str, line: int) -> PageLink | None:
-    """None for what is no page: a picture, a sheet, a program. A name in a wikilink may have a dot of its own (``v1.beta``)."""
+    """Return a link to a page, or None for a target that is not a page: a picture, a sheet, a program.
+
+    A name in a wikilink may contain a dot (``v1.beta``).
+    """
     known = mimetypes.guess_type(target)[0]
     if (
         (known and known != "text/markdown")
@@ -324,7 +336,7 @@ def _page_link(kind: LinkKind, target: str, anchor: str, line: int) -> PageLink 
 
 
 def wikilink(state: StateInline, silent: bool) -> bool:
-    """The rule of markdown-it-py that reads ``[[target#anchor|shown]]`` and ``![[…]]`` as a token ``wikilink``."""
+    """Parse ``[[target#anchor|shown]]`` and ``![[…]]`` as a token ``wikilink``, as a rule of markdown-it-py."""
     found = _WIKILINK.match(state.src, state.pos)
     if found is None:
         return False
@@ -339,15 +351,18 @@ def wikilink(state: StateInline, silent: bool) -> bool:
 
 @cache
 def _parser() -> MarkdownIt:
-    """CommonMark with tables. Raw HTML is text as any other, and never a link."""
+    """Return a parser for CommonMark with tables.
+
+    Raw HTML is parsed as text, and never as a link.
+    """
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
     parser.inline.ruler.before("link", "wikilink", wikilink)
     return parser
 
 
-# Fields: what a page says of itself, in one form whatever its frontmatter looks like, by the rules of a profile.
+# Fields: what a page states about itself, in one form whatever its frontmatter looks like, by the rules of a profile.
 #
-# A word that the profile does not know is left out, its default stands in, and ``problems`` names it: a page is never refused for a status.
+# A word that the profile does not know is left out, its default is used, and ``problems`` names it: a page is never refused for a status.
 
 LONGEST_TITLE: Final = 400
 _TYPE_ENDS: Final = re.compile(r"[#|—]")
@@ -358,7 +373,10 @@ _MOST: Final = 200  # tags or aliases of one page
 
 @dataclass(frozen=True, slots=True)
 class PageFields:
-    """``values`` as they are kept in ``documents.metadata`` (absent: unknown), the title, the plane and the day that a page is of."""
+    """The fields of a page: its ``values`` as stored in ``documents.metadata``, its title, its plane and its day.
+
+    A value that is absent is unknown.
+    """
 
     values: Mapping[str, Any]
     title: str
@@ -367,7 +385,7 @@ class PageFields:
 
 
 def fields_of(written: Mapping[str, Any], path: str, page: MarkdownPage, profile: Profile) -> PageFields:
-    """The fields of a page from its frontmatter, its path and its body."""
+    """Return the fields of a page from its frontmatter, its path and its body."""
     problems: list[str] = []
     plane = profile.plane_of(path)
     type_ = _type(written.get("type"), path, profile, problems)
@@ -460,17 +478,17 @@ def _dated(text: str) -> str | None:
 
 
 def title_of_name(stem: str) -> str:
-    """The title that a file's name gives: its words, with dates as they are written."""
+    """Return the title that a file's name gives: its words, with dates as they are written."""
     return re.sub(r"(?<!\d)[-_]|[-_](?!\d)", " ", stem)
 
 
 def _text(value: object) -> str:
-    """A word or number as text; lists and mappings are no words."""
+    """Return a word or number as text; empty for any other value, such as a list or mapping."""
     return " ".join(str(value).split()) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
 def _listed(value: object, *, words: bool = True) -> list[str]:
-    """A list, or a text with commas (and, for ``words``, spaces) between its parts."""
+    """Return a list, or the parts of a text that are separated by commas (and, for ``words``, by spaces)."""
     if isinstance(value, str):
         parts: Sequence[object] = re.split(r"[,\s]+" if words else r",", value)
     else:
@@ -478,29 +496,32 @@ def _listed(value: object, *, words: bool = True) -> list[str]:
     return list(dict.fromkeys(text for part in parts if (text := _text(part))))
 
 
-# A file of a corpus, read: its bytes as text, its fields, chunks and links. How it is stored belongs to ``slowwave.wiki.corpus.writing``.
+# A parsed file of a corpus: its bytes as text, its fields, chunks and links. Storing it belongs to ``slowwave.wiki.corpus.writing``.
 
 
 class Unsettled(Exception):  # noqa: N818 - a finding of this package, always caught in it
-    """A file that is being written: it changed while it was read, or is gone again. It is read the next time."""
+    """A file that is being written: it changed while it was read, or is gone again.
+
+    It is read the next time.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """What tells that a file has not been touched: its size in bytes and its modification time in nanoseconds."""
+    """The size of a file in bytes and its modification time in nanoseconds, which show that it has not been touched."""
 
     size: int
     mtime: int
 
     @classmethod
     def of(cls, found: os.stat_result) -> FileMark:
-        """From what the system says."""
+        """Build the mark from the system's file status."""
         return cls(found.st_size, found.st_mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A page of a corpus. ``text`` is the whole file; encoded, it is its bytes again."""
+    """A page of a corpus; ``text`` is the whole file and, encoded, equals its bytes."""
 
     path: str
     content_hash: str
@@ -513,7 +534,10 @@ class PageFile:
 
 
 def read_bytes(file: Path, mark: FileMark, largest: int) -> bytes:
-    """The bytes of a regular file that still is as ``mark`` says. Raises ``Unsettled``, and ``UnreadableFile`` for what cannot be read."""
+    """Return the bytes of a regular file that still matches ``mark``.
+
+    Raises ``Unsettled``, and ``UnreadableFile`` for a file that cannot be read or has more than ``largest`` bytes.
+    """
     if mark.size > largest:
         raise UnreadableFile(f"it has {mark.size:,} bytes, more than {largest:,}")
     try:
@@ -534,7 +558,10 @@ def read_bytes(file: Path, mark: FileMark, largest: int) -> bytes:
 
 
 def page_file(path: str, content: bytes, profile: Profile) -> PageFile:
-    """A page from its bytes. Raises ``UnreadableFile``, with the line where there is one."""
+    """Build a page from its bytes.
+
+    Raises ``UnreadableFile``, with the line if there is one.
+    """
     text = decoded(content)
     head = frontmatter(text)
     try:
@@ -557,12 +584,15 @@ def page_file(path: str, content: bytes, profile: Profile) -> PageFile:
 
 
 def content_hash(content: bytes) -> str:
-    """SHA-256 of a file's bytes."""
+    """Return the SHA-256 of a file's bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
 def decoded(content: bytes) -> str:
-    """The text of a file's bytes. Raises ``UnreadableFile`` with the line for a NUL byte and for what is not UTF-8."""
+    """Decode the bytes of a file.
+
+    Raises ``UnreadableFile`` with the line for a NUL byte and for text that is not UTF-8.
+    """
     if (nul := content.find(b"\0")) >= 0:
         raise UnreadableFile("it is no text (it holds a NUL byte)", content.count(b"\n", 0, nul) + 1)
     try:
@@ -571,27 +601,27 @@ def decoded(content: bytes) -> str:
         raise UnreadableFile("it is not UTF-8", content.count(b"\n", 0, problem.start) + 1) from None
 
 
-# The files of a folder: which a profile takes, how each stands, and what is left out, with the reason.
+# The files of a folder: which a profile takes, the mark of each, and what is left out, with the reason.
 #
-# Only names and marks are looked at here; reading belongs to ``slowwave.sources.page_files``.
+# Only names and marks are read here, not the content of files.
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that is not taken: ``line`` where that is known (0: the whole file)."""
+    """A file that is left out; ``line`` is 0 for the whole file."""
 
     path: str
     line: int
     reason: str
 
     def to_json(self) -> dict[str, object]:
-        """As ``--json`` shows it."""
+        """Return the file as ``--json`` shows it."""
         return {"path": self.path, "line": self.line, "reason": self.reason}
 
 
 @dataclass(slots=True)
 class FolderScan:
-    """Pages by relative path (with slashes), what was left out, and folders that could not be looked into."""
+    """The pages by relative path (with slashes), the files that were left out, and the folders that could not be read."""
 
     files: dict[str, FileMark] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -599,10 +629,11 @@ class FolderScan:
 
 
 def scan_folder(root: Path, profile: Profile, known: Collection[str] = ()) -> FolderScan:
-    """Look through a folder. Names that begin with a dot are passed over, and links to folders are not followed.
+    """Scan a folder for pages.
 
-    A link to a file is left out with a word: within the folder the file itself is taken, outside of it nothing is. Of names that differ in
-    case or accents' spelling alone, that which is ``known`` is taken, else the first. Raises ``Refused`` where there is no folder.
+    Names that begin with a dot are skipped, and links to folders are not followed. A link to a file is left out with a reason: if it
+    points into the folder, the file itself is taken, otherwise nothing is. Of names that differ only in case or in the spelling of
+    accents, the ``known`` one is taken, else the first. Raises ``Refused`` if there is no folder.
     """
     found = FolderScan()
     if not root.is_dir():
@@ -658,7 +689,7 @@ def _look(entry: os.DirEntry[str], path: str, inside: Path, found: FolderScan) -
 
 
 def _leave_doubles(found: FolderScan, known: frozenset[str]) -> None:
-    """Where names are one name on other systems, one is taken."""
+    """Keep one of the files whose names other systems treat as equal, a known one first, and leave out the others."""
     spelled: defaultdict[str, list[str]] = defaultdict(list)
     for path in found.files:
         spelled[unicodedata.normalize("NFC", path).casefold()].append(path)

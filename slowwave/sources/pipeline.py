@@ -1,4 +1,4 @@
-"""Turn the rows of a file, chat messages among them, into documents, chunks, memories, entities and vectors."""
+"""Turn the rows of a file, such as chat messages, into documents, chunks, memories, entities and vectors."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ from slowwave.store.namespaces import refuse_connected
 
 # From the rows of a file to rows of the store: documents, chunks, memories, entities, relationships and their vectors.
 #
-# Reading formats belongs to the readers beside this module, names and co-occurrences to ``slowwave.sources.turns``, what stands already
-# to ``slowwave.sources.loading``. Rows are written in batches, each a short transaction of whole turns: an import that is stopped between
-# two goes on where it was when it is run again. Row ids follow from the namespace and the source's ids, so a file imported twice adds
-# nothing.
+# Parsing of formats belongs to the readers next to this module, names and co-occurrences to ``slowwave.sources.turns``, and the check for
+# existing rows to ``slowwave.sources.loading``. Rows are written in batches, each a short transaction of whole turns: an import that is
+# stopped between two batches continues there when it is run again. Row ids are derived from the namespace and the source's ids, so a file
+# imported twice adds nothing.
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One entity as its source has it."""
+    """An entity as its source states it."""
 
     external_id: str
     source: str
@@ -69,12 +69,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What an import did: slugs, rows added by table, rows left out, rows seen, and good rows that were there already.
+    """The result of an import: slugs, rows added by table, rows left out, rows seen, and valid rows that already existed.
 
-    ``reworded`` of these have changed since and got a new version; ``left`` are the ids of those that have changed and stay as they are:
-    entities, and memories that are retired, archived or quarantined, or would have to be.
-    ``screened`` counts the rows that held a secret, an injection, hidden characters or look-alikes, by kind; of those, ``quarantined``
-    begin outside recall. ``forgotten`` rows are left out because a plan forgot them for good.
+    ``reworded`` counts the existing rows that have changed since and got a new version. ``left`` are the ids of those that have changed
+    and stay as they are: entities, and memories that are retired, archived or quarantined, or would have to be. ``screened`` counts the
+    rows with a secret, an injection, hidden characters or look-alikes, by kind; ``quarantined`` of these are excluded from recall from
+    the start. ``forgotten`` rows are left out because a plan forgot them for good.
     """
 
     namespaces: tuple[str, ...]
@@ -99,15 +99,16 @@ def write_turns(
     names: bool = True,
     progress: Progress | None = None,
 ) -> ImportSummary:
-    """Write the turns that a namespace does not have yet, in the order of their time; one transaction a batch.
+    """Write the turns that a namespace does not have yet, in the order of their time; one transaction per batch.
 
-    A turn becomes a chunk of its session's document and a memory with its first version (valid from ``created_at``). Names
-    in it become entities or add to those that stand; names of one chunk become ASSOCIATED_WITH relationships; without ``names`` none do. A
-    turn is known by its
-    external id. One that says something else than the file said before gives its memory a new version with a vector, and a new chunk
-    in place of the old one; where the memory is not open to that it is left and named. Names are read and vectors made outside the
-    transactions. A quarantined turn becomes a memory alone: its words make no chunk and no names, which recall would find.
-    Raises ``ImportRefused`` (read-only namespace), ``EmbeddingError``, ``StoreError``; batches before that stand.
+    A turn becomes a chunk of its session's document and a memory with its first version (valid from ``created_at``). Names in it become
+    entities or are added to existing ones, and names of one chunk become ASSOCIATED_WITH relationships; without ``names`` neither
+    happens. A turn is identified by its external id. A turn whose text differs from the last import gives its memory a new version with a
+    vector, and a new chunk in place of the old one. If the memory cannot take a version, it is left and listed. Names are extracted and
+    vectors computed outside the transactions. A quarantined turn becomes only a memory: its text makes no chunk and no names, because
+    recall would find these.
+
+    Raises ``ImportRefused`` (read-only namespace), ``EmbeddingError``, ``StoreError``; batches before that are kept.
     """
     groups: defaultdict[str, list[Turn]] = defaultdict(list)
     for turn in turns:
@@ -137,9 +138,9 @@ def write_records(
     embedder: Embedder,
     progress: Progress | None = None,
 ) -> ImportSummary:
-    """Write the entities that the namespace does not have yet, known by (source, external id); one transaction a batch.
+    """Write the entities that the namespace does not have yet, identified by (source, external id); one transaction per batch.
 
-    A known one that says something else than the file said before is left as it is and named. Raises as ``write_turns`` does.
+    A known entity whose content differs from the last import is left as it is and listed. Raises as ``write_turns`` does.
     """
     tally = ImportTally()
     steps = Steps(progress, len(records))
@@ -217,7 +218,7 @@ def _text(record: Record) -> str:
     return entity_text(record.name, record.entity_type)
 
 
-# Chat messages as JSONL: ``namespace, created_at, role, content[, id]``, one turn a line.
+# Chat messages as JSONL: ``namespace, created_at, role, content[, id]``, one turn per line.
 
 
 def import_messages(
@@ -231,9 +232,9 @@ def import_messages(
 ) -> ImportSummary:
     """Import every turn of a JSONL file; ``namespace`` replaces the rows' own.
 
-    A turn with an ``id`` that stands already and another text becomes a new version. One without is known by a hash of its namespace,
-    time, role and content, and true repeats by their number: edited, it is another turn. The whole file is read and checked before
-    anything is written; see ``write_turns`` for what is. Raises ``ImportRefused``.
+    A turn with an ``id`` that exists already and another text becomes a new version. A turn without one is identified by a hash of its
+    namespace, time, role and content, and exact repeats by their number; if it is edited, it is another turn. The whole file is read and
+    checked before anything is written; see ``write_turns`` for what is. Raises ``ImportRefused``.
     """
     check = RowCheck.of(connection, path, on_error)
     turns = list(read_messages(path, check, chosen_slug(namespace)))
@@ -241,7 +242,10 @@ def import_messages(
 
 
 def read_messages(path: Path, check: RowCheck, namespace: str | None = None) -> Iterator[Turn]:
-    """The good turns of a file, in its order; the others go to ``check``. Blank lines are nothing."""
+    """Yield the valid turns of a file in its order; report the others to ``check``.
+
+    Blank lines are ignored.
+    """
     repeats: Counter[str] = Counter()
     first: dict[tuple[str, str], tuple[int, Turn]] = {}
     try:

@@ -1,6 +1,7 @@
-"""Profiles: what the folders and the frontmatter of a corpus mean. Each is a TOML file beside this module, and no code knows its name.
+"""Profiles: the meaning of the folders and the frontmatter of a corpus.
 
-How a file becomes a document by them belongs to ``slowwave.sources.page_files``.
+Each profile is a TOML file next to this module, and no code depends on its name. How a file becomes a document by a profile belongs to
+``slowwave.sources.page_files``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ class _Data(BaseModel):
 
 
 class PageType(_Data):
-    """What holds of pages of one type unless their frontmatter says otherwise. ``under``: folders whose pages are of the type."""
+    """The defaults for pages of one type, unless their frontmatter states otherwise.
+
+    ``under``: folders whose pages are of the type.
+    """
 
     under: tuple[str, ...] = ()
     status: str | None = None
@@ -34,24 +38,24 @@ class PageType(_Data):
     temperature: str | None = None
     canonical: bool | None = None
     canonical_if: str | None = None
-    """A pattern of paths: pages of the type are canonical where it matches, and nowhere else."""
+    """A pattern of paths: pages of the type are canonical if it matches, and not otherwise."""
     named: bool = False
-    """Whether another page that says the title or an alias of such a page points at it."""
+    """If true, a page that mentions the title or an alias of such a page points at it."""
     named_if: str | None = None
     sections: tuple[str, ...] = ()
     sections_of: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Sections of pages that have a list of their own, by path."""
+    """The sections of pages with a separate list, by path."""
 
 
 class PlaneRule(_Data):
-    """Files that ``match`` are of a plane."""
+    """A rule that assigns files that ``match`` to a plane."""
 
     match: str
     plane: Plane
 
 
 class PageDefaults(_Data):
-    """What holds of a page of which nothing else is said."""
+    """The defaults for a page that has no other values."""
 
     type: str
     status: str
@@ -61,7 +65,10 @@ class PageDefaults(_Data):
 
 
 class Profile(_Data):
-    """How a corpus is laid out. A closed list that is empty admits every word."""
+    """The layout of a corpus.
+
+    A closed list that is empty admits every word.
+    """
 
     name: str
     about: str
@@ -72,10 +79,10 @@ class Profile(_Data):
     defaults: PageDefaults
     types: Mapping[str, PageType] = Field(default_factory=dict)
     closed: bool = False
-    """Whether there are no types but those named here."""
+    """If true, there are no types other than those named here."""
     planes: tuple[PlaneRule, ...] = ()
     generic: tuple[str, ...] = ()
-    """Titles that say too little for a mention."""
+    """Titles that are too general to count as a mention."""
     areas: tuple[str, ...] = ()
     statuses: tuple[str, ...] = ()
     source_kinds: tuple[str, ...] = ()
@@ -86,42 +93,45 @@ class Profile(_Data):
     type_aliases: Mapping[str, str] = Field(default_factory=dict)
 
     def takes(self, path: str) -> bool:
-        """Whether a file of this relative path is a page of the corpus."""
+        """Return whether a file with this relative path is a page of the corpus."""
         return any(matches(path, p) for p in self.include) and not any(matches(path, p) for p in self.exclude)
 
     def plane_of(self, path: str) -> Plane:
-        """The plane of a file."""
+        """Return the plane of a file."""
         found: Plane = "durable"
         for rule in reversed(self.planes):
             found = rule.plane if matches(path, rule.match) else found
         return found
 
     def type_of(self, path: str) -> str:
-        """The type of a page that does not say it: that of the longest folder that it lies under."""
+        """Return the type of a page that does not state it: that of the longest folder that contains the page."""
         found = [
             (len(folder), name) for name, kind in self.types.items() for folder in kind.under if path.startswith(folder)
         ]
         return max(found)[1] if found else self.defaults.type
 
     def named(self, path: str, type_: str) -> bool:
-        """Whether a page is known by its names: who says one points at it."""
+        """Return whether a page is known by its names, so that a mention of a name points at it."""
         kind = self.types.get(type_, PageType())
         return kind.named and (kind.named_if is None or matches(path, kind.named_if))
 
     def sections_of(self, path: str, type_: str) -> tuple[str, ...]:
-        """The sections that a page should have, in their order; none where any will do."""
+        """Return the sections that a page should have, in their order; empty if any sections are allowed."""
         kind = self.types.get(type_, PageType())
         return kind.sections_of.get(path, kind.sections)
 
 
 def profiles() -> dict[str, Profile]:
-    """All profiles by name."""
+    """Return all profiles by name."""
     return {path.stem: profile(path.stem) for path in sorted(FOLDER.glob("*.toml"))}
 
 
 @cache
 def profile(name: str) -> Profile:
-    """The profile of this name; an unknown one is refused."""
+    """Return the profile of this name.
+
+    Raises ``Refused`` for an unknown name.
+    """
     path = FOLDER / f"{name}.toml"
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name) or not path.is_file():
         known = ", ".join(sorted(found.stem for found in FOLDER.glob("*.toml")))
@@ -130,7 +140,7 @@ def profile(name: str) -> Profile:
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Whether a relative path fits a pattern: ``*`` within one name, ``**`` over any number of folders."""
+    """Return whether a relative path matches a pattern: ``*`` within one name, ``**`` over any number of folders."""
     return _compiled(pattern).fullmatch(path) is not None
 
 

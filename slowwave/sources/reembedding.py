@@ -1,8 +1,8 @@
-"""Another embedding model for a namespace: vectors beside those that stand, and then its settings name it.
+"""Change the embedding model of a namespace: add vectors next to the existing ones, then name the model in its settings.
 
-Nothing that is remembered changes, so it needs no plan: vectors are added under the new model's name, some at a time, each part a
-transaction, and a stop loses none. The namespace goes over to the model in the transaction that finds nothing left to embed: no search and
-no night ever sees half of them, and none compares vectors of two models.
+Memory does not change, so no plan is needed. Vectors are added under the new model's name, in parts that are one transaction each, and a
+stop loses none. The namespace switches to the model in the transaction that finds nothing left to embed: no search and no night ever sees
+half of them, and none compares vectors of two models.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BARE: Final = """
   AND NOT EXISTS (SELECT 1 FROM {vectors} w WHERE w.id = r.id AND w.model = {model}{current})
 """
 _CURRENT: Final[Mapping[str, LiteralString]] = {"chunk_vectors": " AND w.speaker IS NOT DISTINCT FROM r.speaker"}
-"""Conditions by table on a vector ``w`` of a row ``r`` without which it is made anew."""
+"""Conditions by table on a vector ``w`` of a row ``r``; a vector that does not meet them is computed again."""
 _DELETE_OUTDATED: Final = """
 DELETE FROM memory.chunk_vectors w USING memory.chunks r
 WHERE r.id = w.id AND w.model = %s AND w.id = ANY (%s::uuid[]) AND w.speaker IS DISTINCT FROM r.speaker
@@ -60,7 +60,7 @@ WHERE n.slug = %s AND p.state IN ('awaiting_approval', 'approved') AND p.expires
   SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
 ORDER BY p.recorded_at DESC LIMIT 1
 """
-"""The newest plan of which items can still be applied: a plan keeps the state ``approved`` after all of it was applied or undone."""
+"""The newest plan with items that can still be applied: a plan keeps the state ``approved`` after all of it was applied or undone."""
 _LOCK_NAMESPACE: Final = "SELECT FROM memory.namespaces WHERE slug = %s FOR UPDATE"
 _REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s::text, %s::integer)"
 _NAME_MODEL: Final = """
@@ -70,9 +70,9 @@ UPDATE memory.namespaces SET settings = settings || jsonb_build_object('embeddin
 
 @dataclass(frozen=True, slots=True)
 class Reembedding:
-    """The model before, the model now, and the vectors that were made, by table.
+    """The previous model, the present model, and the number of vectors that were computed, by table.
 
-    ``with_speakers`` of them replaced vectors of messages that had been made without the present speaker.
+    ``with_speakers`` of them replaced vectors of messages that had been computed without the present speaker.
     """
 
     namespace: str
@@ -91,12 +91,12 @@ _THEIRS: Final = (
 def reembed_namespace(
     connection: psycopg.Connection[Any], slug: str, embedder: Embedder, *, progress: Progress | None = None
 ) -> Reembedding:
-    """Embed what lives in a namespace with this model, where it has no vector of it, and make it the namespace's model.
+    """Embed what is live in a namespace with this model, where a vector is missing, and make it the namespace's model.
 
-    Vectors of messages that were made without their speakers are made anew, so a namespace from before can be given its own model.
+    Vectors of messages that were computed without their speakers are computed again, so an older namespace can be given its own model.
 
-    Raises ``Refused`` (no such namespace, a read-only one, one of a connected store, a plan that waits: its vectors are of the model
-    before), ``EmbeddingError``, ``StoreError``; what was embedded before that stays, and the namespace keeps its model.
+    Raises ``Refused`` (no such namespace, a read-only one, one of a connected store, or a pending plan, whose vectors are of the previous
+    model), ``EmbeddingError``, ``StoreError``. What was embedded before that is kept, and the namespace keeps its model.
     """
     namespace = namespace_id(connection, slug)
     refuse_connected(connection, [slug], _THEIRS)
@@ -118,9 +118,9 @@ def reembed_namespace(
 
 
 def diagnose_speakers(store: Store) -> list[Diagnosis]:
-    """Report the namespaces whose messages have vectors made without their speakers, each with the command that renews them.
+    """Report the namespaces with message vectors that were computed without speakers, each with the command that renews them.
 
-    One query: linear in the messages, whose vectors are not read.
+    One query, linear in the messages; their vectors are not read.
     """
     with store.connect("reader") as connection:
         rows = connection.execute(_WITHOUT_SPEAKER, (Settings().embedding_model,)).fetchall()

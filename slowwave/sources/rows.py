@@ -1,4 +1,4 @@
-"""Rows of import files: CSV and JSON lines read strictly and in bounded memory, checked and screened row by row."""
+"""The rows of import files: CSV and JSON lines, parsed strictly and in bounded memory, checked and screened row by row."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ import psycopg
 from slowwave.errors import ImportRefused, SettingsError
 from slowwave.store.settings import Settings
 
-# What an import does with rows that hold a secret, an order to a model or hidden characters: the setting ``screening_on_import``.
+# The handling of imported rows with a secret, an order to a model or hidden characters: the setting ``screening_on_import``.
 #
-# What is found belongs to ``slowwave.text.screening``. A row is refused, or it becomes a memory that recall does not see, or it is only
-# counted; nothing says what was found beyond the name of the rule.
+# Detection belongs to ``slowwave.text.screening``. A row is refused, or becomes a memory that recall excludes, or is only counted. No
+# message shows more of a finding than the name of its rule.
 
 Policy = Literal["block", "quarantine", "warn"]
 State = Literal["active", "quarantined"]
@@ -35,12 +35,12 @@ _OWN_SETTINGS: Final = "SELECT slug, settings FROM memory.namespaces WHERE jsonb
 
 
 class BadRow(ValueError):  # noqa: N818 - a finding of this package, always caught in it
-    """A row that cannot be taken; its text is the reason."""
+    """A row that cannot be imported; the text of the error is the reason."""
 
 
 @dataclass(slots=True)
 class Screening:
-    """The policy of every namespace, and what was found: rows by kind of finding, and those that were quarantined.
+    """The screening policy of every namespace, and the findings: rows by kind of finding, and the number of quarantined rows.
 
     ``own`` holds the policies of namespaces that have one; the others have ``policy``.
     """
@@ -52,7 +52,10 @@ class Screening:
 
     @classmethod
     def of(cls, connection: psycopg.Connection[Any]) -> Screening:
-        """As the environment and the namespaces' own settings say; a namespace whose settings cannot be read has the environment's."""
+        """Build the screening from the environment and the namespaces' own settings.
+
+        A namespace whose settings cannot be read has those of the environment.
+        """
         own = own_settings(connection, "screening_on_import")
         return cls(
             Settings.for_namespace({}).screening_on_import,
@@ -60,7 +63,10 @@ class Screening:
         )
 
     def state(self, namespace: str, text: str) -> State:
-        """The state that a row with this text begins with. Raises ``BadRow`` where such rows are refused."""
+        """Screen a text and return the state that its row begins with.
+
+        Raises ``BadRow`` if such rows are refused.
+        """
         from slowwave.text.screening import screen  # its rules take a while to load
 
         detected = [f for f in screen(text) if f.severity != "low"]
@@ -79,7 +85,7 @@ class Screening:
 
 
 def own_settings(connection: psycopg.Connection[Any], name: str) -> dict[str, Settings]:
-    """The settings of the namespaces that set ``name`` themselves, by slug; those that cannot be read are left out."""
+    """Return the settings of the namespaces that set ``name`` themselves, by slug; invalid settings are left out."""
     own: dict[str, Settings] = {}
     with connection.transaction():
         rows = connection.execute(_OWN_SETTINGS, [name]).fetchall()
@@ -91,10 +97,10 @@ def own_settings(connection: psycopg.Connection[Any], name: str) -> dict[str, Se
     return own
 
 
-# How long an imported text may be: the setting ``import_longest_text``, and what follows from it for a line.
+# The longest imported text: the setting ``import_longest_text``, and the limit of a line that follows from it.
 #
-# Everything that a text goes through (screening, names, its vector) takes time in proportion to its length, by day while an agent waits and
-# each night again, so a text without a bound has no bound on its cost.
+# Every step that processes a text (screening, names, its vector) takes time in proportion to its length, at run time while an agent waits
+# and again each night, so the cost of a text without a limit has no limit.
 
 _BESIDES: Final = 65_536  # bytes of a line for everything but the text
 _ESCAPED: Final = 12  # bytes of JSON for one character, at most: a pair of \uXXXX
@@ -102,14 +108,14 @@ _ESCAPED: Final = 12  # bytes of JSON for one character, at most: a pair of \uXX
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``text``: characters of one text; ``own`` holds those of namespaces that have a limit of their own."""
+    """The limits of rows: ``text`` is the most characters of one text, ``own`` holds those of namespaces that set one."""
 
     text: int = 100_000
     own: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, connection: psycopg.Connection[Any]) -> Limits:
-        """As the environment and the namespaces' own settings say."""
+        """Build the limits from the environment and the namespaces' own settings."""
         own = own_settings(connection, "import_longest_text")
         return cls(
             Settings.for_namespace({}).import_longest_text,
@@ -118,11 +124,14 @@ class Limits:
 
     @property
     def line(self) -> int:
-        """Bytes or characters of one line: room for the longest text in its longest spelling, and for what stands beside it."""
+        """Return the most bytes or characters of one line.
+
+        A line has space for the longest text in its longest spelling, and for the other fields.
+        """
         return _ESCAPED * max(self.text, *self.own.values(), 0) + _BESIDES
 
     def check(self, namespace: str, text: str, name: str) -> None:
-        """Raise ``BadRow`` for a text that is longer than the namespace takes."""
+        """Raise ``BadRow`` for a text that is longer than the namespace allows."""
         longest = self.own.get(namespace, self.text)
         if len(text) > longest:
             raise BadRow(
@@ -130,9 +139,9 @@ class Limits:
             )
 
 
-# The rows of an import file: what each must be, and what becomes of those that are not.
+# The rows of an import file: the requirements for each, and the handling of rows that do not meet them.
 #
-# Which fields a format has belongs to its reader; writing belongs to ``slowwave.sources.pipeline``.
+# The fields of a format belong to its reader; writing belongs to ``slowwave.sources.pipeline``.
 
 OnError = Literal["stop", "skip"]
 
@@ -140,16 +149,18 @@ SLUG: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 LONGEST_ID: Final = 500
 LONGEST_SOURCE: Final = 150
 LONGEST_NAME: Final = 400
-"""Characters of a source's id and name and of an entity's name; an index entry has no room for more."""
+"""The most characters of a source's id and name and of an entity's name; an index entry has no space for more."""
 
 DEEPEST: Final = 100
-"""Levels of a JSON value that is kept."""
+"""The most levels of a JSON value that is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedRow:
-    """What ``on_error="skip"`` left out. ``line`` counts from 1 (in an agent file: the message's or block's place, and ``path`` says where
-    in its JSON that is)."""
+    """A row that ``on_error="skip"`` left out.
+
+    ``line`` counts from 1. In an agent file it is the place of the message or block, and ``path`` is its place in the JSON.
+    """
 
     file: str
     line: int
@@ -158,14 +169,16 @@ class SkippedRow:
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """Return the place of the row for messages."""
         return self.path or f"line {self.line}"
 
 
 @dataclass(slots=True)
 class RowCheck:
-    """Counts rows and decides about bad ones: refuse the file, or note the row and go on. ``screening`` judges what they say, ``limits``
-    how long they are."""
+    """A counter of rows that decides about bad ones: refuse the file, or note the row and continue.
+
+    ``screening`` checks the text of the rows, ``limits`` their length.
+    """
 
     file: str
     on_error: OnError
@@ -176,11 +189,14 @@ class RowCheck:
 
     @classmethod
     def of(cls, connection: psycopg.Connection[Any], path: Path, on_error: OnError) -> RowCheck:
-        """As the environment and the namespaces' own settings say."""
+        """Build the check from the environment and the namespaces' own settings."""
         return cls(str(path), on_error, screening=Screening.of(connection), limits=Limits.of(connection))
 
     def bad(self, line: int, reason: str, path: str = "") -> None:
-        """A row cannot be taken. Raises ``ImportRefused`` unless rows may be skipped."""
+        """Report a row that cannot be imported.
+
+        Raises ``ImportRefused`` unless rows may be skipped.
+        """
         row = SkippedRow(self.file, line, reason, path)
         if self.on_error == "stop":
             raise ImportRefused(
@@ -202,8 +218,8 @@ def unreadable(path: Path, error: Exception) -> NoReturn:
 def parse_json(text: str | bytes) -> Any:
     """Parse a JSON value.
 
-    Raises ``BadRow``, also for NaN, which no database takes, for bytes that are not UTF-8, and for an object that gives one key twice:
-    readers disagree which of the two counts.
+    Raises ``BadRow``, also for NaN, which no database accepts, for bytes that are not UTF-8, and for an object with a repeated key,
+    because parsers disagree which of the two values counts.
     """
     try:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_each_key_once)
@@ -218,7 +234,10 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def required_text(row: dict[str, Any], name: str, longest: int | None = None) -> str:
-    """A field that must be text with something in it. Raises ``BadRow``."""
+    """Return a field that must be text and not empty.
+
+    Raises ``BadRow`` if it is not, or if it has more than ``longest`` characters.
+    """
     value = row.get(name)
     if not isinstance(value, str):
         raise BadRow(f"{name} is missing" if value is None else f"{name} is not text")
@@ -231,7 +250,7 @@ def required_text(row: dict[str, Any], name: str, longest: int | None = None) ->
 
 
 def storable(value: object, name: str) -> None:
-    """Raise ``BadRow`` for what PostgreSQL cannot hold anywhere within a JSON value: NUL, lone surrogates, infinities, great depth."""
+    """Raise ``BadRow`` for JSON that PostgreSQL cannot store: NUL, lone surrogates, infinities, great depth, anywhere in it."""
     stack = [(value, 0)]
     while stack:
         part, depth = stack.pop()
@@ -254,7 +273,10 @@ def storable(value: object, name: str) -> None:
 
 
 def instant(value: object, name: str) -> datetime:
-    """An ISO 8601 instant with its zone, in UTC. Raises ``BadRow``."""
+    """Return an ISO 8601 instant with a time zone, in UTC.
+
+    Raises ``BadRow`` for any other value.
+    """
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -270,7 +292,10 @@ def instant(value: object, name: str) -> datetime:
 
 
 def namespace_slug(value: str) -> str:
-    """``value`` if it is a namespace's slug. Raises ``BadRow``."""
+    """Return ``value`` if it is a namespace's slug.
+
+    Raises ``BadRow`` if it is not.
+    """
     if not SLUG.fullmatch(value):
         raise BadRow(
             "namespace is not a slug (a-z, 0-9, dot, dash and underscore; at most 63; the first a letter or digit)"
@@ -279,7 +304,10 @@ def namespace_slug(value: str) -> str:
 
 
 def chosen_slug(namespace: str | None) -> str | None:
-    """The namespace that the caller named, checked. Raises ``ImportRefused``."""
+    """Check the namespace that the caller named and return it.
+
+    Raises ``ImportRefused`` if the name cannot be used.
+    """
     try:
         return None if namespace is None else namespace_slug(namespace)
     except BadRow as error:
@@ -289,7 +317,10 @@ def chosen_slug(namespace: str | None) -> str | None:
 
 
 def slug_of(name: str) -> str:
-    """A slug made of any name: ``Customer Service!`` → ``customer-service``. Raises ``BadRow`` when nothing is left."""
+    """Return a slug made from any name: ``Customer Service!`` → ``customer-service``.
+
+    Raises ``BadRow`` if nothing is left.
+    """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9._]+", "-", plain).strip("._-")[:63]
     if not slug:
@@ -298,7 +329,10 @@ def slug_of(name: str) -> str:
 
 
 def file_slug(path: Path, namespace: str | None) -> str:
-    """The namespace that the caller named, or the slug of a file's name without its endings. Raises ``ImportRefused``."""
+    """Return the namespace that the caller named, or the slug of a file's name without its endings.
+
+    Raises ``ImportRefused`` if the name cannot be used.
+    """
     try:
         return chosen_slug(namespace) or slug_of(path.name.removesuffix(path.suffix).removesuffix(".csv"))
     except BadRow as error:
@@ -306,7 +340,7 @@ def file_slug(path: Path, namespace: str | None) -> str:
 
 
 def content_id(*parts: str) -> str:
-    """A source id for a row that has none: the same parts always give the same."""
+    """Return a source id for a row that has none; the same parts always give the same id."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -322,17 +356,17 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-# Lines of a file of which none is read into memory beyond a bound: a hostile export may be one line of any length.
+# The lines of a file, each read into memory only up to a limit: a hostile export may be one line of any length.
 
 _PIECE: Final = 65_536
 
 _ENDLESS: Final = 64 << 20
-"""Bytes or characters beyond the bound after which a line is taken to have no end, as that of a device or of a forged export."""
+"""Bytes or characters beyond the limit after which a line counts as endless, like that of a device or of a forged export."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line(Generic[AnyStr]):
-    """A line by its number from 1, with its end; ``text`` is None for one that is too long, and ``quotes`` counts its double quotes."""
+    """A line with its number from 1 and its end; ``text`` is None if it is too long, ``quotes`` counts its double quotes."""
 
     number: int
     text: AnyStr | None
@@ -340,10 +374,10 @@ class Line(Generic[AnyStr]):
 
 
 def bounded_lines(read: Callable[[int], AnyStr], longest: int) -> Iterator[Line[AnyStr]]:
-    """Every line of a file. ``read`` is its ``readline``; a line longer than ``longest`` is passed over piece by piece.
+    """Yield every line of a file, given its ``readline`` as ``read``; skip lines longer than ``longest`` piece by piece.
 
     ``longest`` counts what ``read`` counts (bytes or characters), without the line's end. Memory: one line of that length. Raises
-    ``ImportRefused`` for a line that goes on for 64 Mi more than that: the whole file is refused, whatever is done about bad rows.
+    ``ImportRefused`` for a line that is more than 64 Mi longer than that: the whole file is refused, even if bad rows may be skipped.
     """
     number = 0
     while text := read(longest + 2):
@@ -364,7 +398,7 @@ def bounded_lines(read: Callable[[int], AnyStr], longest: int) -> Iterator[Line[
 
 
 def _length(text: str | bytes) -> int:
-    """Without the end of the line."""
+    """Return the length without the end of the line."""
     return len(text.rstrip("\r\n")) if isinstance(text, str) else len(text.rstrip(b"\r\n"))
 
 
@@ -376,17 +410,20 @@ def _quotes(text: str | bytes) -> int:
     return text.count('"') if isinstance(text, str) else text.count(b'"')
 
 
-# Rows of a CSV table, each with the line at which it begins: strict about quotes, bounded in lines and characters.
+# The rows of a CSV table, each with the line at which it begins: strict about quotes, bounded in lines and characters.
 #
-# A quote that is opened and never closed swallows every row behind it, up to the next quote or to the end of the file. What was meant
+# A quote that is opened and never closed swallows every row after it, up to the next quote or to the end of the file. The intended rows
 # cannot be known then, so such a file is refused as a whole, with the line of the quote.
 
 MOST_LINES: Final = 1_000
-"""Lines of one row; a field of more is a quote that was not closed."""
+"""The most lines of one row; a longer field is a quote that was not closed."""
 
 
 class TableRow(NamedTuple):
-    """A row's first line, its values by column (None for a column before which it ends), and whether it has more of them than columns."""
+    """A row: its first line, its values by column, and whether it has more values than there are columns.
+
+    A value is None if the row ends before its column.
+    """
 
     line: int
     values: dict[str, str | None]
@@ -396,9 +433,9 @@ class TableRow(NamedTuple):
 class Table:
     """The rows of a CSV file with a header; iterate once.
 
-    Raises ``ImportRefused`` for a header without ``columns`` or with two columns of one name, and for quotes that do not close; a single
-    line that cannot be read goes to ``check``. ``kind`` is a column of few values: a line inside a quoted field that has all fields and a
-    value known from there is a row that a quote has swallowed.
+    Raises ``ImportRefused`` for a header without ``columns`` or with two columns of one name, and for quotes that are not closed. A
+    single line that cannot be parsed is reported to ``check``. ``kind`` is a column with few values: a line inside a quoted field that
+    has all fields and a known value of that column is a row that a quote has swallowed.
     """
 
     def __init__(self, file: TextIO, check: RowCheck, columns: Sequence[str], kind: str) -> None:
@@ -435,7 +472,7 @@ class Table:
             yield TableRow(self._first, row, len(values) > len(self._header))
 
     def _row(self) -> list[str] | None:
-        """The next row's values; None at the end."""
+        """Return the values of the next row, or None at the end."""
         while True:
             self._held = []
             try:
@@ -450,7 +487,7 @@ class Table:
                 self._reader = csv.reader(self._fed(), strict=True)
 
     def _fed(self) -> Iterator[str]:
-        """Lines for the reader, which asks for another one while a quote is open."""
+        """Yield lines to the CSV reader, which requests another one while a quote is open."""
         for line in self._lines:
             self._at = line.number
             size = sum(map(len, self._held))
@@ -468,7 +505,7 @@ class Table:
                 self._check.bad(line.number, f"the line has more than {self._longest:,} characters")
 
     def _swallowed(self, values: Sequence[str]) -> int:
-        """The number of a line within the row's quoted fields that is a row itself, or 0."""
+        """Return the number of a line within the row's quoted fields that is a row itself, or 0."""
         place, width = self._header.index(self._kind), len(self._header)
         known = self._known | {values[place] if len(values) > place else ""}
         last = len(self._held) - 1 if "\n" in values[0] or "\r" in values[0] else len(self._held)
@@ -486,7 +523,7 @@ class Table:
 
 
 def _opened(lines: Sequence[str]) -> int:
-    """Which of a row's lines opens the quoted field that is open at the end, or that something other than a comma follows."""
+    """Return which of a row's lines opens the quoted field that is not closed at the end or is not followed by a comma."""
     at, state = 0, "start"
     for n, line in enumerate(lines):
         for character in line:
@@ -508,7 +545,7 @@ def _opened(lines: Sequence[str]) -> int:
     return at
 
 
-# Rows of a table of anybody's: CSV (also gzipped) or JSONL, under the names that an import wants, by a map of columns.
+# The rows of a table of any origin: CSV (also gzipped) or JSONL, with a map from an import's fields to its columns.
 
 JSON_LINES: Final = (".jsonl", ".ndjson")
 _BOM: Final = b"\xef\xbb\xbf"
@@ -517,13 +554,16 @@ Read = TypeVar("Read")
 
 
 class ColumnMap(NamedTuple):
-    """Which column of a file each field is read from; one that is not named here is read from the column of its own name."""
+    """The column of a file for each field; a field that is not listed is read from the column with the same name."""
 
     columns: Mapping[str, str]
 
     @classmethod
     def of(cls, pairs: Sequence[str], fields: Sequence[str]) -> ColumnMap:
-        """``FIELD=COLUMN`` each. Raises ``ImportRefused`` for what is no such pair and for fields that there are not."""
+        """Parse pairs of the form ``FIELD=COLUMN``.
+
+        Raises ``ImportRefused`` for anything else and for unknown fields.
+        """
         columns: dict[str, str] = {}
         for pair in pairs:
             field, given, column = pair.partition("=")
@@ -535,7 +575,7 @@ class ColumnMap(NamedTuple):
         return cls(columns)
 
     def column(self, field: str) -> str:
-        """The column of a field."""
+        """Return the column of a field."""
         return self.columns.get(field, field)
 
 
@@ -554,9 +594,10 @@ def read_rows(
     fields: Sequence[str],
     read: Callable[[dict[str, Any]], Read],
 ) -> Iterator[tuple[int, Read]]:
-    """What ``read`` makes of each good row, with its line; a row that it refuses by ``BadRow`` goes to ``check``.
+    """Yield the result of ``read`` for each valid row, with its line.
 
-    Raises ``ImportRefused`` for a file that is no such table, and for a map that names a column which a CSV file has not.
+    A row that ``read`` refuses with ``BadRow`` is reported to ``check``. Raises ``ImportRefused`` for a file that is not such a table,
+    and for a map that names a column which a CSV file does not have.
     """
     rows = _json_rows if path.suffix in JSON_LINES else _csv_rows
     try:

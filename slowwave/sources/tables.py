@@ -1,4 +1,4 @@
-"""Import facts, memories and entities from a table of anybody's."""
+"""Import facts, memories and entities from a table of any origin."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from slowwave.store import tables
 from slowwave.store.as_of import analyse
 from slowwave.store.namespaces import refuse_connected
 
-# Facts from a table of anybody's: subject, predicate and object, one a row, by a map of its columns.
+# Facts from a table of any origin: subject, predicate and object, one per row, with a map of its columns.
 
 FIELDS: Final = ("subject", "predicate", "object", "id", "text", "confidence", "valid_from", "valid_to", "session")
 REQUIRED: Final = ("subject", "object", "predicate")
@@ -69,13 +69,13 @@ def import_facts(
     columns: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> ImportSummary:
-    """Import one fact a row of a CSV or JSONL file into ``namespace`` (default: the slug of the file's name).
+    """Import one fact per row of a CSV or JSONL file into ``namespace`` (default: the slug of the file's name).
 
-    ``columns`` are pairs ``FIELD=COLUMN`` of ``FIELDS``; subject, predicate and object are required. A fact is known by its ``id``, else by
-    what it says and since when; one that stands and says something else is left as it is and named. Which fact replaces which is for a
-    night to propose. A row that holds a secret or an order to a model is refused where the policy is to quarantine: facts have no state.
-    Facts have no vectors: ``embedder`` names the model of a new namespace. Raises ``ImportRefused``, ``StoreError``; batches before that
-    stand.
+    ``columns`` are pairs ``FIELD=COLUMN`` of ``FIELDS``; subject, predicate and object are required. A fact is identified by its ``id``,
+    else by its content and start. An existing fact with other content in the file is left as it is and listed. Which fact replaces which
+    is for a night to propose. A row that holds a secret or an order to a model is refused if the policy is to quarantine, because facts
+    have no state. Facts have no vectors: ``embedder`` names the model of a new namespace. Raises ``ImportRefused``, ``StoreError``;
+    batches before that are kept.
     """
     check, mapping = RowCheck.of(connection, path, on_error), ColumnMap.of(columns, FIELDS)
     slug = file_slug(path, namespace)
@@ -172,7 +172,7 @@ def _stored_facts(
     return {str(external): tuple(said) for external, *said in connection.execute(_STORED, (namespace, ids)).fetchall()}
 
 
-# Memories from a table of anybody's: one a row, by a map of its columns.
+# Memories from a table of any origin: one per row, with a map of its columns.
 
 FIELDS_MEMORIES: Final = ("text", "id", "kind", "subject", "author", "session", "created_at")
 KINDS: Final = ("episodic", "semantic", "procedural", "working", "event", "claim", "topic", "summary")
@@ -189,11 +189,11 @@ def import_memories(
     progress: Progress | None = None,
     now: datetime | None = None,
 ) -> ImportSummary:
-    """Import one memory a row of a CSV or JSONL file into ``namespace`` (default: the slug of the file's name).
+    """Import one memory per row of a CSV or JSONL file into ``namespace`` (default: the slug of the file's name).
 
-    ``columns`` are pairs ``FIELD=COLUMN`` of ``FIELDS``; only ``text`` is required. A row with an ``id`` that stands already and another
-    text becomes a new version; one without is known by its kind, subject, author and text. What has no ``created_at`` was remembered
-    now. Raises ``ImportRefused``; see ``write_turns`` for what is written.
+    ``columns`` are pairs ``FIELD=COLUMN`` of ``FIELDS``; only ``text`` is required. A row with an ``id`` that exists already and another
+    text becomes a new version. A row without one is identified by its kind, subject, author and text. A row without ``created_at`` gets
+    the present time. Raises ``ImportRefused``; see ``write_turns`` for what is written.
     """
     check, mapping = RowCheck.of(connection, path, on_error), ColumnMap.of(columns, FIELDS_MEMORIES)
     slug, moment = file_slug(path, namespace), (now or datetime.now(UTC))
@@ -242,10 +242,10 @@ def import_entities(
     namespace: str | None = None,
     progress: Progress | None = None,
 ) -> ImportSummary:
-    """Import one entity a line into ``namespace`` (default: the slug of the file's name), merging nothing.
+    """Import one entity per line into ``namespace`` (default: the slug of the file's name), merging nothing.
 
-    ``attrs`` is a JSON object or empty. A row is known by (namespace, source, id); one that stands and says something else is left as it
-    is and named. Raises ``ImportRefused``.
+    ``attrs`` is a JSON object or empty. A row is identified by (namespace, source, id). An existing row with other content in the file is
+    left as it is and listed. Raises ``ImportRefused``.
     """
     check = RowCheck.of(connection, path, on_error)
     slug = file_slug(path, namespace)
@@ -254,7 +254,10 @@ def import_entities(
 
 
 def read_records(path: Path, check: RowCheck, namespace: str = "") -> Iterator[Record]:
-    """The good rows of a file, in its order; the others go to ``check``. A row repeated word for word counts once."""
+    """Yield the valid rows of a file in its order; report the others to ``check``.
+
+    A row that is repeated word for word counts once.
+    """
     first: dict[tuple[str, str], tuple[int, Record]] = {}
     try:
         with _opened(path) as file:
@@ -279,7 +282,7 @@ def read_records(path: Path, check: RowCheck, namespace: str = "") -> Iterator[R
 
 
 def _opened(path: Path) -> TextIO:
-    """The file as text; bytes that are not UTF-8 become surrogates, which the rows' checks refuse by line."""
+    """Open the file as text; bytes that are not UTF-8 become surrogates, which the checks of the rows refuse by line."""
     opener = gzip.open if path.name.endswith(".gz") else open
     return opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")  # pyright: ignore[reportReturnType]
 

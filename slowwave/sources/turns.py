@@ -1,4 +1,4 @@
-"""Turns of conversations: what a batch brings to the store, and the entities that its passages name."""
+"""Turns of conversations: what a batch adds to the store, and the entities that its passages name."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from slowwave.store import tables
 from slowwave.text.extraction import LONGEST_NAME, extract
 from slowwave.text.tokens import normalise_name
 
-# Names in passages as entities and their co-occurrences: gathered, matched with what stands, written.
+# Names in passages as entities and their co-occurrences: collected, matched with existing rows, written.
 #
-# A mention goes to the entity of its type and normalised name, or to the survivor when that entity was merged into another or
-# the name is another's alias. A mention that nothing typed goes to the one entity of its name, and a typed one to that of its name that
-# nothing typed. Whether two entities are the same is not decided here; ``slowwave.matching`` proposes, a person
-# approves. A retired entity stays retired: a new mention of its name begins a new row.
+# A mention goes to the entity of its type and normalised name, or to the survivor if that entity was merged into another or the name is
+# another's alias. A mention without a type goes to the only entity of its name, and a typed one to the entity of its name that has no type.
+# Whether two entities are the same is not decided here: ``slowwave.matching`` proposes, a person approves. A retired entity stays retired:
+# a new mention of its name begins a new row.
 
 _LIVE: Final = "invalidated_at IS NULL AND (valid_to IS NULL OR valid_to > now())"
 _TAKE_LIVE: Final = """
@@ -68,10 +68,10 @@ Key = tuple[str, str]
 
 COOCCURRENCE: Final = "ASSOCIATED_WITH"
 NEIGHBOURS: Final = 4
-"""A name is associated with the next so many different names of its sentence; beyond, a sentence is a list and says little."""
+"""A name is associated with this number of different names that follow it in its sentence; a longer sentence is a list and means little."""
 
 MOST_TIES: Final = 24
-"""Associations that are read of one text, the first ones."""
+"""The most associations that are taken from one text, the first ones."""
 
 UNKNOWN: Final = "unknown"
 _NAMED: Final = ("person", "organization", "location", "product", "work")
@@ -80,12 +80,15 @@ _UNTIED: Final = frozenset(("code", "url"))
 _SENTENCE_ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*\s|[。！？]|\n")
 
 MOST_NAMES: Final = 1_000
-"""Different names that are read of one text, the first ones: no prose has more, and each one is rows to write."""
+"""The most different names that are taken from one text, the first ones: no prose has more, and each name is rows to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamesInText:
-    """What a text names: key → (first spelling, occurrences), in the order of the text; ``ties`` are pairs that stand in one sentence."""
+    """The names in a text: key → (first spelling, occurrences), in the order of the text.
+
+    ``ties`` are pairs of names in the same sentence.
+    """
 
     found: Mapping[Key, tuple[str, int]] = field(default_factory=dict)
     ties: tuple[tuple[Key, Key], ...] = ()
@@ -93,7 +96,7 @@ class NamesInText:
 
 @dataclass(frozen=True, slots=True)
 class MentionContext:
-    """Where names stand: a chunk of a document, and when it was said."""
+    """The context of a mention: a chunk of a document, and when it was said."""
 
     chunk_id: str
     document_id: str
@@ -102,7 +105,7 @@ class MentionContext:
 
 @dataclass(slots=True)
 class Support:
-    """What speaks for a row: since when, and chunk → (its document, occurrences in it)."""
+    """The evidence for a row: its first instant, and chunk → (its document, occurrences in it)."""
 
     first: datetime
     name: str = ""
@@ -110,7 +113,7 @@ class Support:
 
     @property
     def count(self) -> int:
-        """Occurrences in all chunks."""
+        """Return the number of occurrences in all chunks."""
         return sum(count for _, count in self.chunks.values())
 
     def add(self, passage: MentionContext, count: int) -> None:
@@ -119,14 +122,14 @@ class Support:
         self.chunks[passage.chunk_id] = (passage.document_id, self.chunks.get(passage.chunk_id, ("", 0))[1] + count)
 
     def provenance(self) -> dict[str, object]:
-        """The two provenance columns."""
+        """Return the two provenance columns."""
         documents = {document for document, _ in self.chunks.values()}
         return {"source_chunk_ids": sorted(self.chunks), "source_document_ids": sorted(documents)}
 
 
 @dataclass(frozen=True, slots=True)
 class MentionGraph:
-    """Rows to insert and rows to grow, by id. No entity or relationship is in both."""
+    """The rows to insert and the rows to update, by id; no entity or relationship is in both."""
 
     new_entities: Mapping[str, tuple[Key, int, Support]]
     grown_entities: Mapping[str, Support]
@@ -135,12 +138,18 @@ class MentionGraph:
 
 
 def entity_id(namespace_id: str, key: Key, generation: int = 0) -> str:
-    """The id of the row that a mention's type and name begin; a later generation when earlier ones are retired."""
+    """Return the id of the row that a mention's type and name create.
+
+    ``generation`` is higher if earlier rows are retired.
+    """
     return _id(namespace_id, "entities", *key, generation)
 
 
 def read_names(content: str) -> NamesInText:
-    """The names of a text, at most ``MOST_NAMES`` different ones, none of them a secret or part of one; linear in its length."""
+    """Return the names in a text.
+
+    There are at most ``MOST_NAMES`` different ones, none of them a secret or part of one. Linear in the length of the text.
+    """
     names: dict[Key, tuple[str, int]] = {}
     ties: dict[tuple[Key, Key], None] = {}
     sentence: list[Key] = []
@@ -165,7 +174,10 @@ def read_names(content: str) -> NamesInText:
 
 
 def _without_secrets(content: str) -> str:
-    """The text with blanks for each word that holds a secret: an entity outlives the memory that is set aside, and anybody finds it."""
+    """Replace each word that contains a secret with blanks.
+
+    An entity outlives a memory that is set aside, and anyone can find it.
+    """
     from slowwave.text.secrets import secrets  # whose rules take a while to load
 
     for found in secrets(content):
@@ -183,7 +195,7 @@ def plan_graph(
     namespace_id: str,
     read: Sequence[tuple[MentionContext, NamesInText]],
 ) -> MentionGraph:
-    """Match names with the entities that stand and gather what each row gains. Reads only."""
+    """Match names with the existing entities and collect what each row gains, without writing."""
     keys = dict.fromkeys(key for _, names in read for key in names.found)
     same = _same(keys)
     generations, found = _targets(connection, namespace_id, list(dict.fromkeys(same.values())))
@@ -207,7 +219,7 @@ def plan_graph(
 
 
 def _same(keys: Iterable[Key]) -> dict[Key, Key]:
-    """Key → itself, or for a name that nothing typed the one type that another text gave it."""
+    """Return key → itself or, for a name without a type, the key with the only type that another text gave it."""
     typed: defaultdict[str, set[str]] = defaultdict(set)
     for kind, name in (every := list(keys)):
         if kind in _NAMED:
@@ -219,7 +231,7 @@ def _same(keys: Iterable[Key]) -> dict[Key, Key]:
 
 
 def entity_rows(namespace_id: str, graph: MentionGraph, source: str) -> list[dict[str, object]]:
-    """New entities as rows of ``memory.entities``."""
+    """Return new entities as rows of ``memory.entities``."""
     return [
         {
             "id": row_id,
@@ -237,7 +249,10 @@ def entity_rows(namespace_id: str, graph: MentionGraph, source: str) -> list[dic
 
 
 def relationship_rows(namespace_id: str, graph: MentionGraph) -> list[dict[str, object]]:
-    """New co-occurrences as rows of ``memory.relationships``; weight = chunks that name both, confidence = n / (n + 1)."""
+    """Return new co-occurrences as rows of ``memory.relationships``.
+
+    The weight is the number n of chunks that name both, the confidence is n / (n + 1).
+    """
     return [
         {
             "id": row_id,
@@ -255,9 +270,9 @@ def relationship_rows(namespace_id: str, graph: MentionGraph) -> list[dict[str, 
 
 
 def grow(connection: psycopg.Connection[Any], graph: MentionGraph) -> None:
-    """Add what the new chunks say to the rows that stand: counters by what was counted, arrays by what they lack.
+    """Add the evidence of the new chunks to existing rows: their counts to counters, new values to arrays.
 
-    Takes the entities' rows in id order, as a merge does. Raises ``StoreError`` when one was retired since it was matched.
+    Locks the entities' rows in id order, as a merge does. Raises ``StoreError`` if one was retired since it was matched.
     """
     ids = sorted(graph.grown_entities)
     live = connection.execute(_TAKE_LIVE, [ids]).fetchone()
@@ -293,7 +308,7 @@ _GROW_RELATIONSHIPS: Final = f"""
 
 
 def _columns(supports: Mapping[str, Support]) -> dict[str, list[Any]]:
-    """One line for each row and chunk, as columns for ``unnest``."""
+    """Return one line for each row and chunk, as columns for ``unnest``."""
     lines = [
         (row_id, count, chunk, document)
         for row_id, support in supports.items()
@@ -306,7 +321,7 @@ def _columns(supports: Mapping[str, Support]) -> dict[str, list[Any]]:
 def _targets(
     connection: psycopg.Connection[Any], namespace_id: str, keys: Sequence[Key]
 ) -> tuple[dict[Key, int], dict[Key, str]]:
-    """(new key → generation, key → entity id)."""
+    """Return (new key → generation, key → entity id)."""
     targets: dict[Key, str] = {}
     new: dict[Key, int] = {}
     pending = list(keys)
@@ -335,16 +350,19 @@ def _targets(
 def _survivors(
     connection: psycopg.Connection[Any], namespace_id: str, ids: Sequence[str]
 ) -> dict[str, tuple[str, str] | None]:
-    """Entity id → (id, type) of the live row that it is or was merged into; None when there is no live one.
+    """Return entity id → (id, type) of the live row that it is or was merged into; None if there is no live one.
 
-    Ids that do not exist are absent. UNION, not UNION ALL: a ring of merges ends instead of going round.
+    Ids that do not exist are absent. The query uses UNION, not UNION ALL, so that a cycle of merges ends.
     """
     rows = connection.execute(_SURVIVORS, {"namespace": namespace_id, "ids": list(ids)}).fetchall()
     return {start: (found, kind) if found else None for start, found, kind in rows}
 
 
 def _untyped(connection: psycopg.Connection[Any], namespace_id: str, keys: Sequence[Key]) -> dict[Key, str]:
-    """Key → the one live entity of its name where either of the two has no type; several leave the key out."""
+    """Return key → the only live entity with its name, where either of the two has no type.
+
+    A key with several such entities is left out.
+    """
     others = {
         key: [(kind, key[1]) for kind in ((*_NAMED, *_UNTYPED[1:]) if key[0] == UNKNOWN else _UNTYPED)]
         for key in keys
@@ -361,7 +379,10 @@ def _untyped(connection: psycopg.Connection[Any], namespace_id: str, keys: Seque
 
 
 def _aliased(connection: psycopg.Connection[Any], namespace_id: str, keys: Sequence[Key]) -> dict[Key, str]:
-    """Key → the one live entity of its type that has the name as an alias; several leave the key out."""
+    """Return key → the only live entity of its type that has the name as an alias.
+
+    A key with several such entities is left out.
+    """
     wanted = {name for _, name in keys}
     if not wanted:
         return {}
@@ -382,7 +403,10 @@ def _aliased(connection: psycopg.Connection[Any], namespace_id: str, keys: Seque
 def _relationships(
     connection: psycopg.Connection[Any], namespace_id: str, pairs: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], tuple[str, bool]]:
-    """Pair → (relationship id, whether it stands). One that is retired or was led elsewhere is passed over for a later id."""
+    """Return pair → (relationship id, whether it exists).
+
+    A relationship that was retired or redirected is skipped, and a later id is used.
+    """
     chosen: dict[tuple[str, str], tuple[str, bool]] = {}
     pending = list(pairs)
     generation = 0
@@ -403,7 +427,7 @@ def _id(namespace_id: str, *parts: object) -> str:
     return str(uuid5(UUID(namespace_id), "\0".join(map(str, parts))))
 
 
-# Turns of conversations and blocks of agents: what a batch of them brings to the store, as documents, chunks, memories and entities.
+# Turns of conversations and blocks of agents: what a batch adds to the store, as documents, chunks, memories and entities.
 
 _RETIRE_CHUNKS: Final = """
 UPDATE memory.chunks SET invalidated_at = now() WHERE namespace_id = %s AND id = ANY(%s::uuid[]) AND invalidated_at IS NULL
@@ -444,9 +468,10 @@ _ROLES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One thing said or noted: a chunk and a memory. ``session`` groups turns of a namespace into documents.
+    """A text that was said or noted, which becomes a chunk and a memory.
 
-    ``formerly`` are other ids under which an import may have kept this very text.
+    ``session`` groups turns of a namespace into documents. ``formerly`` are other ids under which an import may have stored the same
+    text.
     """
 
     namespace: str
@@ -464,19 +489,19 @@ class Turn:
 
     @property
     def speaker(self) -> str | None:
-        """The name of who said it, if it was said and the role is a name."""
+        """Return the name of the speaker, if the text was said and the role is a name."""
         role = self.role.strip()
         return role if role and self.kind in KINDS and role.lower() not in _ROLES else None
 
     @property
     def passage(self) -> str:
-        """The text of which the vector of its chunk is made."""
+        """Return the text that the vector of the turn's chunk is computed from."""
         return passage_text(self.content, self.speaker)
 
 
 @dataclass(slots=True)
 class ImportTally:
-    """What was done so far."""
+    """The counts of an import so far."""
 
     added: Counter[str] = field(default_factory=Counter)
     known: int = 0
@@ -487,7 +512,7 @@ class ImportTally:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What a batch has to write: new turns, turns whose memory takes a new version, and what is in their names."""
+    """The writes of a batch: new turns, turns whose memory gets a new version, and the rows of their names."""
 
     fresh: Sequence[Turn]
     reworded: Sequence[tuple[Turn, StoredMemory]]
@@ -500,17 +525,17 @@ class _Work:
 
     @property
     def turns(self) -> list[Turn]:
-        """All that is written."""
+        """Return all turns that are written."""
         return [*self.fresh, *(turn for turn, _ in self.reworded)]
 
     def texts(self) -> list[str]:
-        """All that gets a vector."""
+        """Return all texts that get a vector."""
         texts = [text for turn in self.turns for text in (turn.content, turn.passage)]
         return [*texts, *map(_row_text, self.entities)]
 
 
 class ImportTarget:
-    """A namespace that turns are written to; without ``names``, those in them become no entities."""
+    """A namespace that turns are written to; without ``names``, names in them do not become entities."""
 
     def __init__(
         self,
@@ -528,7 +553,7 @@ class ImportTarget:
         self._names: dict[str, NamesInText] = {}
 
     def write(self, batch: Sequence[Turn], step: Callable[[float], None]) -> None:
-        """Write what the batch brings, in as many transactions as its names want; ``step`` is called with the share that is done."""
+        """Write a batch, in as many transactions as its names need; ``step`` is called with the share that is done."""
         with self._connection.transaction():
             namespace = found_id(self._connection, self._slug)
             batch, forgotten = self._without_erased(namespace, batch)
@@ -555,7 +580,7 @@ class ImportTarget:
             self._vectors.forget()
 
     def _without_erased(self, namespace: str, turns: Sequence[Turn]) -> tuple[list[Turn], int]:
-        """Return the turns of which no memory was forgotten for good, and how many others there are."""
+        """Return the turns without those whose memory was forgotten for good, and the number of the latter."""
         ids = {turn.external_id: loading.row_id(namespace, "memories", turn.external_id) for turn in turns}
         gone = loading.erased(self._connection, namespace, "memories", list(ids.values()))
         kept = [turn for turn in turns if ids[turn.external_id] not in gone]
@@ -565,7 +590,7 @@ class ImportTarget:
         return self._names.get(turn.external_id, NamesInText())
 
     def _sorted_out(self, namespace: str, turns: Sequence[Turn], *, lock: bool = False) -> _Work:
-        """Reads only; names are those that have been read so far."""
+        """Return the writes that a batch needs, without writing; names are those that have been read so far."""
         connection = self._connection
         ids = [turn.external_id for turn in turns]
         held = loading.memories(connection, namespace, [*ids, *(i for turn in turns for i in turn.formerly)], lock=lock)
@@ -670,7 +695,7 @@ def _chunk(namespace: str, turn: Turn, ordinal: int = 1) -> str:
 
 
 def _own_chunks(namespace: str, turn: Turn, memory: StoredMemory) -> list[str]:
-    """The chunks among a memory's sources that imports of this turn made; others came to it by merges."""
+    """Return the chunks among a memory's sources that imports of this turn made; merges added the others."""
     made = {_chunk(namespace, turn, n) for n in range(1, memory.next_ordinal)}
     return [chunk for chunk in memory.chunk_ids if chunk in made]
 
@@ -678,7 +703,10 @@ def _own_chunks(namespace: str, turn: Turn, memory: StoredMemory) -> list[str]:
 def _point_at_versions(
     connection: psycopg.Connection[Any], namespace: str, reworded: Sequence[tuple[Turn, StoredMemory]]
 ) -> None:
-    """Let memories say what their new versions say: whole, with the new chunk for the old one, and no vector of the old text."""
+    """Update memories to their new versions.
+
+    They get the whole new text, the new chunk in place of the old one, and no vector of the old text.
+    """
     columns = [
         (
             memory.id,
@@ -695,7 +723,10 @@ def _point_at_versions(
 def _documents(
     connection: psycopg.Connection[Any], namespace: str, turns: Sequence[Turn], source: str
 ) -> tuple[dict[str, str], list[dict[str, object]]]:
-    """(session → document id, rows of the documents that are not there yet). Their text stays in the chunks alone."""
+    """Return (session → document id, rows of the documents that do not exist yet).
+
+    The text of documents is stored only in their chunks.
+    """
     sessions = {f"{source}:{turn.session}": turn for turn in reversed(turns)}
     held = dict(connection.execute(_DOCUMENTS, [namespace, list(sessions)]).fetchall())
     ids = {turn.session: held.get(key, loading.row_id(namespace, "documents", key)) for key, turn in sessions.items()}
@@ -715,7 +746,7 @@ def _documents(
 
 
 def _ordinals(connection: psycopg.Connection[Any], documents: Sequence[str]) -> defaultdict[str, int]:
-    """Document → the last ordinal of its chunks, -1 for none."""
+    """Return document → the last ordinal of its chunks, -1 if it has none."""
     rows = connection.execute(_LAST_ORDINALS, [list(documents)]).fetchall()
     return defaultdict(lambda: -1, rows)
 

@@ -1,11 +1,11 @@
-"""Files that follow their rows: what an agent wrote into a followed folder by day, brought to the folder by whoever has its rights.
+"""Write files that follow their rows: text that an agent wrote into a followed folder at run time.
 
-The rows are committed first and say which files have yet to follow (``memory.pending_files``), so a process that ends in between loses
-nothing and the next one goes on; doing it again does nothing. A file that differs from its state before the write was edited by a person.
-If the agent only added text, that text is merged into the file. Otherwise the file stays as it is, and the next sync takes it as the page's
-next version, with the agent's text as the version before it.
+A process with write access to the folder writes the files. The rows are committed first and record which files are still to be written
+(``memory.pending_files``), so a process that ends in between loses nothing, and the next one continues; repeating is harmless. A file
+that differs from its state before the write was edited by a person. If the agent only added text, that text is merged into the file.
+Otherwise the file stays as it is, and the next sync takes it as the page's next version, with the agent's text as the version before it.
 
-Every folder on the way is opened by its name within the one above and never through a link, so no file outside of the root is written.
+Every folder on the path is opened by its name within its parent and never through a link, so no file outside of the root is written.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from typing import Final
 from slowwave.sources.page_files import content_hash
 
 _MARK: Final = ".slowwave-"
-"""In names of files that stand for a moment only; they begin with a dot, which no scan looks at."""
+"""A part of the names of temporary files; they begin with a dot, and scans skip such names."""
 
 
 class Unwritable(Exception):  # noqa: N818 - a finding of this module, always caught
-    """A file that cannot follow now; its text is the reason."""
+    """A file that cannot be written now; the text of the error is the reason."""
 
 
 def bring_file(root: Path, path: str, was_hash: str | None, wanted: bytes | None, hash_: str | None) -> bool:
-    """Bring one file under ``root`` to what it is to say, ``wanted`` with its ``hash_``; None: it is to be gone. Returns whether a person's
-    text, which is neither that nor what the file was, stands there and stays. Raises ``Unwritable`` and ``OSError``.
+    """Bring one file under ``root`` to the content ``wanted``, whose hash is ``hash_``; None removes the file.
+
+    Returns whether the file holds a person's text, which is neither the wanted nor the previous content, and is kept. Raises
+    ``Unwritable`` and ``OSError``.
     """
     *folders, name = path.split("/")
     with open_folder(root, folders, make=wanted is not None) as folder:
@@ -50,7 +52,7 @@ def bring_file(root: Path, path: str, was_hash: str | None, wanted: bytes | None
 
 @contextmanager
 def open_folder(root: Path, folders: Sequence[str], *, make: bool) -> Generator[int | None]:
-    """A descriptor of a folder under the root, which is made where it is wanted and not there; None where it is not there."""
+    """Yield a descriptor of a folder under the root; with ``make``, create a missing folder, otherwise yield None for it."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
     try:
         at = os.open(root, flags)
@@ -78,7 +80,7 @@ def open_folder(root: Path, folders: Sequence[str], *, make: bool) -> Generator[
 
 
 def _refuse_doubles(folder: int, name: str) -> None:
-    """Another spelling of the name is one file with it on many systems."""
+    """Refuse a name if the folder has another spelling of it, because many systems treat both as one file."""
     wanted = unicodedata.normalize("NFC", name).casefold()
     for other in os.listdir(folder):
         if other.startswith(f".{name}{_MARK}"):
@@ -108,7 +110,7 @@ def read_file(folder: int, name: str) -> bytes | None:
 
 
 def _create(folder: int, name: str, content: bytes) -> bool:
-    """A file that is not there yet; what somebody put there meanwhile is theirs and stays."""
+    """Create a new file; return True if another writer has created it meanwhile, whose file is kept."""
     made = _temporary(folder, name, content, 0o666)
     try:
         os.link(made, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -121,7 +123,10 @@ def _create(folder: int, name: str, content: bytes) -> bool:
 
 
 def _replace(folder: int, name: str, content: bytes, was_hash: str | None) -> bool:
-    """A file that says what it said: what a person wrote into it up to this very moment is put back."""
+    """Replace the content of a file.
+
+    Returns whether a person edited it up to this very moment, in which case their text is put back.
+    """
     mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     made = _temporary(folder, name, content, mode)
     before = f".{name}{_MARK}{secrets.token_hex(6)}"
@@ -137,7 +142,10 @@ def _replace(folder: int, name: str, content: bytes, was_hash: str | None) -> bo
 
 
 def _remove(folder: int, name: str, was_hash: str | None) -> bool:
-    """A file whose page is gone; as ``_replace``."""
+    """Remove the file of a page that is gone.
+
+    Edits of a person are put back and reported as by ``_replace``.
+    """
     before = f".{name}{_MARK}{secrets.token_hex(6)}"
     os.rename(name, before, src_dir_fd=folder, dst_dir_fd=folder)
     edited = _hash_of(folder, before) != was_hash
@@ -150,7 +158,7 @@ def _remove(folder: int, name: str, was_hash: str | None) -> bool:
 
 
 def _temporary(folder: int, name: str, content: bytes, mode: int) -> str:
-    """The name of a file beside it that is written to the disk."""
+    """Write a temporary file next to the file, flush it to disk, and return its name."""
     made = f".{name}{_MARK}{secrets.token_hex(6)}"
     descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
     with os.fdopen(descriptor, "wb") as opened:

@@ -1,3 +1,3 @@
-"""What agents are given by day: the wake block, active memory, research, and the recalls that they report."""
+"""The content that agents get at run time: the wake block, active memory, research, and the recalls that they report."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Active memory: which found pages an agent is reminded of, in which words, within a budget."""
+"""Active memory: select which found pages an agent is reminded of, and word the reminder within a budget."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from slowwave.text.tokens import BYTES_A_TOKEN
 from slowwave.wiki.recall.research import cited
 from slowwave.wiki.recall.wake import WakeRequest, wake
 
-# Profiles of active memory: what an agent is reminded of while it works, and what it is never told; data in ``active_profiles.toml``.
+# Profiles of active memory: what an agent is reminded of while it works, and what it never gets; the data is in ``active_profiles.toml``.
 
 AUTO: Final = "auto"
 GENERAL: Final = "general"
@@ -42,14 +42,14 @@ class _Data(BaseModel):
 
 
 class PathWeight(_Data):
-    """What is added to the score of a page whose path fits; an asterisk stands for any characters."""
+    """A weight added to the score of a page whose path matches; an asterisk matches any characters."""
 
     path: str
     add: float = Field(ge=-0.1, le=0.1)
 
 
 class NeverShown(_Data):
-    """What no profile tells: paths, and values of frontmatter."""
+    """The pages that no profile shows: paths, and values of frontmatter."""
 
     paths: tuple[str, ...]
     statuses: tuple[str, ...]
@@ -58,14 +58,16 @@ class NeverShown(_Data):
 
 
 class Intent(_Data):
-    """Words by which a prompt asks for something."""
+    """The words by which a prompt asks for something."""
 
     words: tuple[str, ...]
 
 
 class ActiveProfile(_Data):
-    """Which wake profile goes with it, with pinned decisions or not, whether durable pages and sessions are searched, and what is denied
-    besides.
+    """A profile of active memory.
+
+    It names the wake profile, and states whether pinned decisions are included, whether durable pages and sessions are searched, and what
+    else is denied.
     """
 
     wake: str
@@ -79,7 +81,7 @@ class ActiveProfile(_Data):
 
 
 class ActiveProfiles(_Data):
-    """All of the file."""
+    """The complete content of the profiles file."""
 
     order: tuple[str, ...]
     weights: tuple[PathWeight, ...]
@@ -92,9 +94,9 @@ class ActiveProfiles(_Data):
         return tuple((name, _any_of(self.profiles[name].words)) for name in self.order)
 
     def chosen(self, asked: str, prompt: str) -> tuple[str, ActiveProfile]:
-        """The profile that is asked for by name; for ``auto`` the first whose words stand in the prompt, else ``general``.
+        """Return the profile of this name; for ``auto``, the first one whose words are in the prompt, else ``general``.
 
-        Raises ``Refused`` for a name that is none.
+        Raises ``Refused`` for an unknown name.
         """
         if asked == AUTO:
             asked = next((name for name, words in self._patterns if words.search(prompt)), GENERAL)
@@ -103,7 +105,7 @@ class ActiveProfiles(_Data):
         return asked, self.profiles[asked]
 
     def wants_sessions(self, profile: ActiveProfile, prompt: str) -> bool:
-        """Whether sessions are searched for a prompt."""
+        """Return whether sessions are searched for a prompt."""
         if profile.sessions != "intent":
             return profile.sessions == "always"
         return _any_of(self.intent.words).search(prompt) is not None
@@ -111,41 +113,46 @@ class ActiveProfiles(_Data):
 
 @cache
 def active_profiles() -> ActiveProfiles:
-    """The profiles that come along."""
+    """Return the profiles that ship with the package."""
     text = resources.files("slowwave.wiki.recall").joinpath("active_profiles.toml").read_text(encoding="utf-8")
     return ActiveProfiles.model_validate(tomllib.loads(text))
 
 
 @cache
 def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Whole words, in their singular or with an s, whatever their case; none finds nothing."""
+    """Return a pattern that matches any of the words as a whole, in the singular or with an s, in any case.
+
+    Without words it matches nothing.
+    """
     if not words:
         return re.compile(r"(?!)")
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})s?(?!\w)", re.IGNORECASE)
 
 
-# Active memory: which of the pages that a search found an agent is told, and in what words, within a budget.
+# Active memory: which of the pages that a search found are shown to an agent, and in what words, within a budget.
 #
-# Denials come before everything: what a profile may not tell is dropped before it is ranked, so that no score brings it back. Searching
-# belongs to ``slowwave.search``, profiles to ``slowwave.wiki.recall.active``.
+# Denials come first: a page that a profile may not show is dropped before ranking, so that no score brings it back. Searching belongs to
+# ``slowwave.search``.
 
 DURABLE: Final = 6
 SESSIONS: Final = 3
-"""Pages of each plane that are told at most."""
+"""The most pages of each plane that are shown."""
 
 LONGEST: Final = {"durable": 300, "sessions": 160}
-"""Characters of a page, by plane."""
+"""The most characters of a page, by plane."""
 
 STALE: Final = 0.15
 QUERY: Final = 0.06
 RANK: Final = 0.01
-"""Taken from a score: for a stale page, for each query before the one that found it, for each place in its list."""
+"""Subtracted from a score: for a stale page, for each query before the one that found it, for each place in its list."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPage:
-    """A page that a search found: ``score`` from 0 to 1, ``rank`` from 0 in the list of ``query`` (from 0). ``row`` is its id, and
-    ``same`` those of rows that tell the same thing.
+    """A page that a search found.
+
+    ``score`` is from 0 to 1. ``rank`` is its position in the results of ``query``, the number of the search; both count from 0. ``row``
+    is its id, and ``same`` are the ids of rows with the same content.
     """
 
     path: str
@@ -163,18 +170,18 @@ class FoundPage:
 
 @dataclass(frozen=True, slots=True)
 class ActiveBlock:
-    """What is told, and where it comes from; empty where nothing may be."""
+    """The text shown to an agent and its sources; empty if nothing may be shown."""
 
     text: str
     sources: tuple[str, ...]
 
 
 def denied(page: FoundPage, profile: ActiveProfile, profiles: ActiveProfiles) -> str:
-    """Why a page is not told, in a word; empty when it may be."""
+    """Return in one word why a page is not shown; empty if it may be."""
     never, facts = profiles.never, page.metadata
     sensitivity = str(facts.get("sensitivity") or "")
     if page.plane == "sessions":
-        # A session lies under logs/ and is of low confidence by nature: that it is searched at all is the profile's to say.
+        # A session is stored under logs/ and always has low confidence: whether sessions are searched at all is up to the profile.
         reasons = {"status": facts.get("status") in {"quarantined", "superseded", "retired"}}
     else:
         reasons = {
@@ -197,8 +204,10 @@ def chosen(
     durable: int = DURABLE,
     sessions: int = SESSIONS,
 ) -> tuple[FoundPage, ...]:
-    """The pages that are told, best first: those that may be, each path and thing once, at most ``durable`` and ``sessions`` of the two
-    planes.
+    """Return the pages to show, best first.
+
+    Pages that are denied are left out. Each path and each content is shown once, with at most ``durable`` and ``sessions`` pages of the
+    two planes.
     """
     scored = [(_worth(page, profiles), page) for page in pages if not denied(page, profile, profiles)]
     left = {"durable": durable, "sessions": sessions}
@@ -213,19 +222,22 @@ def chosen(
 
 
 def active_block(pages: Sequence[FoundPage], budget: int) -> ActiveBlock:
-    """A line a page, best first, in at most ``budget`` tokens; a page that finds no room is left out, and a shorter one may follow."""
+    """Format a line for each page, best first, in at most ``budget`` tokens.
+
+    A page that does not fit is left out, and a shorter one may follow.
+    """
     return _filled(((page.text, (page.path,), LONGEST[page.plane], page.stale) for page in pages), budget)
 
 
 def worded_block(lines: Iterable[tuple[str, tuple[str, ...]]], pages: Sequence[FoundPage], budget: int) -> ActiveBlock:
-    """Lines with the paths of the pages that say so, as ``active_block`` would tell them."""
+    """Format worded lines with the paths of their pages, as ``active_block`` formats pages."""
     old = {page.path for page in pages if page.stale}
     told = _filled(((text, paths, LONGEST["durable"], bool(old & set(paths))) for text, paths in lines), budget)
     return ActiveBlock(told.text, tuple(dict.fromkeys(told.sources)))
 
 
 def _filled(told: Iterable[tuple[str, tuple[str, ...], int, bool]], budget: int) -> ActiveBlock:
-    """Lines of (text, paths, most characters, whether it may be out of date)."""
+    """Fill the block with lines given as (text, paths, most characters, whether it may be out of date)."""
     room, lines, sources = budget * BYTES_A_TOKEN, list[str](), list[str]()
     for text, paths, longest, stale in told:
         said = " ".join(in_line(text).split())
@@ -245,25 +257,25 @@ def _worth(page: FoundPage, profiles: ActiveProfiles) -> float:
 
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:
-    """Whether a path fits a pattern, in any case: a vault keeps ``People/`` where another folder has ``people/``."""
+    """Return whether a path matches a pattern in any case: a vault has ``People/`` where another folder has ``people/``."""
     return any(fnmatchcase(path.lower(), pattern.lower()) for pattern in patterns)
 
 
-# What a language model may do for a reminder: plan its searches, and word what they found. Each takes place only where there is time.
+# The use of a language model for a reminder: to plan its searches, and to word what they found. Each step runs only if there is time.
 #
-# A plan adds queries and says how many pages are told; whether sessions may be searched at all stays the profile's to say. A worded line
-# counts where it names pages that it was given and states nothing that they do not; where no line is left, the pages are told as they are.
-# What a profile denies is never sent.
+# A plan adds queries and the number of pages to show. Whether sessions may be searched at all is up to the profile. A worded line counts if
+# it names pages that the model was given and states nothing that they do not. If no line is left, the pages are shown as they are. What a
+# profile denies is never sent.
 
 PLAN_SECONDS: Final = 1.8
 COMPOSE_SECONDS: Final = 2.2
-"""Left of the time that a reminder may take; with less the step is left out."""
+"""Seconds that must be left of a reminder's time; with less, the step is left out."""
 
 MOST_QUERIES: Final = 3
 MOST_DURABLE: Final = 8
 MOST_SESSIONS: Final = 6
 LONGEST_PROMPT: Final = 4_000
-"""Characters of a prompt that a model reads."""
+"""The most characters of a prompt that a model gets."""
 
 _LONGEST_QUERY_ACTIVE_STEPS: Final = 500
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
@@ -296,7 +308,10 @@ _COMPOSED: Final = {
 
 
 class ReminderPlan(NamedTuple):
-    """Queries beside the prompt, whether sessions are wanted, and the most pages of each plane; ``warning`` where a model gave none."""
+    """Queries in addition to the prompt, whether sessions are wanted, and the most pages of each plane.
+
+    ``warning`` is set if a model gave no plan.
+    """
 
     durable: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -307,14 +322,14 @@ class ReminderPlan(NamedTuple):
 
 
 class WordedLine(NamedTuple):
-    """A line of a reminder, and the pages that say so."""
+    """A line of a reminder, and the pages that support it."""
 
     text: str
     sources: tuple[str, ...]
 
 
 def reminder_plan(searcher: Searcher, prompt: str) -> ReminderPlan:
-    """A plan for a prompt; numbers out of bounds are brought within them."""
+    """Return a search plan for a prompt; numbers out of bounds are brought within them."""
     helped = searcher.ask("active_plan", _PLAN, {"prompt": prompt[:LONGEST_PROMPT]}, _PLANNED)
     answer = helped.answer
     if answer is None:
@@ -334,7 +349,7 @@ def reminder_plan(searcher: Searcher, prompt: str) -> ReminderPlan:
 
 
 def worded(searcher: Searcher, prompt: str, pages: Sequence[FoundPage]) -> tuple[tuple[WordedLine, ...], str]:
-    """Lines that pages bear out, and why there are none where there are none."""
+    """Return the lines that pages support, and a warning if there are none."""
     from slowwave.text.specifics import ungrounded  # knows more of language than a server needs to start
 
     texts = [str(quotable(" ".join(page.text.split()))) for page in pages]
@@ -353,22 +368,22 @@ def worded(searcher: Searcher, prompt: str, pages: Sequence[FoundPage]) -> tuple
     return lines, "" if lines else "What the model worded does not stand in the pages, so they are told as they are."
 
 
-# The request and the answer of active memory, and what happens in between: searches, denials, a block.
+# The request and the response of active memory, and the steps in between: searches, denials, a block.
 #
-# A search that takes longer than ``timeout_ms`` is stopped: what is known by then is told, and the answer says that it is partial. A
-# language model plans and words only where the settings ask for it and time is left; searches ask none.
+# A search that takes longer than ``timeout_ms`` is stopped: what is known by then is shown, and the response states that it is partial. A
+# language model plans and words only if the settings ask for it and time is left; searches never use one.
 
 _CANDIDATES: Final = 20
 _SESSIONS_OF_A_WAKE: Final = 5
 _LONGEST_QUERY: Final = 8_000
 _EMBEDDING: Final = 0.7
-"""Share of the time left that embedding may take; the rest is for a search by words."""
+"""The share of the remaining time that embedding may take; the rest is for a search by words."""
 
 _SET_TIMEOUT: Final = "SELECT set_config('statement_timeout', %s, true)"
 
 
 class ActiveMemoryRequest(BaseModel):
-    """What an agent is about to do, for what it should be reminded of."""
+    """A request for what an agent should be reminded of, given what it is about to do."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -393,7 +408,10 @@ class ActiveMemoryRequest(BaseModel):
 
 
 class ActiveMemoryResponse(BaseModel):
-    """``kind`` is ``none`` where nothing is told. ``partial``: a search was not waited for. The rest with ``debug``."""
+    """The reminder of an agent; ``kind`` is ``none`` if there is nothing to show.
+
+    ``partial``: a search did not end in time. The other fields are set with ``debug``.
+    """
 
     kind: Literal["none", "memory"]
     block: str
@@ -408,7 +426,10 @@ class ActiveMemoryResponse(BaseModel):
 def active_memory(
     connection: Connection, namespace: str, request: ActiveMemoryRequest, settings: Settings
 ) -> Answered[ActiveMemoryResponse]:
-    """What an agent is reminded of, and what was searched for it. Raises ``Refused`` for a namespace or profile that is not there."""
+    """Return the reminder for an agent, and the searches made for it.
+
+    Raises ``Refused`` for a namespace or profile that does not exist.
+    """
     began = time.monotonic()
     profiles = active_profiles()
     name, profile = profiles.chosen(request.profile, request.prompt)
@@ -462,14 +483,14 @@ def active_memory(
 
 
 class _Asked(NamedTuple):
-    """A search, and the place of its query among those of its plane."""
+    """A search, and the position of its query among those of its plane."""
 
     request: SearchRequest
     query: int
 
 
 class _Help:
-    """The model's steps of one reminder, until ``deadline`` (monotonic seconds); ``warnings`` say what was left out."""
+    """The model's steps for one reminder, until ``deadline`` (monotonic seconds); ``warnings`` state what was left out."""
 
     def __init__(self, connection: Connection, known: KnownNamespace, deadline: float) -> None:
         self._connection, self._known, self.deadline = connection, known, deadline
@@ -488,7 +509,7 @@ class _Help:
         return lines
 
     def _searcher(self, step: SearchStep, least: float) -> Searcher | None:
-        """The model, with half of the time that is left; none where that is less than ``least``."""
+        """Return the model with half of the remaining time; None if the step is off or less than ``least`` seconds remain."""
         if step not in self._known.settings.search_steps:
             return None
         left = self.deadline - time.monotonic()
@@ -503,8 +524,10 @@ class _Help:
 
 
 def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, plan: ReminderPlan, *, sessions: bool) -> list[_Asked]:
-    """Return the searches: durable pages where the profile has them searched, and sessions where they are wanted; the prompt before a
-    plan's. A prompt of small talk ("thanks, that is all") is about no page, so nothing is searched for it.
+    """Return the searches for a prompt, with the prompt itself before the queries of a plan.
+
+    Durable pages are searched if the profile says so, sessions if they are wanted. A prompt of small talk ("thanks, that is all") is
+    about no page, so nothing is searched for it.
     """
     from slowwave.text.informative import is_small_talk  # a server starts without its tables
 
@@ -527,7 +550,7 @@ def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, plan: ReminderP
 def _searched(
     connection: Connection, namespace: str, asked: Sequence[_Asked], deadline: float
 ) -> list[tuple[_Asked, SearchResponse]]:
-    """The searches that ended in time, each with its answer; the database stops one that does not."""
+    """Return the searches that ended in time, each with its answer; the database stops a search that does not."""
     from slowwave.search.search import search_on  # NumPy and the embedder: a server starts without them
 
     done: list[tuple[_Asked, SearchResponse]] = []
@@ -542,7 +565,10 @@ def _searched(
 
 
 def _same(connection: Connection, answers: Sequence[SearchResponse]) -> dict[str, frozenset[str]]:
-    """Result of one search → those of others that are one thing with it: one search tells a thing once."""
+    """Map a result of one search to the results of others that have the same content.
+
+    Results of the same search never repeat each other.
+    """
     from slowwave.search.candidates import cited_among  # as below
     from slowwave.search.rows import either_covers
 

@@ -1,4 +1,4 @@
-"""The request and the answer of a recall event: what an agent says it recalled, and what of it was of use."""
+"""The request and the response of a recall event: what an agent reports as recalled, and what of it was useful."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from slowwave.search.recall_events import log_recall
 from slowwave.store.logins import Connection
 
 MOST_RESULTS: Final = 100
-"""Results of one recall that are kept: nobody looks at more."""
+"""The most results of one recall that are stored: no one checks more."""
 
 
 class RecallEventRequest(BaseModel):
-    """What was asked, what was found, best first, and what of it the agent used. Results are ids that an answer named."""
+    """A recall to report: the query, the results, best first, and those of them that the agent used.
+
+    Results are ids from an answer.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,7 +34,7 @@ class RecallEventRequest(BaseModel):
 
 
 class RecallEventResponse(BaseModel):
-    """``id`` is the event's."""
+    """The response to a recall event; ``id`` is the id of the event."""
 
     stored: bool
     id: UUID
@@ -40,7 +43,10 @@ class RecallEventResponse(BaseModel):
 
 
 def recall_event(connection: Connection, namespace: str, request: RecallEventRequest) -> RecallEventResponse:
-    """Log a recall of a namespace. Raises ``Refused`` for scores of another length, and for what was used without being found."""
+    """Log a recall of a namespace.
+
+    Raises ``Refused`` if there are not as many scores as results, and for used results that were not found.
+    """
     at = datetime.now(UTC)
     event = log_recall(
         namespace,

@@ -1,4 +1,4 @@
-"""Research: an answer to a question as a page, each line with the sources that it rests on."""
+"""Research: an answer to a question as a page, in which each line has its sources."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from slowwave.text.markdown import in_line
 from slowwave.text.screening import quotable
 from slowwave.wiki.pages.index import escape, flat, hook
 
-# Research: an answer to a question in Markdown, each line of it with the sources that it rests on, from what searches found.
+# Research: an answer to a question in Markdown, in which each line has its sources, from the results of searches.
 #
-# Without a model the answer is extracts; a model's sentence counts where it names a source that it was given. Memory text is untrusted:
-# every line of it is flattened and escaped, and secrets are marked. Searching and asking belong to ``slowwave.wiki.recall.research``.
+# Without a model the answer is extracts. A model's sentence counts if it names a source that the model was given. Memory text is untrusted:
+# every line of it is flattened and escaped, and secrets are marked.
 
 ResearchKind = Literal["report", "briefing", "wiki-note", "proposal"]
 
@@ -36,7 +36,7 @@ FOLDERS: Final[Mapping[ResearchKind, str]] = {
     "wiki-note": "wiki/concepts",
     "proposal": "inbox/proposed",
 }
-"""Where an artifact of each kind belongs in a corpus."""
+"""The folder of a corpus for each kind of artifact."""
 
 _TYPES: Final[Mapping[ResearchKind, str]] = {
     "report": "report",
@@ -59,7 +59,10 @@ class Sentence:
 
 
 def extracted(found: Sequence[SearchResult]) -> tuple[Sentence, ...]:
-    """The first lines of the best results that are no sessions and match; of all results where none is so."""
+    """Return the first lines of the best results.
+
+    Results of low confidence, such as sessions, are left out unless there are no others.
+    """
     sure = [n for n, r in enumerate(found, 1) if r.confidence != "low"]
     kept: dict[str, Sentence] = {}
     for n in sure or range(1, len(found) + 1):
@@ -70,7 +73,7 @@ def extracted(found: Sequence[SearchResult]) -> tuple[Sentence, ...]:
 
 
 def cited(answer: Mapping[str, Any], sources: int) -> tuple[Sentence, ...]:
-    """The sentences of a model's answer that name sources which there are; others are left out."""
+    """Return the sentences of a model's answer that cite existing sources; the others are left out."""
     sentences: list[Sentence] = []
     listed = cast("list[Any]", answer["sentences"]) if isinstance(answer.get("sentences"), list) else []
     for one in listed[:_SENTENCES]:
@@ -84,7 +87,7 @@ def cited(answer: Mapping[str, Any], sources: int) -> tuple[Sentence, ...]:
 
 
 def body(question: str, answer: Sequence[Sentence], found: Sequence[SearchResult]) -> str:
-    """The page: question, answer, evidence, and evidence from sessions where there is some."""
+    """Format the page: question, answer, evidence, and evidence from sessions if there is any."""
     lines = ["## Question", "", hook(question, 2_000), "", "## Answer", ""]
     lines += [f"- {_shown(said.text)} {' '.join(f'[{n}]' for n in said.sources)}" for said in answer]
     lines += [] if answer else ["Nothing that is remembered answers it."]
@@ -96,14 +99,14 @@ def body(question: str, answer: Sequence[Sentence], found: Sequence[SearchResult
 
 
 def file_name(day: str, question: str) -> str:
-    """A name that tells the day and the question, of ASCII letters, digits and hyphens."""
+    """Return a file name made of the day and the question, in ASCII letters, digits and hyphens."""
     plain = unicodedata.normalize("NFKD", question).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].rstrip("-")
     return f"{day}-{slug or 'question'}.md"
 
 
 def page_text(title: str, kind: ResearchKind, day: str, sources: Sequence[str], text: str) -> str:
-    """A page with the frontmatter of what was generated and nobody has checked."""
+    """Format a page with frontmatter that marks it as generated and not checked by anyone."""
     fields = {"title": title, "type": _TYPES[kind], "status": "raw", "source_kind": "generated", "created": day}
     head = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items())
     listed = f"sources: {json.dumps(list(sources), ensure_ascii=False)}\n"
@@ -120,7 +123,7 @@ def _shown(text: str) -> str:
     return hook(str(quotable(in_line(text))), _LINE)
 
 
-# The request and the answer of research, and what happens in between: a search, an answer with its sources, a page.
+# The request and the response of research, and the steps in between: a search, an answer with its sources, a page.
 
 _TASK: Final = (
     "Answer the question from the sources alone, in at most eight short sentences. Each sentence names the numbers of the sources that "
@@ -140,7 +143,7 @@ _ANSWER: Final = {
 
 
 class ResearchRequest(BaseModel):
-    """A question whose answer is to be a page."""
+    """A question to be answered as a page."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -152,7 +155,7 @@ class ResearchRequest(BaseModel):
 
 
 class ResearchSource(BaseModel):
-    """What a sentence rests on; ``number`` is how it is cited."""
+    """A source of a sentence; ``number`` is the number by which it is cited."""
 
     number: int
     id: str
@@ -163,7 +166,7 @@ class ResearchSource(BaseModel):
 
 
 class ResearchPage(BaseModel):
-    """The page: its ``body`` in Markdown, ``page`` with frontmatter before it; ``target`` is where it belongs in a corpus."""
+    """The page: ``body`` is Markdown, ``page`` is the same with frontmatter, and ``target`` is its path in a corpus."""
 
     kind: ResearchKind
     title: str
@@ -176,7 +179,7 @@ class ResearchPage(BaseModel):
 
 
 class ResearchArtifact(BaseModel):
-    """The page that was kept."""
+    """The page that was stored."""
 
     path: str
     kind: ResearchKind
@@ -184,8 +187,11 @@ class ResearchArtifact(BaseModel):
 
 
 class ResearchResponse(BaseModel):
-    """``synthesis`` says whether a model worded the answer; else it is extracts. ``artifact`` is the page where it was kept
-    (``slowwave.wiki.corpus.page_write``)."""
+    """The answer to a research question.
+
+    ``synthesis`` says whether a model worded the answer; otherwise it consists of extracts. ``artifact`` is the page in which it was
+    stored (``slowwave.wiki.corpus.page_write``).
+    """
 
     artifact: ResearchArtifact | None = None
     research: ResearchPage
@@ -197,7 +203,10 @@ class ResearchResponse(BaseModel):
 def research(
     connection: Connection, namespace: str, request: ResearchRequest, settings: Settings, today: date | None = None
 ) -> Answered[ResearchResponse]:
-    """An answer with its sources, kept nowhere, and the search that it rests on. Raises ``Refused`` where there is no such namespace."""
+    """Return an answer with its sources, which is stored nowhere, and the search that it is based on.
+
+    Raises ``Refused`` if the namespace does not exist.
+    """
     from slowwave.search.search import search_on  # NumPy and the embedder: a server starts without them
 
     today = today or datetime.now(UTC).date()
@@ -232,7 +241,7 @@ def research(
 def _answer(
     connection: Connection, known: KnownNamespace, question: str, found: tuple[SearchResult, ...]
 ) -> tuple[tuple[Sentence, ...], bool, str]:
-    """The sentences, whether a model worded them, and what went wrong."""
+    """Return the sentences, whether a model worded them, and what went wrong."""
     searcher, problem = helper(connection, known)
     if searcher is None or "research" not in searcher.steps or not found:
         return extracted(found), False, problem

@@ -1,4 +1,4 @@
-"""Wake: what an agent is told when it begins, from rows of its profile, within a budget of tokens."""
+"""Wake: the text that an agent gets when it starts, from rows of its profile, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from slowwave.text.markdown import body, plain_line, without_marks
 from slowwave.text.screening import quotable
 from slowwave.text.tokens import BYTES_A_TOKEN, count
 
-# Wake: what an agent is told when it begins, within a budget of tokens, from rows that were read before.
+# Wake: the text that an agent gets when it starts, within a budget of tokens, from rows that were read before.
 #
 # Passages (paragraphs) of every section compete for the budget by worth: that of the section's place in the profile times ``FADING`` for
-# each passage before it. So a long first section leaves room for the beginning of the others, and nothing ends because one thing is long.
-# A section is told from its beginning, without gaps. The same rows give the same bytes, so that a prompt that begins with them can be
-# cached: no clock is read. Reading the rows belongs to ``slowwave.wiki.recall.wake``.
+# each passage before it. So a long first section leaves space for the beginning of the others, and one long passage does not end the block.
+# A section is shown from its beginning, without gaps. The same rows give the same bytes, so that a prompt that begins with them can be
+# cached: no clock is used.
 
 SECTION_WORTH: Final = 0.9
-"""A section's worth beside the section before it."""
+"""The worth of a section compared with the section before it."""
 
 FADING: Final = 0.8
-"""A passage's worth beside the passage before it."""
+"""The worth of a passage compared with the passage before it."""
 
 SHORTEST_CUT: Final = 40
 """Tokens under which a passage is left out rather than cut."""
@@ -48,7 +48,7 @@ _ELLIPSIS: Final = "…"
 
 @dataclass(frozen=True, slots=True)
 class SectionContent:
-    """One section: its ``title``, passages in their order, where they come from, and the most tokens that it may take (None: all)."""
+    """A section: its ``title``, passages in order, their sources, and the most tokens that it may take (None: all)."""
 
     title: str
     passages: tuple[str, ...]
@@ -58,7 +58,7 @@ class SectionContent:
 
 @dataclass(frozen=True, slots=True)
 class WakeBlock:
-    """``text`` takes at most the budget; ``left_out`` counts the passages that found no room."""
+    """The wake block; ``text`` takes at most the budget, ``left_out`` counts the passages that did not fit."""
 
     text: str
     tokens: int
@@ -67,7 +67,10 @@ class WakeBlock:
 
 
 def passages(text: str) -> tuple[str, ...]:
-    """A body's paragraphs; a heading belongs to the paragraph under it, one with nothing under it is left out."""
+    """Split a body into paragraphs.
+
+    A heading belongs to the paragraph under it. A heading with nothing under it is left out.
+    """
     found: list[str] = []
     heading = ""
     for paragraph in _PARAGRAPHS.split(text.strip()):
@@ -83,13 +86,16 @@ def passages(text: str) -> tuple[str, ...]:
 
 
 def lines_with(text: str, pattern: str) -> tuple[str, ...]:
-    """The lines that an expression finds, each a passage; headings are none."""
+    """Return the lines that match an expression, each as a passage; headings are left out."""
     wanted = re.compile(pattern)
     return tuple(line.strip() for line in text.splitlines() if wanted.search(line) and not _HEADING.match(line))
 
 
 def wake_block(sections: Sequence[SectionContent], budget: int) -> WakeBlock:
-    """Fill ``budget`` tokens (counted as ``slowwave.text.tokens`` does). Raises ``ValueError`` for a budget under 1."""
+    """Fill ``budget`` tokens (counted as ``slowwave.text.tokens`` does) with passages of the sections.
+
+    Raises ``ValueError`` for a budget under 1.
+    """
     if budget < 1:
         raise ValueError("A budget has at least one token.")
     sections = [section for section in sections if section.passages]
@@ -127,7 +133,10 @@ def wake_block(sections: Sequence[SectionContent], budget: int) -> WakeBlock:
 def without_repeats(
     sections: Sequence[SectionContent], made_of: Mapping[str, frozenset[str]], block: WakeBlock
 ) -> tuple[SectionContent, ...]:
-    """The sections without the memories that a paragraph in ``block`` tells: of a page that they were made of (``made_of``, by id)."""
+    """Return the sections without the memories that a paragraph in ``block`` already covers.
+
+    Only paragraphs of the pages that the memory was made of (``made_of``, by the memory's id) count.
+    """
 
     def repeated(memory: str, text: str) -> bool:
         pages = made_of.get(memory, frozenset())
@@ -145,7 +154,7 @@ def without_repeats(
 
 
 def cut(text: str, size: int) -> str:
-    """The beginning of a text in whole words, at most ``size`` bytes with "…" at its end; empty under ``SHORTEST_CUT`` tokens."""
+    """Cut a text to whole words, at most ``size`` bytes with "…" at the end; empty under ``SHORTEST_CUT`` tokens."""
     if size < SHORTEST_CUT * BYTES_A_TOKEN:
         return ""
     head = text.encode("utf-8", "replace")[: size - _bytes(_ELLIPSIS)].decode("utf-8", "ignore")
@@ -154,7 +163,7 @@ def cut(text: str, size: int) -> str:
 
 
 def _by_worth(sections: Sequence[SectionContent]) -> Iterable[tuple[int, int]]:
-    """(section, passage), the worthiest first; equal worth in the order of the sections."""
+    """Return (section, passage), the most valuable first; passages of equal value keep the order of the sections."""
     places = [(n, k) for n, section in enumerate(sections) for k in range(len(section.passages))]
     return sorted(places, key=lambda at: (-(SECTION_WORTH ** at[0]) * FADING ** at[1], at))
 
@@ -163,12 +172,10 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-# Wake profiles: which sections an agent is told when it wakes, in the order of their worth; data in ``wake_profiles.toml``.
-#
-# What fills a section and how the budget is shared belongs to ``slowwave.wiki.recall.wake``.
+# Wake profiles: which sections an agent gets when it wakes, in the order of their worth; the data is in ``wake_profiles.toml``.
 
 PROJECT: Final = "{project}"
-"""Stands in a path for the project that is asked for."""
+"""A placeholder in a path for the name of the requested project."""
 
 
 def _compiles(pattern: str) -> str:
@@ -180,7 +187,10 @@ def _compiles(pattern: str) -> str:
 
 
 class WakeSection(BaseModel):
-    """Documents of a corpus under one title. With ``lines`` only the lines that the expression finds are told."""
+    """Documents of a corpus under one title.
+
+    With ``lines``, only the lines that match the expression are shown.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -192,7 +202,7 @@ class WakeSection(BaseModel):
 
 
 class WakeProfile(BaseModel):
-    """Sections, the dearest first, with the most tokens that one may take, and how much else is told."""
+    """The sections of a profile, the most important first, the most tokens of each, and what else is shown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -210,7 +220,10 @@ class WakeProfile(BaseModel):
 
 
 class WakeProfiles(BaseModel):
-    """All profiles and their sections. Raises ``SettingsError`` for one that names a section that is not there."""
+    """The profiles and their sections.
+
+    Raises ``SettingsError`` for a profile that names an unknown section.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -218,7 +231,10 @@ class WakeProfiles(BaseModel):
     profiles: Mapping[str, WakeProfile]
 
     def profile(self, name: str) -> WakeProfile:
-        """The profile of that name. Raises ``Refused`` where there is none."""
+        """Return the profile of this name.
+
+        Raises ``Refused`` if there is none.
+        """
         try:
             return self.profiles[name]
         except KeyError:
@@ -227,7 +243,10 @@ class WakeProfiles(BaseModel):
 
 
 def wake_profiles(own: Path | None = None) -> WakeProfiles:
-    """The profiles of this package, with an operator's file on top. Raises ``SettingsError`` for a file that cannot be used."""
+    """Return the profiles of this package, merged with an operator's file if one is given.
+
+    Raises ``SettingsError`` for a file that cannot be used.
+    """
     return _shipped() if own is None else _merged(own)
 
 
@@ -255,10 +274,10 @@ def _merged(own: Path) -> WakeProfiles:
     return found
 
 
-# What a wake tells of, read from the store: documents of the profile's sections, pinned decisions, memories, recent sessions.
+# The content of a wake, read from the store: documents of the profile's sections, pinned decisions, memories, recent sessions.
 #
-# Retired, quarantined and hidden rows are not read. One statement for documents, one for memories, one for sessions; each by an index of
-# the namespace and bounded. How the budget is shared belongs to ``slowwave.wiki.recall.wake``.
+# Retired, quarantined and hidden rows are not read. There is one statement for documents, one for memories and one for sessions; each uses
+# an index of the namespace and is bounded.
 
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9_.-]*", re.IGNORECASE)
 _LONGEST_DECISION: Final = 400
@@ -286,8 +305,8 @@ SELECT path, title, content, recorded_at FROM memory.documents
    AND metadata->'frontmatter'->>'pinned' = 'true' AND {_LIVE}
  ORDER BY coalesce(metadata->>'updated', metadata->>'date', metadata->>'created', '') DESC, path, id LIMIT %(limit)s"""  # noqa: S608
 
-# What others link to is worth more, and so is what is recent beside the newest page; no clock and no recall is asked, so that an unchanged
-# corpus gives the same bytes.
+# Pages that others link to are worth more, and so are those that are recent compared with the newest page. No clock and no recall is used,
+# so that an unchanged corpus gives the same bytes.
 _PAGES: Final = f"""
 WITH pages AS (
   SELECT id, path, valid_from, coalesce(metadata->'frontmatter'->>'pinned', '') = 'true' AS pinned,
@@ -327,20 +346,22 @@ class _Row:
     content: str
     recorded_at: datetime
     every: int = 0
-    """Of how many rows it is one, where that is asked."""
+    """The total number of rows, if it was queried."""
     made_of: Sequence[str] = ()
     """The paths of the documents that a memory cites."""
 
     @property
     def body(self) -> str:
-        """The text under the frontmatter, with a marker for each secret."""
+        """Return the text after the frontmatter, with a marker for each secret."""
         return without_marks(str(quotable(body(self.content))))
 
 
 @dataclass(frozen=True, slots=True)
 class WakeRows:
-    """Sections with their passages, the ids of the memories among their sources with the paths of the pages that they were made of, and the
-    instant of the newest row among them (None where nothing was read).
+    """The sections with their passages, and the memories among their sources.
+
+    ``memories`` maps the id of a memory to the paths of the pages that it was made of. ``newest`` is the instant of the newest row, or
+    None if nothing was read.
     """
 
     sections: tuple[SectionContent, ...]
@@ -358,7 +379,10 @@ def wake_rows(
     sessions: int = 5,
     decisions: bool = True,
 ) -> WakeRows:
-    """Read what ``profile`` tells. A ``project`` that is no slug names no path and is left out."""
+    """Read the rows that ``profile`` shows.
+
+    A ``project`` that is not a slug matches no path and is left out.
+    """
     chosen = _sections(profiles, profile, project)
     with connection.cursor(row_factory=class_row(_Row)) as cursor:
 
@@ -402,7 +426,10 @@ def wake_rows(
 
 
 def _sections(profiles: WakeProfiles, profile: WakeProfile, project: str) -> list[tuple[str, WakeSection]]:
-    """Those of the profile, with the project's name in their paths; one of a project is left out where none is named."""
+    """Return the sections of the profile, with the project's name in their paths.
+
+    Sections of a project are left out if no project is named.
+    """
     found: list[tuple[str, WakeSection]] = []
     for name in profile.sections:
         section = profiles.sections[name]
@@ -437,7 +464,10 @@ def _memory(row: _Row) -> str:
 
 
 def _page(row: _Row) -> str:
-    """Its title, where it lies, and its first sentence unless that is the title again, with the first one behind it that gives an order."""
+    """Format a page as its title, its path and its first sentence, followed by the first sentence that gives an order.
+
+    The first sentence is left out if it equals the title.
+    """
     title = " ".join(str(quotable(row.title)).split()) or row.path
     said, order = _first_sentence(row.body)
     told = f"{title} ({row.path})"
@@ -455,7 +485,7 @@ def _session(row: _Row) -> str:
 
 
 def _first_line(text: str) -> str:
-    """The first line that says something, as plain text: no heading, and no line that only names who speaks."""
+    """Return the first line with content as plain text; skip headings and lines that only name a speaker."""
     lines = (line.strip() for line in text.splitlines())
     return next(
         (plain_line(line) for line in lines if line and not line.startswith("#") and not _SPEAKER.match(line)), ""
@@ -463,8 +493,9 @@ def _first_line(text: str) -> str:
 
 
 def _first_sentence(text: str) -> tuple[str, str]:
-    """The first sentence of the first paragraph of prose, as plain text, and the first one behind it that gives an order. No heading, list
-    of links, table, code or quotation begins it. A list is told in whole items.
+    """Return the first sentence of the first prose paragraph as plain text, and the first later one that gives an order.
+
+    Headings, lists of links, tables, code and quotations are not prose. A list is shown in whole items.
     """
     from slowwave.text.sentences import sentences  # knows more words than a wake without pages needs
     from slowwave.text.turns import gives_order
@@ -484,7 +515,7 @@ def _first_sentence(text: str) -> tuple[str, str]:
 
 
 def _with_items(lead: str, lines: Sequence[str]) -> str:
-    """A line that leads in a list, with as many whole items as have room."""
+    """Return a line that introduces a list, with as many whole items as fit."""
     items = [plain_line(_ITEM.sub("", line)).rstrip(" .;,") for line in lines if _ITEM.match(line)]
     told, sign = lead.rstrip(" :."), ":"
     for n, item in enumerate(items):
@@ -499,11 +530,11 @@ def _short(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
-# The request and the answer of a wake: one pair of models for Python, the command line and whoever serves it.
+# The request and the response of a wake: one pair of models for Python, the command line and every server.
 
 
 class WakeRequest(BaseModel):
-    """What an agent asks for when it begins."""
+    """A request of an agent that starts."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -517,7 +548,11 @@ class WakeRequest(BaseModel):
 
 
 class WakeResponse(BaseModel):
-    """``block`` is Markdown for the beginning of a prompt; the same bytes as long as what it tells of stands. The rest with ``debug``."""
+    """The wake block of an agent.
+
+    ``block`` is Markdown for the start of a prompt, and has the same bytes as long as its content is valid. The other fields are set with
+    ``debug``.
+    """
 
     profile: str
     block: str
@@ -528,7 +563,10 @@ class WakeResponse(BaseModel):
 
 
 def wake(connection: Connection, namespace: str, request: WakeRequest, settings: Settings) -> Answered[WakeResponse]:
-    """The wake block of a namespace, and what it recalls. Raises ``Refused`` for a namespace or profile that is not there."""
+    """Return the wake block of a namespace, and the rows that it recalls.
+
+    Raises ``Refused`` for a namespace or profile that does not exist.
+    """
     profiles = wake_profiles(Path(settings.wake_profiles) if settings.wake_profiles else None)
     profile = profiles.profile(request.profile)
     rows = wake_rows(
