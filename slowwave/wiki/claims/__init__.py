@@ -1,7 +1,7 @@
-"""What agents say by day: subjects, the claims about them, what each claim rests on, and what became of it.
+"""Statements that agents make at run time: subjects, the claims about them, the evidence of each claim, and its events.
 
-A claim is a memory of the kind ``claim``, so that searches, wakes and nights read it like any other. Here nothing of a canonical page is
-changed: that is a plan's, as is whatever else changes what is remembered.
+A claim is a memory of the kind ``claim``, so searches, wakes and nights treat it like any other memory. This package never changes a
+canonical page: a plan does that, as it makes every other change to what is remembered.
 """
 
 from __future__ import annotations

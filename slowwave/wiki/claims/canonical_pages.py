@@ -1,4 +1,4 @@
-"""Canonical pages of subjects as a plan would have them, beside the pages that exist."""
+"""Drafts of the canonical pages of subjects, compared with the pages that exist."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ from slowwave.wiki.pages.wiki_pages import (
     wiki_body,
 )
 
-# The pages of a snapshot that canonical pages stand among: those of folders that are followed and those of no folder, without sessions and
-# evidence. Which page is whose is said by its frontmatter (``subject_id``), else by its path.
+# The pages of a snapshot that canonical pages are compared with: pages of followed folders and of no folder, without sessions and
+# evidence. The frontmatter (``subject_id``) or else the path decides whose page it is.
 
 SUBJECT_ID: Final = "subject_id"
-"""The field of a page's frontmatter that says whose page it is: an entity's id."""
+"""The frontmatter field that names the subject of a page, as an entity's id."""
 
 _WITHIN: Final = ("state", "index", "README")
-"""Files that are called after their folder."""
+"""Stems of files that take their name from their folder."""
 
 SUBJECT_TYPES: Final = frozenset({"person", "project", "concept"})
-"""The types of pages that a folder's profile has if canonical pages go there. A vault names no type for decisions, and takes any."""
+"""The types of pages that a folder's profile must have to hold canonical pages. A vault has no type for decisions and accepts any."""
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _COLUMNS: Final = ("id", "corpus_id", "path", "title", "plane", "metadata", "version_of", "invalidated_at", "valid_to")
@@ -65,7 +65,7 @@ _COLUMNS: Final = ("id", "corpus_id", "path", "title", "plane", "metadata", "ver
 
 @dataclass(frozen=True, slots=True)
 class ShelvedPage:
-    """A live page. ``fields`` are what it says of itself, by its profile; ``written`` its frontmatter as it is written."""
+    """A live page. ``fields`` are its fields by its profile; ``written`` is its frontmatter as written."""
 
     id: str
     root: str
@@ -75,23 +75,23 @@ class ShelvedPage:
 
     @property
     def written(self) -> Mapping[str, Any]:
-        """Its frontmatter."""
+        """Return the frontmatter of the page."""
         found = self.fields.get("frontmatter")
         return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
     @property
     def type(self) -> str:
-        """Its type."""
+        """Return the type of the page."""
         return str(self.fields.get("type") or "")
 
     @property
     def subject(self) -> str:
-        """Whose page it says it is; empty where it does not."""
+        """Return the id of the subject that the page names in its frontmatter; empty if it names none."""
         return str(self.written.get(SUBJECT_ID) or "")
 
     @property
     def names(self) -> frozenset[str]:
-        """What it is called, as slugs: by its title, its slug, and its file without a day."""
+        """Return the names of the page as slugs: its title, its slug, and its file's name without a date."""
         path = PurePosixPath(self.path)
         stem = path.parent.name if path.stem in _WITHIN else undated(path.stem)
         return frozenset(
@@ -100,29 +100,32 @@ class ShelvedPage:
 
     @property
     def aliases(self) -> frozenset[str]:
-        """What else it says that it is called, as slugs."""
+        """Return the aliases of the page as slugs."""
         told = self.fields.get("aliases")
         return frozenset(slug_of(str(name)) for name in (told if isinstance(told, list) else ()))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
     @property
     def gone(self) -> bool:
-        """Whether it was forgotten or set aside."""
+        """Return whether the page was forgotten or quarantined."""
         return "forgotten" in self.fields or "quarantined" in self.fields
 
     @property
     def closed(self) -> bool:
-        """Whether nothing is told on it any more: forgotten, set aside or superseded."""
+        """Return whether the page is closed to further statements: it was forgotten, quarantined or superseded."""
         return self.gone or self.fields.get("status") == "superseded" or bool(self.fields.get("superseded_by"))
 
     @property
     def guarded(self) -> bool:
-        """Whether it says that it is private, or of a sensitive kind."""
+        """Return whether the page is marked as private or as sensitive."""
         return self.fields.get("visibility") == "private" or self.fields.get("sensitivity") not in (None, "", "none")
 
 
 @dataclass(frozen=True)
 class PageShelf:
-    """The pages by path and by whose they are; ``home`` is the root of the corpus for new ones, ``corpora`` id → (root, profile)."""
+    """The pages of a snapshot by path and by subject.
+
+    ``home`` is the root of the corpus for new pages; ``corpora`` maps a corpus's id to (root, profile).
+    """
 
     snapshot: Snapshot
     home: str
@@ -133,7 +136,7 @@ class PageShelf:
 
     @classmethod
     def of_snapshot(cls, snapshot: Snapshot) -> PageShelf:
-        """Read the pages of a snapshot: needs the tables documents and corpora. Cost: a pass over documents."""
+        """Load the pages of a snapshot. Needs the tables documents and corpora. Cost: one pass over documents."""
         corpora = {row["id"]: (row["root"], row["profile"]) for row in snapshot.live("corpora").to_pylist()}
         kept = {id_ for id_, (root, _) in corpora.items() if root not in (SESSIONS_ROOT, EVIDENCE_ROOT)}
         pages = _pages(snapshot, corpora, kept, "durable")
@@ -146,11 +149,14 @@ class PageShelf:
         return cls(snapshot, _home(corpora.values()), corpora, pages, at, of)
 
     def sessions(self) -> list[ShelvedPage]:
-        """Pages of sessions, among which no page of a subject stands."""
+        """Return the pages of sessions, which are never pages of a subject."""
         return _pages(self.snapshot, self.corpora, self.corpora.keys(), "sessions")
 
     def written_days(self) -> dict[str, list[ShelvedPage]]:
-        """Day (ISO) → the pages of subjects at home that were written then, by path, as they and their earlier texts say of themselves."""
+        """Return the pages of subjects in the home corpus by the ISO days of their versions, sorted by path.
+
+        The day of a version is the value of its field ``updated``.
+        """
         mine = {page.id: page for page in self.pages if page.subject and page.root == self.home and not page.gone}
         rows = self.snapshot.table("documents").select(["version_of", "metadata"])
         rows = rows.filter(pc.is_in(rows["version_of"], value_set=pa.array(sorted(mine), pa.string())))
@@ -164,7 +170,10 @@ class PageShelf:
         return {day: [pages[path] for path in sorted(pages)] for day, pages in found.items()}
 
     def at(self, path: str) -> Sequence[ShelvedPage]:
-        """Return the pages of a path: one, none, or one in each of several corpora. Case does not count, as for agents' writes."""
+        """Return the pages at a path: one, none, or one in each of several corpora.
+
+        Case is ignored, as it is for agents' writes.
+        """
         return self._at.get(fold_path(path), ())
 
     def new_path(self, path: str, root: str) -> str:
@@ -179,18 +188,18 @@ class PageShelf:
         return folder + name
 
     def of(self, subjects: Collection[str], family: str) -> list[ShelvedPage]:
-        """The pages of a family that say that they are about one of these entities, by path."""
+        """Return the pages of a family whose frontmatter names one of these entities as subject, by path."""
         found = [page for id_ in subjects for page in self._of.get((id_, family), ())]
         return sorted(found, key=lambda page: (page.path, page.root))
 
     def named(self, family: str, slugs: Collection[str]) -> tuple[list[ShelvedPage], list[ShelvedPage]]:
-        """The open pages of a family that are called so, and those that only have it as an alias, by path."""
+        """Return the open pages of a family that have one of these names, and those that have it only as an alias, by path."""
         called, also = ({p.id: p for s in slugs for p in of.get((family, s), ())} for of in self._called)
         order = [sorted(found.values(), key=lambda p: (p.path, p.root)) for found in (called, also)]
         return order[0], [page for page in order[1] if page.id not in called]
 
     def taken_over(self, page: ShelvedPage) -> bool:
-        """Whether a page was a person's before a subject's statements stood on it."""
+        """Return whether a page belonged to a person before a subject's statements were put on it."""
         rows = self.snapshot.table("documents").select(["version_of", "metadata"])
         earlier = rows.filter(pc.equal(rows["version_of"], page.id))["metadata"].to_pylist()
         return any(not replace(page, fields=json.loads(metadata)).subject for metadata in earlier)
@@ -207,11 +216,11 @@ class PageShelf:
         return called, also
 
     def layout(self, root: str) -> Profile:
-        """The profile of a corpus by its root."""
+        """Return the profile of a corpus, given by its root."""
         return profile(next((name for at, name in self.corpora.values() if at == root), PAGES_PROFILE))
 
     def texts(self, pages: Collection[ShelvedPage]) -> dict[str, str]:
-        """Page → its whole text, by ids."""
+        """Return the whole texts of pages, by id."""
         table = self.snapshot.table("documents").select(["id", "content"])
         wanted = pa.array(sorted({page.id for page in pages}), pa.string())
         rows = table.filter(pc.is_in(table["id"], value_set=wanted))
@@ -230,18 +239,18 @@ def _pages(
 
 
 def _home(corpora: Collection[tuple[str, str]]) -> str:
-    """Return where new pages go: into the one followed folder whose profile has pages about subjects, else to the pages of no folder."""
+    """Return the root for new pages: the one followed folder whose profile has pages about subjects, else ``PAGES_ROOT``."""
     folders = [root for root, name in corpora if root not in UNFOLLOWED and profile(name).types.keys() >= SUBJECT_TYPES]
     return folders[0] if len(folders) == 1 else PAGES_ROOT
 
 
-# Canonical pages as a plan would have them: one for each subject of which enough is said, and for each that has one.
+# Canonical pages that a plan would write: one for each subject with enough claims, and for each subject that has a page already.
 #
-# A page that stands keeps all that a person wrote; its head keeps its fields, but for the day of the change. A subject that was renamed or
-# merged has one page, at the path of its reference, and the others say that it supersedes them. Pure: snapshot in, texts out.
+# An existing page keeps all that a person wrote; its head keeps its fields, except for the day of the change. A subject that was renamed
+# or merged has one page, at the path of its reference, and its other pages are marked as superseded by it. Pure: snapshot in, texts out.
 
 TEMPLATE: Final = 1
-"""Version of the words around statements: another one makes every text another."""
+"""Version of the text around statements: a new version changes the text of every page."""
 
 _ALIASES: Final = 20
 _NAMED: Final = 3  # pages that a remark names
@@ -249,7 +258,10 @@ _NAMED: Final = 3  # pages that a remark names
 
 @dataclass(frozen=True, slots=True)
 class PageDraft:
-    """A page as it shall be, and what of that is new. ``decision``: write or supersede; ``mine``: whether all of it is ours so far."""
+    """A new text of a page, and the sections that changed.
+
+    ``decision`` is ``write`` or ``supersede``; ``mine`` is whether Slowwave wrote the whole page so far.
+    """
 
     path: str
     text: str
@@ -265,7 +277,7 @@ class PageDraft:
 
 
 class PageRemark(NamedTuple):
-    """Something that a person should know, and the rows that it is about."""
+    """A remark for a person, and the rows that it concerns."""
 
     text: str
     rows: tuple[str, ...]
@@ -274,8 +286,12 @@ class PageRemark(NamedTuple):
 
 @dataclass(slots=True)
 class CanonicalDrafts:
-    """All drafts of a night. ``says`` is what each page of a subject tells first, by its path; ``told`` the pages on which claims stand;
-    ``behind`` the sections of pages that stand which say something else than the claims do, by the pages' ids."""
+    """Drafts of canonical pages of one night.
+
+    - ``says``: path → the first statement of a subject's page.
+    - ``told``: claim → the paths of the pages that contain it.
+    - ``behind``: id of an existing page → those of its sections that differ from the claims.
+    """
 
     drafts: list[PageDraft] = field(default_factory=list[PageDraft])
     remarks: list[PageRemark] = field(default_factory=list[PageRemark])
@@ -299,9 +315,10 @@ class _Wanted(NamedTuple):
 def canonical_drafts(
     shelf: PageShelf, subjects: Sequence[SubjectStatements], now: datetime, min_claims: int
 ) -> CanonicalDrafts:
-    """The pages of ``subjects`` that are not as they should be. A page that is new needs ``min_claims`` statements that hold.
+    """Return drafts of those pages of ``subjects`` that differ from their claims.
 
-    Cost: linear in the claims and in the texts of their pages.
+    A new page needs at least ``min_claims`` statements that currently hold. The cost is linear in the claims and in the texts of their
+    pages.
     """
     work = _Work(shelf, now, CanonicalDrafts(), _places(shelf, subjects))
     wanted = list(_one_each(work.found, [page for subject in subjects for page in _pages_of(subject)]))
@@ -327,7 +344,7 @@ class _Work:
         return self.now.date().isoformat()
 
     def candidates(self, one: _Wanted) -> list[ShelvedPage]:
-        """The page at the subject's path, others that say that they are about it, and those that have its name."""
+        """Return the page at the subject's path, other pages that name it as their subject, and pages with its name."""
         named, _ = self.shelf.named(one.ref.family, self.slugs(one))
         return [*self.shelf.at(one.ref.path), *self.shelf.of(one.subject.ids, one.ref.family), *named]
 
@@ -335,12 +352,15 @@ class _Work:
         return {one.ref.slug, slug_of(one.title)}
 
     def new_path(self, one: _Wanted) -> str:
-        """Return the path of a page that is not there yet, in the corpus of the page that it continues."""
+        """Return the path of a new page, in the corpus of the page that it continues."""
         base = next((p for p in self.shelf.of(one.subject.ids, one.ref.family) if not p.closed), None)
         return self.shelf.new_path(one.ref.path, base.root if base else self.shelf.home)
 
     def elsewhere(self, one: _Wanted, min_claims: int) -> Sequence[ShelvedPage] | None:
-        """The page on which a person tells of the subject at a path of its own, if there is one; None where it is not clear which."""
+        """Return the page about the subject that a person keeps at another path; empty if there is none.
+
+        Returns None if several pages may be meant.
+        """
         ids, family = one.subject.ids, one.ref.family
         if any(not (page.closed or self.shelf.taken_over(page)) for page in self.shelf.of(ids, family)):
             return ()
@@ -357,7 +377,7 @@ class _Work:
         return None if doubtful else named
 
     def draft(self, one: _Wanted, texts: Mapping[str, str], min_claims: int) -> None:
-        """The draft of one page, and those of the pages that it supersedes."""
+        """Draft one page and the pages that it supersedes."""
         found = self.found
         there = self.shelf.at(one.ref.path) or self.elsewhere(one, min_claims)
         if there is None:
@@ -399,7 +419,7 @@ class _Work:
             self.supersede(other, texts[other.id], path)
 
     def parted(self, page: ShelvedPage, one: _Wanted) -> bool:
-        """Whether a page was superseded by that of another subject, into which its own was merged until that was undone."""
+        """Return whether the page was superseded by a page of another subject because of a merge that was undone since."""
         by = self.shelf.at(str(page.fields.get("superseded_by") or ""))
         own = page.subject in one.subject.ids and not {"forgotten", "quarantined"} & page.fields.keys()
         return own and any(other.subject and other.subject not in one.subject.ids for other in by)
@@ -430,7 +450,7 @@ class _Work:
     def written(
         self, one: _Wanted, told: SubjectPage, path: str, page: ShelvedPage | None, base: ShelvedPage | None, text: str
     ) -> RenderedBody | None:
-        """Draft the page; None where it is left alone."""
+        """Draft the page; return None if it is left unchanged."""
         root = base.root if base else self.shelf.home
         layout = self.shelf.layout(root)
         order = layout.sections_of(path, one.ref.family)
@@ -491,7 +511,7 @@ class _Work:
         return body
 
     def supersede(self, page: ShelvedPage, text: str, by: str) -> None:
-        """Say on a page that another one supersedes it; what we told there goes, what a person wrote stays."""
+        """Mark a page as superseded by another: remove the statements of Slowwave and keep the text of a person."""
         changes = {"status": "superseded", "canonical": False, "superseded_by": by, "updated": self.day}
         body = self.bare(page, text)
         if body is None:
@@ -507,7 +527,7 @@ class _Work:
         )
 
     def emptied(self, page: ShelvedPage, text: str) -> None:
-        """A page of whose subject nothing is said any more tells nothing."""
+        """Draft a page without statements, because nothing is claimed about its subject any more."""
         body = self.bare(page, text)
         if body is not None and body.changed:
             self.found.behind[page.id] = body.changed
@@ -534,12 +554,12 @@ class _Work:
 def _prose_of(text: str) -> ProseWords:
     try:
         return ProseWords.of(text[frontmatter(text).end :])
-    except UnreadableFile:  # such a page is left alone
+    except UnreadableFile:  # such a page is left unchanged
         return ProseWords.of("")
 
 
 def _pages_of(subject: SubjectStatements) -> Iterable[_Wanted]:
-    """The page of a subject, and that of the decisions about it where it is no decision itself."""
+    """Return the page of a subject, and the page of decisions about it unless the subject is itself a decision."""
     ref = SubjectRef.read(subject.ref) or SubjectRef(family_of(subject.entity_type), slug_of(subject.name))
     if ref.family == "core" and ref.slug not in CORE:
         return
@@ -551,7 +571,11 @@ def _pages_of(subject: SubjectStatements) -> Iterable[_Wanted]:
 
 
 def _one_each(found: CanonicalDrafts, wanted: Sequence[_Wanted]) -> Iterable[_Wanted]:
-    """One page a path: of several subjects with one path that which was given it as its reference, else none, and a remark."""
+    """Yield one page per path.
+
+    If several subjects share a path, the one that has it as its reference gets the page; otherwise a remark is added and no page is
+    drafted. If the other one is a page of decisions, its statements are added to that page.
+    """
     by_path: defaultdict[str, list[_Wanted]] = defaultdict(list)
     for one in wanted:
         by_path[one.ref.path].append(one)
@@ -572,7 +596,7 @@ def _one_each(found: CanonicalDrafts, wanted: Sequence[_Wanted]) -> Iterable[_Wa
 
 
 def _places(shelf: PageShelf, subjects: Iterable[SubjectStatements]) -> dict[str, tuple[str, str]]:
-    """Document → the root of its corpus and its path, of those that claims rest on and that stand."""
+    """Return the corpus root and the path of each live document that a claim cites, by the document's id."""
     wanted = {id_ for subject in subjects for s in subject.statements for id_ in s.documents}
     rows = shelf.snapshot.live("documents", ["id", "corpus_id", "path", "invalidated_at", "valid_to"])
     rows = rows.filter(pc.is_in(rows["id"], value_set=pa.array(sorted(wanted), pa.string())))
@@ -583,25 +607,31 @@ def _places(shelf: PageShelf, subjects: Iterable[SubjectStatements]) -> dict[str
 
 
 def made_from(contents: Mapping[str, str]) -> str:
-    """A hash of what a page tells: what was rejected is not proposed again while it tells the same."""
+    """Return a hash of the contents of a page.
+
+    A rejected draft is not proposed again while the hash stays the same.
+    """
     told = json.dumps([TEMPLATE, dict(contents)], ensure_ascii=True, sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-# The pages about pages of a night: index, hot and log of the corpus in which canonical pages are made. Index and hot have tonight's drafts
-# on them; a log tells what was written, so it has what the nights before brought, and is written with the next page of a subject.
+# The overview pages of a night: index, hot and log of the corpus in which canonical pages are made. Index and hot include tonight's
+# drafts. The log lists what was written, so it covers the earlier nights and is written with the next page of a subject.
 #
-# They are there from the first page of a subject on, the log from the second night on. A public one lists public pages alone, and no page
-# that is private or sensitive is told of beyond its title.
+# Index and hot exist from the first page of a subject on, the log from the second night on. A public overview lists public pages only. Of
+# a private or sensitive page, only the title is shown.
 
 _HEAD: Final = 15, 1_000
-"""Lines and bytes of an index that are no entries of it."""
+"""Lines and bytes of an index that are not entries."""
 
 
 def wiki_drafts(
     shelf: PageShelf, found: CanonicalDrafts, recalls: pa.Table, now: datetime, max_lines: int, max_bytes: int
 ) -> list[PageDraft]:
-    """Drafts of the three that are not as they should be. ``recalls`` is the model ``recall_signals``; remarks go to ``found``."""
+    """Return drafts of the index, hot and log pages that need a change.
+
+    ``recalls`` is the model ``recall_signals``; remarks are added to ``found``.
+    """
     drafts = [draft for draft in found.drafts if draft.root == shelf.home]
     ours = any(page.subject and page.root == shelf.home and not page.closed for page in shelf.pages)
     if not (ours or drafts):
@@ -660,7 +690,7 @@ def _draft(
 def _listed(
     shelf: PageShelf, found: CanonicalDrafts, drafts: Sequence[PageDraft], now: datetime, *, public: bool
 ) -> list[ListedPage]:
-    """The canonical pages of the corpus as they are once tonight's drafts stand."""
+    """Return the canonical pages of the corpus as they will be after tonight's drafts."""
     written = {draft.path: draft for draft in drafts}
     pages: dict[str, ListedPage] = {}
     for page in shelf.pages:
@@ -680,7 +710,7 @@ def _listed(
 
 
 def _recalled(shelf: PageShelf, found: CanonicalDrafts, recalls: pa.Table) -> list[str]:
-    """Paths of the pages that were recalled most within the window, by their passages and by the claims that they tell."""
+    """Return the paths of the pages recalled most within the window, counting recalls of their passages and of their claims."""
     counted: Mapping[str, int] = dict(zip(recalls["row_id"].to_pylist(), recalls["recalls"].to_pylist(), strict=True))
     total: Counter[str] = Counter()
     for claim, paths in found.told.items():
@@ -697,7 +727,10 @@ def _recalled(shelf: PageShelf, found: CanonicalDrafts, recalls: pa.Table) -> li
 def _log(
     shelf: PageShelf, before: str | None, drafts: Sequence[PageDraft], listed: Iterable[ListedPage], *, public: bool
 ) -> str:
-    """What the log shall say; as before where no page is written tonight, so that no night is planned for the log alone."""
+    """Return the new content of the log.
+
+    If no page is written tonight, the content stays as it is, so that no plan is made for the log alone.
+    """
     if not drafts:
         held = section_blocks(before).get("log") if before is not None else None
         return held.inside if held is not None else ""

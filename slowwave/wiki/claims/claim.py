@@ -1,4 +1,4 @@
-"""Claims as rows with their evidence, what is near a statement, and which of several held when."""
+"""Claims as rows with their evidence, claims near to a statement, and the succession of claims in time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from slowwave.store.logins import Connection
 from slowwave.wiki.claims.request import Relation, RememberRequest, slug_of
 from slowwave.wiki.corpus.sessions import session_page
 
-# Succession: of statements that hold one at a time, which one held when. Pure.
+# Succession: when each of several statements held, if only one holds at a time. Pure.
 #
-# Each begins at its instant and ends where the next one begins, whenever it was said. So a statement that arrives late takes its place in
-# history and never ends a newer one, and what is told in the end does not depend on the order of arrival.
+# Each statement begins at its own instant and ends where the next one begins, no matter when it was stated. So a statement that arrives
+# late takes its place in history and never ends a newer one, and the result does not depend on the order of arrival.
 
 
 class Period(NamedTuple):
-    """A statement that holds from ``since`` until just before ``until``."""
+    """The period of a statement, from ``since`` until just before ``until``."""
 
     id: str
     since: datetime
@@ -27,7 +27,11 @@ class Period(NamedTuple):
 
 
 class Succession(NamedTuple):
-    """``closes`` end where the new statement begins. It ends at ``until``, where ``ended_by`` begins, if anything came after it."""
+    """The place of a new statement in time.
+
+    ``closes`` are the statements that end where it begins. If a later statement follows, the new one ends at ``until``, where
+    ``ended_by`` begins.
+    """
 
     closes: tuple[str, ...]
     until: datetime | None = None
@@ -35,7 +39,10 @@ class Succession(NamedTuple):
 
 
 def succession(since: datetime, periods: Iterable[Period]) -> Succession:
-    """The place of a statement that holds from ``since`` among others. Of those that begin at the same instant the one said last holds."""
+    """Return the place of a statement that holds from ``since`` in the succession of others.
+
+    Of statements that begin at the same instant, the last one stated holds.
+    """
     closes: list[str] = []
     later: Period | None = None
     for period in periods:
@@ -47,12 +54,12 @@ def succession(since: datetime, periods: Iterable[Period]) -> Succession:
     return Succession(closed) if later is None else Succession(closed, later.since, later.id)
 
 
-# Claims as rows: what is said of a subject, since when and until when it was so, and whether it still stands.
+# Claims as rows: statements about a subject, the period in which each holds, and whether it is still active.
 
 Status = Literal["active", "replaced", "retired", "invalidated", "quarantined", "merged", "archived"]
 
 COMPARED: Final = 8
-"""Claims of a subject that a statement is compared with: those that share most words with it."""
+"""Claims of a subject that a statement is compared with: those that share the most words with it."""
 
 _OF_SUBJECT: Final = """
 m.namespace_id = %(namespace)s AND m.kind = 'claim' AND m.attributes->>'entity_id' = ANY (%(subjects)s::text[])"""
@@ -87,7 +94,7 @@ SELECT {_COLUMNS} FROM memory.memories m JOIN memory.memory_versions v ON v.id =
 
 
 class Claim(NamedTuple):
-    """A claim that stands, or has ended."""
+    """A claim that holds or has ended."""
 
     id: str
     kind: str
@@ -101,11 +108,11 @@ class Claim(NamedTuple):
 
     @property
     def period(self) -> Period:
-        """When it held."""
+        """Return the period in which the claim held."""
         return Period(self.id, self.since, self.until)
 
     def holds(self, at: datetime) -> bool:
-        """Whether it held, or holds, at an instant."""
+        """Return whether the claim holds at an instant."""
         return self.since <= at and (self.until is None or self.until > at)
 
 
@@ -119,9 +126,11 @@ def nearest(
     *,
     states: bool = False,
 ) -> list[Claim]:
-    """The claims of a subject (by its ids), those that have ended among them, that are nearest to a statement: those that state one of its
-    ``relations``, then those that share most words with it, and last, with ``states``, the newest states, which need share none.
-    ``heading`` is the subject's name, whose words all of them share.
+    """Return the claims of a subject (by its ids) that are nearest to a statement, including those that have ended.
+
+    Claims that state one of its ``relations`` come first, then those that share the most words with it. With ``states``, the newest
+    states come last, even if they share no words. ``heading`` is the subject's name, whose words are ignored because all claims share
+    them.
     """
     named = set(asked(heading))
     said = dict.fromkeys(asked(statement))
@@ -137,7 +146,7 @@ def nearest(
 
 
 def periods(connection: Connection, namespace_id: str, subject_ids: Sequence[str], kind: str) -> list[Period]:
-    """When the claims of a subject and kind held, or hold."""
+    """Return the periods of the active claims of a subject and kind."""
     values = {"namespace": namespace_id, "subjects": list(subject_ids), "kind": kind}
     rows: list[Any] = list(connection.execute(_PERIODS.encode(), values))
     return [Period(str(id_), since, until) for id_, since, until in rows]
@@ -146,14 +155,17 @@ def periods(connection: Connection, namespace_id: str, subject_ids: Sequence[str
 def named_periods(
     connection: Connection, namespace_id: str, subject_ids: Sequence[str], ids: Sequence[str]
 ) -> list[Period]:
-    """When those of the named claims that stand, and are of the subject, held."""
+    """Return the periods of those named claims that are active and belong to the subject."""
     values = {"namespace": namespace_id, "subjects": list(subject_ids), "ids": list(ids)}
     rows: list[Any] = list(connection.execute(_NAMED.encode(), values))
     return [Period(str(id_), since, until) for id_, since, until in rows]
 
 
 def to_forget(connection: Connection, namespace_id: str, subject_ids: Sequence[str], kind: str) -> list[Claim]:
-    """The claims of a subject that were not forgotten, those that have ended or are quarantined among them; ``note``: of any kind."""
+    """Return the claims of a subject that were not forgotten, including those that have ended or are quarantined.
+
+    The kind ``note`` selects claims of every kind.
+    """
     values = {"namespace": namespace_id, "subjects": list(subject_ids), "kind": kind}
     return _claims(connection.execute(_TO_FORGET.encode(), values).fetchall())
 
@@ -163,13 +175,13 @@ def _claims(rows: Sequence[Sequence[Any]]) -> list[Claim]:
             for id_, kind, text, since, until, recorded, agent, session, sure in rows]  # fmt: skip
 
 
-# Evidence: the page that keeps what was said as it was said, by whom, in which session and over which surface. It is never changed.
+# Evidence: the page that keeps a statement unchanged, with its author, its session and the surface that received it. It never changes.
 
 _SLUG: Final = 48
 
 
 class EvidencePage(NamedTuple):
-    """A page: its path and title, its text, its fields, and the lines in which the statement stands (from 1)."""
+    """An evidence page: path, title, text, fields, and the lines that contain the statement (counted from 1)."""
 
     path: str
     title: str
@@ -180,7 +192,7 @@ class EvidencePage(NamedTuple):
 
 
 def evidence(request: RememberRequest, title: str, said: str, now: datetime) -> EvidencePage:
-    """The page of a statement about a subject, by its day."""
+    """Build the evidence page of a statement about a subject, at a path with the date."""
     stamp = f"{now:%Y%m%dt%H%M%S%f}"
     path = (
         f"sources/semantic/{now:%Y/%m/%d}/{_slug(request.subject)}-{stamp}-{secrets.token_hex(6)}-{request.action}.md"
@@ -189,7 +201,7 @@ def evidence(request: RememberRequest, title: str, said: str, now: datetime) -> 
 
 
 def capture(request: RememberRequest, said: str, now: datetime, *, quarantined: bool) -> EvidencePage:
-    """The page of a statement that is about no subject: in the inbox, or set aside in quarantine."""
+    """Build the page of a statement without a known subject, in the inbox or in quarantine."""
     slug = _slug(request.subject or said[:_SLUG])
     if quarantined:
         path = f"inbox/quarantine/{slug}-{secrets.token_hex(6)}.md"
@@ -198,7 +210,7 @@ def capture(request: RememberRequest, said: str, now: datetime, *, quarantined: 
 
 
 def said_on(page: str) -> str:
-    """What was said, of the text of a page."""
+    """Return the statement from the text of an evidence page."""
     return page.partition("\n---\n\n")[2].removesuffix("\n")
 
 
@@ -227,26 +239,32 @@ def _slug(text: str) -> str:
     return slug_of(text.rpartition(":")[2])[:_SLUG].strip("-") or "statement"
 
 
-# Nearness: what a statement is to others about the same subject. It says one again, contradicts one, or is near to one.
+# Nearness: the relation of a statement to others about the same subject: it repeats one, contradicts one, or is near to one.
 #
-# Sameness, contradiction, relations of one object and what is over are those of ``slowwave.text``, as the nights use them. Pure.
+# Sameness, contradiction, relations with one object and ended states come from ``slowwave.text``, as in the nights. Pure.
 
 LONGEST: Final = 500
-"""Characters of a statement that states one matter; longer ones are compared for being the same alone."""
+"""Characters of a statement about one matter; longer statements are only checked for having the same meaning."""
 
 _ONE_AT_A_TIME: Final = "state"
 
 
 class Nearness(NamedTuple):
-    """``relation``: None for what is about something else. ``ends``: of the two only one can hold at a time, so the later one ends the
-    earlier one; a contradiction that is not that may be an error of either."""
+    """Relation of two statements.
+
+    ``relation`` is None if they are about different matters. ``ends`` is set if only one of the two can hold at a time, so that the later
+    one ends the earlier one. In any other contradiction, either may be an error.
+    """
 
     relation: Relation | None
     ends: bool = False
 
 
 def nearness(new: str, new_kind: str, known: str, known_kind: str, names: Collection[str] = ()) -> Nearness:
-    """What ``new`` is to ``known``; ``names`` are the subject's, folded. Some 100 µs."""
+    """Return the relation of ``new`` to ``known``; ``names`` are the folded names of the subject.
+
+    Takes about 100 µs.
+    """
     from slowwave.operations.conflicts.memories import one_matter
     from slowwave.text.claims import slot_of
     from slowwave.text.sameness import read, sameness
@@ -269,7 +287,7 @@ def nearness(new: str, new_kind: str, known: str, known_kind: str, names: Collec
 
 
 def _other_object(new: str, known: str, names: Collection[str]) -> bool:
-    """Whether both state one relation that takes one object, and another object of it."""
+    """Return whether both state the same relation that takes one object, but with different objects."""
     from slowwave.operations.conflicts.rows import alike
     from slowwave.operations.conflicts.stated import is_comparable
     from slowwave.text.relations import stated_relations
@@ -285,5 +303,5 @@ def _other_object(new: str, known: str, names: Collection[str]) -> bool:
 
 
 def _who(subject: str, names: Collection[str]) -> str:
-    """One key for all names of the subject."""
+    """Return one key for all names of the subject, and other names unchanged."""
     return "" if subject in names else subject

@@ -1,4 +1,4 @@
-"""Forget claims by day or by a plan, and word the answers to requests."""
+"""Forgetting of claims at run time or by a plan, and the wording of responses to requests."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from slowwave.wiki.claims.subjects import Resolution, Subject, resolve
 from slowwave.wiki.corpus.corpora import EVIDENCE_ROOT
 from slowwave.wiki.corpus.planned_pages import PlannedPage, page_texts
 
-# What an answer of ``remember`` says in sentences: what was done, what is known already, what to do next.
+# The sentences in a response of ``remember``: what was done, what is known already, and what to do next.
 
 
 def unresolved(request: RememberRequest, found: Resolution, warnings: tuple[str, ...] = ()) -> RememberResponse:
-    """The answer where nobody can tell whom or what a statement is about: nothing is stored, and all who may be meant are named."""
+    """Build the response for a statement whose subject is not clear: nothing is stored, and all candidates are listed."""
     return RememberResponse.of_fields(
         resolved=found.outcome,
         action=request.action,
@@ -67,7 +67,7 @@ def conclusion(
     path: str,
     hidden: bool,
 ) -> str:
-    """What became of a statement, or would."""
+    """Describe what happened to a statement, or what would happen in a dry run."""
     parts = ["Nothing was stored; what follows is what would be."] if request.dry_run else []
     if hidden:
         parts.append(
@@ -104,7 +104,7 @@ def conclusion(
 def previewed(
     request: RememberRequest, found: Resolution, subject_ref: str, target: SubjectRef, evidence_path: str
 ) -> RememberPreview:
-    """What a dry run says besides: of ``subject_ref``, whose statement would belong on the page of ``target``."""
+    """Build the preview of a dry run for the subject ``subject_ref``, whose statement belongs on the page of ``target``."""
     return RememberPreview(
         action=request.action,
         subject=request.subject,
@@ -122,7 +122,7 @@ def previewed(
 
 
 def refusal(problem: psycopg.Error) -> Refused:
-    """What the store's own rules said, as it said it."""
+    """Return the store's own error message as a ``Refused``."""
     said = problem.diag.message_primary or "It was refused. Nothing was stored."
     if isinstance(problem, psycopg.errors.InsufficientPrivilege):
         return Forbidden(
@@ -151,13 +151,13 @@ def _list(found: Resolution) -> str:
     return " or ".join(f"{c.name} ({c.subject_ref})" for c in found.candidates)
 
 
-# Forgetting by day: statements about a subject leave memory with what was said of them, in one transaction, and a page says that they did.
+# Forgetting at run time: claims about a subject and their evidence leave memory in one transaction, and a page records that they did.
 #
-# The rows stay, retired; a night purges claims once their retention is over. What else holds the words is counted and told: nobody finds it
-# out later.
+# The rows are kept, retired; a night purges claims once their retention ends. The response counts all other places that hold the words,
+# so that no one finds them by surprise later.
 
 NO_REASON: Final = "Nobody said why."
-"""What a tombstone says where no reason was given."""
+"""Text of a tombstone without a reason."""
 
 _FORGET: Final = """
 SELECT memory.forget(%s::text, %s::text, %s::uuid, %s::uuid[], %s::text, %s::text, %s::text, %s::text, %s::text, %s::text, %s::jsonb)"""
@@ -178,9 +178,9 @@ def forget(
     token: str,
     now: datetime,
 ) -> RememberResponse:
-    """Forget the statements of a kind (``note``: of any) about a subject, or of those the one that ``content`` says.
+    """Forget the claims of a kind about a subject (``note``: of every kind), or the one that states ``content``.
 
-    Claims that have ended and those in quarantine go with the others: who asks for this wants to hear nothing of it again.
+    Claims that have ended and those in quarantine are forgotten as well, because the request is meant to remove every trace.
     """
     request, subject = screened.request, found.subject
     if subject is None:
@@ -250,8 +250,10 @@ def forget(
 
 
 def chosen_claims(connection: Connection, scope: str, subject: Subject, request: RememberRequest) -> list[Claim]:
-    """What a request to forget means: all claims of the subject and kind; those that are named, where some are; those that say what is
-    said, where something is.
+    """Return the claims that a request to forget selects.
+
+    These are all claims of the subject and kind, limited to the ids that the request names, if any, and to statements with the same
+    meaning as its content, if any.
     """
     claims = to_forget(connection, scope, subject.ids, request.kind)
     chosen = [claim for claim in claims if not request.claim_ids or claim.id in request.claim_ids]
@@ -263,7 +265,7 @@ def chosen_claims(connection: Connection, scope: str, subject: Subject, request:
 
 
 def tombstone(request: RememberRequest, subject: Subject, count: int, now: datetime) -> EvidencePage:
-    """The page that says that claims of a subject went, and why; what was said is not repeated on it."""
+    """Build the page that records that claims of a subject were forgotten, and why; it does not repeat their text."""
     of = "" if request.kind == "note" else f" of the kind {request.kind}"
     said = (
         f"{counted(count, 'statement')}{of} {'was' if count == 1 else 'were'} forgotten. {request.reason or NO_REASON}"
@@ -274,7 +276,10 @@ def tombstone(request: RememberRequest, subject: Subject, count: int, now: datet
 def said_elsewhere(
     connection: Connection, namespace_id: str, statements: Sequence[str], but: Sequence[str] = ()
 ) -> tuple[int, int]:
-    """Live memories, and live passages, with all the words of a statement, ``but`` some. One query, by the index of words."""
+    """Count the live memories and live passages that contain all words of a statement, except the memories in ``but``.
+
+    Runs one query, on the index of words.
+    """
     tag = namespace_id[:8]
     queries = sorted(
         {" & ".join(f"'{tag}:{word}'" for word in dict.fromkeys(words(text))) for text in statements} - {""}
@@ -284,7 +289,7 @@ def said_elsewhere(
 
 
 def nothing_said(request: RememberRequest) -> str:
-    """Why nothing of a subject is to forget."""
+    """Return the message that a request to forget selects no claim."""
     what = "says that" if request.content else "is among these" if request.claim_ids else "is of that kind"
     return f"No statement about {request.subject!r} {what}. Nothing was forgotten."
 
@@ -306,9 +311,10 @@ def _message(request: RememberRequest, count: int, held: StillHeld | None) -> st
     return f"{counted(count, 'statement')} forgotten: no search finds {'this claim' if count == 1 else 'these claims'}. {held.sentence()}"
 
 
-# Claims that a plan forgets: what a request to forget comes to on a snapshot, as ``forget_rows`` takes it, and what else holds the words.
+# Claims that a plan forgets: the effect of a request to forget on a snapshot, in the form of ``forget_rows``, and what else holds the
+# words.
 #
-# It is to a plan what ``slowwave.wiki.claims.forgetting`` is by day.
+# This is the counterpart for plans of forgetting at run time.
 
 _KEPT: Final = """
 SELECT (SELECT count(*) FROM memory.memory_versions v WHERE v.memory_id = ANY (%(claims)s::uuid[])),
@@ -317,8 +323,9 @@ SELECT (SELECT count(*) FROM memory.memory_versions v WHERE v.memory_id = ANY (%
 
 
 def claims_meant(connection: Connection, namespace_id: str, request: RememberRequest) -> tuple[Subject, list[Claim]]:
-    """The subject of a request to forget, and the claims that it means. Raises ``Refused`` where nobody can tell whom it is about, or
-    nothing is said of it.
+    """Return the subject of a request to forget, and the claims that it selects.
+
+    Raises ``Refused`` if the subject is not clear, or if there are no such claims.
     """
     found = resolve(connection, namespace_id, request.subject, request.scope)
     if found.subject is None or found.outcome == "ambiguous":
@@ -339,9 +346,9 @@ def forgotten_claims(
     session_id: str = "",
     made_from: str = "",
 ) -> tuple[Mutation, StillHeld]:
-    """The claims that a request means are forgotten, with what was said of them; and what will still hold their words.
+    """Return the mutation that forgets the claims of a request and their evidence, and what will still hold their words.
 
-    Raises ``Refused`` as ``claims_meant``, and for what screening refuses; what came since the snapshot is not forgotten.
+    Raises ``Refused`` as ``claims_meant`` does, and for text that screening refuses. Claims stored after the snapshot are not forgotten.
     """
     asked = screened_request(snapshot.namespace, request, settings, snapshot.taken_at).request
     subject, claims = claims_meant(connection, snapshot.namespace_id, asked)

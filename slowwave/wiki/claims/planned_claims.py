@@ -1,7 +1,7 @@
-"""Claims that a plan writes: statements about subjects, screened and embedded, as ``write_claims`` takes them. Pure: no connection.
+"""Claims that a plan writes: statements about subjects, screened and embedded, in the form of ``write_claims``.
 
-It is to a plan what ``slowwave.wiki.claims.remember`` is to what agents say by day, but for one thing: which subject is meant, and what a
-statement ends, repeats or contradicts, its planner has decided.
+Pure: it uses no connection. This module is for plans what ``slowwave.wiki.claims.remember`` is for statements at run time, with one
+difference: the planner decides which subject is meant, and what a statement ends, repeats or contradicts.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from slowwave.wiki.corpus.planned_pages import PlannedPage, page_texts
 
 KINDS: Final = get_args(ClaimKind)
 LONGEST_STATEMENT: Final = 10_000
-"""Characters of what one claim says."""
+"""Longest statement of a claim, in characters."""
 _LONGEST: Final = {"agent": 200, "session_id": 200, "reason": 1_000}
 _MOST: Final = 100  # other names of one subject
 
 
 @dataclass(frozen=True, slots=True)
 class NewSubject:
-    """A subject that is made: its reference (``project:rowan``), its name, and other names of it."""
+    """A subject to be created: its reference (``project:rowan``), its name, and its other names."""
 
     ref: str
     name: str
@@ -45,9 +45,12 @@ class NewSubject:
 
 @dataclass(frozen=True, slots=True)
 class PlannedClaim:
-    """A statement of a kind, and since when it is so. ``documents`` and ``chunks`` are rows of the snapshot on which it rests, ``quote``
-    the sentence of the source. ``closes`` are claims that end where it begins, ``ended_by`` is the claim that begins where it ends: its
-    id, or what another claim of the group states. With ``supports`` it is evidence of that claim, and none of its own.
+    """A statement of a kind, with the time since when it holds.
+
+    - ``documents`` and ``chunks``: rows of the snapshot that are its evidence; ``quote`` is the sentence of the source.
+    - ``closes``: claims that end where this one begins.
+    - ``ended_by``: the claim that begins where this one ends, as its id or as the statement of another claim of the group.
+    - ``supports``: the claim that this statement is evidence of; the statement is then not a claim itself.
     """
 
     kind: str
@@ -69,8 +72,9 @@ class PlannedClaim:
 
 @dataclass(frozen=True, slots=True)
 class SubjectClaims:
-    """What is said of a subject (an entity's id, or one to be made). ``pages`` are written with it; a claim without documents rests on the
-    first of them.
+    """The claims about one subject (an entity's id, or a new entity).
+
+    ``pages`` are written with the claims; a claim without documents uses the first of them as evidence.
     """
 
     subject: str | NewSubject
@@ -81,10 +85,11 @@ class SubjectClaims:
 def planned_claims(
     snapshot: Snapshot, settings: Settings, embed: Embed | None, groups: Sequence[SubjectClaims]
 ) -> list[Mutation]:
-    """One ``write_claims`` a group, in their order. A group is one decision: its claims and pages come and go together.
+    """Return one ``write_claims`` mutation per group, in order; the claims and pages of a group are one decision.
 
-    Names and statements are embedded in one call, passages in another; without ``embed`` words find them, and a night adds vectors. Raises
-    ``Refused``, naming subject or path, for what screening refuses, for what is out of bounds, and for claims that do not stand.
+    Names and statements are embedded in one call, passages in another. Without ``embed`` they can only be found by words, until a night
+    adds vectors. Raises ``Refused``, naming the subject or the path, for text that screening refuses, for values out of bounds, and for
+    references to claims that are not active.
     """
     read = [_checked(group, settings, snapshot.taken_at) for group in groups]
     pages = page_texts(snapshot, settings, embed, [page for group in read for page in group.pages])
@@ -139,7 +144,7 @@ def _claim(
 
 
 def _checked(group: SubjectClaims, settings: Settings, now: datetime) -> SubjectClaims:
-    """The group with its texts as screening leaves them."""
+    """Check a group of claims and return it with screened texts."""
     about = group.subject if isinstance(group.subject, str) else group.subject.ref
     if not group.claims and not group.pages:
         raise Refused(f"Nothing is said of {about[:200]}. Leave the subject out.")
@@ -166,7 +171,7 @@ def _checked(group: SubjectClaims, settings: Settings, now: datetime) -> Subject
 
 
 def _within_bounds(claim: PlannedClaim, about: str, now: datetime) -> None:
-    """Raises ``Refused`` for a claim that ``memory.remember`` would not take either."""
+    """Raise ``Refused`` for a claim that ``memory.remember`` would not accept either."""
     if not claim.supports and (claim.kind not in KINDS or not 0 < len(claim.statement.strip()) <= LONGEST_STATEMENT):
         raise Refused(
             f"A claim about {about[:200]} has a kind ({', '.join(KINDS)}) and a statement of at most {LONGEST_STATEMENT:,} characters."

@@ -1,4 +1,4 @@
-"""Remember by day: a statement becomes a claim with its evidence, or evidence of a claim that says the same."""
+"""Remembering at run time: a statement becomes a claim with its evidence, or evidence of a claim that states the same."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ from slowwave.wiki.claims.subjects import (
     target_of,
 )
 
-# Vectors of what is about to be remembered, made before anything is locked. Without them words find it, and a night adds them.
+# Vectors of statements, computed before any lock is taken. Without them a statement can only be found by words, until a night adds
+# vectors.
 
 _MODEL: Final = """
 SELECT (SELECT v.dimensions FROM memory.vector_models v WHERE v.model = %s),
@@ -59,20 +60,20 @@ _REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s::text, %s::inte
 
 
 class ClaimVectors(NamedTuple):
-    """A vector for each text, or none at all and the sentence that says why."""
+    """One vector for each text, or no vectors and a warning that gives the reason."""
 
     vectors: Sequence[list[float]] = ()
     warning: str = ""
 
     def of(self, place: int) -> list[float] | None:
-        """The vector of a text by its place, None where there is none."""
+        """Return the vector of a text by its index, or None if there is none."""
         return self.vectors[place] if place < len(self.vectors) else None
 
 
 def claim_vectors(
     connection: Connection, texts: Sequence[str], settings: Settings, embedder: Callable[[Settings], Embedder]
 ) -> ClaimVectors:
-    """Embed texts with the namespace's model. A model that the store has not heard of is added where the login may."""
+    """Embed texts with the namespace's model. A model that the store does not know is registered if the login may do so."""
     model = settings.embedding_model
     row = connection.execute(_MODEL, (model,)).fetchone()
     dimensions, owns = row or (None, False)
@@ -89,11 +90,11 @@ def claim_vectors(
     return ClaimVectors(matrix.tolist())
 
 
-# Remembering by day: a statement becomes a claim with its evidence, or evidence of a claim that says the same, in one transaction.
+# Remembering at run time: a statement becomes a claim with its evidence, or evidence of an equal claim, in one transaction.
 #
-# What near is known is answered in the same call. A statement of which only one can be true at a time ends the one before it; one that
-# contradicts another otherwise stands beside it, and both are marked. What a server's login may write is the function ``memory.remember``,
-# which every way in uses. No canonical page is changed.
+# The response includes near claims. If only one of two statements can be true at a time, the new one ends the old one; otherwise a
+# contradicting claim is kept next to it, and both are marked. The function ``memory.remember`` defines what a server's login may write,
+# and every entry point uses it. No canonical page is changed.
 
 _ATTEMPTS: Final = 3
 _LOCK: Final = "SELECT memory.lock_subject(%s::uuid, %s::text)"
@@ -113,8 +114,11 @@ _ALONE: Final = Succession(())
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known near to a statement. ``repeated`` says the same; ``place`` is the statement's own among those that it follows or that
-    follow it; ``opposed`` contradict it and stay."""
+    """Known claims near to a statement.
+
+    ``repeated`` states the same. ``place`` is the position of the statement among those before and after it. ``opposed`` are claims that
+    contradict it and are kept.
+    """
 
     near: Sequence[tuple[Claim, Nearness]] = ()
     repeated: Claim | None = None
@@ -122,7 +126,7 @@ class _Known:
     opposed: tuple[str, ...] = ()
 
     def as_statements(self) -> tuple[KnownStatement, ...]:
-        """As an answer tells it: what says the same first, then what contradicts."""
+        """Return the claims in the form of a response: first those that state the same, then contradictions, then the rest."""
         order: list[Relation] = ["same", "contradicts", "near"]
         found: list[tuple[Claim, Relation]] = [(c, r) for r in order for c, n in self.near if n.relation == r]
         return tuple(
@@ -148,10 +152,11 @@ def remember(
     embedder: Callable[[Settings], Embedder] = embedder_for,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> RememberResponse:
-    """Remember, replace or forget a statement in a namespace (its name). ``token`` is what a login that does not own memory shows.
+    """Remember, replace or forget a statement in a namespace, given by name.
 
-    Raises ``Refused`` for what cannot be taken, ``Forbidden`` without a token that may write. A subject that is in doubt or unknown is an
-    answer: ``rejected``. Time: some milliseconds, whatever else the namespace holds.
+    ``token`` is the token of a login that does not own memory. Raises ``Refused`` for a request that cannot be accepted, ``Forbidden``
+    without a token that permits writing. An ambiguous or unknown subject is not an error: the result is ``rejected``. Takes some
+    milliseconds, whatever the size of the namespace.
     """
     moment = now()
     scope = namespace_id(connection, namespace)
@@ -190,7 +195,7 @@ def remember(
 
 
 class Considered(NamedTuple):
-    """What a request comes to where nothing is stored: whom it is about, its statement, what it repeats, ends or opposes, and its page."""
+    """Result of a request without storing it: its subject, its statement, what it repeats, ends or contradicts, and its page."""
 
     found: Resolution
     screened: ScreenedRequest
@@ -203,7 +208,10 @@ class Considered(NamedTuple):
 def considered(
     connection: Connection, namespace: str, request: RememberRequest, settings: Settings, now: datetime
 ) -> Considered | RememberResponse:
-    """A request as ``remember`` would take it, for a plan; an answer where nobody can tell whom it is about. Raises like ``remember``."""
+    """Evaluate a request as ``remember`` would, for a plan.
+
+    Returns a response instead if the subject is not clear. Raises as ``remember`` does.
+    """
     scope = namespace_id(connection, namespace)
     screened = screened_request(namespace, request, settings, now)
     found = resolve(connection, scope, screened.request.subject, request.scope)
@@ -234,7 +242,7 @@ class _Call:
         return self.screened.request
 
     def captured(self, embedder: Callable[[Settings], Embedder], *, quarantined: bool) -> RememberResponse:
-        """Keep the statement as it came, about no subject."""
+        """Store the statement without a subject, in the inbox or in quarantine."""
         request, said, hidden = self.request, self.screened.said, quarantined or self.screened.hidden
         page = capture(request, said, self.now, quarantined=hidden)
         if not request.dry_run:
@@ -279,7 +287,7 @@ class _Call:
         )
 
     def remembered(self, found: Resolution, vectors: ClaimVectors) -> RememberResponse:
-        """Store the statement, inside the caller's transaction: what is read here stays as it is until it ends."""
+        """Store the statement inside the caller's transaction, which keeps the subject locked until it ends."""
         found = self._locked(found)
         subject = found.subject
         title = str(name_of(self.request, found)) if subject is None else subject.name
@@ -289,7 +297,7 @@ class _Call:
         return self._response(found, known, page, claim_id, vectors.warning)
 
     def _locked(self, found: Resolution) -> Resolution:
-        """The same subject, which nobody else writes now; one that somebody has just made is found."""
+        """Lock the subject against other writers, and find it again if another writer has just created it."""
         if self.request.dry_run:
             return found
         if found.new is not None:
@@ -430,7 +438,7 @@ class _Call:
 
 
 def _relation(request: RememberRequest, said: str, claim: Claim, names: frozenset[str]) -> Nearness:
-    """A note contradicts nothing: it is no statement of what is."""
+    """Return the relation of a statement to a claim; a note contradicts nothing, because it does not state a fact."""
     found = nearness(said, request.kind, claim.statement, claim.kind, names)
     if found.relation == "contradicts" and "note" in (request.kind, claim.kind):
         return Nearness("near")

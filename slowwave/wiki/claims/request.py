@@ -1,4 +1,4 @@
-"""The request and answer of ``remember``, references of subjects, and what screening leaves of a request."""
+"""The request and the response of ``remember``, references of subjects, and screening of requests."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from slowwave.text.screening import counting, redact, screen
 from slowwave.text.tokens import counted
 from slowwave.wiki.corpus.transcripts import cleaned
 
-# References of subjects (``project:rowan``): a family, a slug, and the page that a subject of the family has. Pure.
+# References of subjects (``project:rowan``): a family, a slug, and the path of the page of such a subject. Pure.
 
 Family = Literal["person", "project", "concept", "decision", "core"]
 FAMILIES: Final[tuple[Family, ...]] = get_args(Family)
 
 CORE: Final = ("user", "identity", "soul", "env", "active", "defaults")
-"""The subjects of the family ``core``: its pages."""
+"""The subjects of the family ``core``, one per page."""
 
 _PAGES: Final = {
     "person": "people/{}.md",
@@ -38,7 +38,7 @@ _LEADING_DAY: Final = re.compile(r"^\d{4}-\d\d(?:-\d\d)?[-_ ]+")
 
 
 class SubjectRef(NamedTuple):
-    """A reference in its parts."""
+    """A reference of a subject: its family and its slug."""
 
     family: Family
     slug: str
@@ -48,31 +48,34 @@ class SubjectRef(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The canonical page of the subject, whether there is one or not."""
+        """Return the path of the subject's canonical page, whether the page exists or not."""
         return _PAGES[self.family].format(self.slug)
 
     @classmethod
     def read(cls, text: str) -> SubjectRef | None:
-        """A reference as somebody wrote it; None for what is none."""
+        """Parse a reference that a user wrote; return None if the text is not a reference."""
         form = _FORM.fullmatch(text.strip())
         return None if form is None else cls(_family(form[1].lower()), form[2].lower())
 
 
 def family_of(entity_type: str) -> Family:
-    """The family of an entity of any type; what is none of them is a concept."""
+    """Return the family of an entity type; a type that is not a family counts as a concept."""
     return _family(entity_type.casefold())
 
 
 def slug_of(name: str) -> str:
-    """A name as a part of a path: Latin letters and digits. A name that has none gets a slug of its own all the same."""
-    from slowwave.matching.names import latin  # its room brings NumPy, which whoever only reads does without
+    """Convert a name to a path segment of Latin letters and digits.
+
+    A name without such characters gets a slug from its hash.
+    """
+    from slowwave.matching.names import latin  # it imports NumPy, which pure reads do not need
 
     bare = re.sub(r"[^a-z0-9]+", "-", latin(name)).strip("-")[:_LONGEST].strip("-")
     return bare or f"n-{hashlib.sha256(name.strip().casefold().encode()).hexdigest()[:10]}"
 
 
 def undated(stem: str) -> str:
-    """A file's name without the day or month that it begins with."""
+    """Return a file's name without its leading date or month."""
     return _LEADING_DAY.sub("", stem)
 
 
@@ -81,11 +84,11 @@ def _family(text: str) -> Family:
     return known.get(text, "concept")
 
 
-# The request and the answer of ``remember`` (Dory's memory-write), one model for every surface. What becomes of it belongs to
+# The request and the response of ``remember`` (Dory's memory-write), one model for every surface. They are processed in
 # ``slowwave.wiki.claims.remember`` and ``slowwave.wiki.claims.forgetting``.
 
 LONGEST: Final = 10_000
-"""Characters of a statement."""
+"""Longest statement, in characters."""
 
 Action = Literal["write", "replace", "forget"]
 ClaimKind = Literal["fact", "preference", "state", "decision", "note"]
@@ -102,7 +105,7 @@ def _action(value: object) -> object:
 
 
 class RememberRequest(BaseModel):
-    """Something to keep, or to forget, about one subject."""
+    """A request to remember or forget statements about one subject."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -151,7 +154,7 @@ class RememberRequest(BaseModel):
     origin_surface: str = Field(default="", max_length=100, description="By which surface it comes.")
 
     def over(self, surface: str) -> RememberRequest:
-        """The request with the surface by which it came, where whoever asks named none."""
+        """Return the request with the surface that received it, unless the request names one."""
         return self if self.origin_surface else self.model_copy(update={"origin_surface": surface})
 
     @model_validator(mode="after")
@@ -170,7 +173,7 @@ class RememberRequest(BaseModel):
 
 
 class SubjectCandidate(BaseModel):
-    """A subject that may be meant."""
+    """A possible subject of a request."""
 
     subject_ref: str
     subject_id: str
@@ -179,7 +182,7 @@ class SubjectCandidate(BaseModel):
 
 
 class KnownStatement(BaseModel):
-    """What is known already and near to what was said. ``relation``: what the two are to each other."""
+    """A known statement near to the new one; ``relation`` is the relation between the two."""
 
     id: str
     kind: str
@@ -190,7 +193,7 @@ class KnownStatement(BaseModel):
 
 
 class RememberPreview(BaseModel):
-    """What a dry run would have done. ``resolved_mode``: whether the subject is known, would be made, or is in doubt."""
+    """Result of a dry run. ``resolved_mode`` is whether the subject is known, would be created, or is ambiguous."""
 
     action: Action
     subject: str
@@ -207,8 +210,11 @@ class RememberPreview(BaseModel):
 
 
 class StillHeld(BaseModel):
-    """What holds forgotten words after all, as counts: versions and evidence on record, retired; snapshots until their retention is
-    over, sealed plans that wrote them, live memories and passages that say the same."""
+    """Counts of the places that still hold forgotten words.
+
+    These are retired versions and evidence, snapshots until their retention ends, sealed plans that wrote them, and live memories and
+    passages with the same text.
+    """
 
     versions: int
     evidence: int
@@ -218,7 +224,7 @@ class StillHeld(BaseModel):
     plans: int = 0
 
     def sentence(self) -> str:
-        """In words."""
+        """Describe the counts in words."""
         kept = f"{counted(self.versions, 'version')} and {counted(self.evidence, 'page')} of evidence are kept, retired"
         if self.snapshots:
             hold = "holds them until its" if self.snapshots == 1 else "hold them until their"
@@ -233,8 +239,13 @@ class StillHeld(BaseModel):
 
 
 class RememberResponse(BaseModel):
-    """``resolved``: whether the subject was found, made, in doubt (``candidates``) or unknown; ``confidence`` how sure that is. ``known``:
-    what is near to what was said. ``conflicts_with`` contradict it and stand beside it; ``replaced`` ended where it begins.
+    """Result of a request to remember or forget.
+
+    - ``resolved``: whether the subject was found, created, ambiguous (see ``candidates``) or unknown.
+    - ``confidence``: the certainty of ``resolved``.
+    - ``known``: known statements near to the new one.
+    - ``conflicts_with``: claims that contradict it and are kept.
+    - ``replaced``: claims that ended where it begins.
     """
 
     resolved: Literal["known", "created", "ambiguous", "unresolved"]
@@ -261,21 +272,24 @@ class RememberResponse(BaseModel):
 
     @classmethod
     def of_fields(cls, **fields: Any) -> RememberResponse:
-        """An answer with all of its plain fields said, and of the others those that say something."""
+        """Build a response with the plain string fields always set, and the other given fields only if they have a value."""
         bare = {"evidence_path": "", "matched_by": ""}
         return cls.model_validate(bare | {name: value for name, value in fields.items() if value not in (None, ())})
 
 
-# What is taken of a request: its texts without secrets, what screening says of them, and the instant since when it is true.
+# Preparation of a request: its texts without secrets, the screening result, and the time since when the statement holds.
 
 _TEXTS: Final = ("subject", "reason", "source", "agent", "session_id", "origin_surface")
 _TAKEN_OUT: Final = "Something was taken out of it, as screening asks: a secret, hidden characters or a call of a tool."
 _CLOCKS: Final = timedelta(minutes=1)
-"""How far clocks may be apart."""
+"""Tolerated difference between clocks."""
 
 
 class ScreenedRequest(NamedTuple):
-    """``request`` as it may be stored, ``said`` its statement, ``since`` when it begins. ``hidden``: it is kept from recall."""
+    """A screened request: ``request`` as it may be stored, its statement ``said``, and the time ``since`` when it holds.
+
+    ``hidden`` is whether it is kept from recall.
+    """
 
     request: RememberRequest
     said: str
@@ -285,7 +299,10 @@ class ScreenedRequest(NamedTuple):
 
 
 def screened_request(namespace: str, request: RememberRequest, settings: Settings, now: datetime) -> ScreenedRequest:
-    """Screen a request: what of it would be kept. Raises ``Refused`` for what the policy blocks, and for what is not true yet."""
+    """Screen the texts of a request that would be stored.
+
+    Raises ``Refused`` for text that the policy blocks, and for a statement that begins in the future.
+    """
     plain = request.content.replace("\r\n", "\n").replace("\0", "").strip()
     told = {name: str(getattr(request, name)).replace("\0", "") for name in _TEXTS}
     kept_texts = told.values() if request.action == "forget" else (plain, *told.values())
@@ -301,10 +318,10 @@ def screened_request(namespace: str, request: RememberRequest, settings: Setting
 
 
 def _judged(namespace: str, text: str, request: RememberRequest, settings: Settings) -> tuple[bool, str]:
-    """Whether what would be kept is hidden from recall, and what is to be said of an order to a model in it. Raises ``Refused``.
+    """Return whether the text must be hidden from recall, and the warning about an instruction to a model in it.
 
-    What imports block or hide is blocked or hidden here as well. Where they only warn, an order is dealt with as on a page that an agent
-    writes: words cannot be taken out of it as a secret can.
+    Raises ``Refused``. Text that imports block or hide is blocked or hidden here as well. Where imports only warn, an instruction is
+    handled as on a page that an agent writes, because words cannot be removed from it as a secret can.
     """
     try:
         if Screening(settings.screening_on_import).state(namespace, text) == "quarantined":

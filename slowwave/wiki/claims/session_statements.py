@@ -1,4 +1,4 @@
-"""Sentences of sessions that are worth keeping, things that they name, and turns as a model is shown them."""
+"""Sentences of sessions that are worth keeping, the names in them, and turns as they are shown to a model."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from slowwave.text.screening import counting, privacy_class, redact, screen, uns
 from slowwave.text.tokens import fold
 from slowwave.text.turns import ASSISTANT, USER, SessionTurn, session_turns, spoken
 
-# Named things: what conversations call by name beside persons, how often, and which of it is plainly a project.
+# Names in conversations: which names occur, how often, and which of them clearly belong to a project.
 #
-# A name is a word with a capital that is no opener of a sentence by place alone: somewhere it stands within one. A project is what has a
-# state, a date, a lead or a budget, or is called one; a given name is one when nobody of that name speaks or is spoken of.
-# Whether a name is known already belongs to ``extract_claims``. Pure and linear.
+# A name is a capitalized word that also occurs within a sentence, not only at its start. A project is a name that has a state, a date, a
+# lead or a budget, or that is called a project. A given name counts as a project if no person of that name speaks or is mentioned.
+# ``extract_claims`` decides whether a name is known already. Pure and linear.
 
 TWICE: Final = 2
-"""Sentences that name a new thing until it is one."""
+"""Sentences that must contain a new name before it counts as a subject."""
 
 _RUN: Final = re.compile(rf"(?<![\w'’-])(?:{NAME})(?: (?:{NAME}))*")
 _CALLED: Final = re.compile(
@@ -56,7 +56,11 @@ _OF_PROJECTS: Final = (
 
 @dataclass(slots=True)
 class NamedThings:
-    """``counts``: name as it is written → sentences that name it; ``inside``: names that stand within a sentence somewhere."""
+    """The names in sessions.
+
+    ``counts`` maps a name as written to the number of sentences with it; ``inside`` holds names that occur within a sentence, not only at
+    its start.
+    """
 
     counts: Counter[str] = field(default_factory=Counter[str])
     inside: set[str] = field(default_factory=set[str])
@@ -65,7 +69,7 @@ class NamedThings:
     made: Counter[str] = field(default_factory=Counter[str])
 
     def read(self, sentence: str, claim: PlainClaim | None = None) -> None:
-        """Take up what a sentence names, and what it claims."""
+        """Add the names of a sentence, and those of its claim."""
         found: set[str] = set()
         for match in _RUN.finditer(sentence):
             name = _bare(match[0])
@@ -88,24 +92,24 @@ class NamedThings:
                 self._project(name)
 
     def speaks(self, name: str) -> None:
-        """Somebody of this name takes part."""
+        """Add the name of a participant."""
         if name[:1].isupper():
             self.people.add(name)
 
     def is_person(self, name: str) -> bool:
-        """Whether a name is a person's: a given name of which nothing says that it is something else."""
+        """Return whether a name belongs to a person: a speaker, or a given name without evidence that it is something else."""
         return name in self.people or (is_given_name(name) and self.made[name] < TWICE)
 
     def names_in(self, text: str) -> list[str]:
-        """The names of a text that are of no person, as they are written, each once."""
+        """Return the names in a text that do not belong to a person, as written, each once."""
         return [name for name in _names(text) if not self.is_person(name)]
 
     def persons_in(self, text: str) -> list[str]:
-        """The names of persons in a text, each once."""
+        """Return the names of persons in a text, each once."""
         return [name for name in _names(text) if self.is_person(name)]
 
     def is_project(self, name: str) -> bool:
-        """Whether a name is plainly one of a project."""
+        """Return whether a name clearly belongs to a project."""
         return name in self.projects or (is_given_name(name) and not self.is_person(name))
 
     def _project(self, name: str) -> None:
@@ -114,20 +118,20 @@ class NamedThings:
             self.projects.add(bare)
 
     def certain_names(self, sentence: str) -> list[str]:
-        """The names of a sentence that are names for sure."""
+        """Return the names in a sentence that are certain to be names."""
         return [name for name in self.names_in(sentence) if name in self.inside or self.is_project(name)]
 
     def new_project(self, name: str) -> bool:
-        """Whether a project that nobody knows is plainly called so, in two sentences."""
+        """Return whether a name clearly belongs to a project and occurs in at least two sentences, enough for a new project."""
         return self.is_project(name) and self.counts[name] >= TWICE
 
     def new_concept(self, name: str) -> bool:
-        """Whether something else is."""
+        """Return whether a name belongs to no project and occurs in at least two sentences, enough for a new concept."""
         return name in self.inside and not self.is_project(name) and self.counts[name] >= TWICE
 
 
 def is_given_name(name: str) -> bool:
-    """Whether a name begins with a given name."""
+    """Return whether a name begins with a given name."""
     return is_given(fold(name.split()[0]))
 
 
@@ -140,27 +144,27 @@ def _bare(name: str) -> str:
     return re.sub(r"['’]s?$", "", name).strip("-")
 
 
-# What the sessions of a snapshot tell: their sentences worth telling, each with who said it, when, and on which line of which page.
+# Statements of the sessions of a snapshot, each with its speaker, its time, and the line of the page that contains it.
 #
-# A session that goes on, or in which something was said within half an hour, waits. One that is quarantined or was marked as private is
-# not read; sentences with words of a privacy class, secrets and instructions to a reader are left out. What a digest or a claim makes of
-# them belongs to ``digest_sessions`` and ``extract_claims``. Time: linear in the texts, some 50 µs a sentence.
+# A session that is still active, or had a turn within the last half hour, is left for a later night. Quarantined and private sessions are
+# not read. Sentences with words of a privacy class, secrets and instructions to a reader are left out. ``digest_sessions`` and
+# ``extract_claims`` use the result. Time: linear in the texts, about 50 µs per sentence.
 
 IDLE: Final = timedelta(minutes=30)
-"""For how long nothing has to be said until a session is over."""
+"""Time without a new turn after which a session is finished."""
 
 PRIVATE: Final = ("private",)
-"""Visibilities of pages that are not read without leave."""
+"""Visibilities of pages that are not read without permission."""
 
 _OF_ASSISTANTS: Final = frozenset(("decision", "outcome", "state"))
-_TAIL: Final = 20_000  # characters at the end of a session, of which the last turns are
+_TAIL: Final = 20_000  # characters at the end of a session that contain its last turns
 _REDACTED: Final = "[redacted"
 _COLUMNS: Final = ("id", "path", "content", "content_hash", "metadata", "plane", "recorded_at")
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """A session as it is stored; ``day`` is the one that its page is of."""
+    """A session as it is stored; ``day`` is the day of its page."""
 
     id: str
     path: str
@@ -173,7 +177,7 @@ class SessionPage:
 
 @dataclass(frozen=True, slots=True)
 class FoundSessions:
-    """Sessions that are over, by path, and how many wait or are not to be read."""
+    """Finished sessions by path, and the numbers of unfinished and of private ones."""
 
     pages: tuple[SessionPage, ...]
     waiting: int = 0
@@ -182,9 +186,14 @@ class FoundSessions:
 
 @dataclass(frozen=True, slots=True)
 class SessionStatement:
-    """A sentence that tells something. ``said`` is as it was said, ``text`` without its lead-in; ``speaker`` is a name, ``user`` or
-    ``assistant``, or empty; ``at`` is None where only the day is known; ``claim`` is what it claims, told of "Somebody"; ``corrected``: a
-    later sentence of the session corrects it, so it claims nothing."""
+    """An informative sentence of a session.
+
+    - ``said``: the sentence as it was said; ``text`` omits its lead-in.
+    - ``speaker``: a name, ``user`` or ``assistant``, or empty.
+    - ``at``: the time; None if only the day is known.
+    - ``claim``: the claim in it, with "Somebody" as subject.
+    - ``corrected``: whether a later sentence of the session corrects it, so that it claims nothing.
+    """
 
     telling: SentenceKind
     text: str
@@ -199,19 +208,22 @@ class SessionStatement:
 
     @property
     def source(self) -> str:
-        """The line that it stands on."""
+        """Return the place of the sentence: the path of its page and its line."""
         return f"{self.page.path}#L{self.line}"
 
     @property
     def since(self) -> datetime:
-        """When it was said."""
+        """Return the time of the sentence."""
         return self.at or datetime(self.day.year, self.day.month, self.day.day, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSession:
-    """What a session tells. ``days`` are those on which something was said in it, ``name`` is how its user calls himself; how many
-    sentences were left out as unsafe or private."""
+    """The statements of a session.
+
+    ``days`` are the days of its turns, and ``name`` is the name that its user gives for themselves. ``unsafe`` and ``private`` count the
+    sentences that were left out.
+    """
 
     page: SessionPage
     told: tuple[SessionStatement, ...]
@@ -224,7 +236,10 @@ class ReadSession:
 
 
 def finished_sessions(snapshot: Snapshot, leave: Collection[str] = ()) -> FoundSessions:
-    """The sessions of a snapshot that are over; of those with a sensitivity only such as ``leave`` names."""
+    """Return the finished sessions of a snapshot.
+
+    Sessions that are marked as private or sensitive are left out unless ``leave`` names their class.
+    """
     table = snapshot.live("documents", _COLUMNS)
     rows = table.filter(pc.equal(table["plane"], "sessions")).to_pylist()
     pages: list[SessionPage] = []
@@ -245,7 +260,7 @@ def finished_sessions(snapshot: Snapshot, leave: Collection[str] = ()) -> FoundS
 
 
 def things_named(sessions: Sequence[ReadSession]) -> NamedThings:
-    """What sessions call by name."""
+    """Return the names that sessions mention."""
     things = NamedThings()
     for session in sessions:
         for speaker in (*session.speakers, session.name):
@@ -257,13 +272,13 @@ def things_named(sessions: Sequence[ReadSession]) -> NamedThings:
 
 
 def fields_in(metadata: str | None) -> Mapping[str, Any]:
-    """What is kept of a document beside its text."""
+    """Parse the metadata of a document; return an empty mapping if it is not an object."""
     value = json.loads(metadata or "{}")
     return value if isinstance(value, dict) else {}
 
 
 def is_private(fields: Mapping[str, Any], leave: Collection[str]) -> bool:
-    """Whether a page is not to be read without leave, which names the classes that are."""
+    """Return whether a page must not be read without permission; ``leave`` names the permitted classes."""
     sensitivity = str(fields.get("sensitivity") or "none")
     return (fields.get("visibility") in PRIVATE and "private" not in leave) or (
         sensitivity != "none" and sensitivity not in leave
@@ -271,7 +286,7 @@ def is_private(fields: Mapping[str, Any], leave: Collection[str]) -> bool:
 
 
 def read_session(page: SessionPage, leave: Collection[str] = ()) -> ReadSession:
-    """What a session tells, in the order in which it was said."""
+    """Return the statements of a session, in the order in which they were said."""
     found: list[SessionStatement] = []
     days: set[date] = set()
     speakers: set[str] = set()
@@ -305,8 +320,9 @@ def read_session(page: SessionPage, leave: Collection[str] = ()) -> ReadSession:
 
 
 def _claims(turns: Sequence[SessionTurn]) -> Mapping[int, Sequence[tuple[PlainClaim | None, bool]]]:
-    """Turn → what each of its sentences claims, and whether a later sentence of the session corrects it. Assistants claim and correct
-    nothing: what they repeat may be wrong.
+    """Return, by turn, the claim of each sentence and whether a later sentence of the session corrects it.
+
+    Sentences of assistants neither claim nor correct anything, because what they repeat may be wrong.
     """
     heard = [
         (turn, HeardSentence(sentence.text, one.speaker, plain_claim(sentence.text, "Somebody")))
@@ -324,7 +340,7 @@ def _claims(turns: Sequence[SessionTurn]) -> Mapping[int, Sequence[tuple[PlainCl
 def _statements(
     turn: SessionTurn, page: SessionPage, day: date, claims: Sequence[tuple[PlainClaim | None, bool]]
 ) -> tuple[list[SessionStatement], str]:
-    """What a turn tells before it is screened, and the name by which its speaker introduces himself."""
+    """Return the unscreened statements of a turn, and the name with which its speaker introduces themselves."""
     found: list[SessionStatement] = []
     name = ""
     for sentence, (claim, corrected) in zip(spoken(turn), claims or repeat((None, False)), strict=False):
@@ -370,15 +386,15 @@ def _page(row: Mapping[str, Any], fields: Mapping[str, Any]) -> SessionPage:
 
 
 def _lately(page: SessionPage, now: datetime) -> bool:
-    """Whether something was said in a session a short while ago."""
+    """Return whether the last turn of a session is less than ``IDLE`` (30 minutes) old."""
     last = max((turn.at for turn in session_turns(page.text[-_TAIL:]) if turn.at), default=None)
     return last is not None and now - last < IDLE
 
 
-# Turns of a session as a model is shown them, and as many at once as it reads; what it says of them belongs to whoever asks.
+# Turns of a session as a model is shown them, in batches of the size that it reads at once. The callers interpret its answers.
 #
-# What the system says, turns that speak to a reader and those with words of a privacy class that may not be told are left out; secrets are
-# marked, relative dates have their day. Pure; linear in the text.
+# System turns, turns with instructions to a reader, and turns with words of a privacy class that may not be shown are left out. Secrets
+# are masked, and relative dates get their date. Pure; linear in the text.
 
 LONGEST_BATCH: Final = 180_000
 """Characters of the turns that a model reads at once (Dory 4.8)."""
@@ -388,7 +404,7 @@ _DATES: Final = 400  # characters that written-out dates may add to a turn
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """What somebody said, as it is shown: ``line`` is where it begins on the session's page, ``at`` when it was said."""
+    """A turn as it is shown to a model; ``line`` is its first line on the session's page, ``at`` the time of the turn."""
 
     speaker: str
     text: str
@@ -405,8 +421,11 @@ _Part = TypeVar("_Part", bound=_Worded)
 
 
 def shown_turns(session: ReadSession, leave: Collection[str], longest: int, write: Write = "beside") -> list[ShownTurn]:
-    """The turns of a session, each cut at ``longest`` characters. ``leave`` are the privacy classes that may be told; ``write`` says where
-    the day of a relative date stands."""
+    """Return the turns of a session that may be shown, each cut at ``longest`` characters.
+
+    ``leave`` are the privacy classes that may be shown. ``write`` is whether absolute dates are added next to relative dates or replace
+    them.
+    """
     found: list[ShownTurn] = []
     for turn in session.turns:
         text = turn.text[:longest]
@@ -422,7 +441,10 @@ def shown_turns(session: ReadSession, leave: Collection[str], longest: int, writ
 
 
 def batches(parts: Sequence[_Part]) -> list[list[_Part]]:
-    """Parts in their order, as many at once as a model reads; one that is longer stands alone."""
+    """Split parts into batches that a model can read at once, in order.
+
+    A part that is longer than a batch gets a batch of its own.
+    """
     found: list[list[_Part]] = []
     size = LONGEST_BATCH
     for part in parts:

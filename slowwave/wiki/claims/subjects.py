@@ -1,4 +1,4 @@
-"""Subjects: the entity that a name means, one of several, or none; and what a new one is called."""
+"""Subjects: resolution of a name to one entity, several or none, and the names of new subjects."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from slowwave.wiki.claims.request import (
     undated,
 )
 
-# Subjects: the entity that a name means, or that it may mean one of several, or none.
+# Subjects: resolution of a name to one entity, to several candidates, or to none.
 #
-# Looked up by reference, then by name, by alias and by slug, each through an index, then among the pages about a person, a project, a
-# concept or a decision by title, alias and file name; what remains is compared with the names that begin alike (``slowwave.matching``). Of
-# several that are equally good none is chosen. An entity that was merged is the one it was merged into.
+# Look-ups go by reference, then by name, by alias and by slug, each through an index, then by title, alias and file name among the pages
+# about a person, a project, a concept or a decision. If that finds nothing, the name is compared with names that begin alike
+# (``slowwave.matching``). Of several equally good matches none is chosen. A merged entity resolves to the one it was merged into.
 
 NEAR: Final = 50
-"""Names that a name which nobody has is compared with, at most."""
+"""Maximum number of names that an unknown name is compared with."""
 
 SHOWN: Final = 5
-"""Candidates that are told."""
+"""Candidates that a response lists."""
 
 _NO_NAMES: Final = frozenset(("state", "index", "readme", "overview", "notes"))
-"""File names that say nothing about what a page is about."""
+"""File names that do not describe the subject of a page."""
 _BEGINNING: Final = 3  # letters that names have to begin with to be compared
 _SLUG: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -95,7 +95,7 @@ LIMIT 6"""
 
 
 class Subject(NamedTuple):
-    """An entity that statements may be about; ``ids`` are its own and those of what was merged into it."""
+    """An entity that statements may be about; ``ids`` are its own id and those of the entities merged into it."""
 
     id: str
     name: str
@@ -104,18 +104,23 @@ class Subject(NamedTuple):
 
     @property
     def family(self) -> Family:
-        """Its family."""
+        """Return the family of the subject."""
         return self.ref.family
 
     def candidate(self) -> SubjectCandidate:
-        """As an answer tells it."""
+        """Return the subject as a candidate in a response."""
         return SubjectCandidate(subject_ref=str(self.ref), subject_id=self.id, name=self.name, family=self.ref.family)
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """``subject`` is who or what is meant where that is sure enough; ``new`` is what would be made where nobody is. ``learnt`` is a way to
-    write the name that was not known. Where neither is, ``candidates`` may be meant. ``name`` is what a page calls a new subject.
+    """Result of resolving a name to a subject.
+
+    - ``subject``: the subject, if it is certain enough.
+    - ``new``: the subject that would be created if none was found.
+    - ``candidates``: possible subjects, if there is neither.
+    - ``learnt``: a spelling of the name that was not known.
+    - ``name``: the name of a new subject as a page gives it.
     """
 
     outcome: Literal["known", "created", "ambiguous", "unresolved"]
@@ -129,12 +134,15 @@ class Resolution:
 
 
 def name_key(name: str) -> str:
-    """A name as ``memory.name_key`` has it."""
+    """Normalize a name as ``memory.name_key`` does."""
     return " ".join(words(name[:1000]))[:200]
 
 
 def resolve(connection: Connection, namespace_id: str, said: str, scope: Family | None) -> Resolution:
-    """Who or what ``said`` means, among the subjects of a family where ``scope`` names one. Two to six look-ups by index."""
+    """Resolve ``said`` to a subject, within one family if ``said`` or ``scope`` names one.
+
+    Runs two to six index look-ups.
+    """
     said = said.strip()
     ref = SubjectRef.read(said)
     family = ref.family if ref is not None else scope
@@ -167,7 +175,7 @@ def resolve(connection: Connection, namespace_id: str, said: str, scope: Family 
 def _by_page(
     connection: Connection, namespace_id: str, said: str, ref: SubjectRef | None, family: Family | None
 ) -> Resolution | None:
-    """Return the subject of the page whose title, alias, file name or path is ``said``; None if there is no such page or several."""
+    """Return the subject of the page whose title, alias, file name or path is ``said``, or None if no page or several match."""
     if _ID.fullmatch(said.lower()):
         return None
     key = name_key(ref.slug.replace("-", " ") if ref is not None else said)
@@ -190,14 +198,14 @@ def _by_page(
 
 
 def subjects_of(connection: Connection, namespace_id: str, ids: Sequence[str]) -> list[Subject]:
-    """The live subjects of entities, in the order of these; of one that was merged, what it was merged into."""
+    """Return the live subjects of entities, in the given order; a merged entity is replaced by the one it was merged into."""
     rows: list[Any] = list(connection.execute(_BY_IDS.encode(), {"namespace": namespace_id, "key": list(ids)}))
     order = {id_: place for place, id_ in reversed(list(enumerate(ids)))}
     return sorted(map(_subject, rows), key=lambda s: min(order.get(id_, len(order)) for id_ in s.ids))
 
 
 def names_of(connection: Connection, subject: Subject) -> frozenset[str]:
-    """All names of a subject, folded."""
+    """Return all names of a subject, folded."""
     from slowwave.text.tokens import normalise_name
 
     rows = connection.execute(_NAMES, {"ids": list(subject.ids)}).fetchall()
@@ -214,7 +222,7 @@ def _ways(said: str, ref: SubjectRef | None) -> Iterable[tuple[Matched, str, str
     if key:
         yield "name", _BY_NAME, key
         yield "alias", _BY_ALIAS, key
-    if ref is None and _SLUG.fullmatch(said):  # one word is a name that others may have as well
+    if ref is None and _SLUG.fullmatch(said):  # a single word is a name that others may share
         yield "slug", _BY_SLUG, " ".join(f"{family}:{undated(said)}" for family in FAMILIES)
 
 
@@ -230,7 +238,7 @@ def _subject(row: Sequence[Any]) -> Subject:
 
 
 def _begin_alike(connection: Connection, namespace_id: str, said: str) -> list[Subject]:
-    """Subjects with a name or alias that begins as ``said`` does, or as what its first word is short for."""
+    """Return subjects with a name or alias that begins like ``said``, or like a long form of its first word."""
     from slowwave.matching.names import FORMAL
 
     first, *_ = name_key(said).split(" ")
@@ -245,10 +253,10 @@ def _begin_alike(connection: Connection, namespace_id: str, said: str) -> list[S
 
 
 def near_names(said: str, subjects: Sequence[Subject]) -> tuple[list[tuple[Subject, Sureness]], bool]:
-    """The best of the subjects whose name is nearly ``said``, each with how sure that is; and whether it is only written otherwise.
+    """Return the best subjects whose names resemble ``said``, each with its certainty, and whether only the spelling differs.
 
-    ``medium``: the same words otherwise written or in another order, a nickname, or a person's given or family name alone. ``low``: a slip
-    of the finger, or a part of the name.
+    ``medium`` is the certainty for the same words spelled differently or in another order, a nickname, or a person's given or family name
+    alone. ``low`` is the certainty for a typing error or a part of the name.
     """
     if not subjects:
         return [], False
@@ -275,7 +283,7 @@ def near_names(said: str, subjects: Sequence[Subject]) -> tuple[list[tuple[Subje
 
 
 def _one_word_mistyped(mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether two names have the same words but for one that is a slip away; figures never are."""
+    """Return whether two names differ in one word by a typing error; numbers never count as a typing error."""
     from slowwave.text.opposites import near
 
     if len(mine) != len(theirs):
@@ -292,22 +300,22 @@ def _as_candidates(subjects: Sequence[Subject]) -> tuple[SubjectCandidate, ...]:
     return tuple(subject.candidate() for subject in sorted(subjects, key=lambda s: (s.name, s.id))[:SHOWN])
 
 
-# The last way to find whom or what a statement is about: a model chooses among subjects that are known, where the settings ask it to.
+# The last step of resolution: a model chooses among known subjects, if the settings enable it.
 #
-# It is asked when reference, name, alias and matching have found nobody or several, and about statements that are added alone: who replaces
-# or forgets says whom. A choice that is unsure, ambiguous or no candidate is none, and whatever fails leaves the plain answer with a
-# warning.
+# It is only called if reference, name, alias and matching found nothing or several subjects, and only for statements that are added: a
+# request to replace or forget must name its subject. A choice that is uncertain, ambiguous or not a candidate is ignored. Any failure
+# leaves the plain result, with a warning.
 
 STEP: Final = "subject"
 SURE: Final = 0.7
-"""How sure a model must be of its choice."""
+"""Minimum confidence of a model in its choice."""
 
 MOST: Final = 12
-"""Candidates that it chooses from."""
+"""Candidates that the model chooses from."""
 
 _WORDS: Final = 16
 _READ: Final = 2_000
-"""Rows that hold one of the words, at most."""
+"""Maximum number of rows with one of the words."""
 
 _TASK: Final = (
     "A statement is about one subject. Choose which of the candidates it is about, by its reference. Where none is certainly meant, "
@@ -328,9 +336,9 @@ SELECT a.entity::text FROM about a GROUP BY a.entity ORDER BY max(a.rank) DESC, 
 def chosen(
     connection: Connection, namespace_id: str, request: RememberRequest, found: Resolution, settings: Settings
 ) -> tuple[Resolution, str]:
-    """The subject that a model chooses where ``found`` is in doubt, else ``found``; and a warning where it was asked in vain.
+    """Let a model choose the subject if ``found`` is in doubt; return the resolution and a warning if the model failed.
 
-    ``request`` is screened. Without the step in ``search_steps`` nothing is looked up and nobody is asked.
+    ``request`` is screened. Without the step in ``search_steps``, nothing is looked up and no model is called.
     """
     plain = found.outcome == "known" or request.action != "write" or SubjectRef.read(request.subject) is not None
     if plain or STEP not in settings.search_steps:
@@ -386,7 +394,10 @@ def _judged(answer: Mapping[str, Any], refs: Mapping[str, Subject], found: Resol
 def _candidates(
     connection: Connection, namespace_id: str, request: RememberRequest, found: Resolution
 ) -> Sequence[Subject]:
-    """Those whom a name may mean, else the subjects that share most words with what is said; two of one reference are neither."""
+    """Return the subjects that a name may refer to, else those that share the most words with the request.
+
+    Subjects that share a reference with another one are left out.
+    """
     family: Family | None = request.scope
     if found.candidates:
         ids = [candidate.subject_id for candidate in found.candidates]
@@ -402,11 +413,11 @@ def _candidates(
     return [subject for subject in subjects if refs.count(str(subject.ref)) == 1][:MOST]
 
 
-# What a new subject is called, whose page a statement belongs on, and which relations it states.
+# The name of a new subject, the subject on whose page a statement belongs, and the relations in a statement.
 
 
 def target_of(request: RememberRequest, found: Resolution) -> SubjectRef:
-    """The subject whose page the statement belongs on: a decision about something else has a page of its own."""
+    """Return the subject on whose page the statement belongs; a decision about another subject has a separate page."""
     ref = found.subject.ref if found.subject is not None else found.new
     if ref is None:
         raise AssertionError
@@ -418,7 +429,7 @@ def target_of(request: RememberRequest, found: Resolution) -> SubjectRef:
 
 
 def name_of(request: RememberRequest, found: Resolution) -> str | None:
-    """What a new subject is called: as it was said, or as its reference reads."""
+    """Return the name of a new subject: as given in the request, or derived from its reference."""
     if found.new is None:
         return None
     if found.name:
@@ -430,7 +441,7 @@ def name_of(request: RememberRequest, found: Resolution) -> str | None:
 
 
 def relations_of(said: str) -> list[str]:
-    """The relations that a statement states, of those that take one object."""
+    """Return the relations in a statement that take one object."""
     from slowwave.text.relations import stated_relations
     from slowwave.wiki.claims.claim import LONGEST
 

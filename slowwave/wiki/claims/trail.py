@@ -1,5 +1,7 @@
-"""The trail of claims: what each rests on and what became of it (``GET /v1/claims/ID``, ``slowwave why NS CLAIM``), and what was believed
-of a subject, when, and why that changed (``slowwave history NS SUBJECT``).
+"""The trail of claims: the evidence of each claim and its events, and the history of a subject.
+
+``GET /v1/claims/ID`` and ``slowwave why NS CLAIM`` show the trail of a claim. ``slowwave history NS SUBJECT`` shows what was believed
+about a subject, when, and why that changed.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from slowwave.wiki.claims.request import Family, SubjectCandidate, SubjectRef, f
 from slowwave.wiki.claims.subjects import resolve
 
 MOST: Final = 200
-"""Claims of one history."""
+"""Maximum number of claims in one history."""
 
 _LEAST: Final = 4
 _HEX: Final = "[0-9a-f-]"
@@ -49,8 +51,10 @@ SELECT d.id::text, d.path, d.content, d.recorded_at, d.invalidated_at IS NOT NUL
 
 
 class ClaimEvent(BaseModel):
-    """Something that became of a claim. ``other_id``: the claim that replaced or contradicts it; ``evidence_path``: the page of what was
-    said."""
+    """An event of a claim.
+
+    ``other_id`` is the claim that replaced or contradicts it; ``evidence_path`` is the page of the statement.
+    """
 
     event: str
     at: datetime
@@ -62,7 +66,7 @@ class ClaimEvent(BaseModel):
 
 
 class ClaimEvidence(BaseModel):
-    """A page that a claim rests on: what was said, by whom, in which session, over which surface."""
+    """A page that is evidence of a claim: the statement, its author, the session, and the surface that received it."""
 
     path: str
     said: str
@@ -74,7 +78,10 @@ class ClaimEvidence(BaseModel):
 
 
 class BelievedClaim(BaseModel):
-    """A claim with what became of it. ``since`` and ``until`` are when it was so, ``said_at`` when it was said."""
+    """A claim with its current status.
+
+    ``since`` and ``until`` bound the period in which it held; ``said_at`` is when it was stated.
+    """
 
     id: str
     kind: str
@@ -90,7 +97,7 @@ class BelievedClaim(BaseModel):
 
 
 class ClaimRequest(BaseModel):
-    """A claim by its id."""
+    """Request for a claim by its id."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -100,7 +107,7 @@ class ClaimRequest(BaseModel):
 
 
 class ClaimResponse(BelievedClaim):
-    """A claim with the pages that it rests on."""
+    """A claim with the pages that are its evidence."""
 
     subject_ref: str
     subject: str
@@ -108,7 +115,7 @@ class ClaimResponse(BelievedClaim):
 
 
 class SubjectHistoryRequest(BaseModel):
-    """A subject by its name, an alias or a reference."""
+    """Request for a subject by its name, an alias or a reference."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -120,7 +127,7 @@ class SubjectHistoryRequest(BaseModel):
 
 
 class SubjectHistoryResponse(BaseModel):
-    """What was believed of a subject, the newest first. ``candidates``: whom or what the name may mean, where that is in doubt."""
+    """Beliefs about a subject over time, the newest first; ``candidates`` lists possible subjects if the name is ambiguous."""
 
     subject_ref: str
     subject: str
@@ -129,7 +136,10 @@ class SubjectHistoryResponse(BaseModel):
 
 
 def claim(connection: Connection, namespace: str, request: ClaimRequest) -> ClaimResponse:
-    """A claim and its trail; what was forgotten is told without its words. Raises ``NotInCorpus`` where there is none of that id."""
+    """Return a claim and its trail; a forgotten claim is shown without its words.
+
+    Raises ``NotInCorpus`` if no claim has that id, and ``Refused`` if several ids begin with it.
+    """
     values = {"namespace": namespace_id(connection, namespace), "beginning": f"{request.id}%"}
     rows: list[Any] = list(connection.execute(_ONE.encode(), values))
     if not rows:
@@ -151,12 +161,12 @@ def claim(connection: Connection, namespace: str, request: ClaimRequest) -> Clai
 
 
 def subject_history(connection: Connection, namespace: str, request: SubjectHistoryRequest) -> SubjectHistoryResponse:
-    """What was believed of a subject. Raises ``NotInCorpus`` for a subject that nobody knows."""
+    """Return what was believed about a subject. Raises ``NotInCorpus`` for an unknown subject."""
     scope = namespace_id(connection, namespace)
     found = resolve(connection, scope, request.subject, request.scope)
     if found.candidates:
         return SubjectHistoryResponse(subject_ref="", subject=request.subject, candidates=found.candidates)
-    if found.new is not None and found.matched_by == "page":  # a page is about it, and nothing was claimed yet
+    if found.new is not None and found.matched_by == "page":  # a page is about the subject, but there are no claims yet
         return SubjectHistoryResponse(subject_ref=str(found.new), subject=found.name)
     if found.subject is None:
         raise NotInCorpus(f"Nothing is known about {request.subject!r} in {namespace}.")
@@ -195,7 +205,10 @@ def _believed(connection: Connection, rows: Sequence[Any]) -> list[BelievedClaim
 
 
 def _status(events: set[str], state: str, until: datetime | None, invalidated: datetime | None) -> Status:
-    """What a claim is now. A night retires rows without an event here; what it did is in its own ledger."""
+    """Return the current status of a claim.
+
+    A night retires rows without an event here; its own ledger records what it did.
+    """
     if "retired" in events:
         return "retired"
     if state == "merged":

@@ -1,4 +1,4 @@
-"""Corpora: the folders that a namespace follows, as rows, and their pages by path."""
+"""Corpora: the folders that a namespace follows, stored as rows, and their pages by path."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from slowwave.store.namespaces import namespace_id
 # Corpora: the folders that a namespace follows, as rows.
 
 SESSIONS_ROOT: Final = "sessions:"
-"""The root of the corpus that imported sessions are in: no folder."""
+"""The root of the corpus of imported sessions; it is not a folder."""
 EVIDENCE_ROOT: Final = "evidence:"
-"""The root of the corpus that the pages of what agents said are in (``slowwave.wiki.claims``): no folder either."""
+"""The root of the corpus with the evidence of claims (``slowwave.wiki.claims``); it is not a folder."""
 PAGES_ROOT: Final = "pages:"
-"""The root of the corpus that agents' pages are in where no folder is followed: no folder either."""
+"""The root of the corpus of agents' pages if no folder is followed; it is not a folder."""
 PAGES_PROFILE: Final = "dory"
 UNFOLLOWED: Final = (SESSIONS_ROOT, EVIDENCE_ROOT, PAGES_ROOT)
-"""Roots that are no folders."""
+"""Roots that are not folders."""
 SESSIONS_STANDING: Final = 0.5
 SESSIONS_PROFILE: Final = "dory"
 DEFAULT_PROFILE: Final = "plain"
@@ -48,20 +48,23 @@ FORGOTTEN_FILE: Final = (
     "a plan forgot this page for good, so the file is not imported again. Delete the file, or remove the forgotten text and save the rest "
     "under another name."
 )
-"""Why a file is left out whose path or text has a tombstone."""
+"""Reason to leave out a file whose path or text has a tombstone."""
 FORGOTTEN_SESSION: Final = "a plan forgot this session for good, so it is not stored again."
 _TOMBSTONES: Final = "SELECT DISTINCT unnest(tombstones) FROM memory.purges WHERE namespace_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """Hashes of the pages of a namespace that plans forgot for good: of each path, and of each text that such a page had."""
+    """Hashes of the pages that plans purged from a namespace: hashes of their paths, and of all texts of those pages."""
 
     namespace_id: str
     hashes: frozenset[str]
 
     def refuse(self, path: str, content_hash: str, *, is_new: bool) -> bool:
-        """Return whether a page must not be imported. A forgotten path is open again once another page is there (not ``is_new``)."""
+        """Return whether a page must not be imported.
+
+        A purged path may be used again once another page exists there (not ``is_new``).
+        """
         mark = hashlib.sha256(f"{self.namespace_id}/{path}".encode()).hexdigest()
         return content_hash in self.hashes or (is_new and mark in self.hashes)
 
@@ -79,12 +82,12 @@ class Corpus:
 
     @property
     def folder(self) -> Path | None:
-        """Where its files are; None where it has none."""
+        """Return the folder of the corpus's files, or None if the corpus has no folder."""
         return None if self.root in UNFOLLOWED else Path(self.root)
 
 
 def corpora_of(connection: Connection, namespace_id: str) -> list[Corpus]:
-    """The corpora of a namespace, in the order in which they were added."""
+    """Return the corpora of a namespace, in the order in which they were added."""
     rows = connection.execute(_LIVE_CORPORA, (namespace_id,)).fetchall()
     return [Corpus(*row) for row in rows]  # type: ignore[arg-type]
 
@@ -95,7 +98,10 @@ def load_tombstones(connection: Connection, namespace_id: str) -> Tombstones:
 
 
 def add_corpus(connection: Connection, slug: str, folder: Path, profile_name: str | None = None) -> Corpus:
-    """Follow a folder; one that is followed already is found. The namespace is made where there is none, the profile is else ``plain``."""
+    """Add a followed folder, or return the corpus that already follows it.
+
+    The namespace is created if it does not exist. The default profile is ``plain``.
+    """
     profile(profile_name or DEFAULT_PROFILE)
     root = folder.expanduser().resolve()
     if not root.is_dir():
@@ -104,12 +110,15 @@ def add_corpus(connection: Connection, slug: str, folder: Path, profile_name: st
 
 
 def sessions_corpus(connection: Connection, slug: str) -> Corpus:
-    """The corpus that imported sessions are in; it is made with the first."""
+    """Return the corpus of imported sessions; create it if it does not exist."""
     return _added(connection, slug, SESSIONS_ROOT, SESSIONS_PROFILE, SESSIONS_STANDING)
 
 
 def chosen_corpus(connection: Connection, namespace_id: str, name: str | None) -> list[Corpus]:
-    """All corpora, or the one whose folder has this name. Raises ``Refused``."""
+    """Return all corpora of a namespace, or the one whose folder has the given name.
+
+    Raises ``Refused`` if no corpus has that name.
+    """
     found = corpora_of(connection, namespace_id)
     if name is None:
         return found
@@ -121,17 +130,17 @@ def chosen_corpus(connection: Connection, namespace_id: str, name: str | None) -
 
 
 def save_state(connection: Connection, corpus: Corpus, state: Mapping[str, Any]) -> None:
-    """Note what a sync saw."""
+    """Store the state that a sync observed."""
     connection.execute(_SAVE_STATE, (json.dumps(state), corpus.id))
 
 
 def mark_synced(connection: Connection, corpus: Corpus) -> None:
-    """A sync came to its end now."""
+    """Record that a sync of the corpus finished now."""
     connection.execute(_MARK_SYNCED, (corpus.id,))
 
 
 def _added(connection: Connection, slug: str, root: str, profile_name: str | None, standing: float) -> Corpus:
-    # They bring SQLAlchemy and NumPy, which whoever asks about corpora does without.
+    # These import SQLAlchemy and NumPy, which queries about corpora do not need.
     from slowwave.sources.loading import claim, row_id
     from slowwave.sources.rows import chosen_slug
     from slowwave.store.settings import Settings
@@ -151,7 +160,7 @@ def _added(connection: Connection, slug: str, root: str, profile_name: str | Non
     return found
 
 
-# Pages by their path: the document that a request means, and a part of what it says.
+# Pages by path: the document that a request names, and a range of its lines.
 
 MOST_LINES: Final = 10_000
 
@@ -172,13 +181,13 @@ FROM memory.documents WHERE namespace_id = %(namespace)s AND corpus_id = ANY(%(c
       WHERE lower(a.name) = lower(%(path)s)))
 ORDER BY rank, path LIMIT 20
 """  # noqa: S608 - columns of this module
-"""Pages that a vault's wikilink of this name may mean: by the end of their path, else by their title, else by an alias."""
+"""Pages that a vault's wikilink of this name may point to: by the end of their path, else by their title, else by an alias."""
 _PAGE: Final = "SELECT path, content, content_hash, metadata FROM memory.documents WHERE id = %s"
 _NAMED: Final = 5  # pages of a name that a refusal lists
 
 
 class GetRequest(BaseModel):
-    """Lines of a page. ``from`` counts from 1."""
+    """Request for lines of a page. ``from`` counts from 1."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
@@ -193,7 +202,10 @@ class GetRequest(BaseModel):
 
 
 class GetResponse(BaseModel):
-    """What a page says, and the hash that a change of it has to name. ``next`` is the line to go on from, if there is one."""
+    """Lines of a page, and the hash that a change of the page must name.
+
+    ``next`` is the first line of the next part, or None after the last line.
+    """
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -208,7 +220,10 @@ class GetResponse(BaseModel):
 
 
 def get_page(connection: Connection, namespace: str, request: GetRequest) -> GetResponse:
-    """Lines of a page as its file has them. Raises ``NotInCorpus``; ``Refused`` for a line after the last."""
+    """Return lines of a page as they are in its file.
+
+    Raises ``NotInCorpus``, and ``Refused`` for a line after the last one.
+    """
     id_ = page_id(connection, namespace_id(connection, namespace), request.path, request.corpus)
     row = connection.execute(_PAGE, (id_,)).fetchone()
     if row is None:
@@ -237,8 +252,10 @@ def get_page(connection: Connection, namespace: str, request: GetRequest) -> Get
 
 
 def page_id(connection: Connection, namespace: str, path: str, corpus: str | None = None) -> str:
-    """The id of the live document at a path, with or without its suffix, else of the one that has this name as in a wikilink: the end of
-    its path, its title or an alias. Raises ``NotInCorpus`` where none or several are meant.
+    """Return the id of the live document that a path or a name identifies.
+
+    The path may omit its suffix. If no document has the path, the name is resolved like a wikilink: by the end of a path, a title or an
+    alias. Raises ``NotInCorpus`` if no document or several documents match.
     """
     wanted = path.removeprefix("./")
     if "\0" in wanted or wanted.startswith("/") or ".." in wanted.split("/"):

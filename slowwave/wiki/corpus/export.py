@@ -1,4 +1,4 @@
-"""Export: a corpus's pages as files again, byte for byte, and where it is asked for every version that they had as a history in git."""
+"""Export of a corpus's pages as files, byte for byte, and on request of all their versions as a git history."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ SELECT at, path, content FROM (
   SELECT d.invalidated_at, d.path, NULL FROM memory.documents d WHERE d.corpus_id = %(corpus)s AND d.invalidated_at IS NOT NULL
 ) event ORDER BY at, content IS NOT NULL, path
 """
-"""What was written (with its text) and removed (without), in order; a path that is removed and written at once was changed."""
+"""Events in order: written pages (with text) and removed pages (without). A page removed and written at the same time was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusExport:
-    """What was written: pages and their bytes, and commits where a history was asked for."""
+    """Result of an export: the numbers of pages, of their bytes, and of commits if a git history was requested."""
 
     folder: str
     pages: int
@@ -49,7 +49,10 @@ class CorpusExport:
 def export_corpora(
     connection: Connection, corpora: Sequence[Corpus], folder: Path, *, git: bool = False
 ) -> list[CorpusExport]:
-    """Write corpora to a folder that is empty or not there yet; several get a folder each, by their names. Raises ``Refused``."""
+    """Write corpora to a folder that is empty or does not exist; several corpora get a subfolder each, by name.
+
+    Raises ``Refused``.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Refused(f"{folder} is not empty, so nothing was written. Name a folder that is empty or not there yet.")
     if git and shutil.which("git") is None:
@@ -81,13 +84,16 @@ def _write(connection: Connection, corpus: Corpus, target: Path) -> tuple[int, i
 
 
 def write_new(file: Path, body: bytes) -> None:
-    """Write a file that is not there yet; what stands in its place, a link above all, is neither followed nor overwritten."""
+    """Write a file that does not exist yet; an existing file or link is neither followed nor overwritten."""
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as opened:
         opened.write(body)
 
 
 def _commit(connection: Connection, corpus: Corpus, target: Path) -> int:
-    """The history of a corpus as commits, one an instant; returns how many. The files themselves stand already."""
+    """Commit the history of a corpus, one commit per point in time, and return the number of commits.
+
+    The files themselves have already been written.
+    """
     commits = 0
 
     def stream() -> Iterator[bytes]:
@@ -105,14 +111,14 @@ def _commit(connection: Connection, corpus: Corpus, target: Path) -> int:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-    ) as process:  # where reading fails its input ends without "done", and so does git
+    ) as process:  # if reading fails, the input ends without "done", and git fails as well
         assert process.stdin is not None  # noqa: S101 - it was asked for
         try:
             for piece in stream():
                 process.stdin.write(piece)
             process.stdin.write(b"done\n")
         except BrokenPipeError:
-            pass  # what git has to say stands on its standard error
+            pass  # git reports its error on standard error
         _, said = process.communicate(timeout=_SECONDS)
     if process.returncode:
         raise Refused(
@@ -140,7 +146,7 @@ def _commit_of(at: datetime, events: Sequence[tuple[Any, ...]]) -> Iterator[byte
 
 
 def _refuse_secrets(connection: Connection, corpus: Corpus) -> None:
-    """What is committed is hard to take back."""
+    """Raise ``Refused`` if a page or an earlier version contains a secret, because a commit is hard to undo."""
     query = "SELECT path, content FROM memory.documents WHERE corpus_id = %s ORDER BY path"
     found = {
         path
@@ -156,7 +162,7 @@ def _refuse_secrets(connection: Connection, corpus: Corpus) -> None:
 
 
 def _rows(connection: Connection, query: str, values: Any) -> Generator[tuple[Any, ...]]:
-    """Rows of a query, some at a time."""
+    """Yield the rows of a query in batches."""
     with connection.transaction(), connection.cursor(name="slowwave_export") as cursor:
         cursor.itersize = _FETCH
         cursor.execute(query.encode(), values)

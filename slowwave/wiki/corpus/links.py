@@ -1,4 +1,4 @@
-"""Links of pages: which page each means, mentions of known names, and the graph of them."""
+"""Links of pages: their targets, mentions of known names, and the link graph."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from slowwave.text.tokens import fold
 from slowwave.wiki.corpus.corpora import Corpus, chosen_corpus, page_id
 from slowwave.wiki.corpus.writing import PageTally
 
-# Which page a link means: by its path, then by what a vault calls it. Pure; rows belong to ``slowwave.wiki.corpus.links``.
+# The target of a link: by its path, then by the rules of vaults. Pure; the rows are written below.
 
 _SUFFIXES: Final = (".md", ".markdown")
 
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """A page that links may mean."""
+    """A page that links may point to."""
 
     id: str
     path: str
@@ -43,10 +43,10 @@ class LinkTarget:
 
 
 class LinkTargets:
-    """The pages of one corpus, looked up by what is written in a link.
+    """The pages of one corpus, looked up by the text of a link.
 
-    A path that is right comes first: from the page's own folder, then from the root. Then, as in vaults, the end of a path, a file's name,
-    a title, an alias; of several that fit, the one in the page's own folder, else the shortest path, else the first.
+    An exact path comes first: from the page's own folder, then from the root. Then, as in vaults, follow the end of a path, a file's
+    name, a title and an alias. Of several matches, the one in the page's own folder wins, else the shortest path, else the first.
     """
 
     def __init__(self, pages: Iterable[LinkTarget]) -> None:
@@ -62,7 +62,10 @@ class LinkTargets:
                 self._names[name].append(page)
 
     def resolve(self, path: str, kind: LinkKind, target: str) -> str | None:
-        """The id of the page that a link of the page at ``path`` means; None where there is none. An empty target is the page itself."""
+        """Return the id of the page that a link in the page at ``path`` points to, or None if there is none.
+
+        An empty target is the page itself.
+        """
         if not target:
             return self._paths[path].id if path in self._paths else None
         folder = posixpath.dirname(path)
@@ -97,7 +100,7 @@ class LinkTargets:
 
 
 def _joined(folder: str, target: str) -> str | None:
-    """A path within the folder of the corpus; None for one that leads out of it."""
+    """Return the normalized path, or None if it leads out of the folder of the corpus."""
     path = posixpath.normpath(posixpath.join(folder, target))
     return None if path == ".." or path.startswith("../") else path
 
@@ -114,17 +117,17 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-# Mentions: where a page says the name of a page or entity that is known, without linking to it. Pure.
+# Mentions: places where a page contains the name of a known page or entity without a link to it. Pure.
 
 LEAST: Final = 3
-"""Characters of a name that is looked for."""
+"""Minimum length of a name that is searched for, in characters."""
 _LONGEST: Final = 12  # words
 _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """A row that is known by its names: a document, or an entity."""
+    """A row with names: a document or an entity."""
 
     id: str
     names: tuple[str, ...]
@@ -133,7 +136,7 @@ class NamedRow:
 
 @dataclass(frozen=True, slots=True)
 class NameMention:
-    """A name in a page, as it is written, the first time that it stands there."""
+    """The first occurrence of a name in a page, as written."""
 
     row: NamedRow
     said: str
@@ -141,7 +144,10 @@ class NameMention:
 
 
 class KnownNames:
-    """Names by their words. One that several documents (or, where there is none, several entities) have says nothing and is passed over."""
+    """Rows by the words of their names.
+
+    A name of several documents is ambiguous and is ignored; if no document has it, the same holds for several entities.
+    """
 
     def __init__(self, rows: Iterable[NamedRow], generic: Iterable[str] = ()) -> None:
         passed = {_key(name) for name in generic}
@@ -161,15 +167,18 @@ class KnownNames:
         self._lengths = {word: sorted(found, reverse=True) for word, found in lengths.items()}
 
     def keys(self) -> dict[str, str]:
-        """Name → the row that it means: equal mappings find equal mentions."""
+        """Return name → id of its row; equal mappings find equal mentions."""
         return {" ".join(key): row.id for key, row in self._of.items()}
 
     def of(self, key: str) -> NamedRow | None:
-        """The row that a name of ``keys`` means."""
+        """Return the row that a name from ``keys`` refers to."""
         return self._of.get(tuple(key.split(" ")))
 
     def found_in(self, page: MarkdownPage) -> list[NameMention]:
-        """The mentions of a page, one for each row, in its order; of names that overlap, the longer one. Linear in the page's words."""
+        """Return the mentions of known names in a page, one per row, in page order.
+
+        Where names overlap, the longer one counts. The cost is linear in the number of words of the page.
+        """
         found: dict[str, NameMention] = {}
         for line, text in page.prose if self._of else ():
             folded = fold(text)
@@ -190,7 +199,7 @@ class KnownNames:
 
 
 def changed_names(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
-    """Names that mean something else than they meant."""
+    """Return the names whose row has changed."""
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
@@ -198,7 +207,7 @@ def _key(name: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(fold(name)))
 
 
-# Links once all pages stand: which page each means, and which pages say a known name. Writes only what is otherwise than before.
+# Links once all pages are stored: the target of each link, and the pages that contain a known name. Only changes are written.
 
 _READ: Final = 200  # documents read at a time
 _MANY: Final = 64  # names beyond which reading every document costs less than looking for each name in it
@@ -237,7 +246,7 @@ _END_LINKS: Final = "UPDATE memory.links SET invalidated_at = now() WHERE id = A
 
 
 def resolve_links(connection: Connection, corpus: Corpus) -> int:
-    """Let every live link of a corpus point at the page that it means; returns how many mean something else than before."""
+    """Point every live link of a corpus to its target, and return how many targets changed."""
     targets = LinkTargets(
         LinkTarget(str(id_), str(path), str(title), _listed(aliases))
         for id_, path, title, _, aliases, *_ in connection.execute(_PAGES.encode(), (corpus.id,))
@@ -252,7 +261,7 @@ def resolve_links(connection: Connection, corpus: Corpus) -> int:
 
 
 def known_names(connection: Connection, corpus: Corpus) -> KnownNames:
-    """The names of the corpus's named pages and of the namespace's entities."""
+    """Return the names of the corpus's named pages and of the namespace's entities."""
     layout = profile(corpus.profile)
     rows = [
         NamedRow(str(id_), (str(title), *_listed(aliases), str(slug or "")), document=True)
@@ -272,7 +281,7 @@ def write_mentions(
     written: Sequence[str],
     tally: PageTally,
 ) -> None:
-    """Renew the mentions of the documents that were ``written``, and of those that say a name that means something else than ``before``."""
+    """Update the mentions in the documents ``written``, and in those that contain a name whose row differs from ``before``."""
     changed = changed_names(before, names.keys())
     ids = list(dict.fromkeys([*written, *_saying(connection, corpus, changed)]))
     for start in range(0, len(ids), _READ):
@@ -280,7 +289,10 @@ def write_mentions(
 
 
 def _saying(connection: Connection, corpus: Corpus, names: set[str]) -> list[str]:
-    """Documents whose text holds the longest word of one of the names, a superset of those that mention it; all where names are many."""
+    """Return the documents that may mention one of the names: those with the longest word of a name.
+
+    This is a superset of the documents that mention one. If there are many names, all documents are returned.
+    """
     if not names:
         return []
     if len(names) > _MANY:
@@ -329,7 +341,7 @@ def _listed(value: object) -> list[str]:
     return [str(part) for part in value] if isinstance(value, list) else []
 
 
-# The graph of links: what a page links to, what links to it, and what is broken. Each is one query; depth and edges are bounded.
+# The graph of links: links from a page, links to a page, and broken links. Each is one query; depth and number of edges are bounded.
 
 Direction = Literal["out", "in", "both"]
 LinkReason = Literal["no such page", "no such heading", "no such block"]
@@ -340,7 +352,7 @@ _MOST_BROKEN: Final = 10_000
 
 
 class LinkRequest(BaseModel):
-    """A question about links. ``path`` is asked for by neighbors and backlinks."""
+    """A query about links. ``path`` is required for neighbors and backlinks."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -356,7 +368,7 @@ class LinkRequest(BaseModel):
 
 
 class LinkEdge(BaseModel):
-    """A page that links to another, or names an entity (``to`` is then its name)."""
+    """A link from one page to another, or a mention of an entity (``to`` is then its name)."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -369,7 +381,7 @@ class LinkEdge(BaseModel):
 
 
 class BrokenLink(BaseModel):
-    """A link to nothing."""
+    """A link without a target."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -380,7 +392,10 @@ class BrokenLink(BaseModel):
 
 
 class LinkResponse(BaseModel):
-    """Edges, the nearest first; of pages that link several times, the first link. ``total_count`` counts those that were cut off, too."""
+    """Edges, the nearest first; if a page links several times, only its first link is listed.
+
+    ``total_count`` includes the edges that were cut off.
+    """
 
     op: Literal["neighbors", "backlinks"]
     path: str
@@ -391,7 +406,7 @@ class LinkResponse(BaseModel):
 
 
 class LintResponse(BaseModel):
-    """Links that lead nowhere, and pages that link to themselves."""
+    """Links without a target, and pages that link to themselves."""
 
     op: Literal["lint"] = "lint"
     broken: list[BrokenLink]
@@ -439,7 +454,7 @@ LEFT JOIN LATERAL (
 WHERE coalesce(t.path, n.name) IS NOT NULL
 ORDER BY e.depth, e.kind = 'mention', f.path, e.line, coalesce(t.path, n.name) LIMIT %(most)s
 """
-"""Only rows that a page on the way touches are read, by the indexes of both ends. Of an entity that was merged the survivor is named."""
+"""Reads only rows that touch a page on the way, by the indexes of both ends. A merged entity is shown as its survivor."""
 
 _LINT: Final = """
 SELECT d.path, l.target, l.anchor, l.line, l.target_document_id = l.document_id, t.id IS NOT NULL,
@@ -454,7 +469,7 @@ ORDER BY d.path, l.line, l.target
 
 
 def links(connection: Connection, namespace: str, request: LinkRequest) -> LinkResponse | LintResponse:
-    """Answer a question about links. Raises ``NotInCorpus`` for a page that there is not."""
+    """Answer a query about links. Raises ``NotInCorpus`` for a page that does not exist."""
     within = namespace_id(connection, namespace)
     if request.op == "lint":
         return _lint(connection, within, request)
@@ -509,13 +524,12 @@ def _lint(connection: Connection, within: str, request: LinkRequest) -> LintResp
     return LintResponse(broken=broken[:_MOST_BROKEN], self_links=list(selves), count=len(broken) + len(selves))
 
 
-# The links of one page that is written by day: what its links and names mean, and which links of other pages mean it now.
+# The links of one page that is written at run time: the targets of its links and names, and links of other pages that now point to it.
 #
-# What a sync finds out for a whole folder belongs to ``slowwave.wiki.corpus.links``; this is the same for one page, without reading the
-# others.
+# A sync does the same for a whole folder; this works for one page without reading the others.
 
 _MOST: Final = 2_000
-"""Links of one page that are kept, and mentions."""
+"""Maximum number of stored links of one page, and of its mentions."""
 
 _TARGETS: Final = """
 SELECT id::text, path, title, coalesce(metadata -> 'aliases', '[]') FROM memory.documents
@@ -545,14 +559,17 @@ WHERE l.namespace_id = %(namespace)s AND l.invalidated_at IS NULL AND l.kind <> 
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """``links`` as ``memory.store_links`` takes them; ``pointing``: ids of links of other pages."""
+    """Links of one page: ``links`` in the form of ``memory.store_links``, ``pointing`` the ids of other pages' links to it."""
 
     links: Sequence[Mapping[str, object]] = ()
     pointing: Sequence[str] = ()
 
 
 def page_links(connection: Connection, namespace_id: str, corpus: Corpus | None, id_: str, file: PageFile) -> PageLinks:
-    """The links of the page that is to have an id. ``corpus`` None: it is the first of its corpus."""
+    """Return the links of the page that gets the given id.
+
+    ``corpus`` is None if the page is the first of its corpus.
+    """
     own = LinkTarget(id_, file.path, file.fields.title, tuple(file.fields.values.get("aliases", ())))
     asked = {"corpus": corpus.id if corpus else None, "id": id_, "namespace": namespace_id, "text": file.text}
     names = _called(own, str(file.fields.values.get("slug") or ""))
@@ -575,7 +592,7 @@ def page_links(connection: Connection, namespace_id: str, corpus: Corpus | None,
 def _mentions(
     connection: Connection, corpus: Corpus | None, asked: Mapping[str, object], file: PageFile, linked: set[str]
 ) -> Iterable[dict[str, object]]:
-    """Names that the page says and does not link to."""
+    """Yield the names that the page mentions without a link."""
     rows: list[NamedRow] = []
     generic: Sequence[str] = ()
     if corpus is not None:
@@ -593,7 +610,7 @@ def _mentions(
 
 
 def _called(page: LinkTarget, slug: str) -> list[str]:
-    """What a link that means the page may end with."""
+    """Return the names, in lower case, with which a link to the page may end."""
     path = PurePosixPath(page.path)
     names = (path.stem, path.parent.name, slug, page.title, *page.aliases)
     return sorted({name.rsplit("/", 1)[-1].lower() for name in names if name})

@@ -1,8 +1,8 @@
-"""Pages as the files of a small file system, which is how a model's memory tool sees them: names, sizes, texts and six operations.
+"""Pages as the files of a small file system, as a model's memory tool sees them: names, sizes, texts and six operations.
 
-A file's text is its page's body, to the byte; the head belongs to the page. Each edit is a version of the page, each deletion a tombstone
-beside it, and what is done to a folder is done to all its files in one transaction or not at all. Names that no page's path can have are
-kept in the page's field ``memory_path``. How a tool asks and what it is told belongs to ``slowwave.wiki.agents``.
+The text of a file is the body of its page, byte for byte; the head belongs to the page. Each edit creates a version of the page, each
+deletion a tombstone next to it. An operation on a folder changes all its files in one transaction or none. Names that no page's path can
+have are stored in the page's field ``memory_path``. The protocol of the tools is in ``slowwave.wiki.agents``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FROM memory.documents WHERE namespace_id = %s AND corpus_id = ANY(%s::uuid[]) AN
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """A file: its name relative to the root, with slashes, the path of its page, and the bytes of its text."""
+    """A file: its name relative to the root, with slashes, the path of its page, and the size of its text in bytes."""
 
     name: str
     path: str
@@ -54,10 +54,11 @@ class MemoryFile:
 
 
 class MemoryFiles:
-    """The files under a folder of a namespace's pages. With a ``token`` it works as a server's login does; without, its process owns the
-    store, and files of a followed folder are written at once.
+    """The files under one folder of a namespace's pages.
 
-    Every operation raises ``NotInCorpus``, ``AlreadyThere`` or ``Refused``, and has done nothing then.
+    With a ``token`` it works with the rights of a server's login. Without a token, the process owns the store, and files of a followed
+    folder are written at once. Every operation raises ``NotInCorpus``, ``AlreadyThere`` or ``Refused`` if it fails, and has changed
+    nothing then.
     """
 
     def __init__(
@@ -79,17 +80,17 @@ class MemoryFiles:
         self._agent, self._token, self._now = agent, token, now
 
     def files(self) -> list[MemoryFile]:
-        """All files, by name."""
+        """Return all files, sorted by name."""
         with self._writer() as writer:
             return sorted(self._files(writer).values(), key=lambda file: file.name)
 
     def read(self, name: str) -> str:
-        """The text of a file."""
+        """Return the text of a file."""
         with self._writer() as writer:
             return verbatim_body(self._place(writer, name).text)
 
     def create(self, name: str, text: str) -> None:
-        """A new file; folders need no making."""
+        """Create a file; its folders need not exist."""
         path = self._path_of(name)
 
         def made(writer: Writer) -> Sequence[str]:
@@ -117,7 +118,10 @@ class MemoryFiles:
         self._do(made)
 
     def edit(self, name: str, change: Callable[[str], str]) -> str:
-        """Give a file the text that ``change`` makes of it, and return that; it is asked again where somebody wrote meanwhile."""
+        """Replace the text of a file by the result of ``change``, and return the new text.
+
+        ``change`` is called again if another writer changed the file in the meantime.
+        """
 
         def edited(writer: Writer) -> Sequence[str]:
             nonlocal said
@@ -137,7 +141,7 @@ class MemoryFiles:
         return said
 
     def delete(self, name: str) -> None:
-        """Forget a file, or all files of a folder; an empty name is the root, whose files go."""
+        """Forget a file, or all files of a folder; an empty name is the root and forgets all files."""
 
         def deleted(writer: Writer) -> Sequence[str]:
             paths: list[str] = []
@@ -150,7 +154,7 @@ class MemoryFiles:
         self._do(deleted)
 
     def rename(self, name: str, other: str) -> None:
-        """Give a file or a folder another name; its pages keep their identity and their versions."""
+        """Rename a file or a folder; its pages keep their identity and their versions."""
         self._path_of(f"{other}/x" if other else other)
 
         def renamed(writer: Writer) -> Sequence[str]:
@@ -177,7 +181,10 @@ class MemoryFiles:
         self._do(renamed)
 
     def _do(self, operation: Callable[[Writer], Sequence[str]]) -> None:
-        """An operation in one transaction, again where somebody else wrote meanwhile; then files follow, if this process may write them."""
+        """Run an operation in one transaction, and retry it if another writer changed a page in the meantime.
+
+        Afterwards the files on disk are updated, if this process may write them.
+        """
         for attempt in range(_ATTEMPTS):
             with self._writer() as writer:
                 try:
@@ -203,7 +210,7 @@ class MemoryFiles:
         return Writer(connection, self._namespace, scope, settings, self._token, embedder_for)
 
     def _files(self, writer: Writer) -> Mapping[str, MemoryFile]:
-        """Files by name."""
+        """Return the files by name."""
         corpora = chosen_corpus(writer.connection, writer.namespace_id, self._corpus)
         ids = [corpus.id for corpus in corpora if corpus.root != SESSIONS_ROOT]
         rows: Any = writer.connection.execute(_LISTED.encode(), (writer.namespace_id, ids, self._folder)).fetchall()
@@ -211,7 +218,7 @@ class MemoryFiles:
         return {file.name: file for file in found}
 
     def _chosen(self, writer: Writer, name: str) -> list[MemoryFile]:
-        """The file of a name, or those of the folder of that name."""
+        """Return the file with the given name, or the files of the folder with that name."""
         files = self._files(writer)
         chosen = [file for other, file in files.items() if other == name or not name or _within(other, name)]
         if not chosen and name:
@@ -225,7 +232,7 @@ class MemoryFiles:
         return page_place(writer.connection, writer.namespace_id, file.path, self._corpus)
 
     def _path_of(self, name: str) -> str:
-        """The path of the page that a file's name gets. Raises ``Refused`` for a name that no file can have."""
+        """Return the path of the page for a file's name. Raises ``Refused`` for a name that no file can have."""
         parts = name.split("/")
         if any(
             not part or part.startswith(".") or len(part) > _LONGEST_NAME or not part.isprintable() for part in parts
@@ -237,7 +244,7 @@ class MemoryFiles:
         return path if path.endswith(".md") else f"{path}.md"
 
     def _named(self, path: str, name: str) -> dict[str, str]:
-        """The field that keeps a name that the path does not say."""
+        """Return the frontmatter field that stores the name, or no field if the name equals the path."""
         return {} if path[len(self._folder) :] == name else {_FIELD: name}
 
     def _screened(self, writer: Writer, text: str, before: str) -> str:
@@ -259,7 +266,11 @@ def _within(name: str, folder: str) -> bool:
 
 
 def _safe(part: str) -> str:
-    """A part of a path for a part of a name: itself where it can be, else what is left of it and a mark that tells it from others."""
+    """Return a path segment for a segment of a name.
+
+    A safe segment is returned unchanged. Otherwise the unsafe characters are replaced, and a part of the hash of the name is appended to
+    keep it unique.
+    """
     if _SAFE.fullmatch(part) and not part.endswith(".tombstone.md"):
         return part
     stem, dot, suffix = part.rpartition(".") if part.lower().endswith(".md") else (part, "", "")
@@ -268,6 +279,6 @@ def _safe(part: str) -> str:
 
 
 def _title(text: str, name: str) -> str:
-    """The first heading of a text, or its file's name."""
+    """Return the first heading of a text, or the title derived from its file's name."""
     heading = re.search(r"^#[ \t]+(.+?)[ \t#]*$", text, re.MULTILINE)
     return (heading[1] if heading else title_of_name(PurePosixPath(name).stem)).strip()[:200] or name

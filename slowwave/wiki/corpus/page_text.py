@@ -1,4 +1,4 @@
-"""The requests for pages that agents write, and the text that a page has after one."""
+"""Requests for pages that agents write, and the text of a page after each request."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from slowwave.sources.page_files import MarkdownPage, fields_of
 from slowwave.sources.profile import Profile
 from slowwave.text.markdown import LONGEST_PATH, Frontmatter, UnreadableFile, frontmatter, path_fault
 
-# The text of a page that is written by day: its frontmatter, what is appended where, and the texts of a forgotten page and its tombstone.
+# The text of a page that is written at run time: its frontmatter, the position of appended text, and the texts of a forgotten page and
+# its tombstone.
 #
-# Pure. A head that stands is changed field by field, so that what a person wrote in it stays as it is written.
+# Pure. An existing head is changed field by field, so that the text of a person in it is kept as written.
 
 _TIMELINE: Final = re.compile(r"^[ \t]*<!--[ \t]*timeline\b[^\n]*-->[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _TIMELINE_HEADING: Final = re.compile(r"\s*^#+[ \t]*timeline\b[^\n]*$", re.IGNORECASE | re.MULTILINE)
@@ -26,21 +27,24 @@ _DATED: Final = re.compile(r"[-*][ \t]+\**\d{4}-\d\d-\d\d\b")
 _BULLET: Final = re.compile(r"[-*+][ \t]|\d+[.)][ \t]")
 _NAME: Final = re.compile(r"""(?:([A-Za-z_][\w-]*)|"([^"\\]+)"|'([^']+)')[ \t]*:(?=[ \t]|$)""")
 _COMPARED: Final = 4_000_000
-"""Pairs of changed lines up to which two texts are compared; it keeps a merge below a second."""
+"""Maximum number of pairs of changed lines for comparing two texts; it keeps a merge below a second."""
 _ESCAPED: Final = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 _NORMALISED: Final = ("type", "status", "source_kind", "temperature", "created")
-"""Fields that a new page says in its profile's words. Whether it is canonical it says only where that was said."""
+"""Fields that a new page has in the form of its profile. ``canonical`` is set only if the request or the content sets it."""
 
 
 def new_page(given: Mapping[str, Any], path: str, content: str, profile: Profile, today: str) -> str:
-    """A page that is not there yet: what the content's own head says, ``given`` on top, and the fields that its profile gives."""
+    """Build the text of a new page.
+
+    The fields are those of the content's own head, overridden by ``given``, and those that the profile supplies.
+    """
     own = frontmatter(content)
     body = content[own.end :] if own.lines else content
     return fresh_page({**own.fields, **given}, path, body, profile, today)
 
 
 def fresh_page(given: Mapping[str, Any], path: str, body: str, profile: Profile, today: str) -> str:
-    """A page that is not there yet, of a body without a head: ``given``, and the fields that its profile gives."""
+    """Build the text of a new page from a body without a head, the ``given`` fields and the fields of its profile."""
     written = {"created": today, **given, "updated": today}
     known = fields_of(written, path, MarkdownPage(), profile).values
     normal = {name: known[name] for name in _NORMALISED if known.get(name) is not None}
@@ -49,25 +53,30 @@ def fresh_page(given: Mapping[str, Any], path: str, body: str, profile: Profile,
 
 
 def verbatim_page(fields: Mapping[str, Any], body: str) -> str:
-    """A page of fields and a body that is kept to the byte, whatever it begins or ends with."""
+    """Build a page from fields and a body that is kept byte for byte, whatever it begins or ends with."""
     return _head(fields) + body
 
 
 def verbatim_body(text: str) -> str:
-    """The body of such a page."""
+    """Return the body of a page that ``verbatim_page`` built."""
     return text[frontmatter(text).end :]
 
 
 def replaced_page(text: str, given: Mapping[str, Any], content: str, today: str) -> str:
-    """A page with another body. Fields that stand stay, unless the content's own head or ``given`` says otherwise."""
+    """Return a page with its body replaced.
+
+    Existing fields are kept unless the content's own head or ``given`` overrides them; ``given`` takes precedence.
+    """
     own = frontmatter(content)
     body = content[own.end :] if own.lines else content
     return changed_head(text, {**own.fields, **given, "updated": today}) + "\n" + _ended(body.lstrip("\n"))
 
 
 def appended_page(text: str, given: Mapping[str, Any], content: str, today: str) -> str:
-    """A page with more in it. Of a page with a timeline marker, dated bullets go below it and other text above; tags are merged; the day of
-    the change is noted unless only the timeline grew.
+    """Return a page with content appended.
+
+    If the page has a timeline marker, dated bullets go below it and other text above it. Tags are merged. The date of the change is
+    recorded unless only the timeline grew.
     """
     dated, other = _sorted_out(content)
     body = text[frontmatter(text).end :]
@@ -134,8 +143,9 @@ def merged_page(before: str, after: str, edited: str) -> str | None:
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]] | None:
-    """Return the changed spans of two texts by line (start and end in ``old``, start and end in ``new``), None if they differ too much to
-    compare.
+    """Return the spans of lines that differ between two texts, or None if they differ too much to compare.
+
+    A span holds its start and end in ``old`` and its start and end in ``new``.
     """
     shorter = min(len(old), len(new))
     head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
@@ -148,7 +158,7 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int
 
 
 def _merged_head(before: Mapping[str, Any], after: Mapping[str, Any], edited: str) -> str:
-    """The head of an edited page with the fields that an append changed and the person did not."""
+    """Return the head of a page that a person edited, with the fields that an append changed and the person did not."""
     own = frontmatter(edited)
     changes = {
         name: value
@@ -161,7 +171,7 @@ def _merged_head(before: Mapping[str, Any], after: Mapping[str, Any], edited: st
 
 
 def forgotten_page(text: str, tombstone: str, today: str) -> str:
-    """A page that is superseded by its tombstone. Its words stay."""
+    """Return a page that is superseded by its tombstone. Its words are kept."""
     return (
         changed_head(
             text,
@@ -178,7 +188,7 @@ def forgotten_page(text: str, tombstone: str, today: str) -> str:
 
 
 def tombstone_page(path: str, reason: str, agent: str, today: str) -> str:
-    """What stands beside a forgotten page: why it went, and nothing of what it said."""
+    """Build the tombstone of a forgotten page: the reason for forgetting it, and none of its text."""
     fields = {
         "title": f"Forgotten: {path}",
         "type": "tombstone",
@@ -195,7 +205,7 @@ def tombstone_page(path: str, reason: str, agent: str, today: str) -> str:
 
 
 def quarantined_page(target: str, kind: str, reason: str, fields: Mapping[str, Any], content: str, today: str) -> str:
-    """What screening kept out: where it was to go, why it did not, and the text as it came."""
+    """Build the quarantine page of a rejected text: its original target, the reason for the rejection, and the text unchanged."""
     told = {
         "title": f"Quarantined: {target}",
         "type": "capture",
@@ -211,8 +221,9 @@ def quarantined_page(target: str, kind: str, reason: str, fields: Mapping[str, A
 
 
 def changed_head(text: str, changes: Mapping[str, Any]) -> str:
-    """The head of a page with some fields otherwise, those that are None gone; lines of others, comments included, stay as they are. It
-    ends before the body.
+    """Return the head of a page with some fields changed, and those whose value is None removed.
+
+    The lines of other fields stay unchanged, and so do comments. The head ends before the body.
     """
     head = frontmatter(text)
     wanted = {k: v for k, v in {**head.fields, **changes}.items() if v is not None or k not in changes}
@@ -227,7 +238,7 @@ _ABSENT: Final = object()
 
 
 def _with_lines(head: str, changes: Mapping[str, Any]) -> str:
-    """A head of which the lines of some fields are others."""
+    """Return a head in which the lines of some fields are replaced."""
     newline = "\r\n" if "\r\n" in head else "\n"
     opened, *inside, closed = head.splitlines(keepends=True)
     left, lines, skipped = dict(changes), [opened], False
@@ -260,7 +271,10 @@ def _key(name: str) -> str:
 
 
 def _scalar(value: object) -> str:
-    """A value as JSON, which YAML reads as well once the characters that it does not admit, or takes for line ends, are escaped."""
+    """Format a value as JSON that is also valid YAML.
+
+    Characters that YAML does not admit, or treats as line ends, are escaped.
+    """
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
@@ -273,7 +287,7 @@ def _line(text: str) -> str:
 
 
 def _sorted_out(content: str) -> tuple[str, str]:
-    """The dated bullets of a text, with the lines that belong to each, and the rest."""
+    """Split a text into its dated bullets, with the lines that belong to each, and the rest."""
     dated: list[str] = []
     other: list[str] = []
     inside = False
@@ -284,7 +298,7 @@ def _sorted_out(content: str) -> tuple[str, str]:
 
 
 def _above(body: str, marker: int) -> int:
-    """Where text above a timeline ends: before the rule that leads it in."""
+    """Return the position at which text above a timeline ends: before the rule that introduces the timeline."""
     rule = _RULE.search(body, 0, marker)
     return rule.start() + 1 if rule else marker
 
@@ -296,7 +310,7 @@ def _joined(before: str, text: str, after: str) -> str:
 
 
 def _timeline_end(body: str, at: int) -> int:
-    """Where the timeline behind a marker ends: at the next heading but its own."""
+    """Return the position at which the timeline after a marker ends: at the next heading that is not its own."""
     own = _TIMELINE_HEADING.match(body, at)
     following = _HEADING.search(body, own.end() if own else at)
     return following.start() if following else len(body)
@@ -310,12 +324,12 @@ def _merged(head: Frontmatter, given: Mapping[str, Any]) -> list[str]:
     return list(tags)
 
 
-# The requests and answers of pages that agents write and purge. What becomes of them belongs to ``slowwave.wiki.corpus.page_write``.
+# The requests and responses of pages that agents write and purge. They are processed in ``slowwave.wiki.corpus.page_write``.
 
 PATH: Final = r"^[^./\\\x00-\x1f\x7f][^\\\x00-\x1f\x7f]*\.md$"
-"""Paths of pages, as a schema shows them; ``path_fault`` decides. Matches ``People/Li Na.md``, not ``../x.md``."""
+"""Paths of pages in a schema; ``path_fault`` makes the final check. Matches ``People/Li Na.md``, not ``../x.md``."""
 LONGEST: Final = 256_000
-"""Characters of a request; the setting ``max_write_bytes`` is asked besides."""
+"""Longest text of a request, in characters; the setting ``max_write_bytes`` applies as well."""
 
 Kind = Literal["create", "append", "replace", "forget"]
 Written = Literal[
@@ -345,7 +359,7 @@ PagePath = Annotated[str, AfterValidator(path_of_page)]
 
 
 class WriteRequest(BaseModel):
-    """A page by its path. ``expected_hash`` is what ``get`` gave."""
+    """Request to write a page by its path. ``expected_hash`` is the hash that ``get`` returned."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -385,8 +399,13 @@ class WriteRequest(BaseModel):
 
 
 class HeldElsewhere(BaseModel):
-    """What else holds the words of a page, as counts: its own versions, live pages that say a passage of it, live memories that cite it,
-    snapshots and runs with reports since it came, and histories in git around its folder (None: nobody who answers can see the folder).
+    """Counts of the other places that hold the words of a page.
+
+    - ``versions``: versions of the page.
+    - ``other_pages``: live pages that contain a passage of it.
+    - ``memories``: live memories that cite it.
+    - ``snapshots`` and ``reports``: snapshots, and runs with reports, since the page was stored.
+    - ``git``: git histories around its folder; None if the answering process cannot see the folder.
     """
 
     versions: int
@@ -397,16 +416,20 @@ class HeldElsewhere(BaseModel):
     git: int | None = None
 
     def sentence(self) -> str:
-        """In words."""
+        """Describe the counts in words."""
         found = [f"{name} ({n:,})" for field, name in _HOLDERS.items() if (n := getattr(self, field))]
         told = f"Its words stand elsewhere: {', '.join(found)}."
         return told if found else "Nothing else that is known here holds its words."
 
 
 class WriteResponse(BaseModel):
-    """``hash`` is that of the page now, ``indexed`` whether the search index knows of it at once. ``file``: whether its file has
-    followed, where it has one; ``superseded``: a person edited the file, and the next sync takes that text over this one. ``proposal`` is
-    the id of what was kept for a person to decide, and nothing was written.
+    """Result of a write.
+
+    - ``hash``: the hash of the page after the write.
+    - ``indexed``: whether the search index covers the page at once.
+    - ``file``: whether the page's file was updated, if it has one. ``superseded`` means that a person edited the file, and that the next
+      sync uses that text instead of this one.
+    - ``proposal``: the id of the proposal that was stored for a person to decide; nothing was written then.
     """
 
     path: str
@@ -424,7 +447,7 @@ class WriteResponse(BaseModel):
 
 
 class PurgeRequest(BaseModel):
-    """A page that is deleted for good: a dry run unless ``dry_run`` is false."""
+    """Request to delete a page permanently: a dry run unless ``dry_run`` is false."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -453,7 +476,11 @@ class PurgeRequest(BaseModel):
 
 
 class PurgeResponse(BaseModel):
-    """``paths`` of the pages that went, or would; ``bytes_deleted`` with all their versions; ``held``: what else holds the words."""
+    """Result of a purge.
+
+    ``paths`` are the pages that were deleted, or would be. ``bytes_deleted`` includes all their versions. ``held`` counts the other
+    places that hold the words.
+    """
 
     path: str
     action: Literal["would_purge", "purged"]

@@ -1,4 +1,4 @@
-"""Write a page by day, each text screened and in one transaction; purge one for good."""
+"""Writing of pages at run time, each text screened and in one transaction, and permanent deletion of a page."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ from slowwave.wiki.corpus.pages import (
 from slowwave.wiki.corpus.pending_files import SUPERSEDED, follow_files, histories_of
 from slowwave.wiki.recall.research import ResearchArtifact, ResearchResponse
 
-# Writing a page by day: create, append, replace and forget, each screened, and each in one transaction or not at all.
+# Writing a page at run time: create, append, replace and forget, each screened, and each in one transaction or not at all.
 #
-# The rows come first; the file of a followed folder follows them (``slowwave.wiki.corpus.pending_files``). Whether whoever writes may is
-# decided by the store's own functions (``slowwave.wiki.corpus.pages``), whose answer a dry run asks for as well.
+# The rows are written first; the file of a followed folder is updated afterwards (``slowwave.wiki.corpus.pending_files``). The store's
+# own functions (``slowwave.wiki.corpus.pages``) decide whether the login may write; a dry run calls them as well.
 
 _DONE: Final = {
     "create": "created",
@@ -61,13 +61,13 @@ _DONE: Final = {
     "move": "moved",
 }
 _ATTEMPTS: Final = 5
-"""How often an append is tried again when somebody else wrote the page meanwhile: what it adds rests on nothing that stands."""
+"""Attempts of an append if another writer changes the page: it does not depend on the current text, so it can be repeated."""
 _UNSAFE: Final = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Screened:
-    """What screening says of a text that is to be written: the text, why it must not be stored as it is, warnings where it may."""
+    """Result of screening a text before it is written: the text, the reason to refuse it, and warnings if it may be stored."""
 
     text: str
     refused: str = ""
@@ -85,11 +85,12 @@ def write(
     embedder: Callable[[Settings], Embedder] = embedder_for,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> WriteResponse:
-    """Write a page of a namespace (its name). ``token`` is what a login that does not own memory shows; ``follow``: this process has the
-    rights of a followed folder and writes the file as well.
+    """Write a page of a namespace, given by name.
 
-    Raises ``Refused`` for what cannot be taken, ``AlreadyThere`` for a path that is taken or a page that changed since it was read,
-    ``NotInCorpus`` for one that is not there, ``Forbidden`` without a token that may.
+    ``token`` is the token of a login that does not own memory. With ``follow``, this process has the rights to a followed folder and
+    writes the file as well. Raises ``Refused`` for a request that cannot be accepted, ``AlreadyThere`` for a path that is taken or a page
+    that changed since it was read, ``NotInCorpus`` for a page that does not exist, and ``Forbidden`` without a token that permits the
+    write.
     """
     writer = Writer(connection, namespace, namespace_id(connection, namespace), settings, token, embedder)
     check_size(request.content, settings)
@@ -111,7 +112,7 @@ def write(
 
 
 def check_size(text: str, settings: Settings) -> None:
-    """Raises ``Refused`` for more than may be written in one call."""
+    """Raise ``Refused`` if a text is larger than one call may write."""
     size = len(text.encode("utf-8", "replace"))
     if size > settings.max_write_bytes:
         raise Refused(
@@ -121,7 +122,10 @@ def check_size(text: str, settings: Settings) -> None:
 
 
 def screened(text: str, before: str, settings: Settings) -> Screened:
-    """A text that is to be written, by the setting ``screening_on_write``. ``before`` is what stands: what it holds is no news."""
+    """Screen a text that is to be written, according to the setting ``screening_on_write``.
+
+    ``before`` is the current text: kinds of findings that it already contains are ignored.
+    """
     found = _found(text)
     known = {(f.kind, f.rule) for f in _found(before)} if found and before else set[tuple[str, str]]()
     found = [f for f in found if (f.kind, f.rule) not in known]
@@ -139,7 +143,7 @@ def screened(text: str, before: str, settings: Settings) -> Screened:
 
 
 def parsed(path: str, text: str, layout: Profile) -> PageFile:
-    """A page from its text. Raises ``Refused`` where nobody could read it again."""
+    """Parse a page from its text. Raises ``Refused`` if the page could not be parsed again."""
     try:
         return page_file(path, text.encode("utf-8", "surrogatepass"), layout)
     except (UnreadableFile, UnicodeEncodeError) as problem:
@@ -147,7 +151,7 @@ def parsed(path: str, text: str, layout: Profile) -> PageFile:
 
 
 def answer(action: str, file: PageFile, stored: Stored, *, dry: bool, indexed: bool, size: int) -> WriteResponse:
-    """The answer of a write that was done, or would be."""
+    """Build the response to a write that was done, or would be done in a dry run."""
     word = f"would_{action}" if dry else _DONE.get(action, action)
     return WriteResponse(
         path=file.path,
@@ -164,7 +168,7 @@ def answer(action: str, file: PageFile, stored: Stored, *, dry: bool, indexed: b
 
 
 def followed(writer: Writer, told: WriteResponse, place: PagePlace) -> WriteResponse:
-    """The answer once the folder's files have followed, where this process can write them."""
+    """Update the files of the folder, where this process can write them, and return the response with the result."""
     corpus = place.corpus
     assert corpus is not None  # noqa: S101 - a folder's
     done = follow_files(writer.connection, corpus, (told.path, told.tombstone or told.path, place.path))
@@ -195,7 +199,7 @@ def _stored(writer: Writer, request: WriteRequest, place: PagePlace, now: Callab
     if not refused:
         given = json.loads(fields.text) if fields.text != json.dumps(given, ensure_ascii=False) else given
         file = parsed(place.path, _text(request, place, given, said.text, today), place.layout)
-        refused = screened(file.text, before, writer.settings).refused  # parts that say nothing wrong may, together
+        refused = screened(file.text, before, writer.settings).refused  # harmless parts may form a finding together
     else:
         file = None
     if refused or file is None:
@@ -208,14 +212,14 @@ def _stored(writer: Writer, request: WriteRequest, place: PagePlace, now: Callab
 
 
 def text_of(request: WriteRequest, place: PagePlace, now: datetime) -> str:
-    """The page as a request would leave it, unscreened: for a plan. Raises as ``write`` does."""
+    """Return the unscreened text that a request would give the page, for use in a plan. Raises as ``write`` does."""
     _refuse_unmet(request, place)
     content = request.content.replace("\r\n", "\n").replace("\0", "")
     return _text(request, place, _given(request), content, now.astimezone(UTC).date().isoformat())
 
 
 def _refuse_unmet(request: WriteRequest, place: PagePlace) -> None:
-    """What a kind of write rests on has to hold."""
+    """Raise an error if a precondition of this kind of write does not hold."""
     if "quarantined" in place.metadata:
         raise Refused(f"{place.path} is quarantined, and stays as it is. Nothing was stored.")
     if request.kind == "create" and place.there:
@@ -229,7 +233,7 @@ def _refuse_unmet(request: WriteRequest, place: PagePlace) -> None:
 
 
 def _given(request: WriteRequest) -> dict[str, Any]:
-    """The fields that a request names. Raises ``Refused`` for those that no head can hold."""
+    """Return the fields that a request names. Raises ``Refused`` for names that no head can hold."""
     for name in request.frontmatter:
         if not name.strip() or len(name) > 64 or any(not c.isprintable() for c in name):
             raise Refused("A field's name is a word of at most 64 characters. Nothing was stored.")
@@ -237,7 +241,7 @@ def _given(request: WriteRequest) -> dict[str, Any]:
 
 
 def _text(request: WriteRequest, place: PagePlace, given: Mapping[str, Any], content: str, today: str) -> str:
-    """The page as it will be."""
+    """Return the text of the page after the write."""
     try:
         if place.there and request.kind == "append":
             return appended_page(place.text, given, content, today)
@@ -252,7 +256,7 @@ def _text(request: WriteRequest, place: PagePlace, given: Mapping[str, Any], con
 
 
 def _quarantined(writer: Writer, request: WriteRequest, place: PagePlace, refused: str, today: str) -> WriteResponse:
-    """What screening refuses, under inbox/quarantine/ where that is wanted; raises ``Refused`` else."""
+    """Store a refused text under inbox/quarantine/ if the request or the settings ask for that; otherwise raise ``Refused``."""
     if not request.soft and writer.settings.screening_on_write != "quarantine":
         raise Refused(
             f"The text holds what screening refuses ({refused}). Take it out, or say soft to keep it in quarantine. Nothing was stored."
@@ -281,7 +285,10 @@ def _forgotten(writer: Writer, request: WriteRequest, place: PagePlace, now: Cal
 
 
 def refuse_unforgettable(request: WriteRequest, place: PagePlace) -> None:
-    """Raises ``NotInCorpus`` where no page is to forget, ``PageChanged`` for one that is no longer what the request names."""
+    """Raise an error if the page cannot be forgotten.
+
+    Raises ``NotInCorpus`` if there is no page to forget, and ``PageChanged`` if its hash differs from the one in the request.
+    """
     if not place.there or place.path.endswith(".tombstone.md"):
         raise NotInCorpus(f"There is no page {place.path} to forget. Nothing was stored.")
     if request.expected_hash and request.expected_hash != place.hash:
@@ -291,7 +298,7 @@ def refuse_unforgettable(request: WriteRequest, place: PagePlace) -> None:
 def forgotten(
     writer: Writer, place: PagePlace, reason: str, agent: str, now: Callable[[], datetime], *, dry: bool = False
 ) -> WriteResponse:
-    """Forget the page at a place, for a reason that is screened as a text is."""
+    """Forget the page at a place; the reason is screened like a text."""
     file, stone = forgotten_files(place, reason, agent, writer.settings, now())
     stored = forget_page(writer, place, file, stone, dry=dry)
     return answer("forget", file, stored, dry=dry, indexed=True, size=len(file.text.encode()))
@@ -300,8 +307,9 @@ def forgotten(
 def forgotten_files(
     place: PagePlace, reason: str, agent: str, settings: Settings, now: datetime
 ) -> tuple[PageFile, PageFile]:
-    """The page at a place as it is once it is forgotten, and the tombstone beside it. Raises ``Refused`` for a reason that screening
-    refuses.
+    """Return the forgotten version of the page at a place, and its tombstone.
+
+    Raises ``Refused`` for a reason that screening refuses.
     """
     said = screened(reason, "", settings)
     if said.refused:
@@ -312,23 +320,23 @@ def forgotten_files(
 
 
 def _note(request: WriteRequest) -> dict[str, object]:
-    """Who wrote this version, and how."""
+    """Return a note of who wrote this version, and with which kind of write."""
     said = {"kind": request.kind, "agent": request.agent, "session_id": request.session_id}
     return {name: value for name, value in said.items() if value}
 
 
 def _found(text: str) -> list[Detection]:
-    """The findings for which a text is acted on, the worst first."""
+    """Return the findings in a text that require action, the worst first."""
     from slowwave.text.findings import KINDS
     from slowwave.text.screening import counting, screen  # its rules take a while to load
 
     return sorted(counting(screen(text)), key=lambda f: (KINDS.index(f.kind), f.start))
 
 
-# Purging a page: it is deleted for good with its versions, passages and links, in one transaction. A dry run unless it is said to be live.
+# Purging a page: it is deleted permanently with its versions, passages and links, in one transaction. The default is a dry run.
 #
-# Everything else that is done with pages keeps them; this is for what should never have been stored. What may be purged, and that nothing
-# goes that an undo would need, is decided by the store's own function.
+# All other operations on pages keep them; this one is for text that should never have been stored. The store's own function decides what
+# may be purged, and ensures that nothing is deleted that an undo would need.
 
 
 def purge(
@@ -340,10 +348,10 @@ def purge(
     token: str = "",
     follow: bool = False,
 ) -> PurgeResponse:
-    """Delete a page of a namespace for good, or say what that would delete. ``token`` and ``follow`` as for
-    ``slowwave.wiki.corpus.page_write``.
+    """Delete a page of a namespace permanently, or report what that would delete.
 
-    Raises ``NotInCorpus``, ``PageChanged``, ``Forbidden`` for a protected page, ``Refused`` for one that an undo could still need.
+    ``token`` and ``follow`` as in ``slowwave.wiki.corpus.page_write``. Raises ``NotInCorpus``, ``PageChanged``, ``Forbidden`` for a
+    protected page, and ``Refused`` for a page that an undo could still need.
     """
     writer = Writer(connection, namespace, namespace_id(connection, namespace), settings, token, embedder_for)
     place = page_place(connection, writer.namespace_id, request.target, request.corpus)
@@ -361,7 +369,7 @@ def purge(
         tombstone=request.include_related_tombstone,
         dry=request.dry_run,
     )
-    held = HeldElsewhere(**{**done.held, "versions": 0})  # they go with it
+    held = HeldElsewhere(**{**done.held, "versions": 0})  # the versions are deleted with the page
     told = PurgeResponse(
         path=place.path,
         action="would_purge" if request.dry_run else "purged",
@@ -381,7 +389,7 @@ def purge(
     return told.model_copy(update={"file": state, "held": held})
 
 
-# The page of research, kept where it belongs: by the rules of any page that agents write (``slowwave.wiki.corpus.page_write``).
+# The page of a research answer, stored by the same rules as any page that agents write (``slowwave.wiki.corpus.page_write``).
 
 
 def keep_research(
@@ -393,9 +401,10 @@ def keep_research(
     token: str = "",
     follow: bool = False,
 ) -> ResearchResponse:
-    """An answer with the ``artifact`` that its page became, in a namespace (its name); ``token`` and ``follow`` as in ``page_write.write``.
+    """Store a research answer as a page of a namespace, given by name, and return the answer with its ``artifact``.
 
-    A page that cannot be kept is no reason to lose the answer: why not stands in ``warnings``.
+    ``token`` and ``follow`` as in ``page_write.write``. If the page cannot be kept, the answer is returned with the reason in
+    ``warnings``.
     """
     page = told.research
     request = WriteRequest(kind="create", target=page.target, content=page.page)

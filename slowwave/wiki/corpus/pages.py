@@ -1,4 +1,4 @@
-"""Pages as rows: the functions of the store by which one is written, and vectors of its passages."""
+"""Pages as rows: the store functions that write a page, and vectors of its passages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from slowwave.text.markdown import fold_path, path_fault
 from slowwave.wiki.corpus.corpora import EVIDENCE_ROOT, PAGES_PROFILE, SESSIONS_ROOT, Corpus, chosen_corpus
 from slowwave.wiki.corpus.links import PageLinks, page_links
 
-# Vectors of the passages of one page that comes in by day: those that no equal passage has already.
+# Vectors of the passages of one page that is written at run time: only for passages without an equal one that has a vector.
 
 _MODEL: Final = """
 SELECT (SELECT v.dimensions FROM memory.vector_models v WHERE v.model = %s),
@@ -38,7 +38,7 @@ _REGISTER_MODEL: Final = "SELECT memory.register_vector_model(%s::text, %s::inte
 
 
 class PassageVectors(NamedTuple):
-    """Vectors (n, d) float32 of passages by the hashes of these; a ``warning`` where there are none."""
+    """Vectors (n, d) float32 of passages by their hashes; ``warning`` gives the reason if there are none."""
 
     hashes: Sequence[str]
     matrix: np.ndarray
@@ -53,8 +53,11 @@ def passage_vectors(
     embedder: Callable[[Settings], Embedder],
     what: str,
 ) -> PassageVectors:
-    """Vectors of the passages (text by hash) that have none yet; ``what`` they are of, for warnings. Of a model that the store has not
-    heard of there are none unless the login may add it."""
+    """Return vectors of the passages (text by hash) that have none yet.
+
+    ``what`` names the passages in warnings. If the store does not know the embedding model, no vectors are returned unless the login may
+    add the model.
+    """
     nothing = PassageVectors((), np.empty((0, 0), np.float32))
     model = settings.embedding_model
     row = connection.execute(_MODEL, (model,)).fetchone()
@@ -76,10 +79,10 @@ def passage_vectors(
     return PassageVectors(new, matrix)
 
 
-# Pages as rows, one at a time: where a path is, and the functions of the store by which a page is written, forgotten and purged.
+# Pages as rows, one at a time: the place of a path, and the store functions that write, forget and purge a page.
 #
-# Each is one statement, so a process that ends in the midst of it leaves all or nothing. What is written belongs to
-# ``slowwave.wiki.corpus.page_write``.
+# Each function is one statement, so a process that stops halfway leaves all or nothing. ``slowwave.wiki.corpus.page_write`` decides what
+# is written.
 
 _STORED: Final = """
 SELECT corpus_id::text, id::text, content_hash, content, metadata FROM memory.documents
@@ -103,12 +106,12 @@ _HOW: Final = "A server takes it from each request; one that a client starts, fr
 
 
 class PageChanged(AlreadyThere):
-    """Somebody else wrote the page since it was read."""
+    """Error for a page that another writer changed since it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes where: a connection, a namespace by name and id, its settings, a token for a login that does not own memory."""
+    """Context of a write: connection, namespace (name and id), settings, and a token for a login that does not own memory."""
 
     connection: Connection
     namespace: str
@@ -120,7 +123,10 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class PagePlace:
-    """A path of a corpus, and what stands there: nothing where ``hash`` is empty. ``corpus`` None: it is made with its first page."""
+    """A path in a corpus and its current page; ``hash`` is empty if there is no page.
+
+    ``corpus`` is None if the corpus is created with its first page.
+    """
 
     path: str
     corpus: Corpus | None = None
@@ -131,23 +137,23 @@ class PagePlace:
 
     @property
     def there(self) -> bool:
-        """Whether a page stands there that was not forgotten."""
+        """Return whether the place holds a page that was not forgotten."""
         return bool(self.hash) and "forgotten" not in self.metadata
 
     @property
     def layout(self) -> Profile:
-        """The profile that its pages are read by."""
+        """Return the profile for the pages of the corpus."""
         return profile(self.corpus.profile if self.corpus else PAGES_PROFILE)
 
     @property
     def corpus_id(self) -> str | None:
-        """The id of its corpus."""
+        """Return the id of the corpus, or None if it does not exist yet."""
         return self.corpus.id if self.corpus else None
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a function of the store did, or would: the hash of the page, links that came, whether a file has to follow."""
+    """Result of a store function, real or dry run: the hash of the page, new links, and whether a file has to be updated."""
 
     hash: str
     edges: int = 0
@@ -160,12 +166,11 @@ class Stored:
 
 
 def page_place(connection: Connection, namespace_id: str, path: str, corpus: str | None = None) -> PagePlace:
-    """Return where a path is: in the corpus that holds a page of it, else in the folder that is followed, else in the agents' own corpus.
+    """Return the place of a path: the corpus that has a page there, else the followed folder, else the agents' own corpus.
 
-    A path that differs from that of a page in case or in the spelling of accents alone means that page. A new path takes the spelling of
-    the folders that exist.
-
-    Raises ``Refused`` if several are meant, no new page can have the path, or a folder's profile leaves it out.
+    A path that differs from that of a page only in case or in the encoding of accents means that page. A new path takes the spelling of
+    the folders that exist. Raises ``Refused`` if several pages match, if no new page can have the path, or if a folder's profile excludes
+    it.
     """
     known = {
         c.id: c for c in chosen_corpus(connection, namespace_id, corpus) if c.root not in (SESSIONS_ROOT, EVIDENCE_ROOT)
@@ -198,7 +203,7 @@ def page_place(connection: Connection, namespace_id: str, path: str, corpus: str
 
 
 def _spelled(connection: Connection, corpus: Corpus, path: str) -> str:
-    """Spell a path as the pages and folders of a corpus do that differ from it in case or accents' spelling alone."""
+    """Return the path in the spelling of existing pages and folders that differ only in case or in the encoding of accents."""
     *parts, name = unicodedata.normalize("NFC", path).split("/")
     rows = connection.execute(_FOLDERS, (corpus.id,)).fetchall()
     folders = [str(found) for (found,) in rows]
@@ -214,7 +219,7 @@ def _spelled(connection: Connection, corpus: Corpus, path: str) -> str:
 
 
 def _name_on_disk(corpus: Corpus, folder: str, name: str) -> str:
-    """Return the name that a folder without pages has on disk, if this process sees it there; else the given one."""
+    """Return the name on disk of a folder without pages, if this process can see it; else the given name."""
     if corpus.folder is None:
         return name
     try:
@@ -234,10 +239,10 @@ def store_page(
     hidden: bool = False,
     dry: bool = False,
 ) -> Stored:
-    """Write a page: create it at its place, change what stands there, or move that to the path of ``file``.
+    """Write a page: create it at its place, change the page there, or move that page to the path of ``file``.
 
-    ``note`` is kept with this version and says who wrote it. Raises ``PageChanged``, ``AlreadyThere``, ``NotInCorpus``, ``Forbidden``,
-    ``Refused``; nothing is written then.
+    ``note`` is stored with this version and records who wrote it. Raises ``PageChanged``, ``AlreadyThere``, ``NotInCorpus``,
+    ``Forbidden`` or ``Refused``; nothing is written then.
     """
     id_ = place.id if kind != "create" else str(uuid4())
     chunks = () if hidden else file.chunks
@@ -262,7 +267,7 @@ def store_page(
 
 
 def forget_page(writer: Writer, place: PagePlace, file: PageFile, tombstone: PageFile, *, dry: bool = False) -> Stored:
-    """Forget the page at a place: ``file`` is what it says then, ``tombstone`` what stands beside it. Raises as ``store_page``."""
+    """Forget the page at a place: ``file`` is its text afterwards, ``tombstone`` the tombstone. Raises as ``store_page``."""
     values = {**file.fields.values, "frontmatter": dict(file.written)}
     stone = {**tombstone.fields.values, "frontmatter": dict(tombstone.written)}
     stone.pop("problems", None)  # no profile has the type of tombstones
@@ -286,7 +291,10 @@ def purge_page(
     tombstone: bool,
     dry: bool,
 ) -> Stored:
-    """Delete the page at a place for good. Raises as ``store_page``; ``Refused`` where a journal could still restore a part of it."""
+    """Delete the page at a place permanently.
+
+    Raises as ``store_page``, and ``Refused`` if a journal could still restore a part of it.
+    """
     told = _call_store(
         writer.connection,
         _PURGE,
@@ -320,7 +328,7 @@ def _call_store(connection: Connection, statement: str, *values: object) -> dict
 
 
 def _refusal(problem: psycopg.Error) -> Refused | None:
-    """What the store's own rules said, as it said it; None for what is no refusal."""
+    """Return the store's own error message as a ``Refused``, or None for an error that is not a refusal."""
     said = problem.diag.message_primary or "The page was refused."
     if not re.search(r"Nothing was (?:stored|deleted)\.$", said):
         return None

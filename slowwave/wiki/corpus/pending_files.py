@@ -1,11 +1,11 @@
-"""Files that follow their rows: what an agent wrote into a followed folder by day, brought to the folder by whoever has its rights.
+"""Pending files: pages that an agent wrote at run time and that are still to be written to a followed folder.
 
-The rows are committed first and say which files have yet to follow (``memory.pending_files``), so a process that ends in between loses
-nothing and the next one goes on; doing it again does nothing. A file that differs from its state before the write was edited by a person.
-If the agent only added text, that text is merged into the file. Otherwise the file stays as it is, and the next sync takes it as the page's
-next version, with the agent's text as the version before it.
+A process with the rights to the folder writes them. The rows are committed first and name the pending files (``memory.pending_files``),
+so a process that stops in between loses nothing and the next one continues; repeating the work changes nothing. A file that differs from
+its state before the write was edited by a person. If the agent only added text, that text is merged into the file. Otherwise the file
+stays as it is, and the next sync makes it the page's next version, with the agent's text as the version before it.
 
-Every folder on the way is opened by its name within the one above and never through a link, so no file outside of the root is written.
+Every folder on the path is opened by its name within its parent and never through a link, so no file outside of the root is written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BATCH: Final = 100  # files that one transaction waits for
 SUPERSEDED: Final = (
     "a person edited the file since the last sync, so it keeps that text. The agent's text is the version before it."
 )
-"""What became of a write whose file a person had edited."""
+"""Warning for a write whose file was edited by a person."""
 
 _PENDING: Final = "SELECT path FROM memory.pending_files WHERE corpus_id = %s AND (%s::text[] IS NULL OR path = ANY(%s)) ORDER BY path"
 _LOCK: Final = "SELECT memory.lock_name(%s || path, 3) FROM unnest(%s::text[]) AS path"
@@ -41,8 +41,13 @@ _WAITING_CORPORA: Final = "SELECT DISTINCT corpus_id::text FROM memory.pending_f
 
 @dataclass(slots=True)
 class Following:
-    """Paths whose files were ``written`` or removed, those of them into whose edited text an agent's addition was ``merged``, those that a
-    person had ``edited`` and that stay, and those ``left`` with reasons."""
+    """Result of bringing files up to date with their rows.
+
+    - ``written``: paths whose files were written or removed.
+    - ``merged``: those of them where an agent's addition was merged into text that a person edited.
+    - ``edited``: paths that a person edited and that stay as they are.
+    - ``left``: paths that were left, with reasons.
+    """
 
     written: list[str] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)
@@ -51,7 +56,7 @@ class Following:
 
 
 def follow_files(connection: Connection, corpus: Corpus, paths: Collection[str] | None = None) -> Following:
-    """Bring the files of a corpus, or some of them, to what their rows say. Whoever connects owns memory."""
+    """Update the files of a corpus, or some of them, to match their rows. The connection must own memory."""
     done = Following()
     chosen = None if paths is None else sorted(set(paths))
     pending = [str(path) for (path,) in connection.execute(_PENDING, (corpus.id, chosen, chosen))]
@@ -61,19 +66,19 @@ def follow_files(connection: Connection, corpus: Corpus, paths: Collection[str] 
 
 
 def has_pending(connection: Connection, corpora: Sequence[str]) -> list[str]:
-    """Those of the corpora (ids) that have files which have yet to follow."""
+    """Return the ids of those corpora that have pending files."""
     rows = connection.execute(_WAITING_CORPORA, (list(corpora),))
     return [str(id_) for (id_,) in rows]
 
 
 def histories_of(corpus: Corpus) -> int:
-    """Histories in git that the folder of a corpus lies in."""
+    """Count the git histories that contain the folder of a corpus."""
     folder = corpus.folder
     return 0 if folder is None else sum((up / ".git").exists() for up in (folder, *folder.parents))
 
 
 def _follow(connection: Connection, corpus: Corpus, paths: Sequence[str], done: Following) -> None:
-    """Some files, while nobody else writes their pages."""
+    """Update some files while no other writer changes their pages."""
     settled: list[str] = []
     with connection.transaction():
         connection.execute(_LOCK, (corpus.namespace_id, list(paths)))
@@ -97,8 +102,9 @@ def _follow(connection: Connection, corpus: Corpus, paths: Sequence[str], done: 
 
 
 def _merge(root: Path, path: str, before: str, after: str) -> bool:
-    """Merge an agent's addition into a file that a person edited; ``before`` is the page that both started from. Returns whether the file
-    holds both now.
+    """Merge an agent's addition into a file that a person edited, and return whether the file holds both now.
+
+    ``before`` is the page that both started from.
     """
     *folders, name = path.split("/")
     with open_folder(root, folders, make=False) as folder:

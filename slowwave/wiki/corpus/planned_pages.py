@@ -34,26 +34,26 @@ from slowwave.wiki.corpus.page_text import HeldElsewhere, WriteRequest
 from slowwave.wiki.corpus.page_write import forgotten_files, parsed, refuse_unforgettable, screened
 from slowwave.wiki.corpus.pages import PageChanged, PagePlace
 
-# Pages that a plan writes: what a text means on a snapshot, as ``write_page`` takes it. Pure: no connection, no files.
+# Pages that a plan writes: the effect of a text on a snapshot, in the form of ``write_page``. Pure: no connection, no files.
 #
-# It is to a plan what ``slowwave.wiki.corpus.page_write`` is to an agent's write by day: the text is screened, read as a file of its corpus
-# would be, and its links and mentions are those of the snapshot. Where a link means nothing there and a new page of the same plan would be
-# meant, it awaits that page, whichever is applied first. Names that another page of the plan brings are mentions from the next sync on.
+# This is the counterpart for plans of ``slowwave.wiki.corpus.page_write``: the text is screened and parsed like a file of its corpus, and
+# its links and mentions are resolved in the snapshot. If a link has no target there but matches a new page of the same plan, it awaits
+# that page, whichever is applied first. Names that another page of the plan adds become mentions with the next sync.
 
 _WRITTEN: Final = ("kind", "target", "anchor", "line")
 
 MOST_LINKS: Final = 2_000
-"""Links of one page that are kept, and mentions."""
+"""Maximum number of stored links of one page, and of its mentions."""
 MOST_BYTES: Final = 2_000_000
-"""Bytes of a page."""
+"""Largest page, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedPage:
-    """A page as it shall be: ``path`` within its corpus, the ``text`` of the whole file with its frontmatter, and its corpus's ``root``.
+    """A page to write: its ``path`` within the corpus, the ``text`` of the whole file with its frontmatter, and the ``root``.
 
-    ``made_from`` says what the text was made from, as a hash of it: a page that a person rejected is not proposed again while that stands.
-    Without it that is what the text says.
+    ``made_from`` is a hash of the inputs of the text: a page that a person rejected is not proposed again while it stays the same.
+    Without it, the text itself serves as the input.
     """
 
     path: str
@@ -69,11 +69,11 @@ def planned_pages(
     pages: Sequence[PlannedPage],
     beside: Sequence[PlannedPage] = (),
 ) -> list[Mutation]:
-    """One ``write_page`` a page, in their order; those that say what is there already write nothing. ``beside`` are pages that other items
-    of the plan write: links may mean them.
+    """Return one ``write_page`` mutation per page, in order; pages with unchanged text write nothing.
 
-    Passages without a vector of their text are embedded in one call; without ``embed`` words find them, and a sync adds vectors. Raises
-    ``Refused``, naming the path, for a page that cannot be read again, that screening refuses, or that no corpus takes.
+    ``beside`` are pages that other items of the plan write; links may point to them. Passages without a vector of their text are embedded
+    in one call. Without ``embed`` they can only be found by words, until a sync adds vectors. Raises ``Refused``, naming the path, for a
+    page that cannot be parsed again, that screening refuses, or that no corpus takes.
     """
     return write_pages(snapshot, page_texts(snapshot, settings, embed, pages, beside))
 
@@ -85,7 +85,10 @@ def page_texts(
     pages: Sequence[PlannedPage],
     beside: Sequence[PlannedPage] = (),
 ) -> list[PageText]:
-    """What the pages say, for mutations that write pages with other things. As ``planned_pages``."""
+    """Return the texts of the pages, for mutations that write pages together with other rows.
+
+    Arguments and errors as in ``planned_pages``.
+    """
     world = _World(snapshot, _held(snapshot, {page.path for page in (*pages, *beside)}))
     read = [_read(world, settings, page) for page in pages]
     coming = _coming([*read, *(_read(world, settings, page) for page in beside)])
@@ -119,7 +122,7 @@ def page_texts(
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A page that was read, and the id under which it is or will be."""
+    """A parsed page, and the id that it has or will have."""
 
     corpus: PageCorpus
     layout: Profile
@@ -133,7 +136,7 @@ class _Read:
 
 @dataclass(slots=True)
 class _World:
-    """The pages, names and links of a snapshot, corpus by corpus, each looked up once."""
+    """The pages, names and links of a snapshot by corpus, each loaded once."""
 
     snapshot: Snapshot
     held: Mapping[tuple[str, str], Sequence[tuple[str, str, bool]]]
@@ -153,7 +156,7 @@ class _World:
         return self._corpora[root]
 
     def pages(self, corpus: PageCorpus) -> list[dict[str, Any]]:
-        """Its live pages, with ``metadata`` read."""
+        """Return the live pages of a corpus, with ``metadata`` parsed."""
         if corpus.id not in self._pages:
             rows = self.snapshot.live(
                 "documents", ["id", "corpus_id", "path", "title", "metadata", "invalidated_at", "valid_to"]
@@ -165,7 +168,7 @@ class _World:
         return self._pages[corpus.id]
 
     def document(self, corpus: PageCorpus, path: str) -> tuple[str, str, bool]:
-        """The id of a page, its text, empty where it is not there yet, and whether it is new."""
+        """Return the id of a page, its text (empty if it does not exist yet), and whether it is new."""
         found = self.held.get((corpus.id, path), ())
         for id_, content, live in found:
             if live:
@@ -173,7 +176,7 @@ class _World:
         return named_id(corpus.id, "documents", path, str(len(found) + 1)), "", True
 
     def links(self, page: _Read, coming: Mapping[str, LinkTargets]) -> tuple[Link, ...]:
-        """What the page links to and mentions; ``coming`` are the new pages of the plan, by their corpus."""
+        """Return the links and mentions of a page; ``coming`` are the new pages of the plan, by corpus."""
         written = page.file.page.links[:MOST_LINKS]
         targets = self._targets(page) if written else LinkTargets(())
         found: dict[Link, None] = {}
@@ -191,8 +194,10 @@ class _World:
         return tuple(found)
 
     def pointing(self, page: _Read, written: Mapping[str, Collection[Link]]) -> list[tuple[str, str | None]]:
-        """Links of other pages of the corpus that mean this one from now on, and what they mean so far. Of pages that are ``written`` as
-        well those that stay as they are: their own items say what the others mean."""
+        """Return links of other pages of the corpus that will point to this page, each with its current target.
+
+        Of pages in ``written``, only the links that stay as they are count: the items of those pages set the targets of the others.
+        """
         fields = page.file.fields.values
         path = PurePosixPath(page.path)
         called = (path.stem, path.parent.name, str(fields.get("slug") or ""), page.file.fields.title, *_aliases(fields))
@@ -224,7 +229,10 @@ class _World:
         return LinkTargets([own, *others])
 
     def _known_names(self, page: _Read) -> KnownNames:
-        """All names but the page's own: for pages that are not there yet the same ones, read once a corpus."""
+        """Return all names except the page's own.
+
+        Pages that do not exist yet share the same names, which are loaded once per corpus.
+        """
         if page.fresh and page.corpus.id in self._known:
             return self._known[page.corpus.id]
         known = KnownNames([*self._named(page), *self._known_entities()], page.layout.generic)
@@ -273,7 +281,7 @@ class _World:
 
 
 def _coming(read: Iterable[_Read]) -> dict[str, LinkTargets]:
-    """Corpus → those of its pages that are not there yet, as links may mean them."""
+    """Return the new pages of each corpus as link targets."""
     found: defaultdict[str, list[LinkTarget]] = defaultdict(list)
     for page in read:
         fields = page.file.fields
@@ -284,7 +292,7 @@ def _coming(read: Iterable[_Read]) -> dict[str, LinkTargets]:
 
 
 def _held(snapshot: Snapshot, paths: Collection[str]) -> dict[tuple[str, str], list[tuple[str, str, bool]]]:
-    """(corpus, path) → the pages that are or were there, versions aside: id, text, and whether the page is live."""
+    """Return the current and former pages by (corpus, path), without versions: id, text, and whether the page is live."""
     rows = snapshot.table("documents").select(["id", "corpus_id", "path", "content", "version_of", "invalidated_at"])
     mine = pc.and_(
         pc.is_in(rows["path"], value_set=pa.array(sorted(paths), pa.string())), pc.is_null(rows["version_of"])
@@ -297,7 +305,7 @@ def _held(snapshot: Snapshot, paths: Collection[str]) -> dict[tuple[str, str], l
 
 
 def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
-    """A page, screened and read. Raises ``Refused``."""
+    """Screen and parse a page. Raises ``Refused``."""
     if len(page.text.encode("utf-8", "replace")) > MOST_BYTES:
         raise Refused(f"{page.path} would have more than {MOST_BYTES:,} bytes. Plan less, or several pages.")
     corpus = world.corpus(page.root)
@@ -319,7 +327,7 @@ def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
 
 
 def _vectors(snapshot: Snapshot, embed: Embed | None, texts: Mapping[str, str]) -> dict[str, NDArray[np.floating]]:
-    """Vectors by the hash of a text: those that equal texts of the snapshot have, and others that are made."""
+    """Return vectors by the hash of a text: reused from equal texts of the snapshot, or embedded."""
     known = snapshot.vectors["chunk_vectors"]
     if not known.model or not texts:
         return {}
@@ -348,9 +356,10 @@ def _aliases(fields: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(part) for part in value) if isinstance(value, list) else ()
 
 
-# Pages that a plan forgets: what a request to forget comes to on a snapshot, as ``forget_rows`` takes it, and what else holds the words.
+# Pages that a plan forgets: the effect of a request to forget on a snapshot, in the form of ``forget_rows``, and what else holds the
+# words.
 #
-# It is to a plan what ``slowwave.wiki.corpus.page_write`` is to forgetting by day.
+# This is the counterpart for plans of forgetting in ``slowwave.wiki.corpus.page_write``.
 
 _HELD: Final = "SELECT memory.held_elsewhere(d) FROM memory.documents d WHERE d.id = %s"
 
@@ -358,13 +367,14 @@ _HELD: Final = "SELECT memory.held_elsewhere(d) FROM memory.documents d WHERE d.
 def planned_forgetting(
     snapshot: Snapshot, settings: Settings, place: PagePlace, request: WriteRequest, made_from: str = ""
 ) -> Mutation:
-    """The page at a place is forgotten, for the reason of the request. Raises as forgetting by day does, and ``PageChanged`` for one that
-    is no longer what the snapshot holds.
+    """Return the mutation that forgets the page at a place, for the reason of the request.
+
+    Raises as forgetting at run time does, and ``PageChanged`` for a page that differs from the snapshot.
     """
     refuse_unforgettable(request, place)
     corpus = place.corpus
     if corpus is None:
-        raise AssertionError  # a page that is there has one
+        raise AssertionError  # an existing page has a corpus
     page, stone = forgotten_files(place, request.reason, request.agent, settings, snapshot.taken_at)
     rows = rows_where(
         snapshot, "documents", "path", {page.path, stone.path}, ("corpus_id", *_KEPT, "version_of", "invalidated_at")
@@ -390,7 +400,10 @@ def planned_forgetting(
 
 
 def page_held(connection: Connection, document_id: str) -> HeldElsewhere:
-    """What else will hold the words of a page once a plan has forgotten it: what it says now will be a version."""
+    """Return what else will hold the words of a page once a plan has forgotten it.
+
+    The current text counts as one more version.
+    """
     row: Any = connection.execute(_HELD, (document_id,)).fetchone()
     return HeldElsewhere(**{**row[0], "versions": row[0]["versions"] + 1})
 

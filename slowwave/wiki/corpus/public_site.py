@@ -27,7 +27,7 @@ from slowwave.text.markdown import anchor_key, body
 from slowwave.wiki.corpus.corpora import chosen_corpus
 from slowwave.wiki.corpus.export import write_new
 
-# Public artifacts: which pages may be published. How they are shown belongs to ``slowwave.wiki.corpus.public_site``.
+# Public artifacts: the pages that may be published.
 
 _MARKED: Final = """
 SELECT id::text, path, title, plane, metadata, content FROM memory.documents
@@ -36,7 +36,7 @@ WHERE corpus_id = ANY(%s::uuid[]) AND invalidated_at IS NULL AND metadata ->> 'v
 
 
 class PublicArtifactsRequest(BaseModel):
-    """Which pages may be published."""
+    """Request for the pages that may be published."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -62,7 +62,7 @@ class PublicArtifacts(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class MarkedPage:
-    """A page that somebody marked as public. ``held_back`` says why it is not published all the same; empty for one that is."""
+    """A page that is marked as public. ``held_back`` is the reason not to publish it; empty for a page that is published."""
 
     id: str
     path: str
@@ -73,7 +73,10 @@ class MarkedPage:
 
 
 def public_artifacts(connection: Connection, namespace: str, request: PublicArtifactsRequest) -> PublicArtifacts:
-    """What may be published of a namespace. Linear in the text of the pages that are marked: each is screened as it is now."""
+    """Return the pages of a namespace that may be published.
+
+    The cost is linear in the text of the marked pages: each is screened in its current form.
+    """
     found = [
         PublicArtifact(
             kind=str(page.metadata.get("type") or "note"),
@@ -88,7 +91,7 @@ def public_artifacts(connection: Connection, namespace: str, request: PublicArti
 
 
 def marked_pages(connection: Connection, namespace: str, corpus: str | None = None) -> Sequence[MarkedPage]:
-    """The pages of a namespace that are marked as public, by path, each judged."""
+    """Return the pages of a namespace that are marked as public, by path, each with the reason to hold it back, if any."""
     within = namespace_id(connection, namespace)
     corpora = [one.id for one in chosen_corpus(connection, within, corpus)]
     rows: Any = connection.execute(_MARKED.encode(), (corpora,)).fetchall()
@@ -99,7 +102,10 @@ def marked_pages(connection: Connection, namespace: str, corpus: str | None = No
 
 
 def held_back(metadata: Mapping[str, Any], plane: str, content: str) -> str:
-    """Why a page must not be published, in words without its text; empty when it may. Nothing is published that is not marked."""
+    """Return why a page must not be published, without quoting its text; empty if it may be.
+
+    A page that is not marked as public is never published.
+    """
     from slowwave.text.screening import screen, unsafe  # their rules take a while to load
 
     if metadata.get("quarantined"):
@@ -112,21 +118,21 @@ def held_back(metadata: Mapping[str, Any], plane: str, content: str) -> str:
         return f"its sensitivity is {kind}"
     if metadata.get("status") == "superseded" or metadata.get("superseded_by"):
         return "it is superseded"
-    if any(found.kind == "secret" for found in screen(content)):  # what nobody else would act on is enough here
+    if any(found.kind == "secret" for found in screen(content)):  # a finding of any severity is enough here
         return "it holds a secret"
     return unsafe(content)
 
 
-# A public site: pages that may be published as HTML files that need nothing beside them, with backlinks and a search in the browser.
+# A public site: pages that may be published as self-contained HTML files, with backlinks and a search in the browser.
 #
-# Every page is memory text: raw HTML in it is shown as text, links lead to published pages or to the web, nothing is loaded from anywhere,
-# and a content security policy admits no script but the site's own. The same pages give the same bytes.
+# Every page is memory text: raw HTML in it is shown as text, links lead to published pages or to the web, nothing is loaded from other
+# hosts, and the content security policy allows only the site's own script. The same pages give the same bytes.
 
 MANIFEST: Final = ".slowwave-published.json"
-"""The files that the last publication wrote: they are its own to take away, and no others."""
+"""Lists the files of the last publication: the next one removes these and no others."""
 _OWN: Final = re.compile(r"index\.html|pages/[a-z0-9-]{1,80}\.html")
 _UNSEEN: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Controls, and marks that turn the direction of what follows."""
+"""Control characters, and marks that change the direction of the text after them."""
 _SEARCHED: Final = 20_000  # characters of a page
 
 _LINKS: Final = """
@@ -161,7 +167,11 @@ asked.addEventListener("input", show);
 
 @dataclass(frozen=True, slots=True)
 class PublicSite:
-    """What was written: pages and bytes of all files, and (path, reason) of pages that are marked as public and were held back."""
+    """Result of publishing a site.
+
+    ``pages`` and ``bytes`` count all files that were written. ``held_back`` lists (path, reason) of pages that are marked as public but
+    were held back.
+    """
 
     folder: str
     pages: int
@@ -170,7 +180,10 @@ class PublicSite:
 
 
 def publish_site(connection: Connection, namespace: str, folder: Path, corpus: str | None = None) -> PublicSite:
-    """Write the site to a folder that is empty, not there yet, or was published to before, which is replaced. Raises ``Refused``."""
+    """Write the site to a folder that is empty, does not exist, or holds an earlier publication, which is replaced.
+
+    Raises ``Refused``.
+    """
     before = _published(folder)
     marked = marked_pages(connection, namespace, corpus)
     pages = [page for page in marked if not page.held_back]
@@ -189,7 +202,10 @@ def publish_site(connection: Connection, namespace: str, folder: Path, corpus: s
 def site_files(
     namespace: str, pages: Sequence[MarkedPage], links: Sequence[tuple[str, str, str, str]]
 ) -> dict[str, bytes]:
-    """Name → content of every file of a site. ``links``: (page, kind, target as written, page that it means), ids of ``pages``. Pure."""
+    """Return the content of every file of a site, by name. Pure.
+
+    ``links`` are tuples of (page, kind, target as written, target page); pages are given by their ids.
+    """
     names = {page.id: _file_name(page) for page in pages}
     titles = {page.id: _seen(page.title) or page.path for page in pages}
     meant: defaultdict[str, dict[tuple[str, str], str]] = defaultdict(dict)
@@ -226,7 +242,7 @@ def site_files(
 
 
 def _rendered(text: str, meant: Mapping[tuple[str, str], str]) -> tuple[str, str]:
-    """HTML of a page, and its words."""
+    """Return the HTML of a page, and its words."""
     parser = _parser()
     tokens = parser.parse(text)
     words: list[str] = []
@@ -242,7 +258,10 @@ def _rendered(text: str, meant: Mapping[tuple[str, str], str]) -> tuple[str, str
 
 
 def _linked(children: Sequence[Token], meant: Mapping[tuple[str, str], str]) -> list[Token]:
-    """The parts of a paragraph with links that lead somewhere, and the words alone of those that do not. A picture is its description."""
+    """Return the tokens of a paragraph, keeping links that resolve and replacing other links by their text.
+
+    A picture is replaced by its description.
+    """
     found: list[Token] = []
     kept: list[bool] = []
     for child in children:
@@ -270,7 +289,7 @@ def _linked(children: Sequence[Token], meant: Mapping[tuple[str, str], str]) -> 
 
 
 def _href(token: Token, meant: Mapping[tuple[str, str], str]) -> str:
-    """Where a link leads: the file of a published page, or an address on the web; empty for anything else."""
+    """Return the target of a link: the file of a published page, or an address on the web; empty for anything else."""
     link = link_of(token, 1)
     if link is not None:
         name = meant.get((link.kind, link.target), "") if link.target else ""
@@ -300,7 +319,10 @@ def _file_name(page: MarkedPage) -> str:
 
 
 def _published(folder: Path) -> list[str]:
-    """The files of an earlier publication in a folder."""
+    """Return the files of an earlier publication in a folder.
+
+    Raises ``Refused`` if the folder is not empty and holds no such publication.
+    """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return []
     try:
@@ -324,7 +346,7 @@ def _sha256(text: str) -> str:
 
 
 def _parser() -> MarkdownIt:
-    """CommonMark with tables; raw HTML is text."""
+    """Return a parser for CommonMark with tables; raw HTML is treated as text."""
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=RendererHTML).enable(["table", "strikethrough"])
     parser.inline.ruler.before("link", "wikilink", wikilink)
     return parser

@@ -1,4 +1,4 @@
-"""Sessions as pages: transcripts that are followed, and those that agents hand in."""
+"""Sessions as pages: followed transcripts, and sessions that agents submit."""
 
 from __future__ import annotations
 
@@ -41,11 +41,14 @@ from slowwave.wiki.corpus.writing import PageTally, PageWrite, PageWriter
 # The page of a session as Markdown: its fields as frontmatter, and what was said.
 
 _UNPRINTABLE: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
-"""What YAML reads as it stands in an escape alone."""
+"""Characters that YAML accepts only as an escape."""
 
 
 def session_page(fields: Mapping[str, object], said: str) -> str:
-    """A page of fields, those that are None left out, and what was said. The same gives the same, byte for byte."""
+    """Build a session page from fields (None values are omitted) and the conversation.
+
+    The same input gives the same output, byte for byte.
+    """
     lines = (f"{name}: {_written(value)}\n" for name, value in fields.items() if value is not None)
     return f"---\n{''.join(lines)}---\n\n{said}\n".replace("\0", "")
 
@@ -54,10 +57,10 @@ def _written(value: object) -> str:
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
-# Sessions: transcripts as pages of a corpus of their own, which stands lower and is of the plane ``sessions``.
+# Sessions: transcripts as pages of a separate corpus, which has a lower standing and belongs to the plane ``sessions``.
 
 IDLE: Final = 30 * 60
-"""Seconds after its last turn for which a session counts as active."""
+"""Seconds after its last turn during which a session counts as active."""
 
 _UNSAFE: Final = re.compile(r"[^a-z0-9._-]+")
 
@@ -68,7 +71,7 @@ SELECT id::text, path, content_hash FROM memory.documents WHERE corpus_id = %s A
 
 @dataclass(frozen=True, slots=True)
 class SessionImport:
-    """What an import of sessions did: sessions by what became of them, lines read and left out."""
+    """Result of an import of sessions: sessions by outcome, and lines read and skipped."""
 
     new: int = 0
     changed: int = 0
@@ -80,7 +83,7 @@ class SessionImport:
     quarantined: int = 0
 
     def to_json(self) -> dict[str, object]:
-        """As ``--json`` shows it."""
+        """Return the result in the form of ``--json``."""
         skipped = [{"file": out.file, "line": out.line, "reason": out.reason} for out in self.skipped]
         counts = {name: getattr(self, name) for name in ("new", "changed", "unchanged", "seen", "turns", "quarantined")}
         return {**counts, "skipped": skipped, "screened": dict(self.screened)}
@@ -96,9 +99,10 @@ def import_sessions(
     progress: Progress | None = None,
     clock: Clock = time.time,
 ) -> SessionImport:
-    """Import the sessions of JSONL files. A session that has grown since becomes a new version of its page. Raises ``ImportRefused``.
+    """Import the sessions of JSONL files; a session that has grown becomes a new version of its page.
 
-    All files are read before anything is written. Sessions that were imported with another model get vectors of this one as well.
+    All files are read before anything is written. Sessions that were imported with another model get vectors of this model as well.
+    Raises ``ImportRefused``.
     """
     refuse_read_only(connection, [slug])
     checks = [RowCheck.of(connection, path, on_error) for path in paths]
@@ -154,18 +158,18 @@ def import_sessions(
 
 
 def session_path(found: Transcript) -> str:
-    """Where a session's page lies: the same session always at the same place."""
+    """Return the path of a session's page; the same session always has the same path."""
     day = found.begun.date().isoformat() if found.begun else "undated"
     return f"logs/sessions/{_safe(found.agent)}/{day}-{_safe(found.session_id)}.md"
 
 
 def session_place(agent: str, name: str) -> str:
-    """Where a page of an agent's sessions lies that says no more of its place."""
+    """Return the default path for a session page of an agent that does not name a path."""
     return f"logs/sessions/{_safe(agent)}/{_safe(name)}.md"
 
 
 def session_markdown(found: Transcript, now: float) -> str:
-    """A session as a page. ``now`` (seconds since 1970) decides whether it is still going on."""
+    """Format a session as a page. ``now`` (seconds since 1970) decides whether the session is still active."""
     active = found.ended is not None and now - found.ended.timestamp() < IDLE
     title = (
         next((turn.text for turn in found.turns if turn.role == "user"), found.turns[0].text)
@@ -194,11 +198,11 @@ def _safe(name: str) -> str:
     return _UNSAFE.sub("-", name.lower()).strip("-.")[:80] or "session"
 
 
-# The request and the answer of a session that an agent hands in. What becomes of it belongs to ``slowwave.wiki.corpus.sessions``.
+# The request and the response for a session that an agent submits.
 
 PATH: Final = r"^logs/sessions/([A-Za-z0-9][A-Za-z0-9._-]*/)*[A-Za-z0-9][A-Za-z0-9._-]*\.md$"
 LONGEST: Final = 250_000
-"""Characters of a session; a request over HTTP has fewer bytes than that."""
+"""Longest session, in characters; a request over HTTP has fewer bytes than that."""
 
 
 def _of_sessions(path: str) -> str:
@@ -210,7 +214,7 @@ def _of_sessions(path: str) -> str:
 
 
 class SessionIngestRequest(BaseModel):
-    """A session as Markdown."""
+    """Request to store a session as Markdown."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -231,8 +235,10 @@ class SessionIngestRequest(BaseModel):
 
 
 class SessionIngestResponse(BaseModel):
-    """``result`` says what was done. ``reindexed``: whether other pages were indexed anew, which never takes place; what was stored is
-    found at once, unless it is ``quarantined``.
+    """Result of storing a session.
+
+    ``result`` is the action that was taken. ``reindexed`` is whether other pages were indexed again, which never happens. The stored
+    session is searchable at once, unless it is ``quarantined``.
     """
 
     stored: bool
@@ -243,14 +249,14 @@ class SessionIngestResponse(BaseModel):
     warnings: tuple[str, ...] = ()
 
 
-# Taking a session that an agent hands in: a page of the plane ``sessions``, or the next version of one.
+# Storing a session that an agent submits: as a page of the plane ``sessions``, or as the next version of one.
 #
-# The same session handed in again changes nothing; one that has grown becomes a new version. Lines that call tools and secrets are taken
-# out as imports take them out, and the setting ``screening_on_import`` decides what else is refused or kept from recall. What a server's
-# login may write is the function ``memory.ingest_session``, which every way in uses.
+# Submitting the same session again changes nothing; a session that has grown becomes a new version. Lines that call tools and secrets are
+# removed as in imports, and the setting ``screening_on_import`` decides what else is refused or kept from recall. The function
+# ``memory.ingest_session`` defines what a server's login may write, and every entry point uses it.
 
 _OWN: Final = ("title", "created", "tags", "sensitivity")
-"""What of the content's own frontmatter is kept."""
+"""Fields of the content's own frontmatter that are kept."""
 
 _LONGEST_TITLE: Final = 80
 _SPEAKER: Final = re.compile(
@@ -276,9 +282,10 @@ def session_ingest(
     embedder: Callable[[Settings], Embedder] = embedder_for,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> SessionIngestResponse:
-    """Store a session of a namespace (its name). ``token`` is what a login that does not own memory shows.
+    """Store a session of a namespace, given by name.
 
-    Raises ``Refused`` for what cannot be taken, ``AlreadyThere`` where the path is another's, ``Forbidden`` without a token that may write.
+    ``token`` is the token of a login that does not own memory. Raises ``Refused`` for a request that cannot be accepted, ``AlreadyThere``
+    if the path belongs to another session, ``Forbidden`` without a token that permits writing.
     """
     scope = namespace_id(connection, namespace)
     stored = connection.execute(_STORED, (SESSIONS_ROOT, scope, request.path)).fetchone()
@@ -323,7 +330,10 @@ def session_ingest(
 
 
 def _file(request: SessionIngestRequest, updated: str) -> PageFile:
-    """The page that a session is. Raises ``Refused`` where nothing is left of it, or its head cannot be read."""
+    """Build the page of a session.
+
+    Raises ``Refused`` if nothing is left of the session, or if its head cannot be parsed.
+    """
     content = request.content.replace("\r\n", "\n").replace("\0", "")
     try:
         own = frontmatter(content)
@@ -337,7 +347,7 @@ def _file(request: SessionIngestRequest, updated: str) -> PageFile:
 
 
 def _own(own: Frontmatter, said: str) -> Mapping[str, Any]:
-    """What a page says of itself, and a title whatever it says."""
+    """Return the fields that a page sets itself, always with a title."""
     lines = (_SPEAKER.sub("", line).strip("#* \t") for line in said.splitlines())
     first = next((line for line in lines if line), "Session")
     kept = {name: own.fields[name] for name in _OWN if own.fields.get(name)}
@@ -345,7 +355,7 @@ def _own(own: Frontmatter, said: str) -> Mapping[str, Any]:
 
 
 def _session_fields(request: SessionIngestRequest, updated: str) -> Mapping[str, str | None]:
-    """What the request says of a session; whatever the content's frontmatter says of these does not count."""
+    """Return the fields of a session from the request; they override the same fields in the content's frontmatter."""
     return {
         "type": "session",
         "status": request.status,
@@ -365,7 +375,7 @@ def _day(request: SessionIngestRequest, now: Callable[[], datetime]) -> str:
 
 
 def _refusal(problem: psycopg.Error) -> Refused:
-    """What the store's own rules said, as it said it."""
+    """Return the store's own error message as a ``Refused``."""
     said = problem.diag.message_primary or "The session was refused."
     if isinstance(problem, psycopg.errors.InsufficientPrivilege):
         return Forbidden(

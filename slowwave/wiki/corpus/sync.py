@@ -1,4 +1,4 @@
-"""Sync followed folders with their documents, watch them, and say how they stand."""
+"""Sync of followed folders with their documents, watching of folders, and their status."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from slowwave.wiki.corpus.links import known_names, resolve_links, write_mention
 from slowwave.wiki.corpus.pending_files import follow_files, has_pending
 from slowwave.wiki.corpus.writing import PageTally, PageWrite, PageWriter
 
-# Sync: a folder's files become a corpus's documents. What changed is read, what is gone is retired, what moved keeps its identity.
+# Sync: a folder's files become a corpus's documents. Changed files are read, missing files are retired, moved files keep their identity.
 #
-# A sync can be stopped at any point and run again: batches that were written stand, and files that say what their document says are not
-# written again. Of one namespace there is one sync at a time.
+# A sync can be stopped at any point and run again: batches that were written are kept, and files whose text equals their document are not
+# written again. Each namespace has one sync at a time.
 
 DEBOUNCE: Final = 1.0
-"""Seconds for which a file has to stand still before it is read: editors write in several steps."""
+"""Seconds without a change before a file is read, because editors write in several steps."""
 
 _DOCUMENTS: Final = """
 SELECT d.id::text, coalesce(d.path, p.path), d.content_hash, p.path IS NOT NULL
@@ -61,12 +61,12 @@ _STATE: Final = "SELECT sync_state FROM memory.corpora WHERE id = %s"
 _DOCUMENT_IDS: Final = "SELECT id::text FROM memory.documents WHERE corpus_id = %s"
 
 Clock = Callable[[], float]
-"""Seconds since 1970, as files' times are."""
+"""Seconds since 1970, like the modification times of files."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusSync:
-    """What a sync found and did. ``unsettled`` are paths that were being written: they are read the next time."""
+    """Result of a sync. ``unsettled`` are paths that were being written: the next sync reads them."""
 
     corpus: str
     root: str
@@ -78,7 +78,7 @@ class CorpusSync:
     unsettled: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     superseded: tuple[str, ...] = ()
-    """Paths that an agent wrote and a person had edited: the person's text is the page, the agent's a version before it."""
+    """Paths that an agent wrote and a person edited: the person's text is the page, the agent's text is a version before it."""
     added: Mapping[str, int] = field(default_factory=dict)
     chunks_embedded: int = 0
     vectors_reused: int = 0
@@ -87,7 +87,7 @@ class CorpusSync:
     quarantined: int = 0
 
     def to_json(self) -> dict[str, object]:
-        """As ``--json`` shows it."""
+        """Return the result in the form of ``--json``."""
         counts = {name: getattr(self, name) for name in ("new", "changed", "moved", "gone", "unchanged")}
         return {
             "corpus": self.corpus,
@@ -118,7 +118,7 @@ class _Work:
 
 @contextmanager
 def one_sync(connection: Connection, namespace_id: str, slug: str) -> Generator[None]:
-    """Hold the right to sync a namespace. Raises ``Refused`` where somebody else has it."""
+    """Hold the lock for syncing a namespace. Raises ``Refused`` if another sync holds it."""
     key = (namespace_id,)
     row = connection.execute(_LOCK_SYNC, key).fetchone()
     if row is None or not row[0]:
@@ -143,10 +143,10 @@ def sync_corpus(
     clock: Clock = time.time,
     pause: Callable[[float], None] = time.sleep,
 ) -> CorpusSync:
-    """Bring a corpus to what its folder holds. ``emptied`` says that a folder without any page is meant.
+    """Update a corpus to match its folder. ``emptied`` confirms that the folder is meant to have no pages.
 
-    Raises ``Refused`` (no folder, another sync, a read-only namespace, an empty folder that was not), ``EmbeddingError``, ``StoreError``;
-    batches before that stand.
+    Raises ``Refused`` (no folder, another sync, a read-only namespace, a folder that is empty but was not), ``EmbeddingError`` and
+    ``StoreError``; batches that were written before the error are kept.
     """
     if corpus.folder is None:
         raise Refused(
@@ -182,7 +182,7 @@ class _Sync:
         """Path → id and hash of the live documents."""
         self._state: dict[str, Any] = {}
         self._pending: set[str] = set()
-        """Paths whose files have yet to follow what an agent wrote: what they say is not looked at."""
+        """Paths of pending files: agents wrote their pages, so the files on disk are not read."""
         self._unsettled: list[str] = []
         self._counts: Counter[str] = Counter()
 
@@ -255,10 +255,10 @@ class _Sync:
         begun: float,
         ours: frozenset[str],
     ) -> dict[str, tuple[FileMark, str]]:
-        """Path → mark and hash of the files that have been touched since the last sync, read once for their hash.
+        """Return the mark and the hash of each file that was touched since the last sync, by path; each file is read once.
 
-        Files that do not stand still yet are waited for, once, but for those that are ``ours``. ``seen`` gets what may be passed over the
-        next time.
+        Files that are still being written are waited for once, except those in ``ours``. Files that the next sync may skip are added to
+        ``seen``.
         """
         touched: list[str] = []
         for path, mark in scan.files.items():
@@ -297,12 +297,15 @@ class _Sync:
             self._leave(scan, path, problem.line, str(problem))
 
     def _leave(self, scan: FolderScan, path: str, line: int, reason: str) -> None:
-        """What cannot be taken is named, and its document stays as it is."""
+        """Record a file that cannot be imported; its document stays as it is."""
         scan.left_out.append(LeftOut(path, line, reason))
         self._counts["unread"] += 1
 
     def _sorted_out(self, scan: FolderScan, fresh: Mapping[str, tuple[FileMark, str]]) -> tuple[list[_Work], list[str]]:
-        """What is to be written, and the paths of documents that are gone. A new file that says what a gone one said is that one, moved."""
+        """Return the pages to write, and the paths of documents whose files are gone.
+
+        A new file with the same text as a gone one is treated as that document, moved.
+        """
         untold = {out.path for out in scan.left_out}
         closed = tuple(scan.closed)
         gone = [
@@ -376,7 +379,7 @@ class _Sync:
         return PageWrite(file, one.document_id, one.formerly, state)
 
     def _link(self, unfinished: bool, written: Sequence[str]) -> tuple[int, dict[str, str]]:
-        """Links and mentions of all pages; of a folder in which nothing moved, only what new names say."""
+        """Update the links and mentions of all pages; if no page of the folder changed, update only mentions of new names."""
         connection = self._connection
         names = known_names(connection, self._corpus)
         whole = self._state.get("whole", False)
@@ -392,7 +395,7 @@ class _Sync:
 
 
 def _new_id(corpus_id: str, path: str, taken: set[str]) -> str:
-    """The id of a document that begins at a path; a later one where another began there."""
+    """Return the id of a document that begins at a path; if the id is taken, use the next number."""
     n = 0
     while (found := row_id(corpus_id, "documents", path, str(n))) in taken:
         n += 1
@@ -400,7 +403,7 @@ def _new_id(corpus_id: str, path: str, taken: set[str]) -> str:
     return found
 
 
-# How followed folders stand against what was synced of them: by names, sizes, times and the model, without reading a file.
+# The state of followed folders compared with their last sync: by names, sizes, times and the model, without reading a file.
 
 _FOLLOWED: Final = """
 SELECT n.slug, n.settings, k.sync_state,
@@ -413,10 +416,11 @@ WHERE n.slug = ANY(%s) AND NOT n.read_only AND k.invalidated_at IS NULL AND k.ro
 
 @dataclass(frozen=True, slots=True)
 class FolderState:
-    """A folder of a namespace. ``changed``: a sync would find something to do, or ``problem`` says why nobody can tell.
+    """The state of a followed folder of a namespace.
 
-    So would what an agent wrote there by day and no file says yet. ``fingerprint`` is another whenever a file, the model or that is, and
-    after each sync that found something: while it stays, a sync that failed need not be tried again.
+    ``changed`` is whether a sync would find changes, including pages that agents wrote and that are not on disk yet. ``problem`` is the
+    reason if that is unknown. ``fingerprint`` changes whenever a file, the model or such a page does, and after each sync that found
+    changes: while it stays the same, a failed sync need not be tried again.
     """
 
     namespace: str
@@ -427,7 +431,10 @@ class FolderState:
 
 
 def folder_states(connection: Connection, namespaces: Collection[str]) -> list[FolderState]:
-    """The folders that some namespaces follow, without those of read-only ones. One query, and a look at each folder."""
+    """Return the folders that some namespaces follow, except those of read-only namespaces.
+
+    Runs one query and scans each folder.
+    """
     rows: Any = connection.execute(_FOLLOWED.encode(), (list(namespaces), list(UNFOLLOWED))).fetchall()
     return [
         _state(slug, overlay, synced, pending or "", Corpus(*corpus))
@@ -455,10 +462,10 @@ def _state(
     )
 
 
-# Watching folders: what changes in them is synced once it has stood still for a second, and what agents write follows into them.
+# Watching folders: changes are synced once the files have been unchanged for a second, and pending files of agents are written.
 
-_LOOK: Final = 2_000  # milliseconds after which, where no file changes, rows are looked at
-_STEP: Final = 50  # milliseconds between two looks at what the system reports
+_LOOK: Final = 2_000  # milliseconds after which rows are checked if no file changes
+_STEP: Final = 50  # milliseconds between two checks of the system's file events
 
 
 def watch_corpora(
@@ -472,10 +479,10 @@ def watch_corpora(
     stop: threading.Event | None = None,
     debounce: float = DEBOUNCE,
 ) -> None:
-    """Sync now, and again whenever a page changes, until ``stop`` is set or the process is interrupted.
+    """Sync now and again whenever a page changes, until ``stop`` is set or the process is interrupted.
 
-    Each sync has a connection of its own, so that none waits open. A sync that is refused (another one is at work) is told, and the next
-    change tries again.
+    Each sync opens a separate connection, so no connection stays open in between. A sync that is refused because another one is running
+    is reported, and the next change tries again.
     """
     roots = {corpus.folder: corpus for corpus in corpora if corpus.folder is not None}
     if not roots:
@@ -504,7 +511,7 @@ def watch_corpora(
 
 
 def _awaited(store: Store, roots: dict[Path, Corpus]) -> list[Corpus]:
-    """The corpora whose files have yet to follow what agents wrote."""
+    """Return the corpora with pending files: pages that agents wrote and that are not on disk yet."""
     with store.connect("reader") as connection:
         ids = has_pending(connection, [corpus.id for corpus in roots.values()])
     return [corpus for corpus in roots.values() if corpus.id in ids]
@@ -516,7 +523,7 @@ def _touched(roots: dict[Path, Corpus], changes: set[tuple[Change, str]]) -> lis
 
 
 def _of(roots: dict[Path, Corpus], path: str) -> Corpus | None:
-    """The corpus whose page, or folder of pages, a path is."""
+    """Return the corpus that a path belongs to, as a page or as a folder of pages."""
     for root, corpus in roots.items():
         if Path(path).is_relative_to(root):
             relative = Path(path).relative_to(root).as_posix()
@@ -526,7 +533,7 @@ def _of(roots: dict[Path, Corpus], path: str) -> Corpus | None:
     return None
 
 
-# What a namespace's corpora hold, in figures.
+# Figures about the corpora of a namespace.
 
 _STATUS = """
 SELECT k.id::text, k.root, k.profile, k.standing, k.synced_at,
@@ -551,7 +558,7 @@ WHERE k.namespace_id = %(namespace)s AND k.invalidated_at IS NULL ORDER BY k.rec
 
 @dataclass(frozen=True, slots=True)
 class CorpusStatus:
-    """One corpus. ``chunks_without_vector`` have none of the model that is in force; a night embeds them."""
+    """The status of one corpus. ``chunks_without_vector`` have no vector of the current model; a night embeds them."""
 
     corpus: str
     root: str
@@ -567,18 +574,18 @@ class CorpusStatus:
     broken_links: int
 
     def to_json(self) -> dict[str, object]:
-        """As ``--json`` shows it."""
+        """Return the status in the form of ``--json``."""
         shown: dict[str, object] = asdict(self)
         return shown | {"synced_at": self.synced_at.isoformat() if self.synced_at else None}
 
 
 def corpus_status(connection: Connection, namespace_id: str, model: str) -> list[CorpusStatus]:
-    """The corpora of a namespace, in the order in which they were added."""
+    """Return the status of the corpora of a namespace, in the order in which they were added."""
     rows: Any = connection.execute(_STATUS.encode(), {"namespace": namespace_id, "model": model}).fetchall()
     return [CorpusStatus(*row) for row in rows]
 
 
-# Freshness of what is found by day: folders that were not synced since they changed, and chunks that no vector stands for.
+# Freshness of search at run time: folders that changed since their last sync, and chunks without a vector.
 
 _SETTINGS: Final = "SELECT id::text, slug, settings FROM memory.namespaces WHERE slug = ANY(%s) ORDER BY slug"
 _BARE: Final = """
@@ -591,9 +598,9 @@ GROUP BY m.slug, m.model ORDER BY m.slug
 
 
 def folders_are_synced(connection: Connection, namespaces: Sequence[str]) -> Freshness:
-    """The folders that namespaces follow are there, and stand as they were synced.
+    """Check that the folders that namespaces follow exist and are unchanged since their last sync.
 
-    A file that cannot be read leaves its folder late until somebody mends it; `slowwave corpus sync` names it.
+    A file that cannot be read keeps its folder late until someone repairs the file; `slowwave corpus sync` names it.
     """
     states = folder_states(connection, namespaces)
     late = [
@@ -605,9 +612,9 @@ def folders_are_synced(connection: Connection, namespaces: Sequence[str]) -> Fre
 
 
 def chunks_have_vectors(connection: Connection, namespaces: Sequence[str]) -> Freshness:
-    """Every chunk of a corpus has a vector of its namespace's embedding model, so that a search by meaning sees it.
+    """Check that every chunk of a corpus has a vector of its namespace's embedding model, so that vector search finds it.
 
-    After a change of the model the next sync makes them.
+    After a change of the model, the next sync creates the vectors.
     """
     asked: list[tuple[str, str, str]] = []
     late: list[str] = []

@@ -1,7 +1,7 @@
-"""Transcripts: what people and agents said in a session, from the JSONL that Claude Code, Codex CLI or an OpenAI-style program keeps.
+"""Transcripts of sessions from the JSONL files of Claude Code, Codex CLI or an OpenAI-style program.
 
-Which of them wrote a line is seen from the line. Calls of tools, their results, thoughts, side chains and what the harness itself put into
-a user's mouth are machinery, and left out; secrets are taken out of what is left.
+The format is detected line by line. Tool calls, their results, thoughts, side chains and text that the harness inserted as the user are
+left out; secrets are removed from the rest.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SK: Final = re.compile(r"\bsk-[A-Za-z0-9_-]{8,}")
 
 @dataclass(frozen=True, slots=True)
 class TranscriptTurn:
-    """What somebody said; ``at`` is in UTC, None where the file does not say."""
+    """One turn of a transcript; ``at`` is in UTC, or None if the file gives no time."""
 
     role: str
     text: str
@@ -58,17 +58,17 @@ class Transcript:
 
     @property
     def begun(self) -> datetime | None:
-        """When the first turn was said."""
+        """Return the time of the first turn, or None if no turn has one."""
         return min((turn.at for turn in self.turns if turn.at), default=None)
 
     @property
     def ended(self) -> datetime | None:
-        """When the last was."""
+        """Return the time of the last turn, or None if no turn has one."""
         return max((turn.at for turn in self.turns if turn.at), default=None)
 
 
 def cleaned(text: str) -> str:
-    """What is kept of a turn: no lines that call a tool or give its result, and no secrets."""
+    """Return a turn without lines that call a tool or give its result, and without secrets."""
     lines = [line for line in text.splitlines() if not _TOOL_LINE.match(line)]
     kept = "\n".join(lines).strip()
     kept = _ENV.sub(r"\1\2[redacted]", kept)
@@ -77,7 +77,7 @@ def cleaned(text: str) -> str:
 
 
 def read_transcripts(path: Path, check: RowCheck) -> list[Transcript]:
-    """The sessions of a file that say something; lines that cannot be read go to ``check``."""
+    """Return the sessions of a file that contain text; lines that cannot be parsed are reported to ``check``."""
     found: dict[tuple[str, str], Transcript] = {}
     reader = _Reader(path.stem)
     try:
@@ -106,18 +106,21 @@ def read_transcripts(path: Path, check: RowCheck) -> list[Transcript]:
 
 
 class _Reader:
-    """Turns of one line after another; Codex names the session in the first."""
+    """Parser of the turns in successive lines; Codex names the session in its first line."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._codex: tuple[str, str] | None = None
 
     def turns(self, row: Mapping[str, Any]) -> Iterator[tuple[str, str, str, TranscriptTurn]]:
-        """(agent, session id, folder, turn) of a line; nothing of machinery. Raises ``BadRow`` for what is no line of a session."""
+        """Yield (agent, session id, folder, turn) of a line, without tool calls and other machinery.
+
+        Raises ``BadRow`` for a line that does not belong to a session.
+        """
         kind, payload = row.get("type"), row.get("payload")
         if kind == "session_meta" and isinstance(payload, dict):
             self._codex = (_word(payload.get("id")) or self._name, _word(payload.get("cwd")))
-        elif isinstance(payload, dict):  # Codex: what was said stands in response items, and again in events
+        elif isinstance(payload, dict):  # Codex: turns are in response items, and repeated in events
             if kind == "response_item" and payload.get("type") == "message":
                 yield from self._codex_turn(payload, row.get("timestamp"))
         elif "instructions" in row and "id" in row and "role" not in row:  # the first line of an older Codex
@@ -166,7 +169,10 @@ class _Reader:
 
 
 def turn_of(message: Mapping[str, Any], at: object) -> TranscriptTurn | None:
-    """What a user or an assistant said in a message of a chat, ``at`` an instant as programs write it; None for anything else."""
+    """Return the turn of a user or an assistant in a chat message, or None for any other message.
+
+    ``at`` is a timestamp as programs write it.
+    """
     role, text = message.get("role"), _text(message.get("content"))
     if role not in _SPEAKERS or not text.strip() or _HARNESS.match(text):
         return None
@@ -174,7 +180,7 @@ def turn_of(message: Mapping[str, Any], at: object) -> TranscriptTurn | None:
 
 
 def _text(content: object) -> str:
-    """The words of a message: text itself, or the parts that are text."""
+    """Return the words of a message: the text itself, or its text parts joined."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
@@ -199,5 +205,5 @@ def _instant(value: object) -> datetime | None:
 
 
 def _word(value: object) -> str:
-    """A short text as one line; empty for anything else."""
+    """Return a short text as one line; empty for anything else."""
     return " ".join(value.split())[:200] if isinstance(value, str) else ""

@@ -1,8 +1,8 @@
-"""Pages into rows: documents with their versions, chunks with vectors, links. One batch is one transaction.
+"""Writing of pages into rows: documents with their versions, chunks with vectors, and links. One batch is one transaction.
 
-A page keeps its row as long as it lives, wherever its file moves; what the row said before stands beside it as a retired row
-(``version_of``). Of a page that changed, chunks and links that say the same as before stay as they are. Vectors go by what a chunk says:
-one that was made for the same text, of a chunk that lives or not, is used again.
+A page keeps its row for its lifetime, even if its file moves; earlier contents are kept as retired rows (``version_of``). If a page
+changes, its unchanged chunks and links are kept. Vectors are shared by text: a vector of the same text is reused, whether its chunk is
+live or not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from slowwave.store.logins import Connection
 from slowwave.wiki.corpus.corpora import Corpus
 
 _PER_PAGE: Final = 2_000
-"""Links of one page that are kept, the first ones."""
+"""Maximum number of stored links of one page; the first ones are kept."""
 
 _BARE: Final = """
 SELECT c.id::text, c.content, c.content_hash FROM memory.documents d JOIN memory.chunks c ON c.document_id = d.id
@@ -80,14 +80,17 @@ SELECT id::text, document_id::text, kind, target, anchor, line FROM memory.links
 WHERE document_id = ANY(%s::uuid[]) AND kind <> 'mention' AND invalidated_at IS NULL
 """
 _END_LINKS: Final = "UPDATE memory.links SET invalidated_at = now() WHERE id = ANY(%s::uuid[])"
-_EMBEDDED: Final = 512  # chunks that one transaction of a change of the model takes
+_EMBEDDED: Final = 512  # chunks per transaction after a change of the model
 _FIRST: Final = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True, slots=True)
 class PageWrite:
-    """A page that is written under a document's id; ``formerly`` says that the document is there. A quarantined one has no chunks and no
-    links: its words would be found."""
+    """A page to write under a document's id.
+
+    ``formerly`` is set if the document already exists. A quarantined page has no chunks and no links, because search would find its
+    words.
+    """
 
     file: PageFile
     document_id: str
@@ -97,7 +100,7 @@ class PageWrite:
 
 @dataclass(slots=True)
 class PageTally:
-    """What was written: rows by table, and how many chunks were embedded and how many found a vector that was there."""
+    """Counts of a write: rows by table, chunks that were embedded, and chunks that reused an existing vector."""
 
     added: Counter[str] = field(default_factory=Counter)
     chunks_kept: int = 0
@@ -107,7 +110,7 @@ class PageTally:
 
 @dataclass(frozen=True, slots=True)
 class _ChunkRow:
-    """A chunk that is to be: its row, the text and the hash of it."""
+    """A chunk to be written: its row, its text and the hash of the text."""
 
     row: Mapping[str, object]
     text: str
@@ -116,16 +119,16 @@ class _ChunkRow:
 
 @dataclass(slots=True)
 class _Plan:
-    """What becomes of the chunks of a batch."""
+    """Planned changes to the chunks of a batch."""
 
     new: list[_ChunkRow] = field(default_factory=list)
     kept: list[tuple[str, int, int, int]] = field(default_factory=list)
-    """id, ordinal, first and last line"""
+    """Tuples of id, ordinal, first line and last line."""
     ended: list[str] = field(default_factory=list)
 
 
 class PageWriter:
-    """Writes pages of one corpus."""
+    """Writer for the pages of one corpus."""
 
     def __init__(
         self, connection: Connection, slug: str, corpus: Corpus, vectors: LoadedVectors, tally: PageTally
@@ -134,7 +137,7 @@ class PageWriter:
         self._vectors, self._tally = vectors, tally
 
     def write(self, batch: Sequence[PageWrite], step: Callable[[float], None] = lambda _: None) -> None:
-        """Write the pages of a batch. Vectors are made before the transaction begins, so that nobody waits for them."""
+        """Write the pages of a batch. Vectors are computed before the transaction begins, so that no other writer waits for them."""
         with self._connection.transaction():
             plan = self._chunks(batch)
             known = self._known({chunk.hash for chunk in plan.new})
@@ -149,9 +152,9 @@ class PageWriter:
         self._vectors.forget()
 
     def embed_bare(self) -> None:
-        """Live chunks that have no vector of this model get one; vectors of other models stay beside it.
+        """Embed live chunks that have no vector of this model; vectors of other models are kept.
 
-        Some at a time, each in a transaction of its own: what was embedded before a stop is there when it goes on.
+        Works in batches, each in a separate transaction, so that a run that was stopped continues where it ended.
         """
         after = _FIRST
         while rows := self._connection.execute(
@@ -167,7 +170,10 @@ class PageWriter:
             after = str(rows[-1][0])
 
     def retire(self, document_ids: Sequence[str]) -> None:
-        """Files that are gone: their documents, chunks and links end now, and stay. A page that an agent wrote since has a file to come."""
+        """Retire the documents, chunks and links of files that are gone; the rows are kept.
+
+        A page that an agent wrote in the meantime is left out, because its file is still pending.
+        """
         with self._connection.transaction():
             claim(self._connection, self._slug, self._tally.added, self._vectors.model)
             self._connection.execute(_ALONE, (self._corpus.namespace_id,))
@@ -181,9 +187,9 @@ class PageWriter:
                 )
 
     def _as_they_stand(self, batch: Sequence[PageWrite]) -> list[PageWrite]:
-        """The pages of a batch under the ids that their paths have by now: agents write and purge pages while a folder is read.
+        """Return the pages of a batch under the ids that their paths have now.
 
-        Until the transaction ends none of them does.
+        Agents write and purge pages while a folder is read. From here until the transaction ends, they cannot.
         """
         self._connection.execute(_ALONE, (self._corpus.namespace_id,))
         paths, ids = [page.file.path for page in batch], [page.document_id for page in batch]
@@ -203,7 +209,7 @@ class PageWriter:
         return found
 
     def _keep_versions(self, document_ids: Sequence[str]) -> None:
-        """Rows as they are, set down as versions that end now."""
+        """Store the current rows as versions that end now."""
         self._connection.execute(_KEEP_VERSIONS, (list(document_ids),))
 
     def _documents(self, batch: Sequence[PageWrite]) -> None:
@@ -242,7 +248,7 @@ class PageWriter:
         }
 
     def _chunks(self, batch: Sequence[PageWrite]) -> _Plan:
-        """What becomes of the chunks of these pages. Reads only."""
+        """Return the planned changes to the chunks of these pages. Only reads."""
         held: defaultdict[str, list[tuple[str, str, bool]]] = defaultdict(list)
         for document, id_, hash_, live in self._connection.execute(
             _CHUNKS, ([page.document_id for page in batch if page.formerly],)
@@ -279,7 +285,7 @@ class PageWriter:
         plan.ended += [id_ for ids in live.values() for id_ in ids]
 
     def _known(self, hashes: Iterable[str]) -> set[str]:
-        """Those of the hashes whose text has a vector of this model."""
+        """Return those of the hashes whose text has a vector of this model."""
         rows = self._connection.execute(_KNOWN, (self._vectors.model, self._corpus.namespace_id, list(hashes)))
         return {str(hash_) for (hash_,) in rows}
 
@@ -292,7 +298,7 @@ class PageWriter:
         self._embed(plan.new, step)
 
     def _embed(self, chunks: Sequence[_ChunkRow], step: Callable[[float], None]) -> None:
-        """Vectors of chunks that have none of this model: that of an equal text where there is one."""
+        """Store vectors for chunks that have none of this model, reusing the vector of an equal text if there is one."""
         known = self._known({chunk.hash for chunk in chunks})
         again = [chunk for chunk in chunks if chunk.hash in known]
         reused = self._connection.execute(
@@ -305,14 +311,17 @@ class PageWriter:
             },
         ).rowcount
         fresh = [chunk for chunk in chunks if chunk.hash not in known]
-        self._vectors.need((chunk.text for chunk in fresh), step)  # nothing, unless another writer came between
+        self._vectors.need((chunk.text for chunk in fresh), step)  # does nothing unless another writer came in between
         described = {"chunk_vectors": ([str(chunk.row["id"]) for chunk in fresh], [chunk.text for chunk in fresh])}
         insert_vectors(self._connection, self._corpus.namespace_id, described, self._vectors, self._tally.added, step)
         self._tally.chunks_embedded += len(fresh)
         self._tally.vectors_reused += reused
 
     def _links(self, batch: Sequence[PageWrite]) -> None:
-        """The links that people wrote; what they mean is found out when all pages stand (``slowwave.wiki.corpus.links``)."""
+        """Store the links that people wrote.
+
+        Their targets are resolved once all pages are stored (``slowwave.wiki.corpus.links``).
+        """
         held: dict[tuple[str, str, str, str, int], str] = {}
         for id_, *key in self._connection.execute(
             _WRITTEN_LINKS, ([page.document_id for page in batch if page.formerly],)

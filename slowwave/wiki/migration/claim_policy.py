@@ -1,4 +1,4 @@
-"""Claims of a migration by subject: sorts, equal ones, ended ones, their pages, and the audit of them."""
+"""Claims of a migration by subject: kinds, duplicates, periods, pages, and the audit."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from slowwave.wiki.migration.files import IMPORTED, AtomKind, slug
 from slowwave.wiki.migration.pages import Level, plain_words, statement_key
 from slowwave.wiki.migration.subjects import MigratedSubject, Said, precedence
 
-# Stage four: statements become claims of a subject: which sort each is, which say one thing, which end which, which contradict. Pure.
+# Stage four: statements become claims of a subject: the kind of each, duplicates, successions and contradictions. Pure.
 #
-# A project's update replaces what its state was before; everything else stands beside what is known. A statement that is on record already,
-# in whatever state, is not said again. Of two that contradict each other the better placed evidence wins, then the newer, then the surer;
-# the loser is kept, as history where only one can hold at a time, else as a conflict.
+# An update of a project replaces its previous state; any other statement is added to what is known. A statement that is on record
+# already, in any state, is not added again. Of two that contradict each other, the one with the higher-ranked evidence wins, then the
+# newer one, then the more certain one. The loser is kept as history if only one can hold at a time, else as a conflict.
 
 KINDS: Final[Mapping[AtomKind, ClaimKind]] = {
     "project_update": "state",
@@ -44,7 +44,7 @@ KINDS: Final[Mapping[AtomKind, ClaimKind]] = {
 CONFIDENCE: Final[Mapping[Level, float]] = {"high": 0.9, "medium": 0.6, "low": 0.3}
 
 COMPARED: Final = 8
-"""Statements of a subject that a statement is compared with: those that share most of its words."""
+"""Statements of a subject that a statement is compared with: those that share the most words with it."""
 
 _COMPARABLE: Final = frozenset(("fact", "preference", "decision"))
 _KNOWN_RANK: Final = 1
@@ -52,7 +52,7 @@ _LEVELS: Final[tuple[Level, ...]] = ("low", "medium", "high")
 
 
 class RecordedClaim(NamedTuple):
-    """A claim that is on record; ``stands`` says that it is active and has not ended. ``places`` are those of its evidence."""
+    """A claim on record; ``stands`` is whether it is active and has not ended. ``places`` are the paths of its evidence."""
 
     id: str
     kind: str
@@ -64,8 +64,12 @@ class RecordedClaim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MigratedClaim:
-    """A claim to be made: ``sources`` all say it, the best placed first. ``supports`` names a claim that is on record and says the same,
-    ``ended_by`` the claim that begins where this one ends: its id, or the statement of another one of the subject."""
+    """A claim to be created.
+
+    - ``sources``: all statements with the same meaning, the highest precedence first.
+    - ``supports``: the id of a claim on record that states the same.
+    - ``ended_by``: the claim that begins where this one ends, as its id or as the statement of another claim of the subject.
+    """
 
     kind: ClaimKind
     sort: AtomKind
@@ -80,17 +84,17 @@ class MigratedClaim:
     ended_by: str = ""
 
     def ending(self, at: datetime, by: str) -> MigratedClaim:
-        """This claim, which ends there if it does not end before."""
+        """Return the claim with its end at ``at``, unless it already ends before."""
         return self if self.until is not None and self.until <= at else replace(self, until=at, ended_by=by)
 
     @property
     def rank(self) -> tuple[int, float, float]:
-        """What decides between two that contradict each other; the smaller wins."""
+        """Return the sort key that decides between two contradicting claims; the smaller key wins."""
         return precedence(self.sources[0].page.page.source), -self.since.timestamp(), -CONFIDENCE[self.level]
 
 
 class DecidedContradiction(NamedTuple):
-    """Two statements of a subject that cannot both hold: which is believed, and what becomes of the other."""
+    """Two statements of a subject that cannot both hold, which one is believed, and the outcome for the other."""
 
     winner: str
     loser: str
@@ -99,7 +103,7 @@ class DecidedContradiction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubjectPlan:
-    """What a migration would say of a subject; ``level`` is the least sure of its claims."""
+    """The planned claims of one subject; ``level`` is that of the least certain claim."""
 
     subject: MigratedSubject
     claims: tuple[MigratedClaim, ...]
@@ -108,12 +112,15 @@ class SubjectPlan:
 
     @property
     def level(self) -> Level:
-        """How sure the whole is."""
+        """Return the certainty of the least certain claim."""
         return _LEVELS[min((_LEVELS.index(claim.level) for claim in self.claims), default=2)]
 
 
 def subject_plan(subject: MigratedSubject, known: Sequence[RecordedClaim], names: Iterable[str] = ()) -> SubjectPlan:
-    """The claims of one subject. ``known`` are its claims on record. Cost: ``COMPARED`` comparisons for each statement."""
+    """Plan the claims of one subject. ``known`` are its claims on record.
+
+    Cost: ``COMPARED`` comparisons for each statement.
+    """
     of_key: dict[str, list[RecordedClaim]] = defaultdict(list)
     for claim in known:
         of_key[statement_key(claim.statement)].append(claim)
@@ -140,7 +147,7 @@ def subject_plan(subject: MigratedSubject, known: Sequence[RecordedClaim], names
 
 
 def _in_order(claim: MigratedClaim) -> tuple[object, ...]:
-    """By their day, and as the pages have them."""
+    """Return the sort key of a claim: its day, then its position in the pages."""
     first = claim.sources[0]
     return claim.since, first.page.page.source, first.atom.line, first.page.page.line, claim.statement
 
@@ -150,7 +157,10 @@ def _is_migrated(place: str) -> bool:
 
 
 def _distinct(subject: MigratedSubject) -> list[MigratedClaim]:
-    """Statements that say one thing as one claim, with all that say it. A state that came back later is another."""
+    """Merge statements with the same words into one claim with all its sources.
+
+    A state that returned after another one is a separate claim.
+    """
     said = sorted(subject.said, key=lambda s: (_at(s), precedence(s.page.page.source), s.page.page.source, s.atom.line))
     groups: dict[tuple[object, ...], list[Said]] = {}
     last_state = ""
@@ -181,7 +191,10 @@ def _at(said: Said) -> datetime:
 
 
 def _succeeding(states: Sequence[MigratedClaim], known: Sequence[RecordedClaim]) -> list[MigratedClaim]:
-    """Each update holds until the next one, new or on record, and ends those on record that hold when it begins."""
+    """Set the period of each state update.
+
+    An update holds until the next one, new or on record. It ends those on record that hold when it begins.
+    """
     begins = sorted({claim.since for claim in states} | {claim.since for claim in known})
     after = dict(zip(begins, [*begins[1:], None], strict=True)) if begins else {}
     updates = sorted({claim.since for claim in states})
@@ -202,7 +215,7 @@ def _succeeding(states: Sequence[MigratedClaim], known: Sequence[RecordedClaim])
 
 
 class _Side(NamedTuple):
-    """A statement that others are compared with: a new one by its place, or one on record."""
+    """A statement to compare with: a new one by its index, or one on record."""
 
     statement: str
     kind: str
@@ -232,7 +245,7 @@ def _contradicted(
         shared: Counter[int] = Counter()
         for word in set(statement_key(claim.statement).split()) - names:
             met = words.get(word, ())
-            if len(met) <= 200:  # a word that so many say tells nothing
+            if len(met) <= 200:  # a word this frequent does not distinguish statements
                 shared.update(met)
         for other, n in sorted(shared.items(), key=lambda pair: (-pair[1], pair[0]))[:COMPARED]:
             side = sides[other]
@@ -269,7 +282,7 @@ def _between(claims: list[MigratedClaim], one: int, other: int, *, ends: bool) -
     return DecidedContradiction(claims[winner].statement, claims[loser].statement, outcome)
 
 
-# What a namespace holds already, as a migration asks for it: claims by subject, and pages by place.
+# The current rows of a namespace as a migration needs them: claims by subject, and pages by path.
 
 _COLUMNS = (
     "id", "attributes", "current_version_id", "valid_from", "valid_to", "recorded_at", "state", "invalidated_at",
@@ -278,7 +291,10 @@ _COLUMNS = (
 
 
 def known_claims(snapshot: Snapshot | None) -> Mapping[str, list[RecordedClaim]]:
-    """The claims of each entity, by its id; those of what was merged into it are its own. Forgotten and ended ones are among them."""
+    """Return the claims of each entity by its id, including forgotten and ended ones.
+
+    Claims of an entity that was merged belong to the entity into which it was merged.
+    """
     found: dict[str, list[RecordedClaim]] = defaultdict(list)
     if snapshot is None:
         return found
@@ -313,7 +329,7 @@ def known_claims(snapshot: Snapshot | None) -> Mapping[str, list[RecordedClaim]]
 
 
 def known_pages(snapshot: Snapshot | None) -> Mapping[str, str]:
-    """The hash of every live page of the agents' own corpus, by its path."""
+    """Return the content hash of every live page of the agents' own corpus, by path."""
     if snapshot is None:
         return {}
     corpora = snapshot.table("corpora")
@@ -323,15 +339,15 @@ def known_pages(snapshot: Snapshot | None) -> Mapping[str, str]:
     return dict(zip(mine["path"].to_pylist(), mine["content_hash"].to_pylist(), strict=True))
 
 
-# The pages that come with a subject's claims: one of evidence, and the canonical page of a subject that has none yet. Pure.
+# The pages that accompany a subject's claims: an evidence page, and the canonical page of a subject that has none yet. Pure.
 #
-# Evidence names for every statement the file, the line and the hash of what was read. The canonical page has the sections of its family,
-# each filled by the claims that stand, a timeline of all of them, and the places of the evidence.
+# The evidence page names the file, the line and the hash of the source of every statement. The canonical page has the sections of its
+# family, each filled with the claims that hold, a timeline of all claims, and the paths of the evidence.
 
 MARKER: Final = "<!-- TIMELINE: append-only below this line -->"
 
 _CITED: Final = 5
-"""Sources of one statement that its line names."""
+"""Maximum number of sources that a line names for one statement."""
 
 _SECTION: Final[Mapping[Family, Mapping[AtomKind, str]]] = {
     "person": {
@@ -370,14 +386,17 @@ _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>#])")
 
 
 class MigratedSubjectPage(NamedTuple):
-    """A page by its place."""
+    """A page with its path."""
 
     place: str
     text: str
 
 
 def evidence_page(plan: SubjectPlan, label: str) -> MigratedSubjectPage:
-    """What was read about a subject. Its place is that of its content: other statements or other files give another page."""
+    """Build the evidence page of a subject.
+
+    Its path depends on its content: other statements or other files give another page.
+    """
     subject, ref = plan.subject, plan.subject.ref
     files = sorted({said.page.page.source for claim in plan.claims for said in claim.sources})
     lines = [_cited(claim) for claim in plan.claims]
@@ -399,7 +418,7 @@ def evidence_page(plan: SubjectPlan, label: str) -> MigratedSubjectPage:
 
 
 def canonical_page(plan: SubjectPlan, evidence: MigratedSubjectPage) -> MigratedSubjectPage:
-    """The subject's own page."""
+    """Build the canonical page of a subject."""
     subject, ref = plan.subject, plan.subject.ref
     told = [claim for claim in plan.claims if not claim.supports]
     standing = [claim for claim in told if claim.until is None]
@@ -435,7 +454,7 @@ def canonical_page(plan: SubjectPlan, evidence: MigratedSubjectPage) -> Migrated
 
 
 def sections_of(family: Family, path: str) -> tuple[str, ...]:
-    """The sections that a canonical page of a family has."""
+    """Return the sections that a canonical page of a family has."""
     return profile("dory").sections_of(path, family) or ("Summary", "Timeline", "Evidence")
 
 
@@ -454,7 +473,7 @@ def _cited(claim: MigratedClaim) -> str:
 
 
 def escaped(text: str) -> str:
-    """A statement as Markdown shows it and nothing else: it can open no link, no HTML and no heading."""
+    """Escape a statement for Markdown, so that it can start no link, no HTML and no heading."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -465,17 +484,17 @@ def _once(lines: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
-# The audit of what would be written about subjects, one repair of it, and the audit again. Pure.
+# The audit of the planned pages and claims, one repair, and a second audit. Pure.
 #
-# Every claim must stand in what it was read from, hold nothing that screening keeps out, and lie in the past; every canonical page must
-# have its sections and say each claim that stands. A claim that fails is taken out, once; what fails after that is not proposed at all.
+# Every claim must occur in its source, contain nothing that screening refuses, and begin in the past; every canonical page must have its
+# sections and contain each claim that holds. A failing claim is removed, once; a subject that still fails is not proposed at all.
 
 Verdict = Literal["pass", "review", "fail"]
 _WORST: Final[tuple[Verdict, ...]] = ("pass", "review", "fail")
 
 
 class AuditFinding(NamedTuple):
-    """What is wrong with a subject's plan; ``claim`` is the place of the claim that is at fault, -1 for none."""
+    """A finding about a subject's plan; ``claim`` is the index of the faulty claim, or -1 if it concerns no single claim."""
 
     subject: str
     verdict: Verdict
@@ -485,7 +504,7 @@ class AuditFinding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubjectPages:
-    """A subject's plan with the pages that would come with it; ``canonical`` None where it has a page already."""
+    """A subject's plan with its pages; ``canonical`` is None if the subject has a page already."""
 
     plan: SubjectPlan
     evidence: MigratedSubjectPage
@@ -494,7 +513,10 @@ class SubjectPages:
 
 @dataclass(frozen=True, slots=True)
 class AuditedPlan:
-    """What is proposed, what the last audit found, and what the repair did. ``dropped`` are subjects of which nothing was left."""
+    """A plan after the audit: the proposed subjects, the findings of the last audit, and the findings that were repaired.
+
+    ``dropped`` are subjects without any claims left.
+    """
 
     subjects: tuple[SubjectPages, ...]
     verdict: Verdict
@@ -506,7 +528,7 @@ class AuditedPlan:
 
 @dataclass(slots=True)
 class _Read:
-    """The words of pages, read once."""
+    """The words of pages, each page parsed once."""
 
     words: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
@@ -519,8 +541,9 @@ class _Read:
 
 
 def audited_plan(plans: Sequence[SubjectPlan], label: str, standing: Mapping[str, str], now: datetime) -> AuditedPlan:
-    """Audit, repair once, audit again. ``standing`` holds the pages that stand or are planned already, by place: no canonical page is made
-    where one does.
+    """Audit the plans, repair them once, and audit them again.
+
+    ``standing`` maps the paths of pages that exist or are planned already to their hashes. No canonical page is created at such a path.
     """
     read = _Read()
     first = [_with_pages(plan, label, standing) for plan in plans if plan.claims]
@@ -546,7 +569,10 @@ def audited_plan(plans: Sequence[SubjectPlan], label: str, standing: Mapping[str
 
 
 def _without(claims: Sequence[MigratedClaim], failing: Collection[int]) -> tuple[MigratedClaim, ...]:
-    """The claims but those that fail. What one of these would have ended ends where that one would have, or goes on."""
+    """Return the claims without those that fail.
+
+    A claim that a failing claim would have ended gets the end of the failing claim, or stays open.
+    """
     kept = [claim for place, claim in enumerate(claims) if place not in failing]
     begins = {claim.since: claim.statement for claim in reversed(kept) if not claim.supports}
     gone = {(claim.statement, claim.since): claim for place, claim in enumerate(claims) if place in failing}

@@ -1,4 +1,4 @@
-"""Files of a migration: what a folder or archive is, the pages staged from it, and structured records."""
+"""Files of a migration: the kind of a folder or archive, the pages staged from it, and structured records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from slowwave.text.markdown import UnreadableFile, yaml_value
 from slowwave.wiki.claims.request import Family
 from slowwave.wiki.corpus.page_text import changed_head, verbatim_page
 
-# The files of a folder, an archive or a single file that is migrated: their bytes, and what cannot be taken, with the reason.
+# The files of a folder, an archive or a single file to migrate: their bytes, and the files that cannot be read, with the reason.
 #
 # Nothing is unpacked to disk, no link is followed, and every size is bounded before it is read.
 
@@ -35,21 +35,21 @@ ARCHIVES: Final = (".zip",)
 SUFFIXES: Final = (*TEXTS, *RECORDS, *ARCHIVES)
 
 LARGEST_TEXT: Final = 2_000_000
-"""Bytes of a file that becomes one page."""
+"""Maximum bytes of a file that becomes one page."""
 LARGEST_RECORDS: Final = 256 * 1024 * 1024
-"""Bytes of a file that holds many conversations, memories or rows; it is read whole."""
+"""Maximum bytes of a file with many conversations, memories or rows; the whole file is read at once."""
 MOST_FILES: Final = 100_000
 
 EXPORTED: Final = re.compile(r"conversations(?:-\d{1,4})?\.json|memories\.json|projects\.json")
-"""What is read of an archive: the files by which ChatGPT and Claude hand out what they keep."""
+"""Files that are read from an archive: the export files of ChatGPT and Claude."""
 
 _RATIO: Final = 200
-"""Bytes that one byte of an archive may become."""
+"""Maximum bytes that one byte of an archive may expand to."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file by its path within what is migrated; ``day`` is when it was last written, in UTC."""
+    """A source file by its path within the source folder; ``day`` is the day of its last modification, in UTC."""
 
     path: str
     content: bytes
@@ -58,13 +58,13 @@ class SourceFile:
 
     @property
     def suffix(self) -> str:
-        """Its ending in small letters."""
+        """Return the suffix of the file in lower case."""
         return PurePosixPath(self.path).suffix.lower()
 
 
 @dataclass(slots=True)
 class SourceFolder:
-    """What lies there, by path: files that are read, files of other kinds counted by ending, and what cannot be taken."""
+    """Contents of a source folder by path: readable files, counts of other files by suffix, and files that cannot be read."""
 
     root: Path
     label: str
@@ -74,7 +74,7 @@ class SourceFolder:
     noted: list[LeftOut] = field(default_factory=list)
 
     def read(self) -> Iterator[SourceFile]:
-        """The files in the order of their paths, one at a time; those that cannot be read go to ``bad``."""
+        """Yield the files one at a time, in the order of their paths; files that cannot be read are added to ``bad``."""
         for path, mark in self.files.items():
             suffix = PurePosixPath(path).suffix.lower()
             file = self.root / path if self.root.is_dir() else self.root
@@ -104,7 +104,7 @@ class SourceFolder:
 
 
 def source_folder(root: Path) -> SourceFolder:
-    """What lies in a folder, or a single file. Only names are looked at. Raises ``Refused`` where there is nothing to read."""
+    """Scan a folder or a single file by name, without opening files. Raises ``Refused`` if there is nothing to read."""
     root = root.expanduser()
     if root.is_symlink() and not root.is_dir():
         raise Refused(f"{root} is a link. Nothing was read. Name the file itself.")
@@ -140,7 +140,10 @@ def _source(path: str, content: bytes, day: date) -> SourceFile:
 
 
 def _exported(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of the files of an export within an archive. Raises ``UnreadableFile``, and what ``zipfile`` raises."""
+    """Yield (name, bytes) of the files of an export within an archive.
+
+    Raises ``UnreadableFile``, and the errors of ``zipfile``.
+    """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         wanted = [
             info
@@ -167,9 +170,10 @@ def _exported(content: bytes) -> Iterator[tuple[str, bytes]]:
             yield name, data
 
 
-# What a folder is: a corpus laid out as Dory's, an Obsidian vault, a workspace or memory of an agent, an export, or any folder of files.
+# The kind of a folder: a corpus in Dory's layout, an Obsidian vault, a workspace or memory of an agent, an export, or any folder of
+# files.
 #
-# It is seen from names alone, and the report says it. Where several corpora lie side by side, each is seen by itself.
+# It is detected from names alone, and the report states it. If several corpora lie side by side, each is detected separately.
 
 FolderKind = Literal[
     "dory", "vault", "workspace", "claude-code", "codex", "export", "markdown", "files",
@@ -186,7 +190,7 @@ NAMES: Final[Mapping[FolderKind, str]] = {
     "files": "folder of files",
 }
 AT_HOME: Final[frozenset[FolderKind]] = frozenset(("dory", "vault"))
-"""Kinds whose pages keep their places."""
+"""Kinds of folders whose pages keep their paths."""
 
 _BUCKETS: Final = frozenset(
     ("core", "people", "projects", "concepts", "decisions", "logs", "digests", "knowledge", "ideas")
@@ -197,14 +201,17 @@ _MARKDOWN: Final = (".md", ".markdown")
 
 
 class CorpusRoot(NamedTuple):
-    """A folder (with a slash behind it, empty for the whole) and what it is."""
+    """A folder (with a trailing slash; empty for the whole source) and its kind."""
 
     folder: str
     kind: FolderKind
 
 
 def corpus_roots(paths: Collection[str], root: Path) -> list[CorpusRoot]:
-    """What the paths belong to, the longest folder first. A folder that holds nothing but folders is seen as these, one by one."""
+    """Return the roots that the paths belong to, the longest folder first.
+
+    If a folder contains only folders, each of them is examined separately.
+    """
     kind = _kind(paths, root)
     if kind in ("markdown", "files") and paths and all("/" in path for path in paths):
         inside: dict[str, list[str]] = defaultdict(list)
@@ -218,7 +225,7 @@ def corpus_roots(paths: Collection[str], root: Path) -> list[CorpusRoot]:
 
 
 def root_of(path: str, roots: Collection[CorpusRoot]) -> CorpusRoot:
-    """The root that a path lies under."""
+    """Return the root that contains a path."""
     return next(root for root in roots if path.startswith(root.folder))
 
 
@@ -240,10 +247,10 @@ def _kind(paths: Collection[str], root: Path) -> FolderKind:
     return "markdown" if paths and all(path.endswith(_MARKDOWN) for path in paths) else "files"
 
 
-# Records: entries of structured files that say themselves what they are about, by a family or by a registered schema.
+# Records: entries of structured files that name their own subject, by a family or by a registered schema.
 #
-# Only such entries become claims without a model: a family with a title and a summary, or one of four schemas of exports. Anything else
-# that a structured file holds is kept as evidence.
+# Only such entries become claims without a model: a family with a title and a summary, or one of four export schemas. Any other content
+# of a structured file is kept as evidence.
 
 AtomKind = Literal[
     "project_update", "decision", "person_fact", "concept_claim", "preference", "goal", "open_question", "followup",
@@ -257,7 +264,7 @@ SCHEMAS: Final[Mapping[str, Family]] = {
     "dory.decision_export.v1": "decision",
     "dory.concept_export.v1": "concept",
 }
-"""The registered schemas and the family of what each exports."""
+"""The registered schemas, each with the family that it exports."""
 
 _TYPED: Final[Mapping[str, Family]] = {
     "project": "project",
@@ -272,7 +279,7 @@ OF_FAMILY: Final[Mapping[Family, AtomKind]] = {
     "concept": "concept_claim",
     "core": "person_fact",
 }
-"""What a plain statement about a subject of a family is."""
+"""The kind of a plain statement about a subject of each family."""
 
 _LISTS: Final[Mapping[str, AtomKind | None]] = {
     "facts": None,  # of its family
@@ -286,7 +293,7 @@ _LISTS: Final[Mapping[str, AtomKind | None]] = {
     "open_work": "followup",
     "timeline": "timeline_event",
 }
-"""Lists of statements that a record may have, and what each holds."""
+"""Lists of statements that a record may have, each with the kind of its statements."""
 
 _TEXTS: Final[Mapping[str, AtomKind | None]] = {
     "summary": None,
@@ -300,7 +307,7 @@ LONGEST_STATEMENT: Final = 600
 
 @dataclass(frozen=True, slots=True)
 class RecordStatement:
-    """One statement of a record; ``at`` is since when it holds, None where the record does not say."""
+    """One statement of a record; ``at`` is the time since when it holds, or None if the record does not give it."""
 
     kind: AtomKind
     text: str
@@ -309,7 +316,10 @@ class RecordStatement:
 
 @dataclass(frozen=True, slots=True)
 class TypedRecord:
-    """What an entry says about one subject; ``line`` is where the file's entry begins, as far as that is known."""
+    """The statements of an entry about one subject.
+
+    ``line`` is the line at which the entry begins in the file, as far as that is known.
+    """
 
     family: Family
     title: str
@@ -320,9 +330,10 @@ class TypedRecord:
 
 
 def records_of(value: Any) -> list[TypedRecord]:
-    """The typed entries of a JSON, YAML or TOML value: itself, or each of a list. Empty where there is none.
+    """Return the typed entries of a JSON, YAML or TOML value: the value itself, or the items of a list.
 
-    Raises ``UnreadableFile`` for an entry that names a registered schema and does not keep to it.
+    Returns an empty list if there are none. Raises ``UnreadableFile`` for an entry that names a registered schema and does not conform to
+    it.
     """
     entries = value if isinstance(value, list) else [value]
     if not all(isinstance(entry, dict) for entry in entries):
@@ -334,9 +345,7 @@ def records_of(value: Any) -> list[TypedRecord]:
 def _record(entry: Mapping[str, Any]) -> TypedRecord | None:
     schema = entry.get("schema")
     family: Family | None = SCHEMAS.get(schema) if isinstance(schema, str) else None
-    if family is None and not isinstance(
-        schema, str
-    ):  # a schema that nobody registered is evidence, whatever else it says
+    if family is None and not isinstance(schema, str):  # an entry with an unregistered schema is evidence
         family = _TYPED.get(str(entry.get("family")))
     if family is None:
         return None
@@ -367,7 +376,7 @@ def _statements(entry: Mapping[str, Any], family: Family, day: datetime | None) 
 
 
 def instant_of(value: object) -> datetime | None:
-    """A day or an instant as files write it, in UTC; None for anything else."""
+    """Parse a date or timestamp as files write it, in UTC; return None for any other value."""
     if isinstance(value, bool) or value is None:
         return None
     try:
@@ -395,25 +404,25 @@ def _words(value: object) -> Sequence[str]:
     return list(dict.fromkeys(text[:200] for part in parts if (text := _text(part))))[:20]
 
 
-# Staged pages: what every input becomes first, a page in Markdown that says from which file and line it comes.
+# Staged pages: every input first becomes a Markdown page that names its source file and line.
 #
-# A Markdown file stays as it is, but for ends of lines as Unix has them and no byte order mark. What was something else says so in its
+# A Markdown file stays as it is, except for Unix line ends and a removed byte order mark. A page from another format states that in its
 # head.
 
 IMPORTED: Final = "sources/imported"
-"""Where pages lie that have no place of their own."""
+"""Folder of pages that do not keep their own path."""
 
 LONGEST_PLACE: Final = 200
 _UNSAFE: Final = re.compile(r"[^a-z0-9._-]+")
 _NOT_WRITTEN: Final = re.compile(r"(?:logs/sessions|archive|inbox/(?:proposed|applied|rejected))/")
-"""Places at which no plan writes: sessions are ingested, archives are closed, proposals are answered."""
+"""Paths that no plan writes to: sessions are ingested, archives are closed, proposals are answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagedPage:
-    """A page: the file (and the line of it) that it comes from, its place, its text, and by which reader it was made.
+    """A staged page: its source file and line, its path, its text, and the reader that made it.
 
-    ``at_home``: its folder is a corpus in which it has this place. ``records`` are typed entries of a structured file.
+    ``at_home`` is whether its folder is a corpus in which the page has this path. ``records`` are typed entries of a structured file.
     """
 
     source: str
@@ -438,7 +447,7 @@ def converted(
     fields: Mapping[str, Any] | None = None,
     records: Sequence[TypedRecord] = (),
 ) -> StagedPage:
-    """A page made of what was no Markdown; ``body`` is kept to the byte."""
+    """Build a page from a source that is not Markdown; ``body`` is kept byte for byte."""
     head = {
         "title": title[:200],
         "type": "source",
@@ -451,18 +460,21 @@ def converted(
 
 
 def with_origin(source: SourceFile, place: str, text: str, reader: str, line: int = 1) -> StagedPage:
-    """A page that has a head already, which says besides where it comes from."""
+    """Add the fields of its origin to a page that already has a head."""
     body = changed_head(text, origin(source, line)) + text[len(changed_head(text, {})) :]
     return StagedPage(source.path, source.sha256, line, source.day, place, body, reader)
 
 
 def origin(source: SourceFile, line: int) -> dict[str, object]:
-    """The fields that say where a page comes from."""
+    """Return the fields that record the origin of a page."""
     return {"migrated_from": source.path, "source_sha256": source.sha256, "source_line": line}
 
 
 def place_of(path: str) -> str:
-    """A path as a page can have it: small Latin letters, digits, dots, hyphens and _; ``.md`` behind what has another ending."""
+    """Convert a path to a valid page path: lower-case Latin letters, digits, dots, hyphens and underscores.
+
+    ``.md`` is appended to names with another suffix.
+    """
     parts = [_part(part) for part in PurePosixPath(path).parts]
     name = parts[-1].removesuffix(".markdown").removesuffix(".md")
     whole = "/".join([*parts[:-1], f"{name or 'page'}.md"])
@@ -472,13 +484,15 @@ def place_of(path: str) -> str:
 
 
 def slug(text: str, longest: int = 60) -> str:
-    """A text as a part of a path."""
+    """Convert a text to a path segment."""
     return _part(text)[:longest].strip("-._") or "page"
 
 
 def placed(pages: Sequence[StagedPage], label: str) -> list[StagedPage]:
-    """The pages, each at a place of its own: one that is at home stays there while nothing else does, the others lie under
-    ``sources/imported/LABEL/``. The same pages always get the same places, in whatever order they come.
+    """Assign a unique path to each page.
+
+    A page that is ``at_home`` keeps its path if it is the first to claim it; the others go under ``sources/imported/LABEL/``. The same
+    pages always get the same paths, in any order.
     """
     taken: set[str] = set()
     found: dict[int, str] = {}
@@ -506,21 +520,21 @@ def _short(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
 
 
-# Text of JSON, YAML and TOML files as values, strictly: no name twice, no anchors, no great depth, and the line of what is wrong.
+# JSON, YAML and TOML texts as values, parsed strictly: no repeated keys, no anchors, limited depth, and errors with their line.
 
 LONGEST_YAML: Final = 1_000_000
-"""Characters; YAML is read event by event."""
+"""Maximum characters of a YAML file, which is parsed event by event."""
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 _TOML_LINE: Final = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
 class _Twice(ValueError):  # noqa: N818 - always caught here
-    """An object names something twice."""
+    """Error for an object with a repeated key."""
 
 
 def json_value(text: str) -> Any:
-    """The value of a JSON text. Raises ``UnreadableFile`` with the line."""
+    """Parse a JSON text. Raises ``UnreadableFile`` with the line."""
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
     except json.JSONDecodeError as problem:
@@ -535,14 +549,14 @@ def json_value(text: str) -> Any:
 
 
 def yaml_file(text: str) -> Any:
-    """The value of a YAML text, by the rules of frontmatter. Raises ``UnreadableFile`` with the line."""
+    """Parse a YAML text with the rules for frontmatter. Raises ``UnreadableFile`` with the line."""
     if len(text) > LONGEST_YAML:
         raise UnreadableFile(f"it has {len(text):,} characters, more than {LONGEST_YAML:,} for YAML")
     return _kept(yaml_value(text))
 
 
 def toml_file(text: str) -> Any:
-    """The value of a TOML text. Raises ``UnreadableFile`` with the line."""
+    """Parse a TOML text. Raises ``UnreadableFile`` with the line."""
     try:
         return _kept(json.loads(json.dumps(tomllib.loads(text), default=str)))
     except tomllib.TOMLDecodeError as problem:
@@ -554,7 +568,7 @@ def toml_file(text: str) -> Any:
 
 
 def _kept(value: Any) -> Any:
-    """The value, where a database can hold it."""
+    """Return the value if a database can store it; otherwise raise ``UnreadableFile``."""
     try:
         storable(value, "it")
     except BadRow as problem:
@@ -578,7 +592,7 @@ def _constant(name: str) -> Any:
 
 
 def _line_of_second(text: str) -> int:
-    """The line in which an object names something again: the first such place of the text."""
+    """Return the line of the first repeated key in an object."""
     open_: list[set[str] | None] = []
     last = ""
     at = 0

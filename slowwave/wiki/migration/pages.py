@@ -1,4 +1,4 @@
-"""Classify a staged page and read its statements, by rules and by a model where it may help."""
+"""Classification of staged pages and extraction of their statements, by rules and optionally by a model."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from slowwave.wiki.migration.files import (
     instant_of,
 )
 
-# Statements of a page: what its sections and items say one at a time, each with its line, its sort and its day. Pure rules, no model.
+# Statements of a page: the sentences of its sections and items, each with its line, its kind and its day. Rules only, no model.
 
 Level = Literal["high", "medium", "low"]
 
 MOST: Final = 200
-"""Statements of one page."""
+"""Maximum number of statements of one page."""
 
 _SHORTEST: Final = 2  # words
 _SECTIONS: Final[tuple[tuple[str, AtomKind], ...]] = (
@@ -69,8 +69,15 @@ _EVIDENCE_STATEMENTS: Final = re.compile(r"\s*\(`[^`]{1,300}`\)\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """One statement: its sort, its words, since when it holds (None: unknown), its line in the file, how sure it is, who found it, and
-    for a model's the words of the page on which it rests."""
+    """One statement of a page.
+
+    - ``kind`` and ``text``: its kind and its words.
+    - ``at``: the time since when it holds; None if unknown.
+    - ``line``: its line in the file.
+    - ``level``: its certainty.
+    - ``by``: whether the rules or a model found it.
+    - ``quote``: for a statement of a model, the words of the page that support it.
+    """
 
     kind: AtomKind
     text: str
@@ -82,12 +89,15 @@ class Atom:
 
 
 def statement_key(text: str) -> str:
-    """A statement in the one form in which statements are equal: its words, folded."""
+    """Normalize a statement to its folded words; equal statements have equal keys."""
     return " ".join(tokenise(text))
 
 
 def atoms_of(text: str, family: Family, level: Level = "high") -> list[Atom]:
-    """The statements of a page about one subject. Code, tables, quotations and lists of links say nothing here. Time: linear."""
+    """Return the statements of a page about one subject.
+
+    Code, tables, quotations and lists of links are ignored. Time: linear.
+    """
     head = frontmatter(text)
     found: list[Atom] = []
     met: set[tuple[str, str]] = set()
@@ -110,7 +120,7 @@ def atoms_of(text: str, family: Family, level: Level = "high") -> list[Atom]:
 
 
 def _kind_of(section: str, family: Family) -> AtomKind | None:
-    """What a section's statements are; None for sections that only point elsewhere."""
+    """Return the kind of a section's statements, or None for sections that only point elsewhere."""
     said = section.casefold()
     if said.startswith(_PASSED_OVER):
         return None
@@ -119,7 +129,7 @@ def _kind_of(section: str, family: Family) -> AtomKind | None:
 
 
 def _blocks(body: str, first_line: int) -> Iterator[tuple[int, str, str]]:
-    """(line, section, text) of every paragraph and item of a list."""
+    """Yield (line, section, text) of every paragraph and list item."""
     body = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), body)
     section, fence, open_line = "", "", 0
     held: list[str] = []
@@ -155,14 +165,14 @@ def _blocks(body: str, first_line: int) -> Iterator[tuple[int, str, str]]:
 
 
 def _plain(text: str) -> str:
-    """A text without marks of Markdown; what a link shows stays."""
+    """Return a text without Markdown marks; the text of links is kept."""
     text = _WIKILINK.sub(lambda found: found[2] or found[1].rpartition("/")[2].partition("#")[0], text)
     text = _LINK.sub(lambda found: found[1], text)
     return " ".join(_MARKS.sub(r"\1", text).split())
 
 
 def plain_words(text: str) -> str:
-    """A whole page without marks of Markdown, as one line."""
+    """Return a whole page without Markdown marks, as one line."""
     return _plain(_COMMENT.sub(" ", text))
 
 
@@ -173,10 +183,11 @@ def _day(text: str) -> datetime | None:
         return None
 
 
-# Stage two: what a page is about, how sure that is, and what it says. Rules decide; a model may add to what they leave as evidence.
+# Stage two: the subject of a page, the certainty of that, and its statements. Rules decide; a model may add to pages that the rules leave
+# as evidence.
 #
-# A page whose place or type says its family is about one subject. Where place and type say two, it is for a person to look at; where
-# nothing can be told of its subject, it is set aside. Everything else is evidence: it is kept, and says nothing by itself.
+# A page whose path or type gives its family is about one subject. If path and type disagree, a person must decide; if the subject cannot
+# be determined, the page is set aside. Every other page is evidence: it is kept, but makes no statements.
 
 Resolution = Literal["resolved", "evidence_only", "quarantine"]
 
@@ -206,7 +217,7 @@ _LATEST: Final = ("updated", "updated_at", "date", "created", "created_at")
 
 @dataclass(frozen=True, slots=True)
 class NamedSubject:
-    """Whom or what a page speaks of: a family, a name, other names, and the slug under which a page would have it."""
+    """A subject that a page names: a family, a name, other names, and the slug that its page would have."""
 
     family: Family
     name: str
@@ -216,7 +227,7 @@ class NamedSubject:
 
 @dataclass(frozen=True, slots=True)
 class SubjectAtoms:
-    """What a page says of one subject."""
+    """The statements of a page about one subject."""
 
     about: NamedSubject
     atoms: tuple[Atom, ...]
@@ -224,7 +235,10 @@ class SubjectAtoms:
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedPage:
-    """A page, what became of it and why, and what it says; ``at`` is the instant that it is of, ``problem`` why a model was of no help."""
+    """A page with its classification, the reason for it, and its statements.
+
+    ``at`` is the time of the page; ``problem`` is the reason why a model did not help.
+    """
 
     page: StagedPage
     resolution: Resolution
@@ -237,7 +251,7 @@ class ClassifiedPage:
 
 
 def classified_page(page: StagedPage) -> ClassifiedPage:
-    """What the rules say of a page. Time: linear in its text."""
+    """Classify a page by rules. Time: linear in its text."""
     fields = frontmatter(page.text).fields
     at = _instant(page, fields)
     if page.records:
@@ -291,7 +305,7 @@ def _of_record(record: TypedRecord, at: datetime, line: int) -> SubjectAtoms:
 
 
 def _core(parts: tuple[str, ...], fields: Mapping[str, Any]) -> str:
-    """The core page that a path is: ``core/user.md``, or ``USER.md`` as workspaces have it."""
+    """Return the core page that a path denotes, ``core/user.md`` or ``USER.md`` as workspaces name it; empty otherwise."""
     file, name = parts[-1], parts[-1].lower()
     if name not in _SOULS or {part.lower() for part in parts[:-1]} & _EVIDENCE:
         return ""
@@ -322,7 +336,7 @@ def _candidate(page: StagedPage, fields: Mapping[str, Any], family: Family) -> N
 
 
 def _name(title: str) -> str:
-    """A title without what explains it: "rooster — Project Context System" is rooster."""
+    """Return a title without its explanation: "rooster — Project Context System" becomes "rooster"."""
     return re.split(r"\s+[—–|]\s+|\s+--?\s+|:\s", title, maxsplit=1)[0].strip()
 
 
@@ -333,7 +347,7 @@ def _heading(text: str) -> str:
 
 
 def _instant(page: StagedPage, fields: Mapping[str, Any]) -> datetime:
-    """When a page speaks: its own newest day, the day in its name, else the day on which its file was written."""
+    """Return the time of a page: its latest date field, else the day in its name, else the day on which its file was written."""
     for name in _LATEST:
         if (found := instant_of(fields.get(name))) is not None:
             return found
@@ -351,17 +365,17 @@ def _word(value: object) -> str:
     )
 
 
-# What a model reads in a page that the rules leave as evidence: statements about subjects, each with the words that it rests on.
+# Statements that a model finds in a page which the rules leave as evidence, each with the words that support it.
 #
-# An answer is strict JSON; a statement whose quotation does not stand in the page is left out. Answers are kept by what was asked, so that
-# a run which was ended is taken up without asking twice. Whatever fails leaves the page as the evidence that it was.
+# An answer is strict JSON; a statement whose quotation does not occur in the page is left out. Answers are stored by question, so that an
+# interrupted run continues without asking twice. After any failure the page remains evidence.
 
 OPERATION: Final = "import_corpus"
 LONGEST: Final = 12_000
-"""Characters of a page that a model is shown."""
+"""Characters of a page that a model reads."""
 ANSWER_TOKENS: Final = 1_200
 MOST_MODEL_READING: Final = 20
-"""Statements that are taken of one answer."""
+"""Maximum number of statements taken from one answer."""
 
 _FAMILIES: Final[Mapping[str, Family]] = {
     "person": "person",
@@ -371,7 +385,7 @@ _FAMILIES: Final[Mapping[str, Family]] = {
 }
 _KINDS: Final[Mapping[str, AtomKind]] = {kind: kind for kind in ATOM_KINDS}
 _LEVELS: Final[Mapping[str, Level]] = {"high": "medium", "medium": "medium", "low": "low"}
-"""A model's own certainty, as it counts: what it alone has read is for a person to look at."""
+"""The level for each confidence of a model, at most ``medium``: a statement that only a model found needs a review by a person."""
 
 _SYSTEM: Final = (
     "You read one page of an agent's old memory and list the lasting statements in it. "
@@ -411,7 +425,7 @@ _FIELDS: Final[frozenset[str]] = frozenset(("family", "subject", "kind", "statem
 
 @dataclass(slots=True)
 class PageReader:
-    """A model with its budget, and the answers that are kept: ``known`` by what was asked, ``keep`` for a new one."""
+    """A model with its budget and its stored answers: ``known`` by question key, ``keep`` to store a new one."""
 
     model: Chat
     budget: Budget
@@ -421,7 +435,11 @@ class PageReader:
     reused: int = 0
 
     def read(self, page: ClassifiedPage) -> ClassifiedPage:
-        """The page with what the model reads in it; as it was, with a ``problem``, where nothing came of that."""
+        """Return the page with the statements that the model finds in it.
+
+        A page that the rules resolved, or that is empty, is returned unchanged. If the model gives no usable answer, only ``problem`` is
+        set.
+        """
         if page.resolution != "evidence_only" or not page.page.text.strip():
             return page
         user = json.dumps({"path": page.page.source, "page": page.page.text[:LONGEST]}, ensure_ascii=False)
@@ -442,7 +460,7 @@ class PageReader:
 
 
 def question_key(model: str, user: str) -> str:
-    """The name under which an answer is kept: what was asked of whom, and by which instructions."""
+    """Return the key under which an answer is stored: a hash of the model, the instructions, the schema and the question."""
     asked = json.dumps([model, _SYSTEM, json.dumps(_SCHEMA, sort_keys=True), user], ensure_ascii=False)
     return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()
 
@@ -469,7 +487,7 @@ def _understood(page: ClassifiedPage, answer: str) -> ClassifiedPage:
 
 
 def _whole(entry: object) -> bool:
-    """Whether an entry has the fields of the schema and no others, all of them text, in the words that it allows."""
+    """Return whether an entry has exactly the fields of the schema, all of them text, with allowed values."""
     if (
         not isinstance(entry, dict)
         or sorted(map(str, entry)) != sorted(_FIELDS)
@@ -480,7 +498,10 @@ def _whole(entry: object) -> bool:
 
 
 def _atom(page: ClassifiedPage, entry: Mapping[str, Any], words: str) -> Atom | None:
-    """A statement, where its quotation stands in the page and it says nothing that the quotation does not."""
+    """Return the statement of an entry, or None if it cannot be used.
+
+    The statement must be neither empty nor too long, and its quotation must have at least two words and occur in the page.
+    """
     statement, quote = " ".join(entry["statement"].split()), statement_key(entry["quote"])
     if not statement or len(statement) > LONGEST_STATEMENT or len(quote.split()) < 2 or f" {quote} " not in words:
         return None

@@ -1,4 +1,4 @@
-"""A migration as a sealed plan that waits for an approval, with its items and its report."""
+"""A migration as a sealed plan that needs approval, with its items and its report."""
 
 from __future__ import annotations
 
@@ -52,18 +52,21 @@ from slowwave.wiki.migration.pages import OPERATION, ClassifiedPage, PageReader,
 from slowwave.wiki.migration.staging import Staging, stage
 from slowwave.wiki.migration.subjects import MigratedSubjects, migrated_subjects
 
-# A migration as a whole: from staged pages to what would be proposed. Pure: the same pages and the same namespace give the same.
+# A migration as a whole: from staged pages to proposals. Pure: the same pages and the same namespace give the same result.
 
 RULES: Final = "1"
-"""Of what the stages do: another number gives other run ids."""
+"""Version of the rules of all stages; a new version gives new run ids."""
 
 Tell = Callable[[str, int, int], None]
-"""Called with the stage that goes on, what of it is done, and all of it."""
+"""Callback with the current stage, the number of finished steps, and the number of all steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What a migration came to. ``fresh`` are pages that are not there yet, ``changed`` those that say something else there."""
+    """Result of a migration.
+
+    ``fresh`` are pages that do not exist yet; ``changed`` are pages whose stored text differs.
+    """
 
     run_id: str
     namespace: str
@@ -77,27 +80,27 @@ class Migration:
 
     @property
     def resolutions(self) -> Counter[str]:
-        """Pages by what became of them."""
+        """Return the number of pages by classification."""
         return Counter(page.resolution for page in self.pages)
 
     @property
     def claims(self) -> int:
-        """Claims that are proposed, and evidence for claims that stand."""
+        """Return the number of proposed claims, including evidence for existing claims."""
         return sum(len(subject.plan.claims) for subject in self.audited.subjects)
 
     @property
     def canonical(self) -> int:
-        """Canonical pages that are proposed."""
+        """Return the number of proposed canonical pages."""
         return sum(subject.canonical is not None for subject in self.audited.subjects)
 
     @property
     def contradictions(self) -> int:
-        """Pairs of statements that cannot both hold."""
+        """Return the number of pairs of statements that cannot both hold."""
         return sum(len(plan.contradictions) for plan in self.plans)
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to propose."""
+        """Return whether there is nothing to propose."""
         return not (self.fresh or self.changed or self.audited.subjects)
 
 
@@ -109,7 +112,10 @@ def migration(
     reader: PageReader | None = None,
     tell: Tell | None = None,
 ) -> Migration:
-    """Classify, bring together, decide and audit. ``snapshot`` is what the namespace holds, or None; ``reader`` a model."""
+    """Classify pages, merge subjects, plan claims and audit the plan.
+
+    ``snapshot`` holds the current rows of the namespace, or is None; ``reader`` is a model.
+    """
     pages: list[ClassifiedPage] = []
     for done, page in enumerate(staging.pages, 1):
         classified = classified_page(page)
@@ -131,7 +137,10 @@ def migration(
 
 
 def run_id_of(namespace: str, label: str, files: Sequence[tuple[str, str]], model: str) -> str:
-    """The id of a run: what it reads, for which namespace, by which rules and model. The same folder again is the same run."""
+    """Return the id of a run: a hash of the namespace, the label, the files, the version of the rules, and the model.
+
+    The same folder gives the same run id.
+    """
     said = json.dumps([RULES, namespace, label, sorted(files), model], ensure_ascii=False)
     return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -140,17 +149,17 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# What a migration proposes, as items of a plan: one for each page, and one for each subject with its claims, evidence and page.
+# The plan items of a migration: one for each page, and one for each subject with its claims, evidence and page.
 
 _CITED: Final = 5
-"""Sources of one claim that an item's evidence names."""
+"""Maximum number of sources that an item's evidence names for one claim."""
 
 
 def migration_items(found: Migration, snapshot: Snapshot, settings: Settings, embed: Embed | None) -> list[Item]:
-    """The items of a migration. A page that says something else than what stands there is of more risk; a subject of which the audit
-    had something to say is for a person to look at.
+    """Return the plan items of a migration.
 
-    Raises ``Refused``, naming path or subject, for what may not be planned.
+    A page that replaces a different text carries a higher risk. A subject with audit findings needs a review by a person. Raises
+    ``Refused``, naming the path or the subject, for an item that may not be planned.
     """
     return [*_page_items(found, snapshot, settings, embed), *_subject_items(found, snapshot, settings, embed)]
 
@@ -269,7 +278,7 @@ def _claim_evidence(claim: MigratedClaim) -> dict[str, object]:
     return told
 
 
-# What models answered while a namespace was migrated, by a hash of what they were asked. Retention removes it.
+# Answers of models during the migration of a namespace, by a hash of the question. Retention removes them.
 
 _KEPT: Final = "SELECT key, answer FROM night.model_answers WHERE namespace_id = %s AND model = %s"
 _KEEP = """
@@ -277,24 +286,24 @@ INSERT INTO night.model_answers (namespace_id, key, model, answer) VALUES (%s, %
 
 
 def kept_answers(store: Store, namespace_id: str, model: str) -> dict[str, str]:
-    """The answers of a model, by their key."""
+    """Return the stored answers of a model, by key."""
     with store.connect("reader") as connection:
         rows = connection.execute(_KEPT, (namespace_id, model)).fetchall()
     return {str(key): str(answer) for key, answer in rows}
 
 
 def keep_answer(store: Store, namespace_id: str, model: str, key: str, answer: str) -> None:
-    """Keep an answer at once, so that a run that is ended has not asked in vain. What no database holds is not kept."""
+    """Store an answer at once, so that a run that is interrupted does not waste it. An answer with a NUL byte is not stored."""
     if "\0" in answer:
         return
     with store.connect("planner") as connection:
         connection.execute(_KEEP, (namespace_id, key, model, answer.encode("utf-8", "replace").decode()))
 
 
-# The report of a migration: for a person as Markdown, for a program as JSON. Names in it are memory, and are shown as text.
+# The report of a migration: Markdown for a person, JSON for a program. Names in it come from memory and are escaped.
 
 SHOWN: Final = 50
-"""Lines of one list that the Markdown shows; the JSON has all."""
+"""Maximum number of lines of one list in the Markdown report; the JSON report has all."""
 
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|])")
 _UNMARKED: Final = re.compile(r"\\(.)")
@@ -302,7 +311,7 @@ _ROW: Final = re.compile(r"\| ([a-z ]+) \| ([\d,]+) \|")
 
 
 def counters(found: Migration) -> dict[str, int]:
-    """The counters of a run."""
+    """Return the counters of a run."""
     return {
         "staged": len(found.staging.pages),
         "written": len(found.fresh) + len(found.changed),
@@ -312,7 +321,7 @@ def counters(found: Migration) -> dict[str, int]:
 
 
 def report_json(found: Migration, duration_ms: int = 0) -> dict[str, Any]:
-    """All that a run came to."""
+    """Return the full report of a run as JSON."""
     by = Counter(page.by for page in found.pages)
     problems = [page for page in found.pages if page.problem]
     return {
@@ -377,7 +386,7 @@ def report_json(found: Migration, duration_ms: int = 0) -> dict[str, Any]:
 
 
 def report_markdown(found: Migration) -> str:
-    """The report as a page. The same run gives the same, to the byte."""
+    """Format the report as a Markdown page. The same run gives the same text, byte for byte."""
     numbers = counters(found)
     resolved = found.resolutions
     parts = [
@@ -436,7 +445,7 @@ def report_markdown(found: Migration) -> str:
 
 
 def report_lines(found: Migration) -> list[tuple[int, str]]:
-    """The report for a terminal: (indentation, line), an empty line before each of its parts."""
+    """Format the report for a terminal as (indentation, line), with an empty line before each section."""
     lines: list[tuple[int, str]] = []
     for line in report_markdown(found).splitlines():
         row, heading = _ROW.fullmatch(line), line.removeprefix("#").lstrip("# ") if line.startswith("#") else ""
@@ -468,16 +477,15 @@ def _list(lines: Sequence[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """A text as one line that Markdown and a terminal show and nothing else."""
+    """Return a text as one line without control characters, escaped so that Markdown and a terminal show it literally."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[:1_000]).split())
     return _MARKS.sub(r"\\\1", line)
 
 
-# A folder becomes a plan: read and staged, held against what the namespace holds, and sealed as a proposal that waits for an approval.
+# From a folder to a plan: files are read and staged, compared with the namespace, and sealed as a proposal that needs approval.
 #
-# Nothing is written before all of it is known to be good: not the namespace, where there is none yet, and no row. A dry run writes nothing
-# at all and asks no model. A run that is ended anywhere is taken up by the same call: what was read is read again, and what a model
-# answered is kept.
+# Nothing is written before everything has been checked: neither the namespace, if it is new, nor any row. A dry run writes nothing and
+# calls no model. An interrupted run is continued by the same call: files are read again, and answers of a model are stored.
 
 _MIGRATED: Final = """
 SELECT r.parameters #>> '{proposal,of}' FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
@@ -485,12 +493,15 @@ WHERE n.slug = %s AND r.parameters #>> '{proposal,operation}' = %s ORDER BY r.st
 """
 _NAMESPACE_SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
 _NAMED: Final = 10
-"""Bad files that a refusal names."""
+"""Maximum number of bad files that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedMigration:
-    """What a migration came to; ``night`` is its plan, None for a dry run. ``made`` says that the namespace was made for it."""
+    """Result of a planned migration.
+
+    ``night`` holds its plan, or is None for a dry run. ``made`` is set if the namespace was created for it.
+    """
 
     found: Migration
     night: Night | None = None
@@ -499,7 +510,7 @@ class PlannedMigration:
     items: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``--json`` shows it."""
+        """Return the result in the form of ``--json``."""
         return {
             **report_json(self.found, self.duration_ms),
             "dry_run": self.night is None,
@@ -522,12 +533,13 @@ def planned_migration(
     tell: Tell | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> PlannedMigration:
-    """Migrate a folder, an archive or a file to a namespace: the result is a plan to approve, and with ``dry_run`` what it would be.
+    """Plan the migration of a folder, an archive or a file to a namespace; the plan needs approval.
 
-    A folder goes by its name, and a second one of that name by its name and a part of a hash of where it lies: their plans stand beside
-    each other, and so do their pages. ``model`` lets the model of ``consolidation_model`` read what the rules leave as evidence, within
-    the budget of tokens. Raises ``Refused`` for a folder without anything to read, for files that cannot be taken unless ``skip_bad``
-    leaves them out, for a namespace that is read-only, and as ``seal_proposal`` does; nothing is written then.
+    ``dry_run`` only returns what the plan would contain. A folder is labelled by its name, and a second folder with the same name by its
+    name and a part of the hash of its location: their plans and pages are kept apart. ``model`` lets the model of ``consolidation_model``
+    read the pages that the rules leave as evidence, within the token budget. Raises ``Refused`` for a folder without anything to read,
+    for unreadable files unless ``skip_bad`` leaves them out, for a read-only namespace, and as ``seal_proposal`` does; nothing is written
+    then.
     """
     began = clock()
     chosen_slug(namespace)
@@ -547,7 +559,7 @@ def planned_migration(
         _refuse_without_model(store, namespace, there=there)
     found: list[Migration] = []
     counts: Counter[str] = Counter()
-    if dry_run or not there:  # what may not be planned is refused before the namespace is made
+    if dry_run or not there:  # items that may not be planned are refused before the namespace is created
         snapshot = export_snapshot(store, namespace) if there else _empty(namespace)
         found.append(migration(namespace, staging, snapshot, snapshot.taken_at, None, tell))
         items = migration_items(found[0], snapshot, Settings.for_namespace(snapshot.settings), None)
@@ -575,8 +587,10 @@ def planned_migration(
 
 
 def _label(store: Store, namespace: str, name: str, key: str) -> str:
-    """What a folder of this name is called among the places of its namespace: the name that it was migrated under before, its own where no
-    other folder has that, else its own with the ``key`` of where it lies.
+    """Return the label of a folder among the sources of its namespace.
+
+    This is the label of its earlier migration, else its own name if no other folder has that, else its name followed by the ``key`` of
+    its location.
     """
     with store.connect("reader") as connection:
         rows = connection.execute(_MIGRATED, (namespace, OPERATION)).fetchall()
@@ -639,7 +653,7 @@ def _make(store: Store, namespace: str) -> None:
 
 
 def _empty(namespace: str) -> Snapshot:
-    """What a namespace holds that is not there yet."""
+    """Return an empty snapshot for a namespace that does not exist yet."""
     tables = {name: arrow_schema(table).empty_table() for name, table in SNAPSHOT_TABLES.items()}
     vectors = {name: Vectors.empty() for name in VECTORS}
     return Snapshot(namespace_id(namespace), namespace, "none", datetime.now(UTC), 0, tables=tables, vectors=vectors)

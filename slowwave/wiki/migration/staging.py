@@ -1,4 +1,4 @@
-"""Stage every input of a migration as a Markdown page, exports of conversations and of memories among them."""
+"""Staging of every input of a migration as a Markdown page, including exports of conversations and memories."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ from slowwave.wiki.migration.files import (
     yaml_file,
 )
 
-# Conversations as ChatGPT and Claude export them, and what Claude keeps of a person and of projects. Pure.
+# Conversations as ChatGPT and Claude export them, and Claude's memories of a person and of projects. Pure.
 #
-# Which of a ChatGPT conversation's branches counts is the one that was shown last. Calls of tools and their results are machinery, as in
-# ``slowwave.wiki.corpus.transcripts``, and secrets are taken out.
+# Of the branches of a ChatGPT conversation, the one shown last counts. Tool calls and their results are left out, as in
+# ``slowwave.wiki.corpus.transcripts``, and secrets are removed.
 
 LONGEST_PAGE: Final = 200_000
-"""Characters of turns on one page; a longer conversation goes on with the next turn on another."""
+"""Characters of turns on one page; a longer conversation continues on another page with the next turn."""
 
 _ROLES: Final = {"human": "user"}
 
 
 def chatgpt_pages(source: SourceFile, conversations: list[Any]) -> Iterator[StagedPage]:
-    """A page for each conversation that says something. Raises ``UnreadableFile`` naming the entry."""
+    """Yield the pages of each ChatGPT conversation that contains text. Raises ``UnreadableFile`` naming the entry."""
     for place, entry in enumerate(conversations):
         mapping = entry.get("mapping") if isinstance(entry, dict) else None
         if not isinstance(mapping, dict):
@@ -74,7 +74,10 @@ def chatgpt_pages(source: SourceFile, conversations: list[Any]) -> Iterator[Stag
 
 
 def claude_pages(source: SourceFile, conversations: list[Any]) -> Iterator[StagedPage]:
-    """The same of Claude's export, whose messages are a list."""
+    """Yield the pages of each conversation in Claude's export, whose messages are a list.
+
+    Raises ``UnreadableFile`` naming the entry.
+    """
     for place, entry in enumerate(conversations):
         messages = entry.get("chat_messages") if isinstance(entry, dict) else None
         if not isinstance(messages, list):
@@ -85,7 +88,7 @@ def claude_pages(source: SourceFile, conversations: list[Any]) -> Iterator[Stage
 
 
 def claude_memory_pages(source: SourceFile, entries: list[Any]) -> Iterator[StagedPage]:
-    """What Claude remembers: of all conversations, and of each project."""
+    """Yield the pages of Claude's memory: one about all conversations, and one for each project."""
     for entry in entries:
         if not isinstance(entry, dict):
             raise UnreadableFile("an entry is no memory of Claude")
@@ -99,7 +102,7 @@ def claude_memory_pages(source: SourceFile, entries: list[Any]) -> Iterator[Stag
 
 
 def claude_project_pages(source: SourceFile, entries: list[Any]) -> Iterator[StagedPage]:
-    """Claude's projects: what each is, and the documents that were given to it."""
+    """Yield the pages of Claude's projects: a description of each, and its documents."""
     for entry in entries:
         if not isinstance(entry, dict):
             raise UnreadableFile("an entry is no project of Claude")
@@ -119,7 +122,7 @@ def claude_project_pages(source: SourceFile, entries: list[Any]) -> Iterator[Sta
 def conversation_pages(
     source: SourceFile, agent: str, key: str, title: str, turns: list[TranscriptTurn], reader: str, folder: str = ""
 ) -> Iterator[StagedPage]:
-    """The pages of a conversation: one, or as many as its length asks for."""
+    """Yield the pages of a conversation: one, or several if it is long."""
     said = [TranscriptTurn(turn.role, text, turn.at) for turn in turns if (text := cleaned(turn.text))]
     parts: list[list[TranscriptTurn]] = []
     size = 0
@@ -139,7 +142,7 @@ def conversation_pages(
 
 
 def _branch(entry: Mapping[str, Any], mapping: Mapping[str, Any]) -> list[Any]:
-    """The nodes from the root to the one that was shown last; all of them by their time where that is not known."""
+    """Return the nodes from the root to the current node, or all nodes by time if the current node is unknown."""
     at, found, met = entry.get("current_node"), list[Any](), set[str]()
     while isinstance(at, str) and at in mapping and at not in met and isinstance(mapping[at], dict):
         met.add(at)
@@ -187,24 +190,24 @@ def _word(value: object) -> str:
 
 
 def _body(value: object) -> str:
-    """A text without its secrets; nothing for what is none."""
+    """Return a text without its secrets; empty for a value that is not a text."""
     return cleaned(value) if isinstance(value, str) and value.strip() else ""
 
 
-# What other memories hand out: Mem0's lists of memories, and Letta's agent files. The latter are read by ``slowwave.sources.letta``.
+# Exports of other memories: Mem0's lists of memories, and Letta's agent files, which ``slowwave.sources.letta`` parses.
 
 _OF_CATEGORY: Final[Mapping[str, AtomKind]] = {
     "preferences": "preference",
     "user_preferences": "preference",
     "goals": "goal",
 }
-"""Mem0's categories that say what sort of statement a memory is."""
+"""Categories of Mem0, each with the kind of its statements."""
 
 
 def mem0_pages(source: SourceFile, memories: Sequence[Any], relations: Sequence[Any] = ()) -> Iterator[StagedPage]:
-    """A page for each owner (user, agent or run) with a line for each memory; a user's memories are statements about that person.
+    """Yield a page for each owner (user, agent or run) with one line per memory.
 
-    Raises ``UnreadableFile`` naming the entry that is no memory.
+    The memories of a user are statements about that person. Raises ``UnreadableFile`` naming the entry that is not a memory.
     """
     of_owner: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for place, entry in enumerate(memories):
@@ -237,7 +240,7 @@ def mem0_pages(source: SourceFile, memories: Sequence[Any], relations: Sequence[
 
 
 def letta_pages(source: SourceFile) -> Iterator[StagedPage]:
-    """A page for each day of each agent, and one for each block of its memory. Raises ``UnreadableFile``."""
+    """Yield a page for each day of each agent, and one for each block of its memory. Raises ``UnreadableFile``."""
     with _as_file(source) as path:
         check = _check(source)
         try:
@@ -261,9 +264,9 @@ def letta_pages(source: SourceFile) -> Iterator[StagedPage]:
 
 
 def transcript_pages(source: SourceFile) -> Iterator[StagedPage]:
-    """A page for each session of a JSONL file that Claude Code, Codex or an OpenAI-style program wrote.
+    """Yield the pages of each session in a JSONL file of Claude Code, Codex or an OpenAI-style program.
 
-    Raises ``UnreadableFile`` with the line of what is no line of a session.
+    Raises ``UnreadableFile`` with the line that is not a line of a session.
     """
     with _as_file(source) as path:
         check = _check(source)
@@ -279,7 +282,10 @@ def transcript_pages(source: SourceFile) -> Iterator[StagedPage]:
 
 
 class _as_file:  # noqa: N801 - a context, used as one
-    """A file's bytes at a path of its own, for readers that open one: what was screened for links and size is what they read."""
+    """Context manager that writes a file's bytes to a temporary path, for readers that open a path.
+
+    The readers get exactly the bytes that were checked for links and size.
+    """
 
     def __init__(self, source: SourceFile) -> None:
         self._source = source
@@ -295,7 +301,7 @@ class _as_file:  # noqa: N801 - a context, used as one
 
 
 def _check(source: SourceFile) -> RowCheck:
-    """Counts bad rows by their line; texts may be as long as a page."""
+    """Return a check that counts bad rows by line; texts may be as long as a page."""
     return RowCheck(source.path, "skip", limits=Limits(text=LARGEST_TEXT))
 
 
@@ -321,24 +327,25 @@ def _word_memory_stores(value: object) -> str:
     return " ".join(str(value).split())[:200] if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-# Stage one: every input becomes a page in Markdown. Which reader a file gets is seen from its ending and, of JSON, from its shape.
+# Stage one: every input becomes a Markdown page. The suffix of a file selects its reader, for JSON also the shape of the value.
 #
-# A file that cannot be read is bad as a whole, with the line; nothing of it is staged, and the others are.
+# A file that cannot be parsed is rejected as a whole, with the line; the other files are still staged.
 
 _MARKDOWN: Final = (".md", ".markdown")
 _ACCOUNT: Final = frozenset(
     ("user.json", "users.json", "message_feedback.json", "shared_conversations.json", "model_comparisons.json")
 )
-"""Files of exports that say nothing but whose account it was."""
+"""Export files that only describe the account."""
 
 Pages = Iterator[StagedPage]
 
 
 @dataclass(slots=True)
 class Staging:
-    """The staged pages by their places, how the folder and its files were read, and what was left out.
+    """The staged pages by path, the detected formats, and the files that were left out.
 
-    ``bad`` cannot be taken; ``quarantined`` can be read and holds what screening keeps out; ``noted`` is passed over and harmless.
+    ``bad`` files cannot be read. ``quarantined`` files were read but contain text that screening refuses. ``noted`` files are skipped and
+    harmless.
     """
 
     label: str
@@ -349,21 +356,21 @@ class Staging:
     quarantined: list[LeftOut] = field(default_factory=list)
     noted: list[LeftOut] = field(default_factory=list)
     private: dict[str, str] = field(default_factory=dict)
-    """The privacy class of pages, by the file that they come from, where it does not say one itself."""
+    """Privacy class by source file, for pages that do not set one themselves."""
 
     @property
     def read_as(self) -> tuple[str, ...]:
-        """What each folder was taken for, in words."""
+        """Return a description of each folder and the format that was detected for it."""
         return tuple(f"{root.folder or '.'}: {NAMES[root.kind]}" for root in self.roots)
 
     @property
     def readers(self) -> Counter[str]:
-        """Pages by the reader that made them."""
+        """Return the number of pages by reader."""
         return Counter(page.reader for page in self.pages)
 
 
 def stage(folder: SourceFolder, tell: Callable[[int, int], None] | None = None) -> Staging:
-    """Read and stage all that lies there. Time: linear in the bytes."""
+    """Read and stage all files of a folder. Time: linear in the bytes."""
     roots = corpus_roots(list(folder.files), folder.root)
     staging = Staging(folder.label, roots)
     found: list[StagedPage] = []
@@ -397,7 +404,10 @@ def stage(folder: SourceFolder, tell: Callable[[int, int], None] | None = None) 
 
 
 def _screened(pages: Sequence[StagedPage], staging: Staging) -> list[StagedPage]:
-    """The pages that hold no secret, no order to a model and nothing hidden; the others are named, never quoted."""
+    """Return the pages without secrets, instructions to a model or hidden text.
+
+    The others are added to ``staging.quarantined`` by name, never with their text.
+    """
     out: dict[int, LeftOut] = {}
     for place, detected in screen_all(pa.array([page.text for page in pages], pa.string())):
         if counted := counting(detected):
@@ -409,7 +419,10 @@ def _screened(pages: Sequence[StagedPage], staging: Staging) -> list[StagedPage]
 
 
 def _classed(pages: Sequence[StagedPage], staging: Staging) -> list[StagedPage]:
-    """The pages with the privacy class that their words are of, where a page was made here; of a page as it was written it is only told."""
+    """Return the pages, adding the detected privacy class to pages that were converted here.
+
+    A page that was written as Markdown stays unchanged; its class is only reported.
+    """
     found = list(pages)
     for place, word in private_words(pa.array([page.text for page in pages], pa.string())):
         page = pages[place]
@@ -459,7 +472,7 @@ def _pages(source: SourceFile, root: CorpusRoot) -> Pages:
 
 def _json(source: SourceFile, place: str, title: str, text: str) -> Pages:
     value = json_value(text)
-    if isinstance(value, str) and value.lstrip().startswith("{"):  # JSON within JSON, as some agent files are
+    if isinstance(value, str) and value.lstrip().startswith("{"):  # some agent files are JSON within JSON
         value = json_value(value)
     if isinstance(value, dict) and "agents" in value and ("blocks" in value or "groups" in value):
         yield from letta_pages(source)
@@ -503,7 +516,7 @@ def _lines(source: SourceFile, place: str, title: str, text: str) -> Pages:
 
 
 def _reader_of(values: Sequence[Any]) -> Callable[[SourceFile, list[Any]], Pages] | None:
-    """The reader of a list, by what its entries have; None for a list of anything."""
+    """Return the reader for a list, chosen by the fields of its entries, or None if no reader matches."""
     if _are(values, "mapping"):
         return chatgpt_pages
     if _are(values, "chat_messages"):
@@ -518,12 +531,12 @@ def _reader_of(values: Sequence[Any]) -> Callable[[SourceFile, list[Any]], Pages
 
 
 def _are(values: object, name: str) -> bool:
-    """Whether a list is of objects of which the first has a field; the reader judges the others."""
+    """Return whether a list begins with an object that has a field; the reader checks the other items."""
     return isinstance(values, list) and bool(values) and isinstance(values[0], Mapping) and name in values[0]
 
 
 def _structured(source: SourceFile, place: str, title: str, text: str, value: Any, reader: str) -> Pages:
-    """A page that holds a structured file as it is written, in a fence that nothing in it can close."""
+    """Build a page that contains a structured file verbatim, in a fence that nothing in it can close."""
     records: list[TypedRecord] = records_of(value)
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -533,7 +546,7 @@ def _structured(source: SourceFile, place: str, title: str, text: str, value: An
 
 
 def _rows_of_table(source: SourceFile, text: str) -> str:
-    """The rows of a table as a list, each with the line at which it begins."""
+    """Format the rows of a table as a list, each with the line at which it begins."""
     check = RowCheck(source.path, "skip")
     header = next(csv.reader([next(iter(text.splitlines()), "")]), [""])[0] if text.strip() else ""
     try:

@@ -1,4 +1,4 @@
-"""Subjects of a migration, brought together over the folder and the namespace, and which evidence is believed."""
+"""Subjects of a migration, merged over the folder and the namespace, and the precedence of their evidence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slowwave.text.tokens import normalise_name
 from slowwave.wiki.claims.request import Family, SubjectRef, family_of, slug_of
 from slowwave.wiki.migration.pages import Atom, ClassifiedPage, NamedSubject
 
-# Precedence of evidence: which of two pages that contradict each other is believed, by where they lie (Dory 4.8). Pure.
+# Precedence of evidence: which of two contradicting pages is believed, by their folders (Dory 4.8). Pure.
 
 _RANKS: Final = (
     frozenset(("decisions", "decision", "adr")),
@@ -28,13 +28,16 @@ _RANKS: Final = (
     frozenset(("web", "research", "wiki", "references")),
 )
 OTHERWISE: Final = 5
-"""The rank of a page that lies nowhere in particular: that of imported ones."""
+"""The rank of a page outside of all ranked folders, equal to that of imported pages."""
 
 _SOULS: Final = 1
 
 
 def precedence(path: str) -> int:
-    """The rank of a page by its path, 0 the most believed; the last folder that has one decides."""
+    """Return the rank of a page by its path; 0 is the most trusted.
+
+    The last folder of the path that has a rank decides.
+    """
     parts = [part.lower() for part in PurePosixPath(path).parts]
     if len(parts) == 1 and parts[0] in ("user.md", "soul.md", "identity.md"):
         return _SOULS
@@ -45,14 +48,14 @@ def precedence(path: str) -> int:
     return OTHERWISE
 
 
-# Stage three: who or what the pages speak of, brought together over the whole folder and with what the namespace knows.
+# Stage three: the subjects of the pages, merged over the whole folder and with the known entities of the namespace.
 #
-# Two candidates of a family are one where they have one name, written in whatever way, or one slug; or where an alias of the one is a name
-# or alias of exactly one other. A name that several known entities have decides nothing: what is said of it is set aside.
+# Two candidates of a family are the same if they share a name, in any spelling, or a slug, or if an alias of one is a name or alias of
+# exactly one other. A name that several known entities share decides nothing: the statements about it are set aside.
 
 
 class Said(NamedTuple):
-    """A statement and the page that makes it."""
+    """A statement and its page."""
 
     page: ClassifiedPage
     atom: Atom
@@ -60,7 +63,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MigratedSubject:
-    """A subject, what is said of it in the order of the pages, the entity that it is (empty: a new one), or those that it may be."""
+    """A subject, its statements in the order of the pages, and its entity (empty if new) or possible entities."""
 
     ref: SubjectRef
     name: str
@@ -72,7 +75,7 @@ class MigratedSubject:
 
 @dataclass(slots=True)
 class MigratedSubjects:
-    """Entities of a namespace that are live: by reference, and by family and name or alias."""
+    """The live entities of a namespace by reference, and by family and name or alias."""
 
     by_ref: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     by_name: dict[tuple[Family, str], set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -80,7 +83,7 @@ class MigratedSubjects:
 
     @classmethod
     def of(cls, snapshot: Snapshot | None) -> MigratedSubjects:
-        """Those of a snapshot; none without one."""
+        """Return the entities of a snapshot; empty without a snapshot."""
         known = cls()
         if snapshot is None:
             return known
@@ -113,7 +116,7 @@ class MigratedSubjects:
         return known
 
     def find(self, ref: SubjectRef, names: Iterable[str]) -> tuple[str, ...]:
-        """The entities that are meant: by the reference, else by a name, else by an alias."""
+        """Return the ids of matching entities: by reference, else by name, else by alias."""
         keys: list[tuple[Family, str]] = [(ref.family, normalise_name(name)) for name in names]
         ways: tuple[set[str], ...] = (
             self.by_ref.get(str(ref), set()),
@@ -124,7 +127,10 @@ class MigratedSubjects:
 
 
 def migrated_subjects(pages: Sequence[ClassifiedPage], known: MigratedSubjects) -> list[MigratedSubject]:
-    """The subjects of all pages, by reference. The same pages give the same, in whatever order they come. Cost: linear but for sorting."""
+    """Return the subjects of all pages, by reference.
+
+    The result does not depend on the order of the pages. Cost: linear, apart from sorting.
+    """
     told = [
         (told.about, page, told.atoms)
         for page in sorted(pages, key=lambda page: (page.page.source, page.page.line))
@@ -155,7 +161,7 @@ def migrated_subjects(pages: Sequence[ClassifiedPage], known: MigratedSubjects) 
 
 
 def _clusters(candidates: Sequence[NamedSubject]) -> list[int]:
-    """For each candidate the smallest place of those that are the same."""
+    """Return for each candidate the smallest index of the candidates that are the same subject."""
     parent = list(range(len(candidates)))
 
     def top(n: int) -> int:
@@ -185,7 +191,7 @@ def _clusters(candidates: Sequence[NamedSubject]) -> list[int]:
 
 
 def _keys(candidates: Sequence[NamedSubject]) -> Mapping[tuple[object, ...], list[int]]:
-    """Places of the candidates that share a slug, or a name in whatever form it is written."""
+    """Return the indexes of candidates that share a slug or a spelling of a name."""
     found: dict[tuple[object, ...], list[int]] = defaultdict(list)
     names = prepare([about.name for about in candidates]) if candidates else None
     for place, about in enumerate(candidates):

@@ -1,1 +1,1 @@
-"""Audits and planners of pages and claims, found by the entry point of ``slowwave.operations`` that names this package."""
+"""Audits and planners of pages and claims, registered by the entry point ``slowwave.operations`` of this package."""

@@ -1,11 +1,12 @@
-"""``canonical_pages``: the pages of subjects follow what is said of them, and index, hot and log follow the pages (Dory 4.2, 4.7, 4.8).
+"""``canonical_pages``: the pages of subjects follow their claims, and index, hot and log follow the pages.
 
-It is no part of ``compile_pages``: that renders two pages of a namespace from promotions into a table of their own, this writes documents
-of a corpus that people and agents write as well. What a page tells belongs to ``slowwave.wiki.claims.canonical_pages``, what of it a
-person may edit to ``slowwave.sources.blocks``.
+Source of the method: Dory 4.2, 4.7 and 4.8. It is separate from ``compile_pages``, which renders two pages of a namespace from promotions
+into a dedicated table; this operation writes documents of a corpus that people and agents write as well. The content of a page is defined
+in ``slowwave.wiki.claims.canonical_pages``, the parts that a person may edit in ``slowwave.sources.blocks``.
 
-An item rests on every claim that its page tells, so that what is forgotten or quarantined before it is approved is never written. Tonight's
-other items change pages the night after. Cost: linear in claims, their pages, and what ``planned_pages`` takes.
+An item is guarded by every claim on its page, so a claim that is forgotten or quarantined before the approval is never written. The
+effects of tonight's other items appear the night after. Cost: linear in claims and their pages, in addition to the cost of
+``planned_pages``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _SOURCES: Final = 50
 
 
 class CanonicalPagesOptions(BaseModel):
-    """What may be set of it."""
+    """Options of the operation ``canonical_pages``."""
 
     min_claims: int = Field(
         default=3, ge=1, le=1_000, description="Statements that hold which a subject needs to get a page of its own."
@@ -55,10 +56,10 @@ class CanonicalPagesOptions(BaseModel):
     options=CanonicalPagesOptions,
 )
 def canonical_pages(inputs: Inputs) -> Proposal:
-    """The canonical pages of subjects are written from the claims about them, and the index, hot and log pages of the wiki with them.
+    """Write the canonical pages of subjects from the claims about them, and update the index, hot and log pages of the wiki.
 
-    A subject gets a page once enough is said of it. What a person wrote on a page stays, and a block that a person edited is left alone and
-    told. A page of which nothing has changed is not proposed. Of a subject that was merged or renamed the old page is superseded.
+    A subject gets a page once enough claims about it hold. Text that a person wrote on a page is kept, and a block that a person edited
+    is left unchanged and reported. An unchanged page is not proposed. If a subject was merged or renamed, its old page is superseded.
     """
     snapshot, options = inputs.snapshot, inputs.settings.options(OPERATION, CanonicalPagesOptions)
     subjects = subject_statements(snapshot, inputs.settings)
@@ -102,7 +103,7 @@ def canonical_pages(inputs: Inputs) -> Proposal:
 
 
 def _few_enough(found: CanonicalDrafts, most: int) -> int:
-    """Leave the new pages beyond a night's number for the next one: those of subjects with most statements come first."""
+    """Drop the new pages beyond the limit of one night and return their number; pages with most claims come first."""
     fresh = sorted((d for d in found.drafts if d.before is None), key=lambda d: (-len(d.claims), d.path))
     late = {draft.path for draft in fresh[most:]}
     found.drafts[:] = [draft for draft in found.drafts if draft.path not in late]
@@ -112,14 +113,17 @@ def _few_enough(found: CanonicalDrafts, most: int) -> int:
 def _planned(
     inputs: Inputs, drafts: Sequence[PageDraft]
 ) -> tuple[list[tuple[PageDraft, Mutation]], list[tuple[str, str]]]:
-    """Each draft with its mutation, and the paths of those that cannot be written, with why: one never holds up the others."""
+    """Return each draft with its mutation, and the paths of drafts that cannot be written, each with the reason.
+
+    A refused draft does not block the others.
+    """
     if not drafts:
         return [], []
     try:
         mutations = planned_pages(inputs.snapshot, inputs.settings, inputs.embed, [_page(draft) for draft in drafts])
     except Refused:
         if not (refused := _refused(inputs, drafts)):
-            raise  # none by itself
+            raise  # no draft is refused by itself
         out = {path for path, _ in refused}  # the others are planned together, as they link to each other
         planned, more = _planned(inputs, [draft for draft in drafts if draft.path not in out])
         return planned, [*refused, *more]
@@ -127,7 +131,7 @@ def _planned(
 
 
 def _refused(inputs: Inputs, drafts: Sequence[PageDraft]) -> list[tuple[str, str]]:
-    """The paths of those that cannot be written, with why."""
+    """Return the paths of drafts that cannot be written, each with the reason."""
     try:
         planned_pages(inputs.snapshot, inputs.settings, None, [_page(draft) for draft in drafts])
     except Refused as problem:

@@ -1,4 +1,4 @@
-"""Candidates of claims, their subjects, and what becomes of each: new, evidence, or the next state."""
+"""Candidates of claims, their subjects, and the outcome for each: a new claim, evidence, or the next state."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from slowwave.wiki.claims.request import Family, SubjectRef, family_of, slug_of
 from slowwave.wiki.claims.session_statements import NamedThings, ReadSession
 from slowwave.wiki.claims.subjects import Subject, name_key, near_names
 
-# Subjects of a snapshot: the entity that a name means, as ``remember`` finds it by day, without a connection.
+# Subjects of a snapshot: the entity that a name refers to, as ``remember`` resolves it at run time, without a connection.
 #
-# By reference, then by name, then by alias, then by a page about it, then by the names that begin alike; of several none is chosen. What
-# was merged into an entity stands for it. Which names a text has belongs to ``named_things``. Cost: a pass over entities and aliases, made
-# when the first name is asked for: a night without sessions and pages asks for none.
+# Look-ups go by reference, then by name, by alias, by a page about the subject, and by names that begin alike; of several matches none is
+# chosen. A merged entity resolves to the one it was merged into. Cost: a pass over entities and aliases at the first look-up; a night
+# without sessions and pages makes none.
 
 _BEGINNING: Final = 3  # letters that names have to begin with to be compared
 _NEAR: Final = 50
@@ -39,12 +39,12 @@ _PAGE_TYPES: Final = ("person", "project", "concept", "decision")
 
 
 class Meant(NamedTuple):
-    """Who or what a name means: one subject, or several that it may mean; neither where nobody knows it."""
+    """Result of a name look-up: one subject, or several candidates, or neither if the name is unknown."""
 
     subject: Subject | None = None
     candidates: tuple[Subject, ...] = ()
     title: str = ""
-    """What a page calls a subject that is no entity yet."""
+    """The title of a page about a subject that is not an entity yet."""
 
 
 @dataclass(slots=True)
@@ -63,11 +63,11 @@ class KnownSubjects:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> KnownSubjects:
-        """Those of a snapshot, which is read when a name is asked for."""
+        """Return the subjects of a snapshot; the snapshot is read at the first look-up."""
         return cls(snapshot)
 
     def _read(self) -> None:
-        """Read the snapshot, once."""
+        """Load the snapshot, once."""
         snapshot, self._unread = self._unread, None
         if snapshot is None:
             return
@@ -110,7 +110,7 @@ class KnownSubjects:
                     self._pages[key].add((str(row["title"]), family_of(fields["type"])))
 
     def meant(self, said: str, family: Family | None = None) -> Meant:
-        """Whom or what a name means, among the subjects of a family where one is named."""
+        """Return the subject or the candidates for a name, within one family if a family is given."""
         self._read()
         key = (said, family or "")
         if key not in self._asked:
@@ -118,7 +118,7 @@ class KnownSubjects:
         return self._asked[key]
 
     def names_of(self, subject: Subject) -> frozenset[str]:
-        """All names of a subject, folded."""
+        """Return all names of a subject, folded."""
         self._read()
         return frozenset(self._called.get(subject.id, ()))
 
@@ -164,7 +164,7 @@ class KnownSubjects:
 
 
 def _head(id_: str, rows: dict[str, dict[str, Any]]) -> str:
-    """What an entity was merged into at last."""
+    """Return the entity at the end of a chain of merges."""
     seen: set[str] = set()
     while id_ not in seen and (into := rows.get(id_, {}).get("merged_into")):
         seen.add(id_)
@@ -172,11 +172,11 @@ def _head(id_: str, rows: dict[str, dict[str, Any]]) -> str:
     return id_
 
 
-# Candidates: what sessions and pages claim, of whom, since when, with the sentence that says so. Nothing is compared with what is known.
+# Candidates: the claims of sessions and pages, each with its subject, its time and its sentence. They are not compared with known claims
+# yet.
 #
-# A claim is about the one subject that its words name; where they may mean several, it is none, and a finding says so. Somebody new is made
-# of a given name, a project or another thing of a name that stands in two sentences. What becomes of a candidate belongs to
-# ``claim_groups``.
+# A claim is about the one subject that its words name. If the words may mean several, there is no claim, and a finding reports it. A new
+# subject is created for a given name, and for a project or other name that occurs in two sentences.
 
 USER_REF: Final = "core:user"
 THE_USER: Final = "The user"
@@ -186,7 +186,7 @@ _UNRESOLVED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A subject that nobody knows yet."""
+    """A subject that is not known yet."""
 
     ref: str
     name: str
@@ -194,7 +194,10 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class ClaimCandidate:
-    """What a source claims of a subject; ``slot`` as of ``PlainClaim``, told of the subject. ``source`` is where its words stand."""
+    """A claim of a source about a subject.
+
+    ``slot`` is as in ``PlainClaim``, with the subject's name. ``source`` is the place of its words.
+    """
 
     subject: Subject | NewName
     kind: str
@@ -211,13 +214,13 @@ class ClaimCandidate:
 
     @property
     def key(self) -> str:
-        """By what its subject is known."""
+        """Return the key of the subject: the reference of a new subject, otherwise the entity's id."""
         return self.subject.ref if isinstance(self.subject, NewName) else self.subject.id
 
 
 @dataclass(slots=True)
 class Naming:
-    """Who or what the words of a claim mean."""
+    """Resolution of the words of a claim to subjects."""
 
     known: KnownSubjects
     things: NamedThings
@@ -225,7 +228,7 @@ class Naming:
     counts: Counter[str] = field(default_factory=Counter[str])
 
     def person(self, name: str) -> Subject | NewName | None:
-        """A person of a given name, or of a given and a family name."""
+        """Return the person with a given name, or with a given and a family name."""
         found = self.known.meant(name, "person")
         if found.subject is not None:
             return found.subject
@@ -235,12 +238,15 @@ class Naming:
         return NewName(str(SubjectRef("person", slug_of(name))), name)
 
     def user(self) -> Subject | NewName:
-        """Whoever talks to the agent."""
+        """Return the subject of the user who talks to the agent."""
         found = self.known.meant(USER_REF)
         return found.subject or NewName(USER_REF, "user")
 
     def about(self, words: str, *, opens: bool) -> Subject | NewName | None:
-        """The one subject that some words name. Where they are the subject of a sentence (``opens``) a person may be meant."""
+        """Return the one subject that some words name, or None if there is none or it is not clear.
+
+        If the words are the subject of a sentence (``opens``), they may also name a person.
+        """
         called = self.things.persons_in(words)
         things = [name for name in called if self._is_thing(name)]
         names, persons = [*self.things.names_in(words), *things], [name for name in called if name not in things]
@@ -265,7 +271,10 @@ class Naming:
         return None
 
     def _is_thing(self, name: str) -> bool:
-        """Whether a given name is known as that of something else, and nobody who takes part or is known has it."""
+        """Return whether a given name belongs to a known subject that is not a person.
+
+        Returns False if a participant or a known person has the name.
+        """
         if name in self.things.people:
             return False
         meant, person = self.known.meant(name).subject, self.known.meant(name, "person")
@@ -281,7 +290,7 @@ class Naming:
 
 
 def of_sessions(sessions: Sequence[ReadSession], naming: Naming) -> list[ClaimCandidate]:
-    """What people claimed in sessions, in the order of the sessions."""
+    """Return the claims that people made in sessions, in the order of the sessions."""
     users = _users(sessions)
     found: list[ClaimCandidate] = []
     for session in sessions:
@@ -321,13 +330,13 @@ def _subject(claim: PlainClaim, who: str, naming: Naming) -> Subject | NewName |
 
 
 def _is_of_a_person(subject: Subject | NewName, claim: PlainClaim) -> bool:
-    """Whether a state of things is claimed of a person: "Mara is blocked" is over tomorrow."""
+    """Return whether the claim is a passing state of a person, such as "Mara is blocked"."""
     family = subject.family if isinstance(subject, Subject) else subject.ref.partition(":")[0]
     return family == "person" and claim.slot.startswith(("status of ", "date of "))
 
 
 def _slot(claim: PlainClaim, who: str) -> str:
-    """A slot that names who speaks as statements do."""
+    """Return the slot of a claim with the speaker's name in place of "I"."""
     return (
         claim.slot.removesuffix(f" of {SELF}") + f" of {normalise_name(who)}"
         if claim.slot.endswith(f" of {SELF}")
@@ -336,8 +345,11 @@ def _slot(claim: PlainClaim, who: str) -> str:
 
 
 def _users(sessions: Sequence[ReadSession]) -> Mapping[str, str]:
-    """Session → how its user is called: by the name he gave there, by the only one that users ever gave, or "The user". Where several
-    people talk to the agents of a namespace, and he did not say which he is, he is nobody."""
+    """Return the name of the user of each session.
+
+    This is the name that the user gave there, else the only name that users ever gave, else "The user". If several people talk to the
+    agents of a namespace and the user gave no name, the name is empty.
+    """
     names = {s.name for s in sessions if s.name}
     others = {name for s in sessions for name in s.speakers if name[:1].isupper()}
     alone = THE_USER if not names else next(iter(names)) if len(names) == 1 else ""
@@ -346,22 +358,22 @@ def _users(sessions: Sequence[ReadSession]) -> Mapping[str, str]:
     return {s.page.path: s.name or alone for s in sessions}
 
 
-# What becomes of candidates: each is new, evidence for a claim that says the same, the next state of something, or contradicts a claim.
+# The outcome of each candidate: a new claim, evidence for an equal claim, the next state of a slot, or a contradiction of a claim.
 #
-# States of one slot stand in the order in which they were said, whenever they arrive: each ends where the next begins, and one that comes
-# late takes its place in history and never ends a newer one (``slowwave.wiki.claims.claim``). What is known already from the same source,
-# or was forgotten since it was said, is not said again. Cost: a candidate is compared with the few claims of its subject that share most
-# words.
+# States of one slot are ordered by the time at which they were stated, whenever they arrive: each ends where the next begins. A late one
+# takes its place in history and never ends a newer one (``slowwave.wiki.claims.claim``). A statement that is known from the same source,
+# or was forgotten after it was stated, is not added again. Cost: a candidate is compared with the few claims of its subject that share
+# the most words.
 
 COMPARED: Final = 8
-"""Claims of a subject that a candidate is compared with: those that share most words with it, as by day."""
+"""Claims of a subject that a candidate is compared with: those that share the most words with it, as at run time."""
 
-_MOST_DOCUMENTS: Final = 8  # that one claim rests on
+_MOST_DOCUMENTS: Final = 8  # of one claim
 
 
 @dataclass(frozen=True, slots=True)
 class KnownClaim:
-    """A claim that stands, has ended, or was retired (``gone``: since when)."""
+    """A claim that holds, has ended, or was retired (``gone``: since when)."""
 
     id: str
     kind: str
@@ -375,7 +387,10 @@ class KnownClaim:
 
 @dataclass(slots=True)
 class PlannedGroup:
-    """A group with the candidates behind each of its claims; ``closes`` and ``contradicts`` count for its evidence."""
+    """A group with the candidates of each of its claims.
+
+    ``closes`` and ``contradicts`` of the claims are part of its evidence.
+    """
 
     group: SubjectClaims
     behind: list[tuple[ClaimCandidate, ...]]
@@ -385,7 +400,7 @@ class PlannedGroup:
 
 @dataclass(slots=True)
 class _New:
-    """A claim that is not known: what it will be, and the candidates that say it."""
+    """A new claim, and the candidates that state it."""
 
     claim: PlannedClaim
     slot: str
@@ -393,7 +408,7 @@ class _New:
     words: frozenset[str] = frozenset()
 
     def also(self, candidate: ClaimCandidate) -> None:
-        """Another source says the same."""
+        """Add another source that states the same."""
         self.said.append(candidate)
         if candidate.document not in self.claim.documents and len(self.claim.documents) < _MOST_DOCUMENTS:
             self.claim = replace(self.claim, documents=(*self.claim.documents, candidate.document))
@@ -401,7 +416,7 @@ class _New:
 
 @dataclass(slots=True)
 class ClaimGroups:
-    """The claims of a snapshot by subject, and what candidates become beside them."""
+    """The claims of a snapshot by subject, and the grouping of candidates with them."""
 
     known: Mapping[str, Sequence[KnownClaim]]
     subjects: KnownSubjects
@@ -409,12 +424,14 @@ class ClaimGroups:
 
     @classmethod
     def of(cls, snapshot: Snapshot, subjects: KnownSubjects) -> ClaimGroups:
-        """Read the claims of a snapshot."""
+        """Load the claims of a snapshot."""
         return cls(known_claims(snapshot), subjects)
 
     def planned(self, candidates: Iterable[ClaimCandidate]) -> list[PlannedGroup]:
-        """Groups of claims by subject, in the order of the subjects' keys: of a new subject all claims, of another each slot and each other
-        claim by itself."""
+        """Group claims by subject, in the order of the subjects' keys.
+
+        All claims about a new subject form one group. For a known subject, each slot and each other claim is a separate group.
+        """
         of_subject: defaultdict[str, list[ClaimCandidate]] = defaultdict(list)
         for candidate in candidates:
             of_subject[candidate.key].append(candidate)
@@ -436,7 +453,7 @@ class ClaimGroups:
 
 @dataclass(slots=True)
 class _Subject:
-    """One subject: what is known of it, and what comes to it tonight."""
+    """One subject with its known claims and tonight's new ones."""
 
     known: Sequence[KnownClaim]
     names: AbstractSet[str]
@@ -458,7 +475,10 @@ class _Subject:
         return [*self.new, *self.supported.values()]
 
     def _is_over(self, candidate: ClaimCandidate) -> bool:
-        """Whether a candidate is nothing new: its own source is behind a claim that says it, or it was forgotten since it was said."""
+        """Return whether a candidate adds nothing new.
+
+        This is so if a known claim states it from the same source, or if it was forgotten after it was stated.
+        """
         key = normalise_name(candidate.statement)
         for claim in self.known:
             if normalise_name(claim.statement) != key:
@@ -472,17 +492,17 @@ class _Subject:
         return False
 
     def _in_slot(self, slot: str, said: Sequence[ClaimCandidate]) -> None:
-        """States of which one holds at a time, beside those that are known."""
+        """Add states of a slot, of which one holds at a time, to the known states."""
         standing = sorted((c for c in self.known if c.gone is None and c.slot == slot), key=lambda c: (c.since, c.id))
         fresh: list[_New] = []
         for candidate in said:
             if any(candidate.document in c.documents and c.since >= candidate.since for c in standing):
-                continue  # who said it said something else right after it
+                continue  # the same source stated something else after it
             holds = _holding(standing, candidate.since)
             last = fresh[-1] if fresh else None
             newest = last is not None and (holds is None or last.claim.since >= holds.since)
             if newest and last is not None and last.said[-1].document == candidate.document:
-                fresh[-1] = _new(candidate)  # who corrects himself in one breath never meant the first
+                fresh[-1] = _new(candidate)  # a correction in the same session replaces the first statement
             elif newest and last is not None and _same(last.claim.statement, candidate.statement):
                 last.also(candidate)
             elif not newest and holds is not None and _same(holds.statement, candidate.statement):
@@ -492,7 +512,7 @@ class _Subject:
         begins = sorted({*(c.since for c in standing), *(n.claim.since for n in fresh)})
         for k, one in enumerate(fresh):
             if k + 1 < len(fresh) and fresh[k + 1].claim.since == one.claim.since:
-                continue  # of those that begin at the same instant the one said last holds
+                continue  # of states that begin at the same instant, the last one stated holds
             until = next((instant for instant in begins if instant > one.claim.since), None)
             holds = _holding(standing, one.claim.since)
             before = any(holds is not None and holds.since <= o.claim.since < one.claim.since for o in fresh)
@@ -505,7 +525,7 @@ class _Subject:
             self.new.append(one)
 
     def _stated(self, candidate: ClaimCandidate) -> None:
-        """A statement beside others that may hold with it."""
+        """Add a statement that may hold together with others."""
         words = _words(candidate.statement, self.names)
         standing = [c for c in self.known if c.gone is None and (c.until is None or c.until > candidate.since)]
         near = [
@@ -545,7 +565,7 @@ class _Subject:
         self.new.append(one)
 
     def _support(self, claim: KnownClaim, candidate: ClaimCandidate) -> None:
-        """Evidence for what is known."""
+        """Add a candidate as evidence for a known claim."""
         if candidate.from_page:
             return
         self.counts["supported"] += claim.id not in self.supported
@@ -560,7 +580,7 @@ class _Subject:
 
 
 def known_claims(snapshot: Snapshot) -> dict[str, list[KnownClaim]]:
-    """The claims of a snapshot by the id of the entity that they name, those that ended or were retired among them."""
+    """Return the claims of a snapshot by the id of their entity, including claims that ended or were retired."""
     table = snapshot.table("memories")
     table = table.filter(pc.equal(table["kind"], "claim"))
     columns = [
@@ -621,7 +641,10 @@ def _grouped(subject: Subject | NewName, found: Sequence[_New], standing: Abstra
 
 
 def _without_stranger(claim: PlannedClaim, known: AbstractSet[str]) -> PlannedClaim:
-    """What ends a claim is told where it stands, or comes with it; an item of its own may never be applied."""
+    """Clear ``ended_by`` unless the claim that it names is on record or in the same group.
+
+    An item on its own might never be applied.
+    """
     return claim if claim.ended_by in known else replace(claim, ended_by="")
 
 
@@ -640,13 +663,13 @@ def _new(candidate: ClaimCandidate, words: frozenset[str] = frozenset()) -> _New
 
 
 def _holding(standing: Sequence[KnownClaim], at: datetime) -> KnownClaim | None:
-    """The state that holds at an instant."""
+    """Return the state that holds at an instant."""
     holding = [c for c in standing if c.since <= at and (c.until is None or c.until > at)]
     return holding[-1] if holding else None
 
 
 def _nearest(words: AbstractSet[str], claims: Sequence[KnownClaim], names: AbstractSet[str]) -> list[KnownClaim]:
-    """The claims that share most words with some."""
+    """Return the claims that share the most words with the given words."""
     shared = [(len(words & _words(c.statement, names)), c) for c in claims]
     return [c for n, c in sorted(shared, key=lambda one: (-one[0], one[1].id)) if n][:COMPARED]
 

@@ -1,10 +1,10 @@
-"""``compile_pages``: MEMORY.md and DREAMS.md are rendered again when what they tell has changed (nexo 3.3).
+"""``compile_pages``: MEMORY.md and DREAMS.md are rendered again when their inputs have changed (nexo 3.3).
 
-One item a page whose inputs hash to something new; none for a page that never was and has nothing to tell.
+There is one item for each page whose inputs have a new hash, and none for a page that does not exist and would be empty.
 
-A row that was not written by a render, or was edited since, is left alone and reported. Unsafe words are left out of a page and never
-hold it up. What tonight's other items change is rendered the night after: MEMORY.md in any case, DREAMS.md in the
-first that does something else, as it would make a plan of its own after each. Cost: two passes over memories, versions, promotions.
+A row that was not written by a render, or was edited since, is left unchanged and reported. Unsafe words are left out of a page and never
+block it. The effects of tonight's other items are rendered later: in MEMORY.md the night after, in DREAMS.md on the first night that has
+other items, because it would otherwise need a plan after each plan. Cost: two passes over memories, versions and promotions.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from slowwave.wiki.pages.index import DREAMS, Rendered, dream_diary, memory_inde
     permits=(Permit("render_page", {"pages"}),),
 )
 def compile_pages(inputs: Inputs) -> Proposal:
-    """MEMORY.md and DREAMS.md are rendered from the ledger: what is promoted, and what the nights did.
+    """Render MEMORY.md and DREAMS.md from the ledger: the promoted memories, and the actions of the nights.
 
-    A page whose inputs are unchanged is left as it is. Files follow the rows when the plan is applied; what a person wrote around a
-    page stays.
+    A page whose inputs are unchanged is left as it is. The files are updated when the plan is applied; text that a person wrote around a
+    page is kept.
     """
     snapshot = inputs.snapshot
     live = snapshot.live("pages").select(["path", "body", "input_hash"]).to_pylist()

@@ -1,4 +1,4 @@
-"""``deep_pass``: what a model left in a scratch copy becomes items, each checked against what it was given."""
+"""``deep_pass``: the changes that a model made in a scratch copy become items, each checked against the model's input."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ from slowwave.wiki.deep.changes import (
 from slowwave.wiki.deep.scratch import entries_of
 from slowwave.wiki.pages.index import LINE, body_of, fits, flat, hook, source
 
-# Items of what a deep pass changed beside memories: pages, new statements, the index. Which run they are of belongs to ``deep_pass``.
+# Items for the changes of a deep pass other than memories: pages, new statements, the index.
 
 OPERATION: Final = "deep_pass"
 QUOTED: Final = 300
-"""Characters of a text that evidence quotes."""
+"""Maximum characters of a quotation in evidence."""
 
-_CONFIDENCE: Final = 0.6  # of what a model read out of a session
-_MOST_READ: Final = 20  # files that a page is compared with beside those that it names
+_CONFIDENCE: Final = 0.6  # of a claim that a model found in a session
+_MOST_READ: Final = 20  # files that a page is compared with in addition to those that it names
 _POINTER: Final = re.compile(r"- (.*) \[[0-9a-f]{8}\]\(mem:([0-9a-f-]{36})\)")
 _ESCAPED: Final = re.compile(r"\\([\\`*\[\]<>~$@_&:.+=#|)-])")
 _MARKUP: Final = re.compile(r"[<>\[\]`]")
 _RESERVED: Final = frozenset({"canonical", "pinned", "visibility", "sensitivity"})
-"""Fields by which a page is believed, kept or shown: a model gives them to none."""
+"""Fields that decide whether a page is trusted, kept or shown; a model may not set them on a new page."""
 _CITED: Final = re.compile(r"\[source:\s*([^\]\n]{1,300})\]")
 
 
 @dataclass(slots=True)
 class PassItems:
-    """Items, and sentences about what was refused, with the rows it is about."""
+    """Items, and messages about refused changes, each with the row that it concerns."""
 
     worked: Worked
     changes: Changes
@@ -71,23 +71,23 @@ class PassItems:
     refused: list[tuple[str, str]] = field(default_factory=list)
 
     def refuse(self, row: str, why: str) -> None:
-        """Note why a change is in no plan, in words that follow "it"."""
+        """Record why a change is not in the plan, in words that follow "it"."""
         self.refused.append((row, why))
 
     def documents(self, sources: Sequence[str]) -> tuple[str, ...]:
-        """The documents that sources are."""
+        """Return the ids of the documents that the sources name."""
         copy = self.worked.copy
         known = {**{name: page.document for name, page in copy.pages.items()}, **copy.sessions}
         return tuple(sorted({known[name] for name in sources if name in known}))
 
     def passages(self, sources: Sequence[str], text: str) -> list[str] | None:
-        """What the sources that a text names have to do with it; None where one was not handed out."""
+        """Return the passages of the named sources that relate to a text, or None if a source was not handed out."""
         files = self.worked.copy.files
         return None if any(name not in files for name in sources) else [passage(files[name], text) for name in sources]
 
 
 def statements(inputs: Inputs, judged: PassItems) -> None:
-    """Claims of new statements that a session or a page bears out."""
+    """Plan claims for new statements that a session or a page supports."""
     said = {flat(text).casefold() for text in active_memories(inputs.snapshot)["text"].to_pylist()}
     taken: dict[str, list[tuple[Stated, PlannedClaim]]] = defaultdict(list)
     for new in judged.changes.stated:
@@ -135,7 +135,7 @@ def statements(inputs: Inputs, judged: PassItems) -> None:
 
 
 def pages(inputs: Inputs, judged: PassItems) -> None:
-    """Pages of corpora with their next text."""
+    """Plan the changed pages of corpora."""
     for change in judged.changes.pages:
         if why := _page_problem(judged, change):
             judged.refuse("", f"({change.file}) {why}")
@@ -161,7 +161,10 @@ def pages(inputs: Inputs, judged: PassItems) -> None:
 
 
 def index(inputs: Inputs, judged: PassItems, change: IndexChanged) -> None:
-    """The index with the entries that the model left in it, each in our own form; what it says of a memory the memory has to bear out."""
+    """Plan the index with the entries that the model left in it, each in the standard form.
+
+    An entry about a memory must be supported by that memory.
+    """
     copy = judged.worked.copy
     known = {entry.memory: entry.text for name in copy.subjects for entry in entries_of(copy.files[name])}
     before = frozenset(change.was.split("\n"))
@@ -203,7 +206,7 @@ def index(inputs: Inputs, judged: PassItems, change: IndexChanged) -> None:
 
 
 def _page_problem(judged: PassItems, change: ChangedPage) -> str:
-    """Why a page's next text does not stand; empty when it does."""
+    """Return why a page's new text cannot be used; empty if it can."""
     if not change.says.strip():
         return "would be empty"
     head, head_was = (text.removesuffix(body(text)) for text in (change.says, change.was))
@@ -227,7 +230,7 @@ def _page_problem(judged: PassItems, change: ChangedPage) -> str:
 
 
 def _only(text: str, other: str) -> Iterator[str]:
-    """The lines of a text that another one has not."""
+    """Return the lines of a text that another text does not contain."""
     there = frozenset(line.strip() for line in other.split("\n"))
     return (line for line in text.split("\n") if line.strip() not in there)
 
@@ -235,7 +238,7 @@ def _only(text: str, other: str) -> Iterator[str]:
 def _groups(
     inputs: Inputs, subject: str, claims: Sequence[tuple[Stated, PlannedClaim]]
 ) -> Iterator[tuple[str | NewSubject, Sequence[tuple[Stated, PlannedClaim]]]]:
-    """Claims of a subject by what one item takes: each by itself where the subject is there, together with it where it is new."""
+    """Yield the claims of a subject by item: one item per claim if the subject exists, one item for all if it is new."""
     ref = f"concept:{slug_of(subject)}"
     rows = inputs.snapshot.live("entities", ("id", "name", "state", "source", "external_id"))
     rows = rows.filter(pc.equal(rows["state"], "active"))
@@ -250,7 +253,7 @@ def _groups(
 
 
 def _recorded(inputs: Inputs, documents: Sequence[str]) -> tuple[datetime, str]:
-    """When the newest of some documents was told, and its session."""
+    """Return the time of the newest of some documents, and its session."""
     rows = inputs.snapshot.table("documents").select(["id", "valid_from", "recorded_at", "metadata"])
     mine = rows.filter(pc.is_in(rows["id"], value_set=pa.array(documents, pa.string()))).to_pylist()
     at, metadata = max((row["valid_from"] or row["recorded_at"], str(row["metadata"])) for row in mine)
@@ -266,24 +269,23 @@ def _session(metadata: str) -> str:
         return ""
 
 
-# ``deep_pass``: what a model left in a scratch copy of the memory becomes items, each checked against what the copy held (nexo 3.4).
+# ``deep_pass``: the changes that a model made in a scratch copy of the memory become items, each checked against the copy (nexo 3.4).
 #
-# Gates, the run, the copy and the model's loop belong to ``slowwave.wiki.deep.run`` and ``slowwave.wiki.deep``; here nothing is asked.
+# Gates, the run, the copy and the model's loop are in ``slowwave.wiki.deep.run`` and ``slowwave.wiki.deep``; no model is called here. The
+# input is the difference between the scratch copy as handed out and as returned; a night has no such copy and plans nothing.
 #
-# Turn the difference between a scratch copy as it was handed out and as it came back into items; a night has no such copy and plans
-# nothing.
-#
-# A memory that says something else gets a new version, one that is gone is retired, a new statement becomes a claim that rests on the
-# session or page it names, a page of a corpus gets its next text, the index another block. What no source bears out, what screening finds
-# something in, and what may not age or be changed is refused and reported; what would take away something that is told nowhere else is a
-# question to a person. Linear in the memories, and in the texts of those that changed and of the sources that they name.
+# A reworded memory gets a new version, a removed one is retired, a new statement becomes a claim with the session or page that it names
+# as evidence, a page of a corpus gets its next text, and the index another block. A change is refused and reported if no source supports
+# it, if screening finds something in it, or if the memory may not age or be changed. A change that would remove information that is
+# stored nowhere else needs a decision by a person. Linear in the memories, and in the texts of the changed ones and of the sources that
+# they name.
 #
 # New texts, retired memories and changed pages are questions (``slowwave.plans.items``); new statements and pages add rows.
 
 REASON: Final = "deep_pass"
-"""The reason of a version that a deep pass wrote."""
+"""The reason recorded with a version that a deep pass wrote."""
 
-_LONGEST: Final = 10_240  # bytes of a memory, as of what an agent writes by day
+_LONGEST: Final = 10_240  # bytes of a memory, as for the writes of agents
 
 
 @operation(
@@ -303,10 +305,10 @@ _LONGEST: Final = 10_240  # bytes of a memory, as of what an agent writes by day
     ),
 )
 def deep_pass(inputs: Inputs) -> Proposal:
-    """What a model changed in a scratch copy of the memory, as items: new versions, retired memories, claims, pages, the index.
+    """Turn the changes that a model made in a scratch copy into items: versions, retired memories, claims, pages, the index.
 
-    It has a run of its own, `slowwave dream-now NAMESPACE --deep --reason WHY`, weekly where it is switched on; within a night it plans
-    nothing. Every change is checked against what the model was given, and none is approved by a policy.
+    It runs separately, as `slowwave dream-now NAMESPACE --deep --reason WHY`, weekly if it is switched on; within a night it plans
+    nothing. Every change is checked against what the model was given, and no policy approves any of them.
     """
     worked = inputs.worked
     if not isinstance(worked, Worked):
@@ -324,14 +326,17 @@ def deep_pass(inputs: Inputs) -> Proposal:
 
 
 def _exempt(inputs: Inputs) -> Mapping[str, str]:
-    """Memory → why it does not age, and so is not reworded or retired by a model either."""
+    """Return the reason for each memory that does not age; a model may neither reword nor retire it."""
     live = active_memories(inputs.snapshot)
     ids = live["id"].to_pylist()
     return {ids[int(n)]: why for why, mask in exemptions(live, inputs.settings).items() for n in mask.nonzero()[0]}
 
 
 def _reworded(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> None:
-    """New versions of what says something else and is borne out, by itself, by what was merged into it and by the sources that it names."""
+    """Plan new versions of reworded memories.
+
+    A new text must be supported by the old text, by the memories that were merged into it and by the sources that it names.
+    """
     merged = [gone.was for gone in judged.changes.dropped]
     taken: list[Reworded] = []
     for change in judged.changes.reworded:
@@ -361,7 +366,10 @@ def _reworded(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> N
 
 
 def _dropped(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> None:
-    """Memories that are gone from the copy: retired, or a question where nothing else in their file tells what they say."""
+    """Plan the retirement of memories that are missing from the copy.
+
+    If no other entry of their file covers their text, the item is a review for a person instead.
+    """
     taken: list[Dropped] = []
     for change in judged.changes.dropped:
         if change.memory in exempt:
@@ -382,7 +390,7 @@ def _dropped(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> No
 
 
 def _elsewhere(judged: PassItems, memory: str, file: str = "") -> list[str]:
-    """What the other entries say that came back: of a file, or of those that were changed."""
+    """Return the texts of the other entries in the returned copy, from one file or from all changed files."""
     worked = judged.worked
     names = [file] if file else [n for n in worked.copy.subjects if worked.after.get(n) != worked.copy.files[n]]
     return [e.text for n in names for e in entries_of(worked.after.get(n, "")) if e.memory and e.memory != memory]

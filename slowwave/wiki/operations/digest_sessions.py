@@ -1,4 +1,4 @@
-"""``digest_sessions``: notes of sessions and digests of days and weeks, made again when their sources changed."""
+"""``digest_sessions``: notes of sessions and digests of days and weeks, written again when their sources change."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ from slowwave.wiki.operations.digest_text import (
     within,
 )
 
-# Digests as a night makes them: of a session, of a day, of a week; each where its sources are not those of the page that stands there.
+# Digests of a night: of a session, of a day and of a week, written if their sources differ from those of the stored page.
 #
-# How a page is laid out belongs to ``digest_pages``, what sessions tell to ``session_statements``, the planner to ``digest_sessions``.
+# The layout of a page is in ``digest_text``, the statements of sessions are in ``session_statements``.
 
 NOTED: Final = 2
-"""Sentences that a session tells until it has a note of its own; what one alone says stands in the digest of its day."""
+"""Sentences that a session needs for a note; a single sentence appears only in the digest of its day."""
 
 DayLines = tuple[Mapping[Section, tuple[DigestLine, ...]], str]
-"""The lines of a day's digest, and what it was made of."""
+"""The lines of a day's digest, and the hash of its sources."""
 
 _DAYS: Final = "digests/daily/"
 _SELF: Final = frozenset(("i", "i'm", "i've", "i'll", "i'd", "my", "me", "mine", "myself"))
@@ -64,7 +64,7 @@ _SELF: Final = frozenset(("i", "i'm", "i've", "i'll", "i'd", "my", "me", "mine",
 
 @dataclass(frozen=True, slots=True)
 class MadeDigest:
-    """A digest, the page that stands at its place, and the sessions that it is of."""
+    """A digest, the stored page at its path, and its sessions."""
 
     digest: Digest
     before: StoredDigest | None
@@ -73,7 +73,7 @@ class MadeDigest:
 
 @dataclass(slots=True)
 class Digests:
-    """The digests of a night: made where their sources are not those of the page that stands there."""
+    """The digests of a night; each is written if its sources differ from those of the stored page."""
 
     stored: Mapping[str, StoredDigest]
     things: NamedThings
@@ -85,7 +85,10 @@ class Digests:
     left_out: int = 0
 
     def is_due(self, path: str, sources: str) -> bool:
-        """Whether a digest is to be made of these sources."""
+        """Return whether a digest of these sources must be written.
+
+        If the stored digest has the same sources, or a person edited it, it must not.
+        """
         before = self.stored.get(path)
         if before is not None and before.made_of == sources:
             self.unchanged += 1
@@ -96,7 +99,7 @@ class Digests:
         return True
 
     def note(self, session: ReadSession) -> None:
-        """The note of a session."""
+        """Write the note of a session."""
         path = note_path(session.page.path)
         sources = made_of([(session.page.path, session.page.hash)])
         if len(session.told) < NOTED or not self.is_due(path, sources):
@@ -122,7 +125,7 @@ class Digests:
         )
 
     def day(self, day: date, sessions: Sequence[ReadSession]) -> None:
-        """The digest of a day, of all sessions in which something was said on it."""
+        """Write the digest of a day from all sessions with turns on that day."""
         path, sources = daily_path(day), made_of((s.page.path, s.page.hash) for s in sessions)
         told = [one for s in sessions for one in s.told if one.day == day]
         if not (told or self.writing.writer) or not self.is_due(path, sources):
@@ -148,7 +151,7 @@ class Digests:
         )
 
     def week(self, year: int, week: int, days: Mapping[str, DayLines]) -> None:
-        """The digest of a week, of the digests of its days: path → lines, and what it was made of."""
+        """Write the digest of a week from the digests of its days: path → lines, and the hash of their sources."""
         path, sources = weekly_path(year, week), made_of((day, of) for day, (_, of) in days.items())
         if not self.is_due(path, sources):
             return
@@ -182,7 +185,7 @@ class Digests:
         )
 
     def weeks(self, today: date) -> dict[tuple[int, int], dict[str, DayLines]]:
-        """The digests of days by ISO week, of the weeks that are over: those made tonight in place of those that stand."""
+        """Return the digests of days by ISO week, for the weeks that are over; tonight's digests replace the stored ones."""
         days = {s.path: (s.sections, s.made_of) for s in self.stored.values() if s.path.startswith(_DAYS)}
         days |= {
             m.digest.path: (m.digest.sections, m.digest.made_of) for m in self.made if m.digest.type == "digest-daily"
@@ -232,7 +235,7 @@ class Digests:
 
 
 def line_text(told: SessionStatement) -> str:
-    """A sentence as a digest tells it: relative dates with their day beside them, and who says "I"."""
+    """Format a sentence for a digest: relative dates get their absolute date, and first-person text its speaker."""
     text = absolutize(told.text, told.since, nearest=False).text if told.at or told.day else told.text
     text = " ".join(text.split()).replace("`", "'")
     text = text if text.endswith((".", "!", "…")) else f"{text}."
@@ -241,21 +244,21 @@ def line_text(told: SessionStatement) -> str:
 
 
 def _section(told: SessionStatement) -> Section:
-    """Where a sentence stands: what somebody says of himself, and what does not change, is noted."""
+    """Return the section of a sentence; what speakers state about themselves, and what does not change, goes to "noted"."""
     claim = told.claim
     lasting = claim is not None and claim.kind != "decision" and (not claim.about or claim.kind == "fact")
     return "noted" if lasting and told.telling == "state" else SECTION_OF[told.telling]
 
 
 def _speakers(sessions: Sequence[ReadSession]) -> list[str]:
-    """The names of those who took part: those that are known."""
+    """Return the known names of the participants."""
     named = {s.name for s in sessions if s.name}
     said = {name for s in sessions for name in s.speakers if name not in ("", USER, "assistant", "system")}
     return sorted(named | said)
 
 
 def _often(names: Counter[str]) -> Counter[str]:
-    """The names that are told of more than once."""
+    """Return the names that are mentioned more than once."""
     return Counter({name: n for name, n in names.items() if n > 1})
 
 
@@ -263,11 +266,11 @@ def _day(day: date) -> str:
     return f"{day:%A} {day.day} {day:%B} {day.year}"
 
 
-# ``digest_sessions``: what sessions told becomes a note of each, a digest of each day, and one of each week that is over (Dory 4.8).
+# ``digest_sessions``: sessions become a note each, a digest of each day, and a digest of each week that is over (Dory 4.8).
 #
-# What a sentence tells is read by ``slowwave.text.informative``, how a digest is told belongs to ``digest_pages``, what a model
-# makes of it to ``digest_writing``. Every sentence leads to its session and line. A digest is made anew when its sessions have changed, as
-# a new version of its page; one that a person has written in is left alone. Cost: that of reading the sessions; linear.
+# ``slowwave.text.informative`` classifies the sentences; ``digest_text`` has the layout of a digest and the part of the model. Every
+# sentence links to its session and line. A digest is written again when its sessions have changed, as a new version of its page; one that
+# a person has edited is left unchanged. Cost: that of reading the sessions; linear.
 
 OPERATION: Final = "digest_sessions"
 _QUOTED: Final = 12
@@ -275,7 +278,7 @@ _SHOWN: Final = 20
 
 
 class DigestOptions(BaseModel):
-    """What may be set of it."""
+    """Options of the operation ``digest_sessions``."""
 
     notes: bool = Field(default=True, description="Whether a session that tells something has a note of its own.")
     max_tokens: int = Field(default=1_500, ge=100, le=10_000, description="Tokens of what a digest tells.")
@@ -293,11 +296,11 @@ class DigestOptions(BaseModel):
     options=DigestOptions,
 )
 def digest_sessions(inputs: Inputs) -> Proposal:
-    """What sessions told becomes pages: a note of each session, a digest of each day, and one of each week that is over.
+    """Write pages about sessions: a note of each session, a digest of each day, and a digest of each week that is over.
 
-    Without a model the sentences are the speakers' own, taken from the sessions; every one names its session and line. A session that goes
-    on waits; one that comes late makes a new version of the digest of its day. What is private, secret, or an instruction to a reader is
-    left out, and a digest that a person has written in is left alone.
+    Without a model, the sentences are the speakers' own, taken from the sessions; every sentence names its session and line. A session
+    that is still active is left for a later night; one that arrives late makes a new version of the digest of its day. Private text,
+    secrets and instructions to a reader are left out, and a digest that a person has edited is left unchanged.
     """
     snapshot = inputs.snapshot
     options = inputs.settings.options(OPERATION, DigestOptions)
@@ -339,14 +342,17 @@ def digest_sessions(inputs: Inputs) -> Proposal:
 
 
 def _root(snapshot: Snapshot) -> str:
-    """Where pages go: into the folder that the namespace follows, if it is one; else into the agents' own corpus."""
+    """Return the root for new pages: the one folder that the namespace follows, else the agents' own corpus.
+
+    If the namespace follows several folders, the agents' own corpus is used.
+    """
     roots: list[str] = snapshot.live("corpora", ("root", "invalidated_at"))["root"].to_pylist()
     folders = [root for root in roots if root not in UNFOLLOWED]
     return folders[0] if len(folders) == 1 else PAGES_ROOT
 
 
 def _stored(snapshot: Snapshot, root: str) -> dict[str, StoredDigest]:
-    """The pages that stand under digests/, by path."""
+    """Return the stored pages under digests/, by path."""
     corpora = {row["id"]: row["root"] for row in snapshot.live("corpora", ("id", "root")).to_pylist()}
     pages = snapshot.live("documents", ("id", "path", "content", "corpus_id", "plane"))
     pages = pages.filter(pc.fill_null(pc.starts_with(pages["path"], "digests/"), False))
@@ -359,7 +365,7 @@ def _stored(snapshot: Snapshot, root: str) -> dict[str, StoredDigest]:
 
 
 def _items(inputs: Inputs, made: Sequence[MadeDigest], root: str) -> tuple[list[Item], list[Finding]]:
-    """An item a page, and what was refused: one page that cannot be planned holds up no other."""
+    """Return an item for each page, and the pages that were refused; a refused page does not block the others."""
 
     def items(those: Sequence[MadeDigest]) -> list[Item]:
         pages = [PlannedPage(one.digest.path, one.digest.page, root, one.digest.made_of) for one in those]

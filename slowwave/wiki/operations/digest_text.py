@@ -22,7 +22,7 @@ from slowwave.text.specifics import exchanged_parties, ungrounded
 from slowwave.text.tokens import count, normalise_name
 from slowwave.wiki.claims.session_statements import ReadSession, batches, shown_turns
 
-# Digests as pages: what was told on a day, in a week or in a session, in sections, each line with the lines of the sessions it is from.
+# Digests as pages about a day, a week or a session, in sections, each line with the lines of the sessions that support it.
 #
 #     ## Decisions
 #
@@ -32,9 +32,9 @@ from slowwave.wiki.claims.session_statements import ReadSession, batches, shown_
 #
 #     - s1: `logs/sessions/team/2026-05-04-planning.md`
 #
-# A page says in its head what it was made of, so that it is made anew when that has changed, and by what its body is known, so that what a
-# person has written in it is seen. Dory's fields of a digest are its head's and sections'. Which sessions make one belongs to
-# ``digest_sessions``. Pure; reading what was rendered gives the same lines.
+# The head of a page holds a hash of its sources, so that the page is written again when they change, and a hash of its body, so that edits
+# by a person are detected. Dory's fields of a digest are in the head and the sections. ``digest_sessions`` chooses the sessions of a
+# digest. Pure; parsing a rendered page gives the same lines.
 
 Section = Literal["key_outcomes", "decisions", "followups", "noted"]
 SECTIONS: Final[Mapping[Section, str]] = {
@@ -43,7 +43,7 @@ SECTIONS: Final[Mapping[Section, str]] = {
     "followups": "Followups",
     "noted": "Noted",
 }
-"""Section → its heading: Dory's three, and what else was told."""
+"""Section → its heading: three sections of Dory, and one for other notes."""
 
 SECTION_OF: Final[Mapping[str, Section]] = {
     "decision": "decisions",
@@ -53,7 +53,7 @@ SECTION_OF: Final[Mapping[str, Section]] = {
     "preference": "noted",
     "fact": "noted",
 }
-"""What a sentence tells → where it stands."""
+"""Kind of a sentence → its section."""
 
 EXTRACTIVE: Final = "extractive"
 _TITLED: Final = 3  # names of a title
@@ -66,14 +66,14 @@ _SAFE: Final = re.compile(r"[^a-z0-9._/-]+")
 
 @dataclass(frozen=True, slots=True)
 class DigestLine:
-    """A sentence, the places (path#Lline) that it is from, and its day (ISO) where the digest is of several."""
+    """A sentence with its sources (path#Lline), and its ISO day if the digest covers several days."""
 
     text: str
     sources: tuple[str, ...]
     day: str = ""
 
     def as_line(self, numbers: Mapping[str, int]) -> str:
-        """The line as it stands on a page, whose sessions have ``numbers``."""
+        """Format the line for a page; ``numbers`` are the numbers of the page's sessions."""
         day = f"{self.day}: " if self.day else ""
         places = (source.partition("#") for source in self.sources)
         return f"- {day}{self.text} ({', '.join(f's{numbers[path]}#{line}' for path, _, line in places)})"
@@ -81,7 +81,10 @@ class DigestLine:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What a page tells. ``fields`` are those of its head beside those that every digest has; ``made_of`` is a hash of its sources."""
+    """The content of a digest.
+
+    ``fields`` are the fields of its head in addition to those of every digest; ``made_of`` is a hash of its sources.
+    """
 
     path: str
     type: str
@@ -94,12 +97,12 @@ class Digest:
 
     @property
     def lines(self) -> tuple[DigestLine, ...]:
-        """All lines in the order of the sections."""
+        """Return all lines in the order of the sections."""
         return tuple(line for section in SECTIONS for line in self.sections.get(section, ()))
 
     @property
     def body(self) -> str:
-        """The page below its head."""
+        """Return the page below its head."""
         paths = dict.fromkeys(source.partition("#")[0] for line in self.lines for source in line.sources)
         numbers = {path: number for number, path in enumerate(paths, 1)}
         parts = [self.summary]
@@ -111,7 +114,7 @@ class Digest:
 
     @property
     def page(self) -> str:
-        """The whole page."""
+        """Return the whole page."""
         body = self.body
         head: dict[str, object] = {
             "title": self.title,
@@ -131,7 +134,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class StoredDigest:
-    """A digest as it is stored. ``edited``: its body is not the one that was made, or was never made."""
+    """A stored digest. ``edited`` is whether its body differs from the generated one, or was never generated."""
 
     id: str
     path: str
@@ -142,17 +145,17 @@ class StoredDigest:
 
 
 def body_hash(body: str) -> str:
-    """By what a body is known."""
+    """Return the hash that identifies a body."""
     return hashlib.sha256(body.strip().encode()).hexdigest()[:24]
 
 
 def made_of(sources: Iterable[tuple[str, str]]) -> str:
-    """A hash of the sources (path, hash of the content) of a digest."""
+    """Return a hash of the sources of a digest, each given as its path and the hash of its content."""
     return hashlib.sha256(json.dumps(sorted(sources)).encode()).hexdigest()[:24]
 
 
 def stored_digest(id_: str, path: str, text: str) -> StoredDigest:
-    """Read a page that stands where a digest does."""
+    """Parse the stored page at the path of a digest."""
     try:
         head = frontmatter(text)
     except UnreadableFile:
@@ -170,7 +173,7 @@ def stored_digest(id_: str, path: str, text: str) -> StoredDigest:
 
 
 def read_sections(body: str) -> dict[Section, tuple[DigestLine, ...]]:
-    """The lines of a body by section."""
+    """Parse the lines of a body by section."""
     found: dict[Section, list[DigestLine]] = {}
     headings: dict[str, Section] = {heading: section for section, heading in SECTIONS.items()}
     section: Section | None = None
@@ -186,7 +189,7 @@ def read_sections(body: str) -> dict[Section, tuple[DigestLine, ...]]:
 
 
 def merge_repeated(lines: Iterable[DigestLine]) -> tuple[DigestLine, ...]:
-    """Lines in their order, what several say the same once, with the sources of all."""
+    """Merge lines with the same words, in order, and join their sources."""
     kept: dict[str, DigestLine] = {}
     for line in lines:
         key = normalise_name(line.text)
@@ -202,8 +205,11 @@ def merge_repeated(lines: Iterable[DigestLine]) -> tuple[DigestLine, ...]:
 def within(
     sections: Mapping[Section, Sequence[DigestLine]], max_tokens: int
 ) -> tuple[dict[Section, tuple[DigestLine, ...]], int]:
-    """Sections that have ``max_tokens`` together, each its share, and how many lines found no room: what says most that is specific stays,
-    chosen as the texts of consolidations are (``slowwave.text.extractive``)."""
+    """Shorten sections to ``max_tokens`` in total, and return them with the number of lines that were left out.
+
+    Each section gets a share in proportion to its size. The most specific lines are kept, chosen like the texts of consolidations
+    (``slowwave.text.extractive``).
+    """
     once: dict[Section, tuple[DigestLine, ...]] = {
         section: merge_repeated(lines) for section, lines in sections.items() if lines
     }
@@ -223,13 +229,13 @@ def within(
 
 
 def titled(begin: str, names: Counter[str]) -> str:
-    """A title with the names that are told of most."""
+    """Return a title with the most frequent names."""
     most = [name for name, _ in sorted(names.items(), key=lambda one: (-one[1], one[0]))[:_TITLED]]
     return f"{begin}: {', '.join(most)}" if most else begin
 
 
 def counted(sessions: int, speakers: Sequence[str], sections: Mapping[Section, Sequence[DigestLine]]) -> str:
-    """The sentence that opens a digest: how much was said by whom, and how much of what it tells."""
+    """Return the opening sentence of a digest: the number of sessions, the speakers, and the number of lines per section."""
     who = f" with {_listed(speakers)}" if speakers else ""
     names = {"key_outcomes": "outcome", "decisions": "decision", "followups": "followup", "noted": "note"}
     told = [_number(len(sections[s]), names[s]) for s in SECTIONS if sections.get(s)]
@@ -237,17 +243,17 @@ def counted(sessions: int, speakers: Sequence[str], sections: Mapping[Section, S
 
 
 def daily_path(day: date) -> str:
-    """Where the digest of a day lies."""
+    """Return the path of the digest of a day."""
     return f"digests/daily/{day.isoformat()}.md"
 
 
 def weekly_path(year: int, week: int) -> str:
-    """Where the digest of an ISO week lies."""
+    """Return the path of the digest of an ISO week."""
     return f"digests/weekly/{year}-w{week:02}.md"
 
 
 def note_path(session: str) -> str:
-    """Where the note of a session lies, by the path of its page."""
+    """Return the path of the note of a session, given the path of the session's page."""
     bare = session.removeprefix("logs/sessions/")
     safe = _SAFE.sub("-", bare.lower())
     if safe != bare:
@@ -263,11 +269,11 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
-# A digest in the words of a model: batches of the turns of a day, merged once more, each sentence with the turns that bear it out.
+# A digest in the words of a model: batches of the turns of a day, merged in a second step, each sentence with the turns that support it.
 #
-# Turns go to the model as one line of JSON between two equal lines; what is secret, private or speaks to a reader is not among them. Of
-# what comes back a sentence stands that cites turns it was shown, says no number, name, date or "not" that these do not, and nothing
-# unsafe. Where none stands the digest is taken from the sessions (``digest_sessions``).
+# Turns go to the model as one line of JSON between two equal lines, without secrets, private text and instructions to a reader. A
+# sentence of its answer is kept if it cites turns that the model was shown, if every number, name, date and "not" in it occurs in these,
+# and if it is safe. If no sentence is kept, the digest is taken from the sessions (``digest_sessions``).
 
 MAX_TOKENS: Final = 1_500
 OPERATION: Final = "digest_sessions"
@@ -310,7 +316,7 @@ that adds anything, or cites nothing, is thrown away. A list may be empty."""
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a sentence may rest on: its text and the lines of sessions that it stands on."""
+    """A possible source of a sentence: its text, and the lines of sessions that contain it."""
 
     who: str
     text: str
@@ -319,7 +325,7 @@ class _Source:
 
 @dataclass(slots=True)
 class DigestWriting:
-    """The model that writes digests tonight, and how that went. ``waits``: the budget did not reach for the digest asked for last."""
+    """The model that writes digests tonight, and its counts. ``waits`` is set if the budget was too small for the last digest."""
 
     writer: Chat | None
     budget: Budget
@@ -336,11 +342,14 @@ class DigestWriting:
 
     @property
     def name(self) -> str:
-        """The model."""
+        """Return the name of the model, or an empty text without one."""
         return self.writer.model if self.writer else ""
 
     def written(self, sessions: Sequence[ReadSession], day: date) -> dict[Section, tuple[DigestLine, ...]] | None:
-        """The sections of a day; None where there is no model, nothing of its words stands, or the budget does not reach (``waits``)."""
+        """Return the sections of a day in the words of the model.
+
+        Returns None if there is no model, if none of its sentences can be used, or if the budget is too small (``waits``).
+        """
         self.waits = False
         if self.writer is None or self._in_a_row >= FAILURES_IN_A_ROW:
             return None
@@ -362,7 +371,7 @@ class DigestWriting:
         return sections
 
     def numbers(self) -> dict[str, int | float]:
-        """For a report."""
+        """Return the numbers for a report."""
         if self.writer is None:
             return {}
         return {
@@ -375,7 +384,7 @@ class DigestWriting:
         }
 
     def findings(self) -> tuple[Finding, ...]:
-        """What went wrong with the model, without memory text."""
+        """Return findings about problems with the model, without memory text."""
         found = [
             Finding(f"The model did not write a digest: {problem}. {failure}".strip(), severity="warning")
             for problem, failure in sorted(self._problems.items())
@@ -391,7 +400,7 @@ class DigestWriting:
         return tuple(found)
 
     def _asked(self, sources: Sequence[_Source]) -> dict[Section, tuple[DigestLine, ...]] | None:
-        """What stands of one answer; None where there was none."""
+        """Return the usable lines of one answer, or None if there was no answer."""
         if self.writer is None:
             return None
         told = [{"number": n, **({"who": s.who} if s.who else {}), "text": s.text} for n, s in enumerate(sources, 1)]
@@ -426,7 +435,7 @@ class DigestWriting:
 
 
 def _line(one: Any, sources: Sequence[_Source], leave: Collection[str]) -> DigestLine | None:
-    """A sentence of a model that its sources bear out."""
+    """Return the line of a model's sentence, or None if its sources do not support it or it may not be shown."""
     if not isinstance(one, Mapping):
         return None
     text, cited = one.get("text"), one.get("cited")
@@ -445,7 +454,7 @@ def _line(one: Any, sources: Sequence[_Source], leave: Collection[str]) -> Diges
 
 
 def _turns(sessions: Sequence[ReadSession], day: date, leave: Collection[str]) -> list[_Source]:
-    """What was said on a day, as a model is shown it."""
+    """Return the turns of a day as they are shown to a model."""
     return [
         _Source(turn.speaker, turn.text, (f"{session.page.path}#L{turn.line}",))
         for session in sessions

@@ -1,4 +1,4 @@
-"""``extract_claims``: what sessions and pages state plainly becomes claims about their subjects."""
+"""``extract_claims``: plain statements of sessions and pages become claims about their subjects."""
 
 from __future__ import annotations
 
@@ -56,16 +56,17 @@ from slowwave.wiki.operations.claim_groups import (
     of_sessions,
 )
 
-# What durable pages claim: those that people and other programs wrote, not digests of ours, evidence, tombstones, or what is superseded.
+# Claims of durable pages: pages that people and other programs wrote, not digests by Slowwave, evidence, tombstones or superseded pages.
 #
-# A page about a person, a project or a concept may call it by its title. Timelines and lists of evidence are not read: they repeat. A page
-# with an instruction to its reader claims nothing. How sentences are read belongs to ``slowwave.text.claims``. Linear in the texts.
+# A page about a person, a project or a concept may refer to it by its title. Timelines and lists of evidence are not read, because they
+# repeat other text. A page with an instruction to its reader claims nothing. ``slowwave.text.claims`` parses the sentences. Linear in the
+# texts.
 
 SURE: Final = 0.7
-"""Of what a page says: nobody knows who said it."""
+"""Confidence of a claim from a page, whose author is unknown."""
 
 LONGEST_CLAIM_PAGES: Final = 200_000
-"""Characters of a page that is read."""
+"""Maximum characters of a page that is read."""
 
 _EVIDENCE: Final = "evidence:"
 _FAMILIES: Final = ("person", "project", "concept")
@@ -76,7 +77,7 @@ _COLUMNS: Final = ("id", "path", "title", "content", "metadata", "plane", "corpu
 
 
 def of_pages(snapshot: Snapshot, naming: Naming, leave: Collection[str] = ()) -> list[ClaimCandidate]:
-    """What the durable pages of a snapshot claim, by path."""
+    """Return the claims in the durable pages of a snapshot, by path."""
     roots = {row["id"]: row["root"] for row in snapshot.live("corpora", ("id", "root")).to_pylist()}
     table = snapshot.live("documents", _COLUMNS)
     rows = table.filter(pc.equal(table["plane"], "durable")).to_pylist()
@@ -123,7 +124,10 @@ def _of_page(
 
 
 def _subject(about: str, kind: str, own: NewName | None, naming: Naming) -> Subject | NewName | None:
-    """Of whom a page's claim is: of what the page is about, where it names that; else of the one that it names."""
+    """Return the subject of a page's claim.
+
+    This is the subject of the page if the claim names it, else the subject that the claim names.
+    """
     if own is not None and re.search(rf"(?<!\w){re.escape(own.name)}(?!\w)", about):
         found = naming.known.meant(own.name)
         return found.subject or (None if found.candidates else own)
@@ -131,7 +135,7 @@ def _subject(about: str, kind: str, own: NewName | None, naming: Naming) -> Subj
 
 
 def _own(title: str, type_: str) -> NewName | None:
-    """What a page is about, where that is a person, a project or a concept."""
+    """Return the subject of a page, if that is a person, a project or a concept."""
     bare = title.strip()
     if type_ not in _FAMILIES or not bare or not bare[0].isupper() or len(bare.split()) > 4:
         return None
@@ -163,17 +167,17 @@ def _since(fields: Mapping[str, Any], recorded: datetime) -> datetime:
     return recorded
 
 
-# Rejected claims: of a group that was rejected or undone before, its claims, though others have come to the group since.
+# Rejected claims: the claims of a group that was rejected or undone before, even if other claims have joined the group since.
 #
-# A rejection remembers what a whole item said. What a group said then are its claims from sources that were there then: those up to some
-# instant at which a source was recorded. A source that has changed since was recorded anew, and may be claimed from again. Cost: nothing
-# where nothing was rejected; else a mutation for each instant at which a group grew.
+# A rejection records the content of a whole item. The claims of that item came from the sources that were recorded by then, so every
+# prefix of the sources by recording time is checked. A source that has changed since was recorded again, and its claims may be proposed
+# again. Cost: nothing without rejections; else one mutation for each instant at which a group grew.
 
 
 def without_rejected(
     snapshot: Snapshot, settings: Settings, operation: str, groups: Sequence[PlannedGroup]
 ) -> list[PlannedGroup]:
-    """The groups without the claims that were rejected as a part of them, those of which nothing is left out."""
+    """Return the groups without the claims that were rejected as part of them; groups that become empty are left out."""
     rejected = rejected_subjects(snapshot, operation)
     if not rejected:
         return list(groups)
@@ -199,7 +203,7 @@ def _left(
     subsets = [replace(planned.group, claims=tuple(claims[k] for k in part)) for part in parts]
     try:
         mutations = planned_claims(snapshot, settings, None, subsets)
-    except Refused:  # said where it is planned
+    except Refused:  # reported when the group is planned
         return planned
     gone = {
         k
@@ -216,11 +220,11 @@ def _left(
     return PlannedGroup(group, [planned.behind[k] for k in kept], planned.name, planned.confidence)
 
 
-# Claims in the words of a model: one question for each batch of a session, and of its answer what the turns that it cites bear out.
+# Claims in the words of a model: one question for each batch of a session; an answer is kept as far as its cited turns support it.
 #
-# Turns go out as one line of JSON between two equal lines; what is secret, private or speaks to a reader is not among them. A claim stands
-# that names its subject as a cited turn does, says no number, name, date or "not" that these do not, and nothing unsafe, private or still
-# to be done. What people said plainly is read without a model as well (``claim_candidates``), and said once.
+# Turns are sent as one line of JSON between two equal lines, without secrets, private text and instructions to a reader. A claim is kept
+# if a cited turn names its subject, if every number, name, date and "not" in it occurs in the cited turns, and if it is safe, not private
+# and not a task that is still to be done. Plain statements are also read without a model (``claim_groups``) and stored once.
 
 MAX_TOKENS: Final = 1_000
 KINDS: Final = ("fact", "preference", "state", "decision", "note")
@@ -279,7 +283,7 @@ turns that a claim rests on. A claim that adds anything, or cites nothing, is th
 
 @dataclass(slots=True)
 class ClaimWriting:
-    """The model that reads for claims tonight, and how that went."""
+    """The model that reads sessions for claims tonight, and its counts."""
 
     reader: Chat | None
     budget: Budget
@@ -293,7 +297,7 @@ class ClaimWriting:
     _in_a_row: int = 0
 
     def candidates(self, sessions: Sequence[ReadSession], naming: Naming) -> list[ClaimCandidate]:
-        """What the model finds; nothing where there is none."""
+        """Return the claims that the model finds; empty without a model."""
         found: list[ClaimCandidate] = []
         for session in sessions:
             if self.reader is None or self._in_a_row >= FAILURES_IN_A_ROW:
@@ -308,7 +312,7 @@ class ClaimWriting:
         return found
 
     def numbers(self) -> dict[str, int | float]:
-        """For a report."""
+        """Return the numbers for a report."""
         if self.reader is None:
             return {}
         return {
@@ -320,7 +324,7 @@ class ClaimWriting:
         }
 
     def findings(self) -> tuple[Finding, ...]:
-        """What went wrong with the model, without memory text."""
+        """Return findings about problems with the model, without memory text."""
         found = [
             Finding(f"The model did not read a session: {problem}. {failure}".strip(), severity="warning")
             for problem, failure in sorted(self._problems.items())
@@ -357,7 +361,7 @@ class ClaimWriting:
     def _candidate(
         self, one: Any, turns: Sequence[ShownTurn], session: ReadSession, naming: Naming
     ) -> ClaimCandidate | None:
-        """A claim that stands, and whose subject is known or named plainly."""
+        """Return a claim that its turns support and whose subject is known or clearly named; otherwise None."""
         if not isinstance(one, Mapping):
             return None
         name, statement, kind, cited, sure = (
@@ -401,16 +405,16 @@ def _subject_of_answer(name: str, naming: Naming) -> Subject | NewName | None:
 
 
 def _is_named(name: str, shown: Sequence[str]) -> bool:
-    """Whether the turns say the name of a subject, or are the user's own."""
+    """Return whether the name of a subject occurs in the turns or among their speakers."""
     text = " \n ".join(fold(part) for part in shown)
     return fold(name).removeprefix("the ") in text
 
 
-# ``extract_claims``: what people said plainly in sessions, and what pages state, becomes claims about their subjects (Dory 4.8).
+# ``extract_claims``: plain statements of people in sessions and of pages become claims about their subjects (Dory 4.8).
 #
-# What a sentence claims is read by ``slowwave.text.claims``, of whom by ``claim_candidates``, what becomes of it beside what is known
-# by ``claim_groups``. A claim rests on the session or page that says it, and quotes the sentence. Digests of ours are not read: they tell
-# what sessions say, and the sessions are read themselves. Cost: that of reading sessions and pages, and some comparisons a claim; linear.
+# ``slowwave.text.claims`` parses the claim of a sentence; ``claim_groups`` finds its subject and its relation to known claims. A claim
+# cites the session or page that states it, and quotes the sentence. Digests by Slowwave are not read, because they repeat sessions that
+# are read themselves. Cost: that of reading sessions and pages, and a few comparisons per claim; linear.
 #
 # A claim that ends an earlier one is a question (``slowwave.plans.items``). All other claims add rows and retire nothing.
 
@@ -420,7 +424,7 @@ _SHOWN: Final = 20
 
 
 class ClaimOptions(BaseModel):
-    """What may be set of it."""
+    """Options of the operation ``extract_claims``."""
 
     pages: bool = Field(default=True, description="Whether durable pages are read beside sessions.")
     may_claim: tuple[str, ...] = Field(
@@ -442,10 +446,11 @@ class ClaimOptions(BaseModel):
     options=ClaimOptions,
 )
 def extract_claims(inputs: Inputs) -> Proposal:
-    """What people said plainly in sessions and pages becomes claims: preferences, decisions, states, dates and facts, each with its quote.
+    """Extract claims that people stated plainly in sessions and pages: preferences, decisions, states, dates and facts.
 
-    A claim that is known gets evidence instead; a state ends the one before it by the time at which it was said; what contradicts a claim
-    stands beside it, and both are marked. Nothing is inferred, and a name that may mean several subjects claims nothing: a finding says so.
+    Each claim has its quote. A claim that is known gets evidence instead. A state ends the one before it, by the time at which it was
+    stated. A statement that contradicts a claim is stored next to it, and both are marked. Nothing is inferred, and a name that may mean
+    several subjects yields no claim but a finding.
     """
     snapshot = inputs.snapshot
     options = inputs.settings.options(OPERATION, ClaimOptions)
@@ -490,7 +495,7 @@ def extract_claims(inputs: Inputs) -> Proposal:
 def _mutations(
     inputs: Inputs, groups: Sequence[PlannedGroup]
 ) -> tuple[list[tuple[PlannedGroup, Mutation]], list[Finding]]:
-    """A mutation for each group, and what was refused: one group that cannot be planned holds up no other."""
+    """Return a mutation for each group, and the groups that were refused; a refused group does not block the others."""
 
     def made(those: Sequence[PlannedGroup]) -> list[tuple[PlannedGroup, Mutation]]:
         found = planned_claims(inputs.snapshot, inputs.settings, inputs.embed, [one.group for one in those])

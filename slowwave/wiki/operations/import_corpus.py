@@ -1,9 +1,10 @@
-"""``import_corpus``: what a migration may plan (Dory 4.8). A folder is no part of a namespace, so a night has nothing to migrate.
+"""``import_corpus``: the permits of a migration (Dory 4.8).
 
-``slowwave migrate FOLDER NAMESPACE`` reads the folder and makes the items (``slowwave.wiki.migration``). Here stands what they may carry:
-pages of a corpus, and claims of a subject with their evidence.
+A folder is not part of a namespace, so a night has nothing to migrate. ``slowwave migrate FOLDER NAMESPACE`` reads the folder and makes
+the items (``slowwave.wiki.migration``). This module declares what they may contain: pages of a corpus, and claims of a subject with their
+evidence.
 
-A person asks for each of these changes by name, so they need no measurement (``slowwave.plans.items``).
+A person requests each of these changes by name, so they need no measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ OPERATION: Final = "import_corpus"
     ),
 )
 def import_corpus(inputs: Inputs) -> Proposal:
-    """Pages and claims of a folder or an export that is migrated by `slowwave migrate`; a night by itself proposes none.
+    """Import pages and claims of a folder or an export, as `slowwave migrate` plans them; a night by itself proposes none.
 
-    A folder is read when somebody names it, and what it says is proposed then, as a plan of its own.
+    A folder is read when a user names it, and its contents are proposed as a separate plan.
     """
     headline = (
         "A migration is planned by `slowwave migrate FOLDER NAMESPACE`, which names its folder; a night has none."

@@ -1,8 +1,8 @@
-"""Page health: lists of pages of a corpus that somebody should look at (Dory 4.8's report of twelve lists).
+"""Page health: lists of corpus pages that need a review (the report of twelve lists in Dory 4.8).
 
-Nine of the lists are told from pages. The other three compare the pages of subjects with what is claimed of these: statements, the events
-in the timeline, the evidence. What such a page would say is asked of ``slowwave.wiki.claims.canonical_pages``, as the planner of that
-name does; so what a plan that waits would mend is on them, and what a person keeps otherwise in one of our blocks.
+Nine of the lists are computed from pages alone. The other three compare the pages of subjects with the claims about them: statements, the
+events in the timeline, and the evidence. The expected content comes from ``slowwave.wiki.claims.canonical_pages``, as in the planner of
+that name. So these lists also include pages that a pending plan would fix, and blocks of Slowwave that a person keeps changed.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ LISTS: Final = {
     "claim-evidence mismatch": "Its section Evidence does not have the evidence of the claims about its subject as it is.",
     "missing privacy metadata": "It has words of the class {}, and names neither visibility nor sensitivity.",
 }
-"""List → what a finding says of a page on it, those first that are wrong and not only wanting."""
+"""List → the text of its finding; lists of errors come before lists of missing content."""
 
 _OF_CLAIMS: Final = {"Timeline": "claim-event mismatch", "Evidence": "claim-evidence mismatch"}
 _WARNINGS: Final = frozenset({"contradictions", "event mismatch", "state conflict"})
 _READ: Final = r"(?im)^ {0,3}#{1,6}[ \t]+(?:contradictions|open questions|timeline|evidence)\b"
 _MARK: Final = re.compile(r"(?im)^<!-- (?:slowwave:[^\n>]{0,200}|timeline[^\n>]{0,80}) ?-->[ \t]*\r?$")
-"""Marks of blocks and of the timeline, which say nothing: a section of which nothing is left but its marks is empty."""
+"""Marks of blocks and of the timeline; a section that contains only marks counts as empty."""
 
 _DAY: Final = re.compile(r"(?<![\d-])(\d{4}-\d{2}-\d{2})(?!\d)")
 _RETIRED: Final = "superseded"
@@ -55,7 +55,7 @@ _SHOWN: Final = 10
 
 
 class PageHealthOptions(BaseModel):
-    """What may be set of it."""
+    """Options of the operation ``page_health``."""
 
     stale_days: int = Field(default=30, ge=1, description="Days after which a canonical, active page is stale.")
     low_confidence: float = Field(default=0.5, ge=0, le=1, description="Confidence below which a page is doubtful.")
@@ -72,10 +72,11 @@ class PageHealthOptions(BaseModel):
     columns=("list",),
 )
 def page_health(inputs: Inputs) -> Report:
-    """Pages of a corpus that are stale, doubtful, contradictory, without evidence or timeline, or at odds with themselves, list by list.
+    """List the pages that are stale, doubtful, contradictory, inconsistent, or without evidence or timeline.
 
-    Pages of subjects are compared with the claims about these as well. A page that names neither visibility nor sensitivity is told where
-    its words are of a sensitive class; pages of sessions are left out. Numbers and findings only.
+    There is one list for each problem. Pages of subjects are also compared with the claims about them. A page that states neither
+    visibility nor sensitivity is reported if its words belong to a sensitive class. Pages of sessions are left out. Numbers and findings
+    only.
     """
     options = inputs.settings.options("page_health", PageHealthOptions)
     today = inputs.snapshot.taken_at.date()
@@ -121,7 +122,7 @@ def page_health(inputs: Inputs) -> Report:
 def _lists(
     fields: Mapping[str, Any], found: Mapping[str, str], today: date, options: PageHealthOptions
 ) -> Iterator[tuple[str, str]]:
-    """The lists on which a page's fields and sections set it, each with what its finding says."""
+    """Yield the lists that a page belongs to by its fields and sections, each with the detail of its finding."""
     canonical, status = fields.get("canonical") is True, fields.get("status")
     told = _day(fields.get("updated")) or _day(fields.get("created")) or _day(fields.get("date"))
     if canonical and status == "active" and told and (today - told).days > options.stale_days:
@@ -143,7 +144,7 @@ def _lists(
 
 
 def _behind(inputs: Inputs, pages: pa.Table) -> Mapping[str, Sequence[str]]:
-    """Page → its sections that say something else than is claimed of its subject."""
+    """Return by page the sections that differ from the claims about its subject."""
     subjects = subject_statements(inputs.snapshot, inputs.settings)
     if not subjects and not pc.any(pc.match_substring(pages["metadata"], SUBJECT_ID)).as_py():
         return {}
@@ -164,7 +165,7 @@ def _unclassed(fields: Mapping[str, Any], text: str) -> Iterator[tuple[str, str]
 
 
 def _conflict(row: Mapping[str, Any], fields: Mapping[str, Any], paths: set[tuple[str, str]]) -> str:
-    """In what a page's fields exclude each other; empty where they do not."""
+    """Describe a contradiction between a page's fields; empty if there is none."""
     follower, status = str(fields.get("superseded_by") or ""), fields.get("status")
     if follower and not any((row["corpus_id"], follower + suffix) in paths for suffix in ("", ".md", ".markdown")):
         return "It names a page that supersedes it, and there is none of that path."

@@ -1,7 +1,8 @@
-"""``promote_pages``: pages that recall keeps finding get a distilled note, for a person or a later night to learn from (Dory 4.8).
+"""``promote_pages``: pages that are recalled often get a distilled note for a person or a later night (Dory 4.8).
 
-The gates are those of ``promote_memories``: recalls, distinct questions and distinct days within the recall window, and the score. Whoever
-has a note, was rejected, or may not be told of, is left out before the best are taken, so that ten leaders starve nobody.
+The gates are those of ``promote_memories``: recalls, distinct questions and distinct days within the recall window, and the score. Pages
+that have a note, were rejected, or may not be quoted are removed before the best are selected, so that they do not take the places of
+others.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from slowwave.wiki.pages.index import escape, flat, hook
 
 OPERATION: Final = "promote_pages"
 FOLDER: Final = "inbox/distilled/"
-"""Where the notes are."""
+"""Folder of the notes."""
 
 _CLOSED: Final = ("inbox/", "wiki/", "digests/", "archive/", "sources/semantic/", "sources/imported/")
 _QUOTED: Final = 600  # characters of a passage
@@ -36,7 +37,7 @@ _SLUG: Final = 40
 
 
 class PromotePagesOptions(BaseModel):
-    """What may be set of it."""
+    """Options of the operation ``promote_pages``."""
 
     min_recalls: int = Field(default=3, ge=1, description="Recalls that a page needs for a note.")
     min_queries: int = Field(default=2, ge=1, description="Distinct questions that it needs.")
@@ -54,9 +55,10 @@ class PromotePagesOptions(BaseModel):
     options=PromotePagesOptions,
 )
 def promote_pages(inputs: Inputs) -> Proposal:
-    """Pages that recall has found on several days and for several questions get a note in `inbox/distilled/`, the best first.
+    """Write a note in `inbox/distilled/` for pages that were recalled on several days and for several questions.
 
-    The note says what was asked and quotes what was found. Canonical, private and sensitive pages, notes and what is generated get none.
+    The best pages come first. The note lists the questions and quotes the passages that were found. Canonical, private and sensitive
+    pages, notes and generated pages get none.
     """
     options = inputs.settings.options(OPERATION, PromotePagesOptions)
     recalls = inputs.models["page_recalls"]
@@ -82,7 +84,7 @@ def promote_pages(inputs: Inputs) -> Proposal:
 def _notes(
     inputs: Inputs, ranked: list[dict[str, Any]], most: int, numbers: dict[str, int]
 ) -> tuple[list[Item], list[Finding]]:
-    """Notes of the best that may have one, looked at in their order until there are enough."""
+    """Return notes for the best pages that may have one, checked in order until there are enough."""
     shelf = PageShelf.of_snapshot(inputs.snapshot)
     pages = {page.id: page for page in [*shelf.pages, *shelf.sessions()]}
     there = _paths(inputs)
@@ -134,7 +136,7 @@ def _may_be_promoted(page: ShelvedPage) -> bool:
 
 
 def _paths(inputs: Inputs) -> Collection[str]:
-    """Paths of all notes that there are or were: one that a person took away does not come back."""
+    """Return the paths of all current and former notes; a note that a person removed is not written again."""
     paths = inputs.snapshot.table("documents")["path"]
     return set(paths.filter(pc.fill_null(pc.starts_with(paths, FOLDER), False)).to_pylist())
 
@@ -146,7 +148,7 @@ def _passages(inputs: Inputs, ids: Collection[str]) -> dict[str, str]:
 
 
 def _note(path: str, page: ShelvedPage, row: Mapping[str, Any], texts: Mapping[str, str], shelf: PageShelf) -> str:
-    """The text of a note: what was recalled, how often, for what, and its words."""
+    """Return the text of a note: the recalled page, how often and for which questions it was recalled, and its passages."""
     day = row["last_recalled_at"].date().isoformat()
     asked = [question for question in row["questions"] or () if not unsafe(question)]
     quoted = [texts[id_] for id_ in row["passages"] or () if id_ in texts and not unsafe(texts[id_])]

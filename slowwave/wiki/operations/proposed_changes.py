@@ -1,7 +1,6 @@
-"""``proposed_changes``: what agents propose by day, sealed as plans of their own (``slowwave.wiki.proposals``). A night proposes none of
-it.
+"""``proposed_changes``: changes that agents propose at run time, sealed as separate plans (``slowwave.wiki.proposals``).
 
-Each is proposed by name and approved by a person, so it needs no measurement (``slowwave.plans.items``).
+A night proposes none of them. Each is proposed by name and approved by a person, so it needs no measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from slowwave.plans.report import Report
     ),
 )
 def proposed_changes(inputs: Inputs) -> Proposal:
-    """Pages and statements that agents propose wait for a person: each proposal is a plan of its own, beside the night's.
+    """Propose the pages and statements of agents: each proposal is a separate plan that needs approval by a person.
 
-    `slowwave proposals plan` seals them; a night proposes nothing of its own here.
+    `slowwave proposals plan` seals these plans; a night does not propose anything here.
     """
     return Proposal((), Report("proposed_changes", "What agents propose is sealed as plans of its own."))
