@@ -1,4 +1,4 @@
-"""What every audit and planner is given, gives and declares; finding them belongs to ``slowwave.operations.registry``."""
+"""Inputs, results and declarations of audits and planners; ``slowwave.operations.registry`` finds them."""
 
 from __future__ import annotations
 

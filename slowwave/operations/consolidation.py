@@ -1,4 +1,4 @@
-"""Search for summaries of a night: near memories that may stand together, in clusters without contradictions."""
+"""Search for the summaries of a night: near memories that may be combined, in clusters without contradictions."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ from slowwave.text.statements import stem
 from slowwave.text.tokens import count
 from slowwave.text.words import GRAMMAR
 
-# Near pairs of memories that may stand together: those of a cosine from a floor up, in time that grows with the memories.
+# Near pairs of memories that may be combined: those with a cosine from a floor up, in time that grows with the memories.
 #
-# Small blocks are compared as a whole. In larger ones only those meet that share a rare word or two words in a row, as whoever tells of one
-# matter does. What becomes of the pairs belongs to ``consolidation_search``.
+# Small blocks are compared completely. In larger ones only pairs are compared that share a rare word or two consecutive words, as texts
+# about one matter do.
 
 NearPairs = tuple[Ints, Ints, Ints, Floats]
-"""Rows of a block, and near pairs i < j of them as places among these, with how near they are."""
+"""Rows of a block, and near pairs i < j of them as positions among these, with their similarity."""
 
 _FEW: Final = 512  # rows of a block all pairs of which are looked at
 _NEAREST: Final = 24  # neighbours that each row of a larger block is joined with
 WHOLE: Final = 16_384
-"""Rows of a block up to which every row is compared with every other: half a second."""
+"""Rows of a block up to which every row is compared with every other; this takes half a second."""
 
 _BUDGET: Final = 16  # pairs a row that are compared in a larger block
 _CHUNK: Final = 4_096  # pairs whose vectors are gathered at a time
@@ -68,11 +68,12 @@ _SPACE: Final = r"[^\pL\pN]+"
 
 
 def near_pairs(pool: Pool, floor: float, least: int, whole: int = WHOLE) -> Iterator[NearPairs]:
-    """The near pairs of each block of at least ``least`` rows, sorted, with a cosine ≥ ``floor``.
+    """Yield the near pairs (cosine ≥ ``floor``) of each block of at least ``least`` rows, sorted.
 
-    Blocks of up to ``whole`` rows: every row with its ``_NEAREST`` nearest, exactly, in time that grows with the square. Larger ones: pairs
-    that share a word or two words in a row that few have, the rarest first, up to ``_BUDGET`` pairs a row: linear in the words of the
-    texts, and a sort of them. A pair with no such words in common is not found there; retellings and copies share some.
+    In blocks of up to ``whole`` rows, every row is compared exactly with its ``_NEAREST`` nearest, in time that grows with the square. In
+    larger blocks the pairs are those that share a rare word or two consecutive rare words, the rarest first, up to ``_BUDGET`` pairs per
+    row; the time is linear in the words of the texts, plus a sort of them. A pair without such words in common is not found there;
+    retellings and copies share some.
     """
     order = np.argsort(pool.block, kind="stable")
     starts = np.flatnonzero(np.diff(pool.block[order], prepend=-1))
@@ -93,7 +94,7 @@ def near_pairs(pool: Pool, floor: float, least: int, whole: int = WHOLE) -> Iter
 
 
 def _worded(pool: Pool, rows: Ints, floor: float) -> tuple[Ints, Ints, Floats]:
-    """Pairs of a large block that share rare words."""
+    """Return the pairs of a large block that share rare words."""
     blocks, _ = sharing(pool.table["text"].take(pa.array(rows))).within(_BUDGET * len(rows))
     i, j = np.divmod(blocks.all_pairs(len(rows)), len(rows))
     cosine = np.empty(len(i), np.float32)
@@ -106,7 +107,7 @@ def _worded(pool: Pool, rows: Ints, floor: float) -> tuple[Ints, Ints, Floats]:
 
 
 def sharing(texts: pa.ChunkedArray) -> Blocks:
-    """A block for each stem of a word of content, and for two stems in a row, that several of the texts (n,) have."""
+    """Return a block for each stem of a content word, and for each two consecutive stems, that several texts (n,) have."""
     words = pc.split_pattern_regex(pc.utf8_lower(texts.combine_chunks()), _SPACE)
     row = pc.list_parent_indices(words).to_numpy().astype(np.int64)
     flat = pc.list_flatten(words).dictionary_encode()
@@ -125,34 +126,34 @@ def sharing(texts: pa.ChunkedArray) -> Blocks:
     return Blocks.of(rows, places.astype(np.int64))
 
 
-# Pairs of memories that may not stand in one summary, and those of which one takes the place of the other.
+# Pairs of memories that may not be in one summary, and those of which one replaces the other.
 #
-# What contradicts what is found by ``slowwave.operations.conflicts``; which memories lie close belongs to the searches.
+# ``slowwave.operations.conflicts`` finds the contradictions, the searches find the close memories.
 
 Pairs = frozenset[tuple[str, str]]
 """Ids of two memories, the smaller first."""
 
 _SAYS: Final = ("current_version_id",)
 _LEFT: Final = ("kept", "deferred")
-"""What became of a conflict whose rows both stand, whoever said so."""
+"""Resolutions of a conflict that leave both rows live, whoever decided it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contradicting:
-    """Pairs in a conflict: those of which the audit says that the later ``replaces`` the earlier, and all ``others``."""
+    """Pairs in a conflict: those in which the later one ``replaces`` the earlier by the audit, and all ``others``."""
 
     replaces: Pairs
     others: Pairs
 
     def every(self) -> Pairs:
-        """Both."""
+        """Return both kinds of pairs."""
         return self.replaces | self.others
 
 
 def contradicting(snapshot: Snapshot, settings: Settings) -> Contradicting:
-    """What the audit of contradictions finds tonight, the copies behind each side, and the conflicts on record.
+    """Return the contradictions that the audit finds tonight, the copies behind each side, and the conflicts on record.
 
-    A pair counts as replaced where the surest rule that finds it says so, and nobody decided that both stand.
+    A pair counts as replaced if the surest rule that finds it says so, and no one has decided to keep both.
     """
     replaces: set[tuple[str, str]] = set()
     others: set[tuple[str, str]] = set()
@@ -168,7 +169,7 @@ def contradicting(snapshot: Snapshot, settings: Settings) -> Contradicting:
 
 
 def rejected(snapshot: Snapshot, operation: str) -> Pairs:
-    """Pairs of memories out of rejected summaries of the operation that say what they said then: they must not meet in another one."""
+    """Return pairs of memories from rejected summaries of the operation whose texts are unchanged; they may not be combined."""
     table = snapshot.table("rejections")
     mine = table.filter(pc.equal(table["operation"], operation)).select(["subject", "row_ids"]).to_pylist()
     named = {id_ for r in mine for id_ in r["row_ids"]}
@@ -193,24 +194,27 @@ def _pairs_to_keep(snapshot: Snapshot) -> Pairs:
     return frozenset((min(p), max(p)) for p in pairs)
 
 
-# The search for the summaries of a night: clusters of memories, their parts without contradictions, and what is said of these.
+# The search for the summaries of a night: clusters of memories, their parts without contradictions, and the texts for these.
 #
-# Which memories there are belongs to ``consolidation_pool``, how a summary is worded to ``summary_text``.
+# ``slowwave.operations.summary_text`` selects the memories and words the summaries.
 
 _MOST: Final = 50  # members of a summary
 _TRIES: Final = 3  # calls of a model for each summary that a night may propose
 _NEVER: Final = -np.inf
 _OF_CAP: Final = 0.8
-"""Part of what a plan may retire (``slowwave.plans.probes.radius``) that summaries take of it."""
+"""Share of what a plan may retire (``slowwave.plans.probes.radius``) that summaries use."""
 _RIVALS: Final = 5  # summaries worded for each one that is proposed, the most tokens first
 _SAVING: Final = 0.1
-"""Share of the members' tokens that a summary saves at least: for less, three memories that recall can tell apart are better."""
+"""Share of the members' tokens that a summary must save: for less, three memories that recall can distinguish are better."""
 
 
 @dataclass(slots=True)
 class Search:
-    """The search for the best summaries of a pool: every two members have the cosine ``floor``, ``cannot_link`` are pairs that may not
-    meet; a cluster needs a row of ``focus``."""
+    """Search for the best summaries of a pool.
+
+    Every two members have at least the cosine ``floor``. ``cannot_link`` are pairs that may not be combined. A cluster needs a row of
+    ``focus``.
+    """
 
     pool: Pool
     settings: Settings
@@ -224,7 +228,10 @@ class Search:
     telling: NDArray[np.floating] = field(init=False)
 
     def summaries(self) -> list[FoundSummary]:
-        """The best of all, those of most worth first. Those that are left uncited meet again until nothing more is found."""
+        """Return the best summaries, those of the highest value first.
+
+        Members that are not cited are clustered again until no more summaries are found.
+        """
         for name in ("clusters", "memories in clusters", *_LEFT_OUT):
             self.numbers[name] = 0
         with one_thread():
@@ -251,7 +258,7 @@ class Search:
         return sorted(found, key=lambda s: (-s.worth, s.places))
 
     def _likely(self, pairs: Sequence[NearPairs]) -> list[NearPairs]:
-        """The pairs with how likely they are of one matter: their cosine, and the words that they share."""
+        """Return the pairs with the likelihood that they are about one matter: their cosine and the words that they share."""
         none = np.empty(0, np.int64)
         one = np.concatenate([none, *(rows[i] for rows, i, _, _ in pairs)])
         two = np.concatenate([none, *(rows[j] for rows, _, j, _ in pairs)])
@@ -266,8 +273,10 @@ class Search:
         return [(rows, i, j, cosine + part) for (rows, i, j, cosine), part in zip(pairs, parts, strict=True)]
 
     def _room(self) -> tuple[int, int, int]:
-        """How many summaries a night may propose, of how many memories and of how many of their tokens: what a plan may retire at most is
-        left to other operations by a part. One is always proposed."""
+        """Return how many summaries a night may propose, of how many memories and of how many of their tokens.
+
+        A share of what a plan may retire at most is left to other operations. One summary is always proposed.
+        """
         settings, live, tokens = self.settings, self.numbers["live memories"], self.numbers["live tokens"]
         allowed = max(settings.blast_radius_share * live, settings.blast_radius_rows)
         rows = int(_OF_CAP * allowed)
@@ -278,7 +287,7 @@ class Search:
     def _round(
         self, pairs: Sequence[NearPairs], free: Mask, tried: set[tuple[int, ...]], most: int
     ) -> list[FoundSummary]:
-        """The best summaries of clusters of free rows that were not tried before, at most ``most``."""
+        """Return the best summaries of clusters of free rows that were not tried before, at most ``most``."""
         waiting: list[tuple[float, tuple[int, ...], bool]] = []
         for near in pairs:
             for members in self._clusters(*near, free):
@@ -330,17 +339,17 @@ class Search:
                 yield members
 
     def _most_worth(self, members: Sequence[int]) -> float:
-        """No summary of the members or some of them is worth more."""
+        """Return an upper bound: no summary of the members, or of some of them, is worth more."""
         return float(self._informative_tokens(members).sum())
 
     def _informative_tokens(self, members: Sequence[int]) -> NDArray[np.floating]:
-        """Of each member the tokens that tell something."""
+        """Return the number of informative tokens of each member."""
         return self.telling[np.searchsorted(self.near, np.array(members, np.int64))]
 
     def _parts(self, members: Sequence[int]) -> Iterator[tuple[int, ...]]:
-        """The members in parts that fit a summary's input and in which nothing contradicts another, each in the order of time.
+        """Split the members into parts without contradictions that fit a summary's input, each in time order.
 
-        Those nearest to each other come together first, so that what is told of one matter is not torn apart by what is like it.
+        The members nearest to each other are joined first, so that memories about one matter are not separated by similar ones.
         """
         order = sorted(members, key=lambda k: (self.pool.when[k], k))
         rows = dict(zip(order, self.pool.rows(order, ("id", "text", "attributes")), strict=True))
@@ -366,7 +375,7 @@ class Search:
                 self.numbers["memories in no part of enough members"] += len(part)
 
     def _apart(self, rows: Mapping[int, Fields]) -> frozenset[tuple[int, int]]:
-        """Pairs that may not stand in one summary."""
+        """Return the pairs that may not be in one summary."""
         pairs = [(min(p), max(p)) for p in combinations(rows, 2)]
         found: set[tuple[int, int]] = set()
         for a, b in pairs:
@@ -381,7 +390,7 @@ class Search:
         return frozenset(found)
 
     def _enough_news(self, part: Sequence[int]) -> list[int]:
-        """The part, without its summaries when these are more than half of it."""
+        """Return the part, without its summaries if they are more than half of it."""
         old = int(self.pool.summary[list(part)].sum())
         if 2 * old <= len(part):
             return list(part)
@@ -389,7 +398,7 @@ class Search:
         return [k for k in part if not self.pool.summary[k]]
 
     def _summary(self, members: tuple[int, ...]) -> FoundSummary | None:
-        """What stands for the members, or for those of them that a text can tell whole; None where that is no gain."""
+        """Return the summary of the members, or of those that one text can state completely; None if it saves nothing."""
         least, settings = self.settings.operations.consolidate_clusters.min_cluster_size, self.settings
         if self.writing.calls >= _TRIES * self._room()[0]:
             self.writing.writer = None  # the sources have the word, so that what a model cannot do starves nothing
@@ -426,9 +435,12 @@ class Search:
 
 
 def joined(likeness: Floats, tokens: Ints, room: int, least: int) -> list[list[int]]:
-    """Groups of the n rows of ``likeness`` (n, n), by their first row: two become one where each of the one goes with each of the other
-    (nothing is ``_NEVER``) and their tokens fit into ``room``; those with the greatest mean first. What is left in groups of fewer than
-    ``least`` goes to the largest of these as far as it may. Time: n³ for n of at most ``_MOST``."""
+    """Group the n rows of ``likeness`` (n, n), sorted by the first row of each group.
+
+    Two groups become one if every row of one may join every row of the other (no value is ``_NEVER``) and their tokens fit into ``room``;
+    those with the greatest mean are joined first. Rows that are left in groups of fewer than ``least`` go to the largest of these groups
+    as far as possible. Time: n³, for n of at most ``_MOST``.
+    """
     groups = {n: [n] for n in range(len(tokens))}
     mean = np.array(likeness, np.float64)
     size = [int(t) for t in tokens]
@@ -477,34 +489,34 @@ def _source(row: Fields) -> Source:
     return Source(row["id"], text_without_small_talk(row["text"], row["kind"], row["author"]), row["valid_from"])
 
 
-# From which cosine on two memories belong to one summary, for the embedding model that made their vectors.
+# The least cosine of two memories in one summary, for the embedding model that made their vectors.
 #
-# How near a model puts texts that have nothing to do with each other is its own: so the floor is not a number but so many deviations above
-# what is usual among unrelated texts. That is known of the models in wheels, measured once of another model that is at hand, and of vectors
-# that nobody can make more of it is read off the namespace's memories.
+# Every model gives unrelated texts a different typical cosine. So the floor is not a number but a number of deviations above what is
+# usual among unrelated texts. That value is known for the models in wheels, and measured once for another model that is available. For
+# vectors of a model that is not available it is estimated from the namespace's memories.
 
 UNKNOWN: Final = 0.8
-"""The floor where nothing can be measured: a model that is not at hand, and too few vectors."""
+"""Floor if nothing can be measured: the model is not available, and there are too few vectors."""
 
 _FEW_CONSOLIDATION_FLOOR: Final = 64
-"""Vectors below which their cosines say nothing of the model."""
+"""Number of vectors below which their cosines do not characterize the model."""
 
 _OWN: Final = 2 / 3
-"""Share of the deviations that hold among a namespace's own memories: they speak of one world, so their cosines lie higher and wider than
-those of unrelated notes (of conversations by half, in either model of the wheels)."""
+"""Share of the deviations that applies to a namespace's own memories: they are about one world, so their cosines are higher and more
+spread than those of unrelated notes (of conversations by half, in either model of the wheels)."""
 
 
 def cohesion_floor(inputs: Inputs) -> float:
-    """The cosine that every two members of a summary have: the setting, or where it is empty ``floor_above`` its deviations."""
+    """Return the least cosine of every two members of a summary: the setting, or ``floor_above`` if it is empty."""
     options = inputs.settings.operations.consolidate_clusters
     return floor_above(inputs, options.cohesion_deviations) if options.cohesion is None else options.cohesion
 
 
 def floor_above(inputs: Inputs, deviations: float) -> float:
-    """The cosine so many deviations above chance.
+    """Return the cosine that lies ``deviations`` standard deviations above chance.
 
-    A night moves it not: notes and models are fixed, and of the namespace's own vectors those of memories that are no summaries count,
-    retired ones included. Of these it is rounded to .01, as a night may reword some.
+    A night does not change it: notes and models are fixed, and of the namespace's own vectors only those of memories that are not
+    summaries count, including retired ones. A value from own vectors is rounded to .01, because a night may reword some of the memories.
     """
     vectors = inputs.snapshot.vectors["memory_vectors"]
     if vectors.model in UNRELATED_COSINES:
@@ -519,7 +531,10 @@ def floor_above(inputs: Inputs, deviations: float) -> float:
 
 @lru_cache(maxsize=4)
 def _measured(embed: Embed) -> tuple[int, NullCosines] | None:
-    """Dimensions of a model and its cosines of the unrelated notes, asked for once a process; None where it tells no two apart."""
+    """Return a model's dimensions and its cosines of the unrelated notes, or None if it does not distinguish texts.
+
+    The model is asked once per process.
+    """
     vectors = np.asarray(embed(UNRELATED), np.float32)
     found = null_cosines(vectors)
     return (int(vectors.shape[1]), found) if found.deviation > 0 else None

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from slowwave.matching.evidence import WeightsByType
 
 
-# What an operation takes and gives: ``Inputs`` in, a ``Report`` from audits and a ``Proposal`` from planners.
+# Input and output of an operation: ``Inputs`` in, a ``Report`` from audits and a ``Proposal`` from planners.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
-    """All that an operation may read or ask. It has no connection to the store.
+    """Data and services that an operation may use; it has no connection to the store.
 
-    ``budget`` is asked before every call of a model and charged what it cost; ``writer`` writes summaries of communities, ``consolidator``
-    those of memories and shorter texts, when they are configured.
-    ``models`` are the SQL models' results by name; ``baselines`` the ``details`` of the previous night's reports by operation.
-    With ``focus`` a planner may confine itself to what these rows take part in; ``learnt`` is what planners have learnt tonight, by
-    operation, and need not learn again. ``ops`` are the operations that the night was asked for by name; without them the settings say.
-    ``worked`` is the scratch copy of a deep pass as it came back, which the planner of the deep pass reads; a night has none.
+    ``budget`` is checked before every call of a model and charged with its cost. ``writer`` writes summaries of communities,
+    ``consolidator`` those of memories and shorter texts, if they are configured. ``models`` are the results of the SQL models by name;
+    ``baselines`` are the ``details`` of the previous night's reports by operation. With ``focus`` a planner may restrict itself to items
+    that involve these rows. ``learnt`` is what planners have already learnt tonight, by operation. ``ops`` are the operations that were
+    requested by name; without them the settings decide. ``worked`` is the scratch copy that a deep pass returned, for the planner of the
+    deep pass; a night has none.
     """
 
     snapshot: Snapshot
@@ -57,7 +57,7 @@ class Inputs:
     worked: object | None = None
 
     def only(self, tables: Collection[str], models: Collection[str]) -> Inputs:
-        """The same with these tables, vector tables and models alone; no vector table is missing, and the others are empty."""
+        """Return the inputs with only these tables, vector tables and models; every other vector table is present but empty."""
         snapshot = self.snapshot
         given = replace(
             snapshot,
@@ -72,10 +72,10 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a planner proposes, with its account of what it looked at.
+    """Items that a planner proposes, with its report.
 
-    For a second look at the outcome: what it has ``learnt``, and the ids of rows that its items bring ``nearer`` to each other
-    without writing to them.
+    For a second look at the outcome, ``learnt`` is what the planner has learnt, and ``nearer`` are the ids of rows that its items bring
+    closer to each other without writing to them.
     """
 
     items: tuple[Item, ...]
@@ -85,21 +85,21 @@ class Proposal:
 
 
 BUDGET_SPENT: Final = "budget_spent"
-"""In a planner's numbers: calls of models that the token budget of the run or the day did not allow."""
+"""Key in a planner's numbers: calls of models that the token budget of the run or the day did not allow."""
 
 
-# Coverage: how many rows have a vector, and what an operation that compares by vectors says of those that have none.
+# Coverage: how many rows have a vector, and what an operation that compares by vectors reports about those that have none.
 #
-# A row without a vector is near nothing, so an operation that finds nothing may not have looked at all. Operations declare what they
-# compare by; making vectors belongs to ``reembed`` and ``recompute_centroids``.
+# A row without a vector is near no other row, so an operation that finds nothing may not have compared anything. Operations declare what
+# they compare by; ``reembed`` and ``recompute_centroids`` make vectors.
 
 NO_VECTORS: Final = "no_vectors"
-"""The reason why an operation did not run that compares by vectors alone, where no row has one."""
+"""Reason why an operation that compares by vectors alone did not run: no row has a vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compares:
-    """The vectors table that an operation compares by, what its rows are called, and whether it has nothing else to go by."""
+    """Vectors table that an operation compares by, the name of its rows, and whether the operation has no other evidence."""
 
     vectors: str
     rows: str
@@ -107,11 +107,11 @@ class Compares:
 
 
 MEMORIES: Final = Compares("memory_vectors", "memories", alone=True)
-"""Memories, where there is nothing but their vectors to go by."""
+"""Memories, if there is no other evidence than their vectors."""
 
 
 def blind(operation: str, compares: Compares | None, snapshot: Snapshot) -> Report | None:
-    """The report of an operation that cannot look at all; None where it can, or has nothing to look at."""
+    """Return the report of an operation that cannot run without vectors, or None if it can run or has no rows to compare."""
     if compares is None or not compares.alone:
         return None
     held, live = covered(snapshot, compares)
@@ -126,7 +126,7 @@ def blind(operation: str, compares: Compares | None, snapshot: Snapshot) -> Repo
 
 
 def with_coverage(report: Report, compares: Compares | None, snapshot: Snapshot) -> Report:
-    """The report with what its operation could not compare: a sentence in the headline, the numbers, and a finding."""
+    """Add to a report what its operation could not compare: a sentence in the headline, the numbers, and a finding."""
     if compares is None or report.skipped:
         return report
     held, live = covered(snapshot, compares)
@@ -150,12 +150,15 @@ def with_coverage(report: Report, compares: Compares | None, snapshot: Snapshot)
 
 
 def compared_no_vectors(report: Report) -> bool:
-    """Whether an operation that compares memories by vectors had none to compare, whether or not it ran by other means."""
+    """Return whether an operation that compares memories by vectors had none, even if it ran by other means."""
     return report.numbers.get("memories with a vector", 1) == 0
 
 
 def covered(snapshot: Snapshot, compares: Compares) -> tuple[int, int]:
-    """(rows with a vector of the snapshot's model, rows): live entities, or active memories that have a text."""
+    """Return the number of rows with a vector of the snapshot's model, and the number of rows.
+
+    Rows are live entities, or active memories that have a text.
+    """
     if compares.rows == "memories":
         active = active_memories(snapshot)
         rows = active.filter(pc.not_equal(pc.utf8_trim_whitespace(active["text"]), ""))
@@ -165,9 +168,9 @@ def covered(snapshot: Snapshot, compares: Compares) -> tuple[int, int]:
     return int((snapshot.vectors[compares.vectors].rows_of(ids) >= 0).sum()), len(rows)
 
 
-# What an operation is: a pure function of ``Inputs``, and all that the rest of the program has to know of it, declared beside it.
+# Definition of an operation: a pure function of ``Inputs``, with a declaration of all that the rest of the program must know about it.
 #
-# Finding operations belongs to ``slowwave.operations.registry``, running one to ``slowwave.operations.registry``.
+# ``slowwave.operations.registry`` finds and runs operations.
 
 Kind = Literal["audit", "planner"]
 
@@ -177,22 +180,24 @@ Audit = Callable[[Inputs], Report]
 Planner = Callable[[Inputs], Proposal]
 
 FIRST: Final[tuple[str, ...]] = ()
-"""For ``after``: behind no other operation of its kind."""
+"""Value for ``after``: after no other operation of its kind."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation(Generic[Result]):
-    """An audit or a planner: the function ``run`` and what is declared of it; calling it calls the function, with what it declares to read.
+    """An audit or a planner: the function ``run`` and its declaration.
 
-    ``description`` is what an operator reads: the function's docstring. ``reads`` names the tables and vector tables of the snapshot,
-    ``models`` the SQL models whose results it is given, and it is given no others. ``after`` names operations of its kind that come
-    before it (for planners: that the sealer prefers where two items meet); None is behind all that say where they stand.
+    Calling it calls the function with only the data that it declares to read. ``description`` is the function's docstring, which
+    operators read. ``reads`` names the tables and vector tables of the snapshot, ``models`` the SQL models whose results it receives; it
+    receives no others. ``after`` names operations of its kind that come before it (for planners: that the sealer prefers if two items
+    collide); None places it after all operations that declare a position.
 
-    ``switch`` says whether it is part of a night for which nobody names operations, where the settings do not
-    (``slowwave.store.operation_settings``); ``options`` are those of an operation that has no model there. A ``weekly`` one is part of
-    the weekly night whatever its switch says. ``permits`` is all that its items may carry, ``compares`` the vectors without which it sees
-    less or nothing, ``columns`` the names that it gives to columns of its report's table and to keys of its details, which are no memory
-    and are shown where memory is hidden, ``khora`` khora's names for it, ``planted`` the problems of the demo that it has to find.
+    ``switch`` is whether it is part of a night for which no one names operations, if the settings do not say
+    (``slowwave.store.operation_settings``); ``options`` are those of an operation that has no model there. A ``weekly`` operation is part
+    of the weekly night whatever its switch is. ``permits`` is all that its items may carry. ``compares`` are the vectors without which it
+    finds less or nothing. ``columns`` are the names that it gives to columns of its report's table and to keys of its details; they are
+    not memory text and are shown where memory is hidden. ``khora`` are khora's names for it, ``planted`` the injected problems of the
+    demo that it must find.
     """
 
     name: str
@@ -213,36 +218,36 @@ class Operation(Generic[Result]):
     planted: tuple[str, ...] = ()
 
     def __call__(self, inputs: Inputs) -> Result:
-        """What the function finds or proposes, given what it declares to read and nothing else."""
+        """Run the function with only the data that it declares to read."""
         return self.run(inputs.only(self.reads, self.models))
 
     def ready(self) -> Operation[Result]:
-        """Itself, once its module is imported: what it takes from then on is its own time."""
+        """Import the operation's module and return the operation, so that its run time does not include the import."""
         import_module(self.module)
         return self
 
     def called_by(self, run: Callable[[Inputs], Result]) -> Operation[Result]:
-        """The same operation, of which another function does the work."""
+        """Return the same operation with another function as ``run``."""
         return replace(self, run=run)
 
     def is_on(self, settings: Settings) -> bool:
-        """Whether it is part of a night for which nobody names operations."""
+        """Return whether it is part of a night for which no one names operations."""
         own = settings.operations.of(self.name)
         return self.switch if own is None or own.enabled is None else own.enabled
 
     def default(self) -> Literal["on", "weekly", "off"]:
-        """When it runs where nothing is set, as tables say it."""
+        """Return when it runs if nothing is set, in the words of the tables."""
         plain = Settings.model_construct()  # the defaults, whatever the environment says
         return "on" if self.is_on(plain) else "weekly" if self.weekly else "off"
 
     @property
     def variable(self) -> str:
-        """The environment variable of its switch."""
+        """Return the environment variable of its switch."""
         return f"SLOWWAVE_OPERATIONS__{self.name}__ENABLED".upper()
 
 
 class Declared(TypedDict, total=False):
-    """What a decorator may say beside the kind, what is read and what is permitted: fields of ``Operation``."""
+    """Optional arguments of the decorator, in addition to kind, ``reads`` and ``permits``: fields of ``Operation``."""
 
     models: tuple[str, ...]
     after: tuple[str, ...] | None
@@ -270,10 +275,10 @@ def operation(
 def operation(
     *, kind: Kind, reads: tuple[str, ...], permits: tuple[Permit, ...] = (), **declared: Unpack[Declared]
 ) -> Callable[[Any], Operation[Any]]:
-    """Make an operation of a function, under the function's name; the fields are those of ``Operation``.
+    """Make an operation of a function, with the function's name; the arguments are the fields of ``Operation``.
 
-    Raises ``SettingsError`` for a declaration that cannot be: a function without a docstring, an unknown setting or option, a planner that
-    may do nothing.
+    Raises ``SettingsError`` for an invalid declaration: a function without a docstring, an unknown setting or option, or a planner
+    without permits.
     """
 
     def decorate(run: Callable[[Inputs], Any]) -> Operation[Any]:
@@ -289,7 +294,7 @@ def operation(
 
 
 def _problem(made: Operation[Any]) -> str:
-    """What of a declaration cannot be, as a sentence; empty when it can."""
+    """Return what is invalid in a declaration as a sentence, or an empty string."""
     if not made.description:
         return "its function has no docstring, which is what the operator reads. Write one."
     if not isinstance(made.switch, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - a package's own, written without types

@@ -1,4 +1,4 @@
-"""Find operations of this package and of others, run them, and say why one is left out."""
+"""Find the operations of this package and of others, run them, and give the reason when one is left out."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
 from slowwave.text.screening import quotable_all
 
-# What a module declares of its operations, read from its text without importing it.
+# The declarations of a module's operations, read from its text without importing it.
 #
-# A list of operations is wanted by everything, also where none of them will run: by Dagster's definitions, which every process loads, and
-# by the command line. Importing them brings some hundred modules. So, as setuptools does it, what is declared is read statically where that
-# is possible, and the module is imported where it is not: when it declares something beside literals and the names of a few small modules.
+# Every process needs a list of operations, even if it runs none of them: Dagster's definitions, which every process loads, and the
+# command line. Importing them would load about a hundred modules. So declarations are read statically where that is possible, as in
+# setuptools. The module is imported if it declares something besides literals and the names of a few small modules.
 
 _SMALL: Final = (
     *(
@@ -43,7 +43,7 @@ _SMALL: Final = (
     ),
     *("slowwave.plans.permitted", "slowwave.store.tables"),
 )
-"""Modules whose names a declaration may use; all are imported by whatever lists operations."""
+"""Modules whose names a declaration may use; every program that lists operations imports them anyway."""
 
 _IMPORTS: Final = re.compile(
     rf"^from (?:{'|'.join(map(re.escape, _SMALL))}) import (?:\([^)]*\)|[^\n(]*)$", re.MULTILINE
@@ -51,15 +51,15 @@ _IMPORTS: Final = re.compile(
 _OPTIONS: Final = re.compile(r"^class \w+\(BaseModel\):\n(?:(?: {4}[^\n]*)?\n)+", re.MULTILINE)
 _BEGINNING: Final = re.compile(r"^@operation\(", re.MULTILINE)
 _DECLARED: Final = re.compile(r'^@operation\(.*?^def \w+\([^\n]*\n {4}""".*?"""', re.MULTILINE | re.DOTALL)
-"""From the decorator to the end of the docstring."""
+"""Matches from the decorator to the end of the docstring."""
 
 _FURTHER: Final = re.compile(r"^@(?!operation\()[^\n]*\n", re.MULTILINE)
-"""Other decorators: they are for the function that does the work."""
+"""Other decorators; they apply to the function that does the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Late:
-    """A function of a module that is imported when it is called."""
+    """Function of a module that is imported on the first call."""
 
     module: str
     name: str
@@ -69,7 +69,10 @@ class _Late:
 
 
 def declared(spec: ModuleSpec) -> list[Operation[Any]]:
-    """The operations of a module. Raises ``SettingsError`` for a declaration that cannot be."""
+    """Return the operations of a module.
+
+    Raises ``SettingsError`` for an invalid declaration.
+    """
     source = spec.loader.get_source(spec.name) if isinstance(spec.loader, InspectLoader) else None
     if source is None:
         return written_in(import_module(spec.name))
@@ -79,7 +82,7 @@ def declared(spec: ModuleSpec) -> list[Operation[Any]]:
 
 
 def _read(spec: ModuleSpec, source: str) -> list[Operation[Any]]:
-    """What can be read without the rest of the module."""
+    """Read the declarations of a module without importing the rest of it."""
     known: dict[str, Any] = {"__name__": spec.name}
     parts = ["\n".join(m.group() for m in _IMPORTS.finditer(source))]
     parts += [m.group() for m in _OPTIONS.finditer(source)]
@@ -94,18 +97,18 @@ def _read(spec: ModuleSpec, source: str) -> list[Operation[Any]]:
 
 
 def written_in(module: ModuleType) -> list[Operation[Any]]:
-    """The operations of an imported module, not those that it imports itself."""
+    """Return the operations defined in an imported module, without those that it imports itself."""
     return [v for v in vars(module).values() if isinstance(v, Operation) and v.module == module.__name__]
 
 
-# Which operations there are: those of this package, found by module, and those of other packages, found by entry point.
+# Discovery of operations: those of this package by module, and those of other packages by entry point.
 #
-# A package adds operations by entry points of the group ``slowwave.operations``; each names an operation, a module of some, or a package
-# each of whose modules declares some and is read without being imported. Nothing else is registered anywhere: order, switches, permits and
-# names are read from what the operations declare.
+# A package adds operations by entry points of the group ``slowwave.operations``. Each names an operation, a module with operations, or a
+# package whose modules declare operations and are read without being imported. Nothing else is registered anywhere: order, switches,
+# permits and names are read from the declarations.
 
 PACKAGES: Final = ("slowwave.operations.audits", "slowwave.operations.planners")
-"""Every operation in a module of these is one of ours."""
+"""Packages whose modules contain our operations."""
 
 GROUP: Final = "slowwave.operations"
 """The group of entry points by which other packages add operations."""
@@ -113,9 +116,9 @@ GROUP: Final = "slowwave.operations"
 
 @cache
 def operations() -> dict[str, Operation[Any]]:
-    """Every operation by name in the order of a night: audits first, each behind those that it names in ``after``, equals by name.
+    """Return every operation by name in the order of a night: audits first, each after those in ``after``, then by name.
 
-    Raises ``SettingsError`` where one cannot be loaded, where two have one name, or where one names in ``after`` what is not there.
+    Raises ``SettingsError`` if one cannot be loaded, if two have the same name, or if one names an unknown operation in ``after``.
     """
     found: dict[str, Operation[Any]] = {}
     for made in (*_ours(), *_of_others()):
@@ -128,7 +131,7 @@ def operations() -> dict[str, Operation[Any]]:
 
 
 def in_order(found: Mapping[str, Operation[Any]]) -> dict[str, Operation[Any]]:
-    """Operations by name in the order of a night."""
+    """Return operations by name in the order of a night."""
     for name, made in found.items():
         for other in made.after or ():
             if other not in found or found[other].kind != made.kind:
@@ -150,7 +153,7 @@ def in_order(found: Mapping[str, Operation[Any]]) -> dict[str, Operation[Any]]:
 
 
 class RegisteredOperations(Mapping[str, Operation[Result]], Generic[Result]):
-    """The operations of one kind by name, in the order of a night. They are looked for when it is first asked."""
+    """Operations of one kind by name, in the order of a night; they are collected on first use."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind: Kind = kind
@@ -176,18 +179,18 @@ PLANNERS: Final = RegisteredOperations[Proposal]("planner")
 
 
 def weekly_operations() -> frozenset[str]:
-    """Operations that are dear and seldom news: the scheduled night from Saturday to Sunday has them besides."""
+    """Return the expensive operations that rarely find news; the scheduled night from Saturday to Sunday also runs them."""
     return frozenset(name for name, made in operations().items() if made.weekly)
 
 
 def khora_kinds() -> dict[str, str]:
-    """khora's kind → our operation; its other generic kinds have our names."""
+    """Map khora's kinds to our operations; its other generic kinds have our names."""
     return {kind: name for name, made in operations().items() for kind in made.khora}
 
 
 @cache  # asked for each item of a plan
 def permits() -> dict[str, tuple[Permit, ...]]:
-    """Planner → what its items may carry."""
+    """Map each planner to what its items may carry."""
     return {name: made.permits for name, made in PLANNERS.items()}
 
 
@@ -238,7 +241,10 @@ def _loaded(point: EntryPoint) -> Iterable[Operation[Any]]:
 
 
 def _none_deletes(whose: str, found: list[Operation[Any]]) -> list[Operation[Any]]:
-    """Return the operations of an entry point. Raises ``SettingsError`` if one may delete rows."""
+    """Return the operations of an entry point.
+
+    Raises ``SettingsError`` if one may delete rows.
+    """
     if deleting := [made.name for made in found if any(p.deletes for p in made.permits)]:
         raise SettingsError(
             f"{whose} adds {deleting[0]}, which would delete rows. Only purge_expired may; let it retire them."
@@ -246,22 +252,22 @@ def _none_deletes(whose: str, found: list[Operation[Any]]) -> list[Operation[Any
     return found
 
 
-# Running operations: which are asked for, which are switched on, and what every report says beside its operation's own words.
+# Running operations: which ones are requested, which are switched on, and what every report contains besides its operation's own content.
 
 FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))
-"""Kinds that no night may do, whoever asks."""
+"""Kinds that no night may run, whoever requests them."""
 
 
 def weekly(settings: Settings) -> frozenset[str]:
-    """What the settings switch on, and the weekly operations."""
+    """Return the operations that the settings switch on, and the weekly ones."""
     return frozenset(name for name, made in operations().items() if made.weekly or made.is_on(settings))
 
 
 def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
-    """The operations that ``ops`` names: ``all``, names separated by commas, or a collection of names; None when nothing is asked.
+    """Return the operations that ``ops`` names, or None if none were requested.
 
-    khora's kinds are understood. Raises ``DreamForbiddenOpError`` for a forbidden kind, ``Refused`` for an unknown one and for a list that
-    names none: that is nothing to do, and not everything.
+    ``ops`` is ``all``, names separated by commas, or a collection of names; khora's kinds are accepted. Raises ``DreamForbiddenOpError``
+    for a forbidden kind, and ``Refused`` for an unknown one and for a list without names, which means nothing to do and not everything.
     """
     if ops is None:
         return None
@@ -284,7 +290,7 @@ def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozense
 
 
 def skip_reason(operation: Operation[Any], settings: Settings, ops: Collection[str] | None) -> str:
-    """Why a night leaves an operation out, or an empty string: by name when ``ops`` names any, else by its switch."""
+    """Return why a night leaves an operation out, or an empty string: by name if ``ops`` names any, else by its switch."""
     if ops is not None:
         return "" if operation.name in ops else "op_not_requested"
     return "" if operation.is_on(settings) else "op_disabled_by_config"
@@ -296,7 +302,7 @@ def runs_tonight(inputs: Inputs, operation: str) -> bool:
 
 
 def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | None = None) -> Report:
-    """The audit's report with its time and what it could not compare, or the report that says why it did not run."""
+    """Run an audit; return its report with its time and coverage, or the report with the reason why it did not run."""
     if reason := skip_reason(audit, inputs.settings, ops):
         return _left_out(audit, reason)
     if report := blind(audit.name, audit.compares, inputs.snapshot):
@@ -308,7 +314,7 @@ def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | N
 
 
 def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[str] | None = None) -> Proposal:
-    """The planner's proposal with its time and what it could not compare, or an empty one that says why it did not run."""
+    """Run a planner; return its proposal with time and coverage, or an empty one with the reason why it did not run."""
     if reason := skip_reason(planner, inputs.settings, ops):
         return Proposal((), _left_out(planner, reason))
     if report := blind(planner.name, planner.compares, inputs.snapshot):
@@ -324,7 +330,7 @@ def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[st
 
 
 def _quotable(report: Report) -> Report:
-    """The report without what screening would redact: it is kept, shown and sent."""
+    """Return the report without what screening would redact, because it is stored, shown and sent."""
     said = [v for f in report.findings for v in (f.message, f.details)]
     parts = [
         report.headline,

@@ -1,4 +1,4 @@
-"""Rejections and decisions of people: subjects that do not come back, and pairs that teach the weights."""
+"""Rejections and decisions of people: subjects that are not proposed again, and pairs that train the weights."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from slowwave.plans.outcome import find_sides
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.snapshots.snapshot import Snapshot
 
-# What stands against a proposal, as a planner sees it: subjects that must not come back, and pairs that must not merge.
+# Objections to a proposal, as a planner sees them: subjects that must not be proposed again, and pairs that must not merge.
 #
-# Writing rejections belongs to the gate and to undo; what decisions teach the weights belongs to ``slowwave.operations.rejections``.
+# The gate and undo write rejections.
 
 _REMEMBERED: Final[Mapping[str, tuple[str, ...]]] = {
     "entities": ("name", "entity_type", "attributes"),
     "memory_facts": ("subject", "predicate", "object"),
     "memories": ("current_version_id", "subject"),
 }
-"""Columns of a merged row that a subject covers, by table, see ``Item.subject``."""
+"""Columns of a merged row that a subject covers, by table; see ``Item.subject``."""
 
 _TWO_SIDED: Final = frozenset({"resolve_conflicts", "supersede_facts"})
 """Operations whose items end one of two rows."""
 
 
 def rejected_subjects(snapshot: Snapshot, operation: str) -> frozenset[str]:
-    """Subjects of the operation's items that were rejected or undone."""
+    """Return the subjects of the operation's items that were rejected or undone."""
     table = snapshot.table("rejections")
     return frozenset(table["subject"].filter(pc.equal(table["operation"], operation)).to_pylist())
 
 
 def open_conflicts(snapshot: Snapshot, table: str) -> frozenset[tuple[str, str]]:
-    """Pairs of the table's rows in a recorded conflict that nobody has resolved, the smaller id first."""
+    """Return pairs of the table's rows in a recorded and unresolved conflict, the smaller id first."""
     rows = snapshot.table("conflicts")
     rows = rows.filter(pc.and_(pc.equal(rows["table_name"], table), pc.is_null(rows["resolved_at"])))
     pairs = zip(rows["row_a_id"].to_pylist(), rows["row_b_id"].to_pylist(), strict=True)
@@ -52,11 +52,11 @@ def open_conflicts(snapshot: Snapshot, table: str) -> frozenset[tuple[str, str]]
 
 
 def rejected_pairs(snapshot: Snapshot, operation: str, of: str = "entities") -> frozenset[tuple[str, str]]:
-    """Pairs of ids out of rejected merges of rows of a table that are as they were: they must not come back in a larger cluster.
+    """Return pairs of ids from rejected merges of unchanged rows of a table; they must not return in a larger cluster.
 
-    A rejection remembers a hash of what was seen. It holds while the same rows hash to it, whichever of them would survive. A
-    row that was merged since stands for its survivor: what was refused of the part is refused of the whole. Of a rejected cluster
-    every pair counts: nobody said which member was the wrong one. Cost: linear in the rows of the rejections.
+    A rejection stores a hash of what was seen. It holds while the same rows have that hash, whichever of them would survive. A row that
+    was merged since is represented by its survivor: what was rejected for the part is rejected for the whole. In a rejected cluster every
+    pair counts, because no one said which member was wrong. Cost: linear in the rows of the rejections.
     """
     table = snapshot.table("rejections")
     mine = table.filter(pc.equal(table["operation"], operation)).select(["subject", "row_ids"]).to_pylist()
@@ -102,7 +102,7 @@ def find_settled_pairs(snapshot: Snapshot, items: Sequence[Item]) -> frozenset[s
 
 
 def _ended(snapshot: Snapshot, operation: str, table: str, winner: str, losers: Sequence[str]) -> Iterator[str]:
-    """Yield the subjects that an operation's item has if it ends rows of a table for the winner; none where a row is gone."""
+    """Yield the subjects of an operation's item if it ends rows of a table for the winner; none if a row is missing."""
     ids = {winner, *losers}
     if winner in losers or len(rows_where(snapshot, table, "id", ids, ("id",))) != len(ids):
         return
@@ -119,10 +119,10 @@ def _ended(snapshot: Snapshot, operation: str, table: str, winner: str, losers: 
 
 
 def conflicting_pairs(snapshot: Snapshot, of: str) -> frozenset[tuple[str, str]]:
-    """Pairs of ids of a table that were found to contradict each other, whatever was decided since; merged rows stand for survivors.
+    """Return pairs of ids of a table that were found to contradict each other, whatever was decided since.
 
-    Rows that say the same as one of a pair, and stand behind it in the conflict, are in conflict as well. Cost: linear in
-    the conflicts, and for each the product of the rows on its sides.
+    Merged rows are represented by their survivors. Rows that state the same as one of a pair, and are listed behind it in the conflict,
+    are in conflict as well. Cost: linear in the conflicts, and for each the product of the rows on its sides.
     """
     table = snapshot.table("conflicts")
     mine = table.filter(pc.equal(table["table_name"], of)).select(["row_a_id", "row_b_id", "evidence"]).to_pylist()
@@ -135,7 +135,7 @@ def conflicting_pairs(snapshot: Snapshot, of: str) -> frozenset[tuple[str, str]]
 
 
 def _sides(conflict: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """The ids of all rows on either side of a conflict."""
+    """Return the ids of all rows on each side of a conflict."""
     evidence = json.loads(conflict["evidence"] or "{}")
     also = evidence.get("also") if isinstance(evidence, dict) else None
     behind = also if isinstance(also, dict) else {}
@@ -143,7 +143,10 @@ def _sides(conflict: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 
 
 def _subjects(operation: str, of: str, rows: Sequence[str], seen: Mapping[str, Fields]) -> Iterator[str]:
-    """The subjects that a merge of the rows may have: the survivor's attributes are not covered when the merge adds to them."""
+    """Yield the subjects that a merge of the rows may have.
+
+    The survivor's attributes are not covered if the merge adds to them.
+    """
     for completed in ("", *rows) if "attributes" in _REMEMBERED[of] else ("",):
         guards = [
             Guard.on(of, row, seen[row], (c for c in _REMEMBERED[of] if (row, c) != (completed, "attributes")))
@@ -153,20 +156,21 @@ def _subjects(operation: str, of: str, rows: Sequence[str], seen: Mapping[str, F
         yield Item(operation, "merge", merge).subject()
 
 
-# What people have decided about merges, as labelled pairs: they teach the weights of the next night.
+# Decisions of people about merges, as labelled pairs that train the weights of the next night.
 #
-# A pair is labelled with its rows as the plan showed them, not as they are: a survivor has taken over what the absorbed row said,
-# and would agree with it in everything. Merges that a policy approved or rejected count like those of people: a night after them would
-# else learn from what is left alone, in which hardly anything matches, or everything does. Pairs of which the plan was in doubt are
-# answers besides: a person was asked about each, so they tell how far scores are to be believed, which a merge that was sure beforehand
-# does not. What must not come back belongs to ``slowwave.operations.rejections``.
+# A pair is labelled with its rows as the plan showed them, not as they are now: a survivor has taken over the absorbed row's values and
+# would agree with it in everything. Merges that a policy approved or rejected count like those of people: a night after them would
+# otherwise learn only from the remaining pairs, in which hardly anything matches, or everything does. Pairs about which the plan was in
+# doubt are also answers: a person was asked about each, so they show how reliable the scores are, which a merge that was sure beforehand
+# does not show.
 
 
 def labelled_pairs(snapshot: Snapshot, operation: str) -> Labelled:
-    """The decisions about the operation's merges. Of several about the same two rows the newest counts.
+    """Return the decisions about the operation's merges; of several about the same two rows the newest counts.
 
-    Applied: every absorbed row is the same as the survivor. Rejected or undone: the two rows are not; of more than two nobody said
-    which was the wrong one, so they teach nothing. A row's id is that of the item and its own, as it may have been seen twice.
+    Applied: every absorbed row is the same as the survivor. Rejected or undone: the two rows are not the same; of more than two rows no
+    one said which was wrong, so they teach nothing. A row's id combines that of the item and its own, because the row may have been seen
+    twice.
     """
     table = snapshot.table("decisions")
     mine = table.filter(pc.equal(table["operation"], operation)).sort_by(

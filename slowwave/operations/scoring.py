@@ -19,13 +19,13 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.keys import keys
 
-# Decay: how long a memory stays in its stage, and what comes then (Plugged.in 1.4).
+# Decay: how long a memory stays in its stage, and which stage follows (Plugged.in 1.4).
 #
-# A memory begins ``full`` and is shortened from stage to stage until it is forgotten, which archives it. When a stage began is on record:
-# each stage's text is a version whose reason names the stage. What the shorter text says belongs to the planner ``decay_transition``.
+# A memory begins ``full`` and is shortened from stage to stage until it is forgotten, which archives it. The start of a stage is on
+# record: the text of each stage is a version whose reason names the stage. The planner ``decay_transition`` writes the shorter text.
 
 STAGES: Final = ("full", "compressed", "summary", "essence", "forgotten")
-"""In order; the last has no text of its own."""
+"""Stages in order; the last has no text of its own."""
 
 DAY: Final = 86_400_000_000
 """Microseconds."""
@@ -40,41 +40,45 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
-    """For n memories: ``stage`` (n,), their places in ``STAGES``, -1 for any other, and ``due`` (n,), µs since 1970: when the next one
-    begins."""
+    """Decay schedule of n memories.
+
+    ``stage`` (n,) are their positions in ``STAGES``, -1 for any other stage; ``due`` (n,) is when the next one begins, in µs since 1970.
+    """
 
     stage: Ints
     due: Ints
 
     def is_due(self, now: int) -> Mask:
-        """(n,) whether the next stage has begun at ``now``, µs since 1970."""
+        """Return (n,) whether the next stage has begun at ``now``, in µs since 1970."""
         return self.due <= now
 
 
 def reason(stage: str) -> str:
-    """What the version with the text of a stage keeps as its reason."""
+    """Return the reason that is stored with the version that holds the text of a stage."""
     return _REASON + stage
 
 
 def next_stage(stage: str) -> str:
-    """The stage after this one."""
+    """Return the stage after this one."""
     return STAGES[STAGES.index(stage) + 1]
 
 
 def multipliers(reinforcements: Ints, accesses: Ints, success: Floats) -> Floats:
-    """(n,) each → (n,) what the days of a stage are multiplied by: 2 for more than 5 reinforcements, 3 for more than 20 reads, and a half
-    for a success below 0.3 (NaN: unknown). Golden value: 6, 21 and 0.2 make 365 days 1,095.
+    """Return (n,) the factors by which the days of a stage are multiplied.
+
+    All arguments are (n,). The factor is 2 for more than 5 reinforcements, 3 for more than 20 reads, and a half for a success below 0.3
+    (NaN: unknown). Golden value: 6, 21 and 0.2 make 365 days 1,095.
     """
     bad = np.nan_to_num(success, nan=1.0) < 0.3
     return np.where(reinforcements > 5, 2.0, 1.0) * np.where(accesses > 20, 3.0, 1.0) * np.where(bad, 0.5, 1.0)
 
 
 def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Schedule:
-    """When each of the memories (rows of that table) is due for its next stage; never are exempt ones, those of no known
-    stage and those without a text.
+    """Compute when each of the memories (rows of that table) is due for its next stage.
 
-    A stage begins with the version that its text was written as, a summary with its first version; a memory that nobody has shortened
-    begins ``full`` with its ``valid_from``, or where that is unknown with ``recorded_at``. Time: linear in memories and versions.
+    Exempt memories, and those without a known stage or a text, are never due. A stage begins with the version that its text was written
+    as, a summary with its first version. A memory that no one has shortened begins ``full`` with its ``valid_from``, or with
+    ``recorded_at`` if that is unknown. Time: linear in memories and versions.
     """
     stage = pc.fill_null(pc.index_in(memories["stage"], value_set=pa.array(STAGES)), -1).to_numpy().astype(np.int64)
     began = _began(snapshot, memories, stage)
@@ -96,7 +100,7 @@ def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Sche
 
 
 def _began(snapshot: Snapshot, memories: pa.Table, stage: Ints) -> Ints:
-    """(n,) when the stage of each memory began, µs."""
+    """Return (n,) when the stage of each memory began, in µs."""
     recorded = memories["recorded_at"].cast(pa.int64())
     start = pc.coalesce(memories["valid_from"].cast(pa.int64()), recorded).to_numpy().astype(np.int64)
     versions = snapshot.table("memory_versions").select(["id", "memory_id", "reason", "recorded_at"])
@@ -117,9 +121,9 @@ def _began(snapshot: Snapshot, memories: pa.Table, stage: Ints) -> Ints:
 
 # Predicates: which of them take one object at a time ("was born in") and which take many ("likes"), learnt from the data.
 #
-# Two objects of one subject contradict or replace each other only where the predicate takes one. Nothing declares that, and no
-# list of words knows it, so it is read from how objects fall on subjects, and said only where the data bear it out. Pure: columns
-# in, answers out. What follows from it is decided by the planners and audits that ask.
+# Two objects of one subject contradict or replace each other only if the predicate takes one. That is not declared anywhere, and no word
+# list contains it, so it is inferred from how objects are distributed over subjects, and only stated if the data support it. Pure
+# functions: columns in, answers out. The planners and audits that use the answers decide what follows from them.
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 Verdict = Literal["single", "many", "unknown"]
@@ -133,11 +137,11 @@ _DOUBT: Final = math.log(100)  # chance explains what was seen in less than one 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """What the data say about one predicate.
+    """Evidence in the data about one predicate.
 
-    ``spellings`` are those that the rows have, ``subjects`` those that it is said of, ``single`` those of them with one object,
-    ``restated`` those for which it is said more than once and ``repeated`` those of these with one object; ``expected`` is the
-    share of subjects that would have several objects if objects fell on subjects by chance.
+    ``spellings`` are those in the rows. ``subjects`` counts the subjects that have the predicate, ``single`` those of them with one
+    object, ``restated`` those for which it is stated more than once and ``repeated`` those of these with one object. ``expected`` is the
+    share of subjects that would have several objects if objects were assigned to subjects by chance.
     """
 
     key: str
@@ -150,16 +154,17 @@ class Predicate:
 
     @property
     def share(self) -> float:
-        """Share of its subjects that have one object."""
+        """Return the share of its subjects that have one object."""
         return self.single / self.subjects
 
     @property
     def verdict(self) -> Verdict:
-        """``single`` and ``many`` where the data bear it out, else ``unknown``.
+        """Return ``single`` or ``many`` if the data support it, else ``unknown``.
 
-        Single: nine subjects of ten have one object, and either ten or more were stated again and nine of ten of these stated the
-        same, or, of twenty subjects or more, those with several objects are at most half as many as chance gives, and chance gives
-        as few in less than one case of a hundred. Many: not that, and five subjects or more have several objects.
+        Single: nine of ten subjects have one object, and one of two conditions holds. Either ten or more subjects were stated again, and
+        nine of ten of these stated the same. Or there are twenty subjects or more, those with several objects are at most half as many as
+        by chance, and chance gives as few in less than one case of a hundred. Many: not single, and five subjects or more have several
+        objects.
         """
         several = self.subjects - self.single
         beats_chance = self.subjects >= _SUBJECTS and self._beats_chance(several / self.subjects)
@@ -169,12 +174,14 @@ class Predicate:
 
     @property
     def repeated_enough(self) -> bool:
-        """Whether ten subjects or more were stated again, and nine of ten of these stated the same: the evidence that is no guess about
-        how statements fall on subjects."""
+        """Return whether ten subjects or more were stated again, and nine of ten of these stated the same.
+
+        This evidence does not depend on an assumption about how statements are distributed over subjects.
+        """
         return self.restated >= _RESTATED and self.repeated >= _SHARE * self.restated
 
     def _beats_chance(self, seen: float) -> bool:
-        """Chernoff's bound on a binomial tail: exp(-n · KL(seen, expected))."""
+        """Return whether Chernoff's bound on a binomial tail is small enough: exp(-n · KL(seen, expected))."""
         if seen > self.expected / 2:
             return False
         divergence = (1 - seen) * math.log((1 - seen) / (1 - self.expected))
@@ -182,7 +189,7 @@ class Predicate:
         return self.subjects * divergence >= _DOUBT
 
     def to_json(self) -> dict[str, object]:
-        """The evidence, as items and reports show it."""
+        """Return the evidence in the form that items and reports show."""
         return {
             "predicate": self.key,
             "verdict": self.verdict,
@@ -195,13 +202,12 @@ class Predicate:
 
 
 def weigh(subjects: Column, predicates: Column, objects: Column) -> tuple[Predicate, ...]:
-    """What the data say about each predicate, by key. Texts that differ in case, spaces or punctuation count as one.
+    """Return the evidence in the data about each predicate, by key.
 
-    Objects that fell by chance: a predicate said of a share c of all subjects would, if its statements were independent of each
-    other (Poisson with mean -ln(1 - c)), name a second object for 1 - λe⁻λ/(1 - e⁻λ) of them. A predicate that covers few subjects is
-    therefore never distinguished from chance, and one that covers most of them is at once.
-
-    Time: a sort of the n statements.
+    Texts that differ only in case, spaces or punctuation count as one. The comparison with chance: a predicate that a share c of all
+    subjects has would, if its statements were independent of each other (Poisson with mean λ = -ln(1 - c)), name a second object for 1 -
+    λe⁻λ/(1 - e⁻λ) of them. A predicate that covers few subjects is therefore never distinguished from chance, and one that covers most of
+    them is distinguished at once. Time: a sort of the n statements.
     """
     if len(predicates) == 0:
         return ()
@@ -238,7 +244,7 @@ def weigh(subjects: Column, predicates: Column, objects: Column) -> tuple[Predic
 
 
 def _chance_of_several(coverage: float) -> float:
-    """The share of the covered subjects that chance gives more than one object; never quite 1."""
+    """Return the share of the covered subjects that have more than one object by chance; always less than 1."""
     mean = -math.log1p(-min(coverage, 1 - 1e-9))
     return 1 - mean * math.exp(-mean) / -math.expm1(-mean)
 
@@ -252,12 +258,12 @@ def _indices(encoded: pa.DictionaryArray) -> np.ndarray:
 
 
 def _pack(left: np.ndarray, right: np.ndarray, width: int) -> np.ndarray:
-    """Two codes as one number."""
+    """Combine two codes into one number."""
     return left * max(width, 1) + right
 
 
 def _spellings(predicates: Column, codes: np.ndarray, count: int) -> list[tuple[str, ...]]:
-    """Code → the spellings of it, sorted."""
+    """Map each code to its spellings, sorted."""
     column = predicates.combine_chunks() if isinstance(predicates, pa.ChunkedArray) else predicates
     table = pa.table({"code": codes, "text": column}).group_by(["code", "text"]).aggregate([])
     found: list[list[str]] = [[] for _ in range(count)]
@@ -266,15 +272,15 @@ def _spellings(predicates: Column, codes: np.ndarray, count: int) -> list[tuple[
     return [tuple(sorted(texts)) for texts in found]
 
 
-# Relevance: what a memory is worth now, from its importance or its use and its age.
+# Relevance: the current worth of a memory, from its importance or its use and its age.
 #
-# Two measures of two systems, over all active memories at once: *effective importance* (mnemo 2.4) fades from what was given, and
-# *relevance* (Plugged.in 1.4) from how a memory was used. What is decided by them belongs to the planners.
+# Two measures of two systems, for all active memories at once: *effective importance* (mnemo 2.4) fades from the given importance, and
+# *relevance* (Plugged.in 1.4) comes from the use of a memory. The planners decide what follows from them.
 
 Bools = NDArray[np.bool_]
 
 CURVES: Final = ("exponential", "linear", "step", "power_law")
-"""How importance fades; a curve's number is its place here."""
+"""Curves by which importance fades; a curve's number is its position here."""
 
 _READS: Final = 0.05  # of importance, for each doubling by e of 1 + reads
 _HALF_LIFE_DAYS: Final = 30.0  # of Plugged.in's relevance, with 0.693 for ln 2
@@ -285,12 +291,12 @@ _HOUR: Final = 3_600_000_000  # microseconds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelevanceScores:
-    """Active memories (n, sorted by id) and what they are worth, (n,) each.
+    """Active memories (n, sorted by id) and their worth, (n,) each.
 
-    ``exempt`` names the reason for which a memory does not fade, or is empty; ``importance`` and ``relevance`` are those of its
-    first hour then. ``faded`` is the effective importance without that. ``age_hours`` counts from ``valid_from``, and from
-    ``recorded_at`` where that is unknown, and for a summary, which is as old as the night that wrote it. ``observed_hours`` are those
-    during which a recall of the memory would have been logged here.
+    ``exempt`` names the reason for which a memory does not fade, or is empty; in that case ``importance`` and ``relevance`` are those of
+    its first hour. ``faded`` is the effective importance without this exemption. ``age_hours`` counts from ``valid_from``, and from
+    ``recorded_at`` if that is unknown, and for a summary, which is as old as the night that wrote it. ``observed_hours`` are those during
+    which a recall of the memory would have been logged here.
     """
 
     memories: pa.Table
@@ -302,7 +308,7 @@ class RelevanceScores:
     relevance: Floats
 
     def is_unobserved(self, settings: Settings) -> Bools:
-        """Return which memories (n,) had no chance to be recalled: recalls were logged after their arrival for less than the age limit."""
+        """Return which memories (n,) could not be recalled: recalls were logged after their arrival for less than the age limit."""
         least = settings.operations.archive_stale.min_age_hours
         return (self.observed_hours <= 0) | (self.observed_hours < least)
 
@@ -315,11 +321,12 @@ def effective_importance(
     curve: Ints | int = 0,
     parameter: Floats | float = 0.0,
 ) -> Floats:
-    """min(1, base + 0.05 · ln(1 + reads)) (mnemo 2.4); with i the importance, r the rate an hour and h the hours since creation the
-    base is i·e^(−rh) (exponential), i·max(0, 1 − rh) (linear), i while h < T, else 0 (step:T) or i / (1 + rh)^a (power_law:a).
+    """Compute the effective importance min(1, base + 0.05 · ln(1 + reads)) (mnemo 2.4).
 
-    All (n,) or scalars; ``curve`` counts in ``CURVES`` and ``parameter`` is T in hours, or a. Age is that since creation, as mnemo
-    has it: reads raise the value, they do not make a memory young.
+    With i the importance, r the hourly rate and h the hours since creation, the base is i·e^(−rh) (exponential), i·max(0, 1 − rh)
+    (linear), i while h < T, else 0 (step:T) or i / (1 + rh)^a (power_law:a). All arguments are (n,) or scalars; ``curve`` is a position
+    in ``CURVES`` and ``parameter`` is T in hours, or a. Age counts from creation, as in mnemo: reads raise the value, but do not make a
+    memory younger.
     """
     hours = np.maximum(hours, 0.0)
     faded = rate * hours
@@ -333,7 +340,7 @@ def effective_importance(
 
 
 def hourly_rate(half_life_days: Floats, curve: Ints, parameter: Floats) -> Floats:
-    """The rate an hour with which each curve has fallen by half after the half-life; a step has none."""
+    """Return the hourly rate at which each curve falls by half within the half-life; a step has none."""
     hours = np.maximum(half_life_days, 1e-9) * 24
     with np.errstate(over="ignore", divide="ignore"):
         power = np.exp2(1.0 / np.maximum(parameter, 1e-3)) - 1.0
@@ -341,9 +348,10 @@ def hourly_rate(half_life_days: Floats, curve: Ints, parameter: Floats) -> Float
 
 
 def use_relevance(age_days: Floats, reinforcement: Floats, success: Floats, access: Floats) -> Floats:
-    """max(0.01, 0.5 · exp(−0.693 · age / 30) · (1 + 0.15 · min(reinforcement, 20)) · (1 + 0.25 · success) · (1 + 0.1 · ln(1 + reads)))
-    (Plugged.in 1.4, natural selection). Age in days from the last access, else from creation; unknown success (NaN) is 0.5. It may
-    exceed 1.
+    """Compute the relevance of memories from their age and use (Plugged.in 1.4, natural selection).
+
+    max(0.01, 0.5 · exp(−0.693 · age / 30) · (1 + 0.15 · min(reinforcement, 20)) · (1 + 0.25 · success) · (1 + 0.1 · ln(1 + reads))). Age
+    is in days from the last access, else from creation; an unknown success (NaN) counts as 0.5. The result may exceed 1.
     """
     fresh = 0.5 * np.exp(-0.693 * np.maximum(age_days, 0.0) / _HALF_LIFE_DAYS)
     reinforced = 1 + 0.15 * np.minimum(reinforcement, _REINFORCED)
@@ -352,11 +360,11 @@ def use_relevance(age_days: Floats, reinforcement: Floats, success: Floats, acce
 
 
 def worth(snapshot: Snapshot, settings: Settings) -> RelevanceScores:
-    """Both measures of every active memory at the instant of the snapshot.
+    """Compute both measures of every active memory at the instant of the snapshot.
 
-    The rate is the memory's own ``decay_rate``, else that of its kind's half-life where the settings name the kind, else
-    ``relevance_decay_rate``; the curve is its ``decay_function``, else exponential. What is exempt (``slowwave.snapshots.rows``) does not
-    fade. Cost: a pass over memories and versions, and one reading of each distinct ``attributes``.
+    The rate is the memory's own ``decay_rate``, else that of its kind's half-life if the settings name the kind, else
+    ``relevance_decay_rate``; the curve is its ``decay_function``, else exponential. Exempt memories (``slowwave.snapshots.rows``) do not
+    fade. Cost: a pass over memories and versions, and one parse of each distinct ``attributes``.
     """
     memories = active_memories(snapshot)
     options = _options(memories["attributes"])
@@ -388,7 +396,7 @@ def worth(snapshot: Snapshot, settings: Settings) -> RelevanceScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Options:
-    """What memories' attributes say, (n,) each; ``rate`` and ``success`` are NaN where they say nothing."""
+    """Decay options in the memories' attributes, (n,) each; ``rate`` and ``success`` are NaN if not given."""
 
     rate: Floats
     success: Floats
@@ -405,7 +413,7 @@ def _options(cells: pa.ChunkedArray) -> _Options:
 
 
 def _option(said: dict[str, object]) -> tuple[float, float, float, float]:
-    """Rate, success, curve and parameter of one memory; what cannot be read counts as not said."""
+    """Return rate, success, curve and parameter of one memory; a value that cannot be parsed counts as not given."""
     name, _, rest = str(said.get("decay_function", "")).strip().lower().partition(":")
     curve, parameter = CURVES.index(name) if name in CURVES else 0, 0.0
     if curve >= 2:
@@ -417,7 +425,7 @@ def _option(said: dict[str, object]) -> tuple[float, float, float, float]:
 
 
 def _number(value: object) -> float:
-    """A number of 0 or more, NaN for anything else."""
+    """Convert a value to a number of 0 or more, or to NaN if it is anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return math.nan
     try:
@@ -465,7 +473,7 @@ def _microseconds(instants: pa.ChunkedArray) -> Ints:
 
 
 def _hours_since(snapshot: Snapshot, instants: pa.ChunkedArray) -> Floats:
-    """Hours up to the snapshot, 0 for what lies after it."""
+    """Return the hours up to the snapshot, 0 for later times."""
     return np.maximum((snapshot.taken_at.timestamp() * 1e6 - _microseconds(instants)) / _HOUR, 0.0)
 
 
@@ -473,10 +481,11 @@ def _numbers(memories: pa.Table, column: str) -> Floats:
     return memories[column].to_numpy().astype(np.float64)
 
 
-# Recall signals: what the use of a memory in recall says about its worth, each signal and the score between 0 and 1.
+# Recall signals: what the use of a memory in recall shows about its worth; each signal and the score are between 0 and 1.
 #
 # The SQL models count recalls; the formulas are here. The model ``recall_signals`` shows the same signals with one half-life for all
-# rows, the window; memories have one a kind. Sources: nexo 3.2 for the five signals and the original weights, operations 3 for ours.
+# rows, the window; memories have one half-life per kind. Sources: nexo 3.2 for the five signals and the original weights, operations 3
+# for ours.
 
 WEIGHTS: Final[Mapping[str, float]] = {
     "frequency": 0.24,
@@ -486,10 +495,10 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "consolidation": 0.10,
     "selected_rate": 0.06,
 }
-"""Signal → its weight in the score; they sum to 1."""
+"""Weight of each signal in the score; they sum to 1."""
 
 NEXO_WEIGHTS: Final[Mapping[str, float]] = {name: w for name, w in WEIGHTS.items() if name != "selected_rate"}
-"""nexo's own, which sum to 0.94."""
+"""Weights of nexo, which sum to 0.94."""
 
 OTHER_HALF_LIFE_DAYS: Final = 90.0
 """Days in which the recency of kinds that the settings do not name falls by half (nexo 3.2)."""
@@ -501,9 +510,10 @@ _DAY: Final = 86_400_000_000  # microseconds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recalls:
-    """How n rows were recalled, (n,) each: counts, ``relevance`` the mean score of the hits (0..1), ``days_since`` the last one.
+    """Recall counts of n rows, (n,) each.
 
-    A row that was never recalled has zeros and ``days_since`` infinite.
+    ``relevance`` is the mean score of the hits (0..1), ``days_since`` the time since the last recall in days. A row that was never
+    recalled has zeros and an infinite ``days_since``.
     """
 
     recalls: Floats
@@ -529,7 +539,7 @@ class Signals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemorySignals:
-    """Memories' recalls and signals, (n,) in the memories' order; ``queries`` and ``days`` are what the gates of a promotion see."""
+    """Recalls and signals of memories, (n,) in their order; the gates of a promotion check ``queries`` and ``days``."""
 
     uses: Recalls
     signals: Signals
@@ -537,7 +547,7 @@ class MemorySignals:
     days: Floats
 
     def at(self, row: int) -> dict[str, float]:
-        """One memory's figures, as promotions keep them: score and signals to four digits, and the counts."""
+        """Return one memory's figures as promotions store them: score and signals to four digits, and the counts."""
         signals = {name: round(float(getattr(self.signals, name)[row]), 4) for name in ("score", *WEIGHTS)}
         return signals | {
             name: int(getattr(self.uses, name)[row]) for name in ("recalls", "queries", "days", "selections")
@@ -545,8 +555,10 @@ class MemorySignals:
 
 
 def signals(uses: Recalls, half_life_days: Floats | float, frequency_cap: int = 20) -> Signals:
-    """Our signals: frequency ln(1 + n) / ln(1 + cap), diversity distinct questions / 5, consolidation distinct days / 5, recency
-    halving with its half-life in days, and the share of recalls that the agent used; weights of ``WEIGHTS``.
+    """Compute our signals from the recall counts, with the weights ``WEIGHTS``.
+
+    Frequency is ln(1 + n) / ln(1 + cap), diversity distinct questions / 5, consolidation distinct days / 5. Recency halves with its
+    half-life in days. The last signal is the share of recalls that the agent used.
     """
     return _weighed(
         WEIGHTS,
@@ -560,7 +572,10 @@ def signals(uses: Recalls, half_life_days: Floats | float, frequency_cap: int = 
 
 
 def nexo_signals(uses: Recalls, half_life_days: Floats | float) -> Signals:
-    """nexo's original (3.2): frequency ln(1 + n) / ln 7, diversity the greater of questions and days / 5, weights of 0.94 in sum."""
+    """Compute nexo's original signals (3.2), whose weights sum to 0.94.
+
+    Frequency is ln(1 + n) / ln 7, diversity the greater of questions and days / 5.
+    """
     return _weighed(
         NEXO_WEIGHTS,
         frequency=np.log1p(uses.recalls) / np.log1p(_NEXO_CAP),
@@ -573,17 +588,17 @@ def nexo_signals(uses: Recalls, half_life_days: Floats | float) -> Signals:
 
 
 def nexo_queries(found: Signals) -> Floats:
-    """The number of questions as nexo's gate has it: rebuilt from diversity, so that days count as questions, and five at most."""
+    """Return the number of questions as in nexo's gate: rebuilt from diversity, so that days count as questions, at most five."""
     return np.rint(_ENOUGH * found.diversity)
 
 
 def score_memories(
     memories: pa.Table, models: Mapping[str, pa.Table], settings: Settings, taken_at: datetime
 ) -> MemorySignals:
-    """Signals of memories (columns ``id`` and ``kind``) out of the models ``recall_signals``, or ``recall_signals_compat`` with the
-    setting ``signals_compat``: then nexo's formula holds, its questions are rebuilt and its gate on days is none.
+    """Compute the signals of memories (columns ``id`` and ``kind``) from a model of recall signals.
 
-    Cost: a pass over the memories and the model.
+    The model is ``recall_signals``, or ``recall_signals_compat`` with the setting ``signals_compat``. In that case nexo's formula
+    applies, its questions are rebuilt and its gate on days is open. Cost: a pass over the memories and the model.
     """
     half_lives = _half_lives(memories["kind"], settings)
     if settings.signals_compat:
@@ -596,7 +611,7 @@ def score_memories(
 
 
 def recalls_of(ids: pa.ChunkedArray, model: pa.Table, taken_at: datetime) -> Recalls:
-    """The model's counts for rows ``ids``, in their order."""
+    """Return the model's counts for the rows ``ids``, in their order."""
     places = pc.index_in(ids, value_set=model["row_id"].combine_chunks())
 
     def taken(column: str) -> Floats:

@@ -1,7 +1,7 @@
-"""Names of settings: those that Slowwave does not know, and changes of a namespace's own.
+"""Names of settings: those that Slowwave does not know, and changes to the settings of a namespace.
 
-An unknown name has no effect, so a person who misspells one believes that it has. ``slowwave doctor`` and every night name them; a night
-refuses those of operations, because a misspelt switch lets an operation run that a person has switched off.
+An unknown name has no effect, so a person who misspells one wrongly believes that it works. ``slowwave doctor`` and every night name
+them; a night refuses those of operations, because a misspelt switch lets an operation run that a person has switched off.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _SET_SETTINGS: Final = "UPDATE memory.namespaces SET settings = %s WHERE slug = 
 
 @dataclass(frozen=True, slots=True)
 class UnknownSetting:
-    """A name without effect. ``nearest`` is the known name that it resembles most, or empty.
+    """Name without effect; ``nearest`` is the most similar known name, or empty.
 
-    ``of_operation`` is true for a switch or an option of an operation, or what was meant as one.
+    ``of_operation`` is true for a switch or an option of an operation, or for what was meant as one.
     """
 
     name: str
@@ -46,17 +46,17 @@ class UnknownSetting:
 
     @property
     def finding(self) -> str:
-        """The sentence for a person."""
+        """Return the sentence for a person."""
         return f"{self.name} is not a setting of Slowwave and has no effect."
 
     @property
     def meant(self) -> str:
-        """The question whether the nearest known name was meant; empty where none is near."""
+        """Return the question whether the nearest known name was meant, or an empty string if none is near."""
         return f"Did you mean {self.nearest}?" if self.nearest else ""
 
     @property
     def remedy(self) -> str:
-        """The sentence that follows the finding."""
+        """Return the sentence that follows the finding."""
         return f"{self.meant} Correct or remove it; docs/settings.md lists all settings.".strip()
 
 
@@ -89,7 +89,7 @@ def known_variables() -> frozenset[str]:
 
 
 def _is_known(name: str, known: frozenset[str]) -> bool:
-    """Whether a variable is known, or sets one key of a setting that is a mapping, such as the half-life of one kind of memory."""
+    """Return whether a variable is known, or sets one key of a mapping such as the half-life of one kind of memory."""
     whole, inside, _ = name.rpartition(_DELIMITER)
     if name in known:
         return True
@@ -203,7 +203,7 @@ def diagnose_settings(store: Store | None) -> list[Diagnosis]:
 
 
 def _options() -> dict[str, frozenset[str]]:
-    """Operation → the names of its options, its switch among them."""
+    """Map each operation to the names of its options, including its switch."""
     models = {
         name: type(field.default) for name, field in type(Settings.model_construct().operations).model_fields.items()
     }
@@ -232,7 +232,10 @@ def _correct_sections(name: str, known: frozenset[str]) -> str:
 
 
 def _nearest_variable(name: str, known: Iterable[str]) -> str:
-    """The nearest variable by its last part, or by its part before that: the shared beginning makes all of them alike."""
+    """Return the nearest variable by its last part, or by the part before it.
+
+    The shared beginning is not compared, because it makes all variables similar.
+    """
     before, delimiter, last = name.removeprefix(PREFIX).rpartition(_DELIMITER)
     start = f"{PREFIX}{before}{delimiter}"
     if nearest := _nearest(last, (other.removeprefix(start) for other in known if other.startswith(start))):

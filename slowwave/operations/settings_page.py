@@ -1,4 +1,4 @@
-"""Make the pages of settings and operations of the docs from what the code declares."""
+"""Generate the documentation pages of settings and operations from the declarations in the code."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from slowwave.operations.registry import operations
 from slowwave.store.operation_settings import Operations
 from slowwave.store.settings import SEALED_NAMES, Settings
 
-# ``docs/settings.md``: every setting from the model itself, those of each operation, and what became of the settings of five earlier
+# ``docs/settings.md``: every setting from the model itself, those of each operation, and the equivalents of the settings of five earlier
 # systems.
 #
-# ``python -m slowwave.operations.settings_page`` prints the page; a test holds it against the file.
+# ``python -m slowwave.operations.settings_page`` prints the page; a test compares it with the file.
 
 
 class Seed(NamedTuple):
-    """A setting of another system: its name and default there, ours (empty when there is none), and what differs."""
+    """Setting of another system: its name and default there, our setting (empty if there is none), and what differs."""
 
     name: str
     default: str
@@ -284,7 +284,7 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         ),
     ),
 }
-"""System → its settings, in its own order."""
+"""Maps each system to its settings, in its own order."""
 
 _HEAD: Final = """\
 # Settings
@@ -317,7 +317,7 @@ What its settings are called here; where there is none, why.
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     rows = [
         f"| `SLOWWAVE_{name.upper()}` | `{shown(name)}` | {f.description} |"
         for name, f in Settings.model_fields.items()
@@ -336,14 +336,14 @@ def page() -> str:
 
 
 def shown(name: str) -> str:
-    """A setting's default as the page prints it; those of an operation are named ``operations.NAME.OPTION``."""
+    """Return a setting's default as the page shows it; options of an operation are named ``operations.NAME.OPTION``."""
     _, _, place = name.partition("operations.")
     operation, _, option = place.partition(".")
     return _default(_options(operation)[option] if place else Settings.model_fields[name])
 
 
 def _options(operation: str) -> dict[str, FieldInfo]:
-    """The settings that have a model in ``slowwave.store.operation_settings``, by name; empty for another operation."""
+    """Return the settings with a model in ``slowwave.store.operation_settings`` by name; empty for other operations."""
     field = Operations.model_fields.get(operation)
     return type(field.default).model_fields if field else {}
 
@@ -356,7 +356,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _operation(made: Operation[Any]) -> list[str]:
-    """The lines of an operation: its switch, and an option each."""
+    """Return the table lines of an operation: its switch, and one line per option."""
     khora = ", ".join(f"`{k}`" for k in made.khora)
     lines = [
         f"| `{made.name}` | {made.kind} | `{made.variable}` | {made.default()} | {_former(made.name, 'enabled')} | {khora} |"
@@ -382,15 +382,15 @@ if __name__ == "__main__":
     sys.stdout.write(page())
 
 
-# The table of operations in ``docs/operations.md``, made from what they declare.
+# The table of operations in ``docs/operations.md``, generated from their declarations.
 #
-# ``python -m slowwave.operations.settings_page docs/operations.md`` renews it between its marks; a test holds it against the file.
+# ``python -m slowwave.operations.settings_page docs/operations.md`` renews it between its marks; a test compares it with the file.
 
 MARKS: Final = ("<!-- operations -->", "<!-- end of operations -->")
 
 
 def table() -> str:
-    """One line an operation, in the order of a night: its name, the first sentence of its docstring, and when it runs unless asked."""
+    """Return one line per operation, in the order of a night: name, first line of its docstring, and when it runs by default."""
     lines = ["| Operation | What it reports or proposes | Default |", "| --- | --- | --- |"]
     for name, made in operations().items():
         lines.append(f"| `{name}` | {made.description.splitlines()[0].replace('|', '/')} | {made.default()} |")
@@ -398,7 +398,10 @@ def table() -> str:
 
 
 def renewed(page: str) -> str:
-    """A page with the table between its marks. Raises ``ValueError`` where it has no marks."""
+    """Return a page with a new table between its marks.
+
+    Raises ``ValueError`` if the page has no marks.
+    """
     before, mark, rest = page.partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
     if not mark or not end:

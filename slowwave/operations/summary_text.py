@@ -1,4 +1,4 @@
-"""The text of a summary: sentences of its members, or words of a model that they bear out, and the item that it becomes."""
+"""Text of a summary: sentences of its members, or words of a model that they support, and the item that it becomes."""
 
 from __future__ import annotations
 
@@ -37,41 +37,42 @@ from slowwave.text.structure import structured
 from slowwave.text.tokens import count, counts
 from slowwave.text.words import GRAMMAR
 
-# How a night fares with the model that words its texts: what was asked, what came of it, and when it is not asked again.
-#
-# What a text is about and what becomes of it belongs to ``summary_text`` and ``community_text`` beside this module.
+# Results of the model that writes a night's texts: what was asked, what it returned, and when it is not asked again.
 
 EXTRACTIVE: Final = "extractive"
-"""The writer of what is taken from the sources."""
+"""Writer of texts that are taken from the sources."""
 
 UNSENT: Final = "too long to be shown"
-"""The problem of a text about which the model was not asked, as its sources do not fit in a document."""
+"""Problem of a text about which the model was not asked, because its sources do not fit in a document."""
 
 LONGEST_DOCUMENT: Final = 24_000
 """Characters of the JSON that a model reads."""
 
 
 class Text(Protocol):
-    """``problem`` says why a model's words were not taken, ``failure`` why its endpoint gave none, in a sentence without memory text."""
+    """Text with its writer; ``problem`` says why a model's words were not used, ``failure`` why its endpoint returned none.
+
+    Both are sentences without memory text.
+    """
 
     @property
     def writer(self) -> str:
-        """The model, or ``EXTRACTIVE``."""
+        """Return the model, or ``EXTRACTIVE``."""
         ...
 
     @property
     def tokens(self) -> int:
-        """What it cost."""
+        """Return the number of tokens that it cost."""
         ...
 
     @property
     def problem(self) -> str:
-        """Empty where the model's words stand, or none was asked."""
+        """Return an empty string if the model's words are used, or if no model was asked."""
         ...
 
     @property
     def failure(self) -> str:
-        """Empty unless the endpoint gave none."""
+        """Return an empty string unless the endpoint returned no words."""
         ...
 
 
@@ -80,9 +81,10 @@ AnyText = TypeVar("AnyText", bound=Text)
 
 @dataclass(slots=True, kw_only=True)
 class Attempts(Generic[AnyText]):
-    """Once an endpoint failed three times in a row (``stop`` says so) the sources have the word.
+    """Texts written so far; after three failures in a row (see ``stop``) the endpoint is not asked again.
 
-    ``texts`` are what was written, in order; ``no_budget`` counts those for which the budget did not reach.
+    The texts are then taken from their sources. ``texts`` are the written texts, in order; ``no_budget`` counts those for which the
+    budget did not suffice.
     """
 
     texts: list[AnyText] = field(default_factory=list)
@@ -92,7 +94,7 @@ class Attempts(Generic[AnyText]):
     _in_a_row: int = 0
 
     def take(self, text: AnyText | None, writer: Chat | None) -> AnyText | None:
-        """Count what came of a text by ``writer``: None where the budget did not reach."""
+        """Count the result of a text by ``writer``; None means that the budget did not suffice."""
         if text is None:
             self.no_budget += 1
             return None
@@ -105,11 +107,11 @@ class Attempts(Generic[AnyText]):
         return text
 
     def by_model(self) -> list[AnyText]:
-        """The texts that a model wrote."""
+        """Return the texts that a model wrote."""
         return [text for text in self.texts if text.writer != EXTRACTIVE]
 
     def findings(self, what: str = "texts", done: str = "are taken") -> tuple[Finding, ...]:
-        """What went wrong with the model, without memory text: ``what`` ``done`` from their sources."""
+        """Return what went wrong with the model, without memory text; ``what`` are the texts that are ``done`` from their sources."""
         problems = Counter(t.problem for t in self.texts if t.problem)
         first = {t.problem: t.failure for t in reversed(self.texts) if t.failure}
         found = [
@@ -127,11 +129,11 @@ class Attempts(Generic[AnyText]):
         return tuple(Finding(sentence, severity="warning") for sentence in found)
 
 
-# What stands for some memories in fewer words: sentences taken from them, or those of a model that they bear out.
+# A text that replaces some memories in fewer words: sentences taken from them, or those of a model that they support.
 #
-# Memory text is untrusted: it goes to a model as one line of JSON without hidden characters, between two equal lines that the JSON cannot
-# hold, and what comes back stands whole or not at all. Which memories belong together, and what becomes of a text, belongs to the planners
-# ``consolidate_clusters`` and ``decay_transition``.
+# Memory text is untrusted. It goes to a model as one line of JSON without hidden characters, between two equal lines that the JSON cannot
+# contain, and the answer is used in full or not at all. The planners ``consolidate_clusters`` and ``decay_transition`` decide which
+# memories belong together, and what happens with a text.
 
 SCHEMA: Final[Mapping[str, object]] = {
     "type": "object",
@@ -159,17 +161,17 @@ add nothing that the data does not say. Give the numbers of all memories of whic
 leaves out a number, date, name or "not" of a memory that it cites, or says what only an uncited one says, is thrown away."""
 
 _ANSWER_TOKENS: Final = 200
-"""Room for what is cited and the form of an answer besides its text. Memories are cited by their number among those shown: an id takes
-some 20 tokens, and a small model cannot copy it."""
+"""Tokens for the citations and the form of an answer, in addition to its text. Memories are cited by their number among those shown: an
+id takes about 20 tokens, and a small model cannot copy it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryText:
-    """A shorter text for the memories ``cited``, who wrote it, and what it cost.
+    """Shorter text for the memories ``cited``, with its writer and its cost.
 
-    ``missing`` are specifics of all sources that it does not say. ``problem`` says why a model's words were not taken, ``failure`` why its
-    endpoint gave none, in a sentence without memory text. The text is empty when no sentence was short enough. ``statements`` are the ids
-    behind each day that an extract of several days tells of.
+    ``missing`` are specifics of all sources that it does not state. ``problem`` says why a model's words were not used, ``failure`` why
+    its endpoint returned none, in a sentence without memory text. The text is empty if no sentence was short enough. ``statements`` are
+    the ids behind each day of an extract that covers several days.
     """
 
     text: str
@@ -184,7 +186,7 @@ class SummaryText:
 
 @dataclass(slots=True)
 class Writing(Attempts[SummaryText]):
-    """Who writes tonight, and how that went."""
+    """Writer of tonight's texts, and the results so far."""
 
     writer: Chat | None
     budget: Budget
@@ -193,13 +195,13 @@ class Writing(Attempts[SummaryText]):
     def shorten(
         self, sources: Sequence[Source], max_tokens: int, *, may_lose: bool = False, asked: Sequence[str] = ()
     ) -> SummaryText | None:
-        """One text, or None when the budget does not reach; see ``summarize``."""
+        """Write one text, or return None if the budget does not suffice; see ``summarize``."""
         writer = None if self.stop else self.writer
         text = summarize(sources, max_tokens, writer, self.budget, self.operation, may_lose=may_lose, asked=asked)
         return self.take(text, writer)
 
     def numbers(self) -> dict[str, int | float]:
-        """For a report."""
+        """Return the numbers for a report."""
         return {
             "model calls": self.calls,
             "written by a model": len(self.by_model()),
@@ -219,11 +221,11 @@ def summarize(
     may_lose: bool = False,
     asked: Sequence[str] = (),
 ) -> SummaryText | None:
-    """A text of at most ``max_tokens`` for the sources: by a model, in one call; extractive without one, or where its answer falls.
+    """Write a text of at most ``max_tokens`` for the sources, or return None if the budget does not suffice.
 
-    None when the budget does not reach. ``may_lose``: the text has to be shorter than what it says, so a specific may be left out; nothing
-    may be invented all the same, and lists and the like are shortened without a model (``slowwave.text.shortening``), what answers
-    the questions ``asked`` first.
+    A model writes it in one call; without a model, or if its answer is rejected, the text is extractive. With ``may_lose`` the text has
+    to be shorter than what it states, so it may leave out a specific; it must not invent anything all the same. In that case lists and
+    the like are shortened without a model (``slowwave.text.shortening``), and what answers the questions ``asked`` is kept first.
     """
 
     def extracted() -> SummaryText:
@@ -249,7 +251,7 @@ def summarize(
 
 
 def prompt(sources: Sequence[Source], max_tokens: int) -> str:
-    """What a model reads: fence, JSON, fence, a line each. Empty when it is too long to be shown whole."""
+    """Build the document that a model reads: fence, JSON, fence, one line each; empty if it is too long to be shown in full."""
     document = json.dumps(
         {
             "most_tokens": max_tokens,
@@ -280,7 +282,7 @@ def _shortened(sources: Sequence[Source], max_tokens: int, asked: Sequence[str])
 
 
 def _read(answer: str, sources: Sequence[Source]) -> tuple[str, tuple[str, ...]] | None:
-    """The text, and the ids of the sources that it cites: none where it cites one that was not shown."""
+    """Parse the text and the ids of the sources that it cites; no ids if it cites a source that was not shown."""
     value = object_in(answer)
     text: Any = value.get("text") if value else None
     cited: Any = value.get("cited") if value else None
@@ -295,7 +297,7 @@ def _read(answer: str, sources: Sequence[Source]) -> tuple[str, tuple[str, ...]]
 
 
 def _problem(said: tuple[str, tuple[str, ...]], sources: Sequence[Source], max_tokens: int, may_lose: bool) -> str:
-    """Why a model's text does not stand, or an empty string."""
+    """Return why a model's text is rejected, or an empty string."""
     from slowwave.text.screening import unsafe
 
     text, ids = said
@@ -329,21 +331,21 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(stem(w) for w in specifics(text).words if w not in GRAMMAR)
 
 
-# Memories that may be summed up: which they are, and which of them may stand in one summary.
+# Memories that may be summarized, and which of them may be in the same summary.
 #
-# Which of them lie close, and what is said of them, belongs to ``slowwave.operations.planners.consolidate_clusters``.
+# ``slowwave.operations.planners.consolidate_clusters`` finds the close ones and words the summaries.
 
 STAGES: Final = ("full", "compressed", "summary")
-"""Stages that are summed up; an essence is one already."""
+"""Stages that are summarized; an essence is a summary already."""
 
 SUMMARY: Final = "summary"
-"""The kind of what stands for others."""
+"""Kind of memories that summarize others."""
 
 TOPIC: Final = "topic"
-"""The attribute of a topic memory: its subject and the stems of its matter."""
+"""Attribute of a topic memory: its subject and the stems of its matter."""
 
 ALIKE: Final = ("scope", "subject", "author", "visibility", "sensitivity")
-"""What all members have in common, beside their kind: a summary shows nothing to whom it was not shown."""
+"""Columns that all members share, in addition to their kind: a summary must not show a text to people who could not see it before."""
 
 _COLUMNS: Final = (
     *("id", "external_id", "kind", "ring", "author", "scope", "subject", "visibility", "sensitivity", "text", "tags"),
@@ -359,8 +361,11 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """The n candidates: ``table`` of their rows and texts, ``block`` (n,) equal for those that may stand together, ``tokens`` (n,),
-    ``when`` (n,) they began, ``summary`` (n,) whether they are summaries, and ``vector`` (n,), their rows of ``matrix``."""
+    """The n candidates for summaries.
+
+    ``table`` has their rows and texts. ``block`` (n,) is equal for those that may be combined. ``tokens`` (n,) are their lengths,
+    ``when`` (n,) is when they began, ``summary`` (n,) whether they are summaries, and ``vector`` (n,) are their rows of ``matrix``.
+    """
 
     table: pa.Table
     block: Ints
@@ -371,11 +376,11 @@ class Pool:
     matrix: NDArray[np.floating]
 
     def rows(self, places: Sequence[int], columns: Sequence[str] = _COLUMNS) -> list[Fields]:
-        """The rows at ``places``."""
+        """Return the rows at ``places``."""
         return self.table.select(list(columns)).take(pa.array(places, pa.int64())).to_pylist()
 
     def take(self, places: Ints) -> Pool:
-        """The candidates at ``places``, in that order."""
+        """Return the candidates at ``places``, in that order."""
         return replace(
             self,
             table=self.table.take(pa.array(places)),
@@ -387,16 +392,17 @@ class Pool:
         )
 
     def units(self, places: Ints) -> Floats:
-        """Their unit vectors (p, d)."""
+        """Return their unit vectors (p, d)."""
         return unit_rows(self.matrix[self.vector[places]])[0]
 
 
 def candidates(
     snapshot: Snapshot, settings: Settings, numbers: dict[str, int | float], topics_from: int | None = None
 ) -> Pool:
-    """All that may be summed up; ``numbers`` receives how many there were and what each gate left out. Linear in the memories.
+    """Return all memories that may be summarized; ``numbers`` receives their number and what each gate left out.
 
-    Topic memories (``TOPIC``) are left to ``topic_memories``: with ``topics_from`` they are the only summaries, those of so many days.
+    Time: linear in the memories. Topic memories (``TOPIC``) are left to ``topic_memories``: with ``topics_from`` they are the only
+    summaries in the pool, and they must be at least that many days old.
     """
     memories = active_memories(snapshot)
     vectors = snapshot.vectors["memory_vectors"]
@@ -432,14 +438,14 @@ def candidates(
 
 
 def in_focus(pool: Pool, focus: frozenset[str] | None) -> Mask | None:
-    """(n,) which candidates are of the focus; None where there is none."""
+    """Return (n,) which candidates are in the focus, or None without a focus."""
     if focus is None:
         return None
     return pc.is_in(pool.table["id"], value_set=pa.array(sorted(focus), pa.string())).to_numpy()
 
 
 def _directed(matrix: NDArray[np.floating], rows: Ints) -> Mask:
-    """(n,) whether each row (-1: none) has a vector that is neither zero nor unsound."""
+    """Return (n,) whether each row (-1: none) has a vector that is finite and not zero."""
     found = rows >= 0
     for start in range(0, len(rows), 8_192):
         at = start + np.flatnonzero(found[start : start + 8_192])
@@ -449,7 +455,7 @@ def _directed(matrix: NDArray[np.floating], rows: Ints) -> Mask:
 
 
 def _blocks(table: pa.Table) -> Ints:
-    """(n,): equal for memories of one kind that have all of ``ALIKE`` in common; a summary is of the kind that it sums up."""
+    """Return (n,) codes that are equal for memories of one kind with equal ``ALIKE`` columns; a summary has its members' kind."""
     kinds = table["kind"].to_pylist()
     for k in np.flatnonzero(pc.equal(table["kind"], SUMMARY).to_numpy()).tolist():
         kinds[k] = str(attributes(table["attributes"][k].as_py()).get("kind", SUMMARY))
@@ -461,17 +467,20 @@ def _blocks(table: pa.Table) -> Ints:
     return code.astype(np.int64)
 
 
-# Items of summaries: a new memory with the text, what it takes over of its members, and what a person is shown of it.
+# Items of summaries: a new memory with the text, what it takes over from its members, and what a person is shown of it.
 #
-# Which memories are summed up, and how the text is worded, belongs to the planners ``consolidate_clusters`` and ``topic_memories``.
+# The planners ``consolidate_clusters`` and ``topic_memories`` choose the memories and write the text.
 
 _QUOTED: Final = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSummary:
-    """A text for the members at ``places`` of the pool; ``uncited`` were in the cluster. Tokens of the members' texts and of this one.
-    ``marks`` are attributes of the new memory beside the usual ones, ``substance`` the share of the members' tokens that tell something."""
+    """Text for the members at ``places`` of the pool; ``uncited`` members were in the cluster.
+
+    ``before`` and ``after`` are the tokens of the members' texts and of this text. ``marks`` are attributes of the new memory in addition
+    to the usual ones, ``substance`` is the share of the members' tokens that are informative.
+    """
 
     places: tuple[int, ...]
     uncited: tuple[int, ...]
@@ -483,17 +492,17 @@ class FoundSummary:
 
     @property
     def saving(self) -> int:
-        """Tokens that recall no longer has to bear."""
+        """Return the number of tokens that recall saves."""
         return self.before - self.after
 
     @property
     def worth(self) -> float:
-        """What the saving is worth: tokens of small talk count for nothing."""
+        """Return the worth of the saving, in which tokens of small talk do not count."""
         return self.saving * self.substance
 
 
 def summary_items(inputs: Inputs, operation: str, pool: Pool, summaries: Sequence[FoundSummary]) -> list[Item]:
-    """An item of ``operation`` for each summary, in their order."""
+    """Return one item of ``operation`` for each summary, in their order."""
     if not summaries:
         return []
     snapshot = inputs.snapshot
@@ -527,13 +536,13 @@ def summary_items(inputs: Inputs, operation: str, pool: Pool, summaries: Sequenc
 
 
 def cosines_among(pool: Pool, places: Sequence[int]) -> Floats:
-    """Cosines of every two of the places."""
+    """Return the cosines of every two of the positions."""
     units = pool.units(np.array(places, np.int64))
     return (units @ units.T)[np.triu_indices(len(places), 1)]
 
 
 def _vectors(inputs: Inputs, pool: Pool, summaries: Sequence[FoundSummary]) -> list[Floats]:
-    """A unit vector a summary: of its text, or where nobody can make one the mean of its members."""
+    """Return a unit vector per summary: of its text, or the mean of its members if no embedder is available."""
     if inputs.embed is not None:
         found = np.asarray(inputs.embed([s.written.text for s in summaries]), np.float32)
         if found.shape[1] == pool.matrix.shape[1]:
@@ -580,7 +589,7 @@ def _values(
 
 
 def _weights(rows: Sequence[Fields]) -> dict[str, object]:
-    """What the members' weights come to: the mean of the successes that are known, and what all members state alike."""
+    """Combine the members' weights: the mean of the known success values, and the values that all members share."""
     own = [attributes(row["attributes"]) for row in rows]
     known = [
         v for a in own if isinstance(v := a.get("success"), int | float) and not isinstance(v, bool) and 0 <= v <= 1

@@ -1,3 +1,6 @@
-"""Audits: each reads a snapshot and says what it found; none proposes or writes anything. One module an audit, found by the registry."""
+"""Audits: each reads a snapshot and reports what it finds; none proposes or writes anything.
+
+Each audit is one module, which the registry finds.
+"""
 
 from __future__ import annotations

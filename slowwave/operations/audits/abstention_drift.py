@@ -1,11 +1,10 @@
-"""Abstention drift: whether the thresholds under which an agent prefers to say nothing still fit the scores it gets.
+"""Abstention drift: whether the thresholds below which an agent gives no answer still fit its scores.
 
-Compare the configured thresholds with the scores of the newest recalls (khora 8.12).
+The audit compares the configured thresholds with the scores of the newest recalls (khora 8.12).
 
-khora reads a buffer that its engine never fills; these samples are the recall events that have scores, the newest
-``sample_cap``. An event's combined score is the mean of its scores. Fewer than
-``min_samples`` are no ground for a recommendation. Percentiles are interpolated linearly. Time: a sort of
-the recall events.
+khora reads a buffer that its engine never fills; here the samples are the recall events that have scores, the newest ``sample_cap``. The
+combined score of an event is the mean of its scores. Fewer than ``min_samples`` samples do not justify a recommendation. Percentiles are
+interpolated linearly. Time: a sort of the recall events.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _THRESHOLDS: Final = ("min_top_score", "combined_threshold")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Of the newest recalls with scores, (s,) each: the best score, the mean of all, and how many hits there were."""
+    """Scores of the newest recalls, (s,) each: the best score, the mean of all scores, and the number of hits."""
 
     top_score: np.ndarray
     combined_score: np.ndarray
@@ -45,7 +44,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A direction, the threshold that it is about (empty when calibrated) and the value that is suggested for it."""
+    """Recommended direction, threshold (empty if calibrated) and value."""
 
     direction: Direction
     threshold: str = ""
@@ -60,9 +59,9 @@ class Recommendation:
     planted=("abstention drift",),
 )
 def abstention_drift(inputs: Inputs) -> Report:
-    """Whether the thresholds under which the agent says nothing still fit the scores that its recalls get.
+    """Check whether the thresholds below which the agent gives no answer still fit the scores of its recalls.
 
-    Tell it the agent's thresholds by `SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__MIN_TOP_SCORE` and
+    Set the agent's thresholds with `SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__MIN_TOP_SCORE` and
     `SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__COMBINED_THRESHOLD`; the scores come from `memory.log_recall`.
     """
     settings = inputs.settings
@@ -117,7 +116,10 @@ def abstention_drift(inputs: Inputs) -> Report:
 
 
 def samples(snapshot: Snapshot, cap: int) -> tuple[Samples, int]:
-    """The newest ``cap`` recalls with scores, newest first, and how many have any; scores that are not finite do not count."""
+    """Return the newest ``cap`` recalls with scores, newest first, and the number of recalls with scores.
+
+    Scores that are not finite do not count.
+    """
     events = snapshot.table("recall_events").select(["id", "occurred_at", "hit_ids", "scores"])
     scored = events.filter(pc.greater(pc.fill_null(pc.list_value_length(events["scores"]), 0), 0))
     order = [("occurred_at", "descending"), ("id", "ascending")]
@@ -137,9 +139,10 @@ def samples(snapshot: Snapshot, cap: int) -> tuple[Samples, int]:
 
 
 def recommend(top_p90: float, combined_p90: float, min_top_score: float, combined_threshold: float) -> Recommendation:
-    """khora's rules, the first that holds; a threshold of 0 is none and has no rule.
+    """Return the recommendation of the first of khora's rules that applies; a threshold of 0 means none and has no rule.
 
-    The best hits lie far under the floor: lower it. All hits together lie far over their threshold: raise it; far under: lower it.
+    If the best hits are far below the floor: lower it. If all hits together are far above their threshold: raise it; if far below: lower
+    it.
     """
     if min_top_score and top_p90 * _MARGIN < min_top_score:
         return Recommendation("lower", "min_top_score", top_p90 * _TOP_SHARE)

@@ -1,9 +1,9 @@
 """Census: what a namespace holds. Rows and live rows, types, vectors, recall events, tokens of memory text, age.
 
-Count everything once; the denominators of all other reports.
+The audit counts everything once; its figures are the denominators of all other reports.
 
-A token is four bytes of UTF-8, rounded up for each text: no tokenizer is asked, so the figure is the same everywhere and
-good for comparing nights. Ages are those of ``recorded_at`` (of recall events ``occurred_at``).
+A token is four bytes of UTF-8, rounded up for each text: no tokenizer is used, so the figure is the same everywhere and suits a
+comparison of nights. Ages are those of ``recorded_at`` (for recall events ``occurred_at``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NAMED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Rows of one table; ``oldest`` and ``newest`` are ISO instants, empty for an empty table."""
+    """Row counts of one table; ``oldest`` and ``newest`` are ISO instants, empty for an empty table."""
 
     table: str
     rows: int
@@ -47,10 +47,10 @@ class _Count:
     after=FIRST,
 )
 def census(inputs: Inputs) -> Report:
-    """What the namespace holds: rows and live rows by table and type, vectors, recalls, tokens, age.
+    """Count what the namespace holds: rows and live rows by table and type, vectors, recalls, tokens and age.
 
-    The figures are the denominators of every other report. Rows without a vector are warned about, since similarity does not
-    see them.
+    The figures are the denominators of every other report. Rows without a vector cause a warning, because a similarity search does not
+    find them.
     """
     snapshot, window = inputs.snapshot, inputs.settings.recall_window_days
     tables = [_counted(snapshot, table.name) for table in EXPORTED]
@@ -106,7 +106,7 @@ def census(inputs: Inputs) -> Report:
 
 
 def _left_out(snapshot: Snapshot) -> Iterable[Finding]:
-    """Name the rows that this night leaves out, per column that it cannot read."""
+    """Yield findings that name the rows that this night leaves out, per column that it cannot read."""
     for (table, column, kind), rows in groupby(
         sorted(snapshot.left_out, key=lambda row: (row.table, row.column, row.kind, row.row_id)),
         key=lambda row: (row.table, row.column, row.kind),
@@ -123,7 +123,7 @@ def _left_out(snapshot: Snapshot) -> Iterable[Finding]:
 
 
 def live_memory_tokens(snapshot: Snapshot) -> tuple[int, int]:
-    """Live memories that have a current text, and the tokens of those texts."""
+    """Count the live memories that have a current text, and the tokens of those texts."""
     versions = snapshot.table("memory_versions")
     current = pc.index_in(snapshot.live("memories")["current_version_id"], value_set=versions["id"].combine_chunks())
     tokens = counts(versions["content"].take(pc.drop_null(current)))
@@ -150,7 +150,7 @@ def _instant(value: datetime | None) -> str:
 
 
 def _types(census_of_types: pa.Table) -> dict[str, dict[str, dict[str, int]]]:
-    """Table → type → rows and live rows, most live rows first."""
+    """Map each table and type to its rows and live rows, the most live rows first."""
     types: dict[str, dict[str, dict[str, int]]] = {"entities": {}, "relationships": {}}
     for row in census_of_types.to_pylist():
         types[row["table_name"]][row["type"]] = {"rows": row["all_rows"], "live": row["live_rows"]}
@@ -169,6 +169,6 @@ def _recalls_since(snapshot: Snapshot, start: datetime) -> int:
 
 
 def _coverage(snapshot: Snapshot, vectors: str) -> tuple[int, int]:
-    """Live rows with a vector of the snapshot's model, and live rows."""
+    """Count the live rows with a vector of the snapshot's model, and the live rows."""
     ids = snapshot.live(VECTORS[vectors])["id"].combine_chunks()
     return int((snapshot.vectors[vectors].rows_of(ids) >= 0).sum()), len(ids)

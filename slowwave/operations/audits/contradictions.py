@@ -1,13 +1,15 @@
-"""Contradictions: live relationships, facts and memories that cannot both be true; ``slowwave.operations.conflicts`` finds them.
+"""Contradictions: live relationships, facts and memories that cannot both be true.
 
-List pairs of live rows that contradict each other (khora 8.9, extended to facts, numbers, dates, polarity and direction).
+``slowwave.operations.conflicts`` finds them; the audit lists the pairs (khora 8.9, extended to facts, numbers, dates, polarity and
+direction).
 
-Relationships: parallel ones with different properties or descriptions, one asserted and denied, a one-way type both ways, several
-objects of a type that takes one. Facts: one asserted and denied, one in two versions, several objects where one is possible. Memories:
-near ones of one kind and subject that differ in a number, a date, a term or a "not"; and, wherever they stand in a scope, those that state
-another object of one relation ("Mara lives in Oslo", "Mara moved to Bergen"). A description or object that says more or
-something else is no conflict, nor are rows whose valid times do not overlap. What people decided is not looked at here: every
-contradiction is listed, each night again. Cost: a few sorts of the rows, and the neighbours of the memories.
+Relationships contradict each other if parallel ones have different properties or descriptions, if one asserts what the other denies, if a
+one-way type runs both ways, or if a type that takes one object has several. Facts do if one asserts what the other denies, if one exists
+in two versions, or if there are several objects where one is possible. Memories do if near ones of one kind and subject differ in a
+number, a date, a term or a "not"; and, anywhere in a scope, if they state different objects of one relation ("Mara lives in Oslo", "Mara
+moved to Bergen"). A description or object that says more or something else is no conflict, nor are rows whose valid times do not overlap.
+Decisions of people do not matter here: every contradiction is listed again each night. Cost: a few sorts of the rows, and the neighbours
+of the memories.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from slowwave.snapshots.rows import quotes
 from slowwave.text.tokens import counted
 
 QUOTED: Final = 50
-"""Conflicts whose rows the report quotes; the findings name all, by their ids."""
+"""Conflicts whose rows the report quotes; the findings name all of them by their ids."""
 
 
 @operation(
@@ -42,11 +44,11 @@ QUOTED: Final = 50
     columns=("a says", "b says"),
 )
 def contradictions(inputs: Inputs) -> Report:
-    """Relationships, facts and memories that cannot both be true: other objects, numbers, dates, polarity, properties, direction.
+    """Find relationships, facts and memories that cannot both be true.
 
-    A description that says something else as well is no contradiction. Each pair becomes a row of `night.conflicts` with the plan;
-    `slowwave conflicts list` shows them, and `slowwave conflicts resolve` rules on one. The planner `resolve_conflicts` proposes
-    which row is retired.
+    They differ in an object, a number, a date, polarity, a property or direction. A description that merely adds something is not a
+    contradiction. Each pair becomes a row of `night.conflicts` with the plan; `slowwave conflicts list` shows them, and `slowwave
+    conflicts resolve` decides one. The planner `resolve_conflicts` proposes which row to retire.
     """
     found = find_conflicts(inputs.snapshot, inputs.settings)
     conflicts = found.conflicts

@@ -1,7 +1,7 @@
-"""Dead links: links of pages that mean no page, headings and blocks that are not there, and pages that nothing links to.
+"""Dead links: links to pages, headings and blocks that do not exist, and pages to which nothing links.
 
-A link's heading is compared as ``slowwave link NAMESPACE lint`` compares it: by its letters and digits. Mentions are no links: nobody wrote
-them.
+The heading of a link is compared as ``slowwave link NAMESPACE lint`` compares it: by its letters and digits. Mentions are not links,
+because no one wrote them as links.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _COLUMNS: Final = ("document_id", "kind", "target", "target_document_id", "entit
 
 @operation(kind="audit", reads=("links", "documents"), after=("dead_references",))
 def dead_links(inputs: Inputs) -> Report:
-    """Links of pages that mean no page or no heading or block of one, links to the page itself, and pages that nothing links to.
+    """Find links to missing pages, headings or blocks, links from a page to itself, and pages to which nothing links.
 
-    Numbers and findings only; `slowwave link NAMESPACE lint` lists the same by day. Pages belong to a corpus (`slowwave corpus add`).
+    Numbers and findings only; `slowwave link NAMESPACE lint` lists the same at any time. Pages belong to a corpus (`slowwave corpus
+    add`).
     """
     pages = inputs.snapshot.live("documents", ("id", "path", "plane", "metadata", "corpus_id"))
     pages = pages.filter(pc.is_valid(pages["corpus_id"]))
@@ -68,7 +69,7 @@ def dead_links(inputs: Inputs) -> Report:
 
 
 def _reason(row: dict[str, Any], known: dict[str, dict[str, Any]]) -> str:
-    """Why a link is dead; empty for one that leads somewhere."""
+    """Return the reason why a link is dead, or an empty string if it works."""
     page = known.get(row["target_document_id"] or "")
     if page is None:
         return "no page"
@@ -80,7 +81,7 @@ def _reason(row: dict[str, Any], known: dict[str, dict[str, Any]]) -> str:
 
 
 def _lonely(links: pa.Table, known: dict[str, dict[str, Any]]) -> set[str]:
-    """Durable pages that no other page links to or names."""
+    """Return the durable pages that no other page links to or names."""
     linked = {
         target
         for source, target in zip(

@@ -1,9 +1,9 @@
-"""Dead references: provenance that names chunks or documents which are gone, and rows that have no vector.
+"""Dead references: provenance that names missing chunks or documents, and rows that have no vector.
 
-Count dead references per kind and table, and how long the arrays are (khora 8.3, on every table that has them).
+The audit counts dead references per kind and table, and the lengths of the arrays (khora 8.3, on every table that has them).
 
-An id is dead when no chunk or document of it is there, or when that is invalidated. Percentiles are nearest rank,
-``ceil(q · n)``, over all live rows, empty arrays included. An id counts as often as it stands in an array.
+An id is dead if its chunk or document does not exist, or is invalidated. Percentiles are nearest rank, ``ceil(q · n)``, over all live
+rows, empty arrays included. An id counts as often as it occurs in an array.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from slowwave.store.tables import VECTORS
 from slowwave.text.tokens import counted
 
 KINDS: Final = {"chunk": "source_chunk_ids", "document": "source_document_ids"}
-"""Kind of reference → the column that holds it."""
+"""Maps each kind of reference to the column that holds it."""
 
 TABLES: Final = ("entities", "relationships", "memories", "memory_facts")
-"""Tables whose live rows are looked at."""
+"""Tables whose live rows are checked."""
 
 OFFENDERS: Final = 20
 """Rows listed in the report's details; the findings name every one."""
@@ -35,7 +35,7 @@ OFFENDERS: Final = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """The references of one kind in one table: ``lengths`` (n,) of the arrays of its live rows."""
+    """References of one kind in one table; ``lengths`` (n,) are those of the arrays of its live rows."""
 
     kind: str
     table: str
@@ -52,10 +52,10 @@ class _Group:
     khora=("vectorcypher_source_chunk_ids_audit",),
 )
 def dead_references(inputs: Inputs) -> Report:
-    """Provenance that names chunks or documents which are gone, and rows that have no vector.
+    """Find provenance that names missing chunks or documents, and rows that have no vector.
 
-    Shows how long the reference arrays are and which rows hold the most dead ids. The planner `gc_references` proposes to
-    take them out.
+    The report shows how long the reference arrays are and which rows hold the most dead ids. The planner `gc_references` proposes to
+    remove them.
     """
     snapshot, dead = inputs.snapshot, inputs.models["dead_references"]
     groups = [
@@ -91,12 +91,12 @@ def dead_references(inputs: Inputs) -> Report:
 
 
 def nearest_rank(ordered: np.ndarray, percent: int) -> int:
-    """The value at rank ``ceil(percent / 100 · n)`` of a sorted array; 0 when it is empty."""
+    """Return the value at rank ``ceil(percent / 100 · n)`` of a sorted array, or 0 if the array is empty."""
     return int(ordered[max(1, -(-percent * len(ordered) // 100)) - 1]) if len(ordered) else 0
 
 
 def array_lengths(lengths: np.ndarray) -> dict[str, int]:
-    """p50, p90, p99 (nearest rank) and maximum of array lengths (n,)."""
+    """Return p50, p90, p99 (nearest rank) and the maximum of array lengths (n,)."""
     ordered = np.sort(lengths)
     return {
         **{f"length_p{p}": nearest_rank(ordered, p) for p in (50, 90, 99)},
@@ -112,7 +112,7 @@ def _group(snapshot: Snapshot, kind: str, table: str, dead: pa.Table) -> _Group:
 
 
 def _measures(groups: Sequence[_Group]) -> dict[str, int]:
-    """Sums over some groups, and the lengths of all their arrays."""
+    """Return sums over some groups, and the lengths of all their arrays."""
     lengths = np.concatenate([g.lengths for g in groups])
     return {
         "rows": len(lengths),
@@ -124,7 +124,7 @@ def _measures(groups: Sequence[_Group]) -> dict[str, int]:
 
 
 def _missing_vectors(snapshot: Snapshot, vectors: str) -> int:
-    """Live rows without a vector of the snapshot's current model."""
+    """Return the live rows without a vector of the snapshot's current model."""
     ids = snapshot.live(VECTORS[vectors])["id"].combine_chunks()
     return int((snapshot.vectors[vectors].rows_of(ids) < 0).sum())
 

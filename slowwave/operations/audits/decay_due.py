@@ -1,6 +1,6 @@
 """Decay due: which memories have been in their stage for its days, and how many more will be soon.
 
-Count live memories by stage and by when the next stage begins (Plugged.in 1.4); ``decay_transition`` takes those that are due.
+The audit counts live memories by stage and by when the next stage begins (Plugged.in 1.4); ``decay_transition`` takes those that are due.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from slowwave.snapshots.rows import active_memories, exemptions
 from slowwave.text.tokens import counts
 
 SOON: Final = (7, 30)
-"""Days ahead that are looked at."""
+"""Days ahead for which due memories are counted."""
 
 
 @operation(
@@ -25,10 +25,10 @@ SOON: Final = (7, 30)
     after=("relative_dates",),
 )
 def decay_due(inputs: Inputs) -> Report:
-    """How many memories have been in their stage for its days, and how many will be within a week and a month.
+    """Count the memories that are due for their next decay stage now, within a week and within a month.
 
-    Pinned memories, shocks, procedures and instructions never decay. The planner `decay_transition` proposes the next stage of those that
-    are due.
+    Pinned memories, shocks, procedures and instructions never decay. The planner `decay_transition` proposes the next stage of the
+    memories that are due.
     """
     snapshot = inputs.snapshot
     memories = active_memories(snapshot)

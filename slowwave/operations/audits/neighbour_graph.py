@@ -1,9 +1,10 @@
-"""Neighbour graph: which memories lie near which, by their stored vectors.
+"""Neighbour graph: which memories are close to which, by their stored vectors.
 
-Report how many active memories have near neighbours, how near, and how many have a vector at all (Plugged.in 1.3).
+The audit reports how many active memories have near neighbours, how near these are, and how many memories have a vector at all
+(Plugged.in 1.3).
 
-Neighbours go one way: a memory may be among the nearest of another which has nearer ones itself. Memories that nothing is near to
-are reported once; many near ones are what ``dedupe_memories`` and ``consolidate_clusters`` look at.
+Neighbours are one-way: a memory may be among the nearest of another one that is not among its own nearest. Memories without near
+neighbours are reported once; ``dedupe_memories`` and ``consolidate_clusters`` process those with many.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SHOWN: Final = 20
 """Pairs listed in the report's details, by the ids of their memories."""
 
 TABLED: Final = 10
-"""Pairs of which the report's table tells what they say."""
+"""Pairs whose texts the report's table shows."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -40,7 +41,10 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeighbourGraph:
-    """Memories with a vector (``ids``, n) and their neighbours: ``i`` has ``j`` among its nearest, with the ``cosine``, (p,) each."""
+    """Memories with a vector (``ids``, n) and their neighbours.
+
+    ``i`` has ``j`` among its nearest, with the ``cosine``, (p,) each.
+    """
 
     ids: pa.Array
     i: Ints
@@ -48,14 +52,14 @@ class NeighbourGraph:
     cosine: Floats
 
     def pairs(self) -> tuple[Ints, Ints, Floats]:
-        """Each pair once, the row that comes first before the other."""
+        """Return each pair of neighbours once, with the earlier row first."""
         return pairs_of(self.i, self.j, self.cosine)
 
 
 def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> NeighbourGraph:
-    """The neighbours of memories: for each the ``top_k`` nearest from ``similarity`` up (Plugged.in 1.3).
+    """Build the graph of the ``top_k`` nearest neighbours of each memory with at least ``similarity`` (Plugged.in 1.3).
 
-    Nothing is embedded: similarities are those of the stored vectors. Time and memory as ``slowwave.matching.vectors`` says.
+    Nothing is embedded: the similarities come from the stored vectors. For time and memory see ``slowwave.matching.vectors``.
     """
     vectors = snapshot.vectors["memory_vectors"]
     ids = memories["id"].combine_chunks()
@@ -78,9 +82,9 @@ def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> N
     columns=("a says", "b says"),
 )
 def neighbour_graph(inputs: Inputs) -> Report:
-    """Which memories lie near which: the nearest of each by the stored vectors, how near they are, and how many have no vector.
+    """Report each memory's nearest neighbours by stored vectors, their similarity, and the memories without a vector.
 
-    Memories that tell the same are merged by `dedupe_memories`; many about one matter are summed up by `consolidate_clusters`.
+    `dedupe_memories` merges memories that state the same; `consolidate_clusters` summarizes many memories about one subject.
     """
     memories = active_memories(inputs.snapshot)
     graph = build_graph(inputs.snapshot, memories, inputs.settings)

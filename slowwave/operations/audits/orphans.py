@@ -1,12 +1,11 @@
-"""Orphans: entities that hardly anything leads to, that were hardly mentioned and that no recall has touched.
+"""Orphans: entities with hardly any links and mentions that no recall has returned.
 
-List what could be archived, in two lists; nothing is archived here (khora 8.2, put right).
+The audit lists in two lists what could be archived; it archives nothing (khora 8.2, corrected).
 
-``isolated`` are entities without any edge to another live entity. ``weak`` are those with edges whose PageRank is at or
-below the percentile ``pr_percentile_threshold`` of all entities with edges (linear interpolation between ranks,
-``numpy.percentile``). Either list holds only entities mentioned at most once and not recalled within the window. Edges
-count both ways with their weight, ASSOCIATED_WITH in any case times ``cooccurrence_edge_weight``; parallel edges of one
-type count once.
+``isolated`` are entities without any edge to another live entity. ``weak`` are those with edges whose PageRank is at or below the
+percentile ``pr_percentile_threshold`` of all entities with edges (linear interpolation between ranks, ``numpy.percentile``). Either list
+holds only entities mentioned at most once and not recalled within the window. Edges count in both directions with their weight,
+ASSOCIATED_WITH always times ``cooccurrence_edge_weight``; parallel edges of one type count once.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from slowwave.operations import Inputs, operation
 from slowwave.plans.report import Bars, Finding, Report
 
 _TIE: Final = 1e-9
-"""Ranks this close, relatively, are equal: twins of one place in the graph differ by rounding alone."""
+"""Relative difference below which ranks are equal: twins in one position of the graph differ only by rounding."""
 
 _DEGREES: Final = (
     ("0", 0, 0),
@@ -44,10 +43,10 @@ _DEGREES: Final = (
     planted=("orphans",),
 )
 def orphans(inputs: Inputs) -> Report:
-    """Entities that hardly anything leads to, that were mentioned at most once and that no recall touched in the window.
+    """Find entities with hardly any links that were mentioned at most once and that no recall returned in the window.
 
-    *Isolated* ones have no edge at all; *weak* ones are in the bottom percentile of PageRank, where a mere co-occurrence
-    counts a fifth of a named relationship. Nothing is archived here.
+    *Isolated* entities have no edge at all; *weak* ones are in the bottom percentile of PageRank, where a mere co-occurrence counts a
+    fifth of a named relationship. The audit archives nothing.
     """
     settings, models = inputs.settings, inputs.models
     entities, edges = models["live_entities"], models["live_relationships"]
@@ -94,7 +93,7 @@ def orphans(inputs: Inputs) -> Report:
 
 
 def _scores(graph: EntityGraph, connected: np.ndarray, percentile: float) -> tuple[np.ndarray, float]:
-    """PageRank of the connected entities (NaN for the others), and the rank at the percentile."""
+    """Return the PageRank of the connected entities (NaN for the others), and the rank at the percentile."""
     scores = np.full(len(connected), np.nan)
     if not connected.any():
         return scores, 0.0
@@ -105,7 +104,7 @@ def _scores(graph: EntityGraph, connected: np.ndarray, percentile: float) -> tup
 
 
 def _candidates(entities: pa.Table, scores: np.ndarray, mask: np.ndarray, name: str) -> list[dict[str, object]]:
-    """The masked entities as rows, weakest first, then by mentions and id."""
+    """Return the masked entities as rows, sorted by ascending score, then by mentions and id."""
     rows = entities.filter(pa.array(mask)).select(["id", "name", "entity_type", "mention_count"])
     ranked = rows.append_column("score", pa.array(scores[mask], from_pandas=True))
     ranked = ranked.sort_by([("score", "ascending"), ("mention_count", "ascending"), ("id", "ascending")])
@@ -123,7 +122,7 @@ def _candidates(entities: pa.Table, scores: np.ndarray, mask: np.ndarray, name: 
 
 
 def _row(candidate: dict[str, object]) -> dict[str, object]:
-    """As the table shows it: by its name, and its rank where it has one."""
+    """Return a candidate as a row of the table, without its id; the score is empty if there is none or it is 0."""
     return {name: value for name, value in candidate.items() if name != "entity_id"} | {
         "score": candidate["score"] or ""
     }

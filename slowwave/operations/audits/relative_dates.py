@@ -1,8 +1,8 @@
-"""``relative_dates``: how many memories speak of "yesterday" and the like, what can be written out, and what is left and why.
+"""``relative_dates``: how many memories use "yesterday" and the like, what can be written out, and what cannot and why.
 
-Count the relative dates of active memories by kind of phrase, and those that stay as they are by reason.
+The audit counts the relative dates of active memories by kind of phrase, and those that remain by reason.
 
-Cost: a pass over the texts; Python reads those with a word of time only.
+Cost: a pass over the texts; Python parses only those with a word of time.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _NAMED: Final = 20
     after=("relevance",),
 )
 def relative_dates(inputs: Inputs) -> Report:
-    """Memories that say "yesterday", "last week" or "in two days": how many, of which kinds, and what cannot be resolved and why.
+    """Count memories with relative dates such as "yesterday", by kind, and the dates that cannot be resolved, with the reason.
 
-    Such words mean another day each time they are read. The planner `absolutize_dates` proposes to write the dates out.
+    Words such as "last week" or "in two days" mean another day each time they are read. The planner `absolutize_dates` proposes to write
+    the dates out.
     """
     found = candidates(inputs.snapshot, inputs.settings)
     kinds: Counter[str] = Counter()

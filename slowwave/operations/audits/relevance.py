@@ -1,9 +1,9 @@
-"""Relevance: how the worth of memories is spread over kinds and rings, and what does not fade.
+"""Relevance: how the worth of memories is distributed over kinds and rings, and what does not fade.
 
-Effective importance and relevance of every active memory, per kind and ring (``slowwave.operations.scoring``).
+The audit computes effective importance and relevance of every active memory, per kind and ring (``slowwave.operations.scoring``).
 
-Percentiles are NumPy's, between two memories where they fall between. What the planner ``archive_stale`` does with such
-figures is its own account. Cost: a pass over memories and versions and a sort a group.
+Percentiles are NumPy's, interpolated between two memories if necessary. The planner ``archive_stale`` applies its own rules to such
+figures. Cost: a pass over memories and versions, and a sort per group.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _SHOWN: Final = 20  # groups in the table; the details hold them all
     after=("neighbour_graph",),
 )
 def relevance(inputs: Inputs) -> Report:
-    """What memories are worth now: effective importance, which fades with age, and relevance, which comes from use.
+    """Report what memories are worth: effective importance, which fades with age, and relevance, which comes from use.
 
-    Shows both per kind and ring, and how many memories do not fade because they are pinned, shocks, procedural or instructions. The planner
-    `archive_stale` proposes to archive what is worth least.
+    The report shows both per kind and ring, and how many memories do not fade because they are pinned, shocks, procedural or
+    instructions. The planner `archive_stale` proposes to archive the memories with the lowest values.
     """
     settings = inputs.settings
     found = worth(inputs.snapshot, settings)
@@ -71,7 +71,7 @@ def relevance(inputs: Inputs) -> Report:
 
 
 def _groups(found: RelevanceScores) -> list[dict[str, object]]:
-    """One row a kind and ring, the most memories first."""
+    """Return one row per kind and ring, the one with the most memories first."""
     keys = found.memories.select(["kind", "ring"]).append_column("row", pa.array(np.arange(len(found.memories))))
     rows = keys.group_by(["kind", "ring"], use_threads=False).aggregate([("row", "list")]).to_pylist()
     rows.sort(key=lambda r: (-len(r["row_list"]), r["kind"], r["ring"]))

@@ -1,9 +1,10 @@
-"""Safety scan: secrets, orders to models, hidden characters and look-alike words in what recall shows; rows without a privacy class.
+"""Safety scan: secrets, instructions to models, hidden characters and look-alike words in what recall shows.
 
-Screen the texts of live memories, chunks, entities and pages; propose a privacy class for memories that have none.
+The audit screens the texts of live memories, chunks, entities and pages, and proposes a privacy class for memories without one.
 
-After nexo's secret guard (3.6) and Dory's content checks and privacy backfill (4.8, 4.9). A finding names row, rule and place, never
-what stands there. What a person cleared is counted and not reported. Cost: linear in the texts, each distinct one read once.
+It follows nexo's secret guard (3.6) and Dory's content checks and privacy backfill (4.8, 4.9). A finding names row, rule and position,
+never the text there. Memories that a person has cleared are counted and not reported. Cost: linear in the texts; each distinct text is
+scanned once.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ _SEVERITIES: Final = {"low": "info", "medium": "warning", "high": "warning"}
     after=("decay_due",),
 )
 def safety_scan(inputs: Inputs) -> Report:
-    """Secrets, orders to models, hidden characters and look-alike words in what recall shows, and memories without a privacy class.
+    """Find secrets, instructions to models, hidden characters and look-alike words in what recall shows.
 
-    Findings name the row, the rule and the place, never what stands there. The planner `redact_or_quarantine` proposes what to do about
-    memories; a person who looked at one may set its attribute `screening` to `cleared`.
+    The audit also lists memories without a privacy class. Findings name the row, the rule and the position, never the text. The planner
+    `redact_or_quarantine` proposes what to do about memories. A person who has checked a memory may set its attribute `screening` to
+    `cleared`.
     """
     with each_text_once():
         return _scan(inputs.snapshot)
@@ -80,7 +82,7 @@ def _scan(snapshot: Snapshot) -> Report:
 
 
 def _texts(snapshot: Snapshot, memories: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """(table, its rows' ids and texts)."""
+    """Yield each table with the ids and texts of its rows."""
     yield "memories", memories.select(["id", "text"])
     chunks, entities, pages = (snapshot.live(t) for t in _TABLES[1:])
     yield "chunks", pa.table({"id": chunks["id"], "text": chunks["content"].cast(pa.large_string())})
@@ -113,7 +115,7 @@ def _worst(finding: Finding) -> tuple[bool, str, tuple[str, ...]]:
 
 
 def _unclassed(memories: pa.Table) -> dict[str, list[str]]:
-    """Privacy class → ids of the memories without one whose words are of it."""
+    """Map each privacy class to the ids of the memories without a class whose words belong to it."""
     from slowwave.text.screening import CLASSES, private_words
 
     open_ = memories.filter(pc.equal(memories["sensitivity"], ""))
@@ -125,7 +127,7 @@ def _unclassed(memories: pa.Table) -> dict[str, list[str]]:
 
 
 def _class_findings(unclassed: Mapping[str, Sequence[str]]) -> list[Finding]:
-    """One finding a class: every memory of a diary would else have its own."""
+    """Return one finding per class, because every memory of a diary would otherwise have a separate one."""
     return [
         Finding(
             f"{len(ids):,} memories without a privacy class read like {name} data. Set their sensitivity, or switch backfill_privacy on.",

@@ -1,9 +1,9 @@
-"""Schema drift: types that nobody declared, declared types that nobody uses, and counts that jumped since last night.
+"""Schema drift: types that no one declared, declared types that no one uses, and counts that jumped since last night.
 
-Compare the live types with the declared ones and with the previous night (khora 8.1, six buckets).
+The audit compares the live types with the declared ones and with the previous night (khora 8.1, six buckets).
 
-Type names are compared exactly. A side for which nothing is declared has no new and no unused types; without a report
-of a previous night the deltas are empty. Both are said in the headline.
+Type names are compared exactly. A side without declared types has no new and no unused types; without a report of a previous night the
+deltas are empty. The headline states both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SIDES = {"entity": "entities", "relationship": "relationships"}
 
 @dataclass(frozen=True, slots=True)
 class _Drift:
-    """The three buckets of one side; ``delta`` is type → (previous, current)."""
+    """Three buckets of one side; ``delta`` maps each type to (previous, current)."""
 
     side: str
     frequencies: Mapping[str, int]
@@ -40,10 +40,10 @@ class _Drift:
     planted=("schema drift",),
 )
 def schema_drift(inputs: Inputs) -> Report:
-    """How far the types in use are from those that the namespace declares, and from those of the night before.
+    """Compare the types in use with those that the namespace declares, and with those of the previous night.
 
-    Six lists: new, unused and strongly changed types, of entities and of relationships. Declare the types under `expertise`
-    in the namespace's settings. Without a declaration nothing is new or unused; without a night before nothing has changed.
+    The report has six lists: new, unused and strongly changed types, of entities and of relationships. Declare the types under
+    `expertise` in the namespace's settings. Without a declaration no type is new or unused; without a previous night no type has changed.
     """
     settings, expertise = inputs.settings, inputs.settings.expertise
     baseline = inputs.baselines.get("schema_drift")
@@ -109,9 +109,10 @@ def schema_drift(inputs: Inputs) -> Report:
 def frequency_delta(
     previous: Mapping[str, int], current: Mapping[str, int], threshold: float
 ) -> dict[str, tuple[int, int]]:
-    """Types whose count moved by ``|current - previous| / max(previous, current) >= threshold`` → (previous, current).
+    """Map each type whose count moved by at least ``threshold`` to (previous, current).
 
-    A type that appears or vanishes moves by 1; one that is absent on both sides is left out. Sorted by name.
+    The count moves by ``|current - previous| / max(previous, current)``. A type that appears or vanishes moves by 1; one that is absent
+    on both sides is left out. Sorted by name.
     """
     pairs = {name: (previous.get(name, 0), current.get(name, 0)) for name in sorted({*previous, *current})}
     return {n: (a, b) for n, (a, b) in pairs.items() if max(a, b) > 0 and abs(b - a) / max(a, b) >= threshold}
@@ -135,13 +136,13 @@ def _drift(
 
 
 def _frequencies(census_of_types: pa.Table, table: str) -> dict[str, int]:
-    """Type → live rows, for types that have any; by name."""
+    """Map each type to its live rows, sorted by name; types without live rows are left out."""
     rows = [r for r in census_of_types.to_pylist() if r["table_name"] == table and r["live_rows"]]
     return {r["type"]: r["live_rows"] for r in sorted(rows, key=lambda r: r["type"])}
 
 
 def _baseline_of(baseline: Mapping[str, object] | None, side: str) -> dict[str, int] | None:
-    """The previous night's counts; a report without them is no baseline."""
+    """Return the counts of the previous night, or None if its report has none."""
     counts = None if baseline is None else baseline.get(f"{side}_frequencies")
     return {str(k): int(v) for k, v in counts.items()} if isinstance(counts, Mapping) else None
 
@@ -197,5 +198,5 @@ def _rows(drift: _Drift) -> Iterable[dict[str, object]]:
 
 
 def _folded(name: str) -> str:
-    """Letters and digits without case: ``Works at`` and ``WORKS_AT`` are spellings of one name."""
+    """Return the letters and digits in lower case: ``Works at`` and ``WORKS_AT`` are spellings of one name."""
     return "".join(c for c in name.casefold() if c.isalnum())

@@ -1,12 +1,12 @@
-"""Session backlog: conversations that came in since the last night, and those that no summary has taken up yet. Numbers only.
+"""Session backlog: conversations since the last night, and those that no summary covers yet. Numbers only.
 
-Whether there is enough for a weekly night is asked by ``slowwave.night.status``; summaries are written by ``consolidate_clusters``.
+``slowwave.night.status`` decides whether there is enough for a weekly night; ``consolidate_clusters`` writes the summaries.
 
-Count sessions (``session_id`` of memories), new ones and undigested ones, with their sizes and the age of the oldest.
+The audit counts sessions (``session_id`` of memories), new ones and undigested ones, with their sizes and the age of the oldest.
 
-A session is undigested while active memories of it stand and none was merged into a summary. New is what was recorded since the
-last night that had this audit. A document that no memory cites counts apart, and so does a session that was stored as a page: nobody has
-noted anything of it. Linear in memories, their texts and the documents they cite.
+A session is undigested while it has active memories and none of its memories was merged into a summary. New is what was recorded since
+the last night that ran this audit. A document that no memory cites is counted separately, and so is a session that was stored as a page,
+because no memory was made from it. Time: linear in memories, their texts and the documents they cite.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _INSTANT = pa.timestamp("us", tz="UTC")
     after=("safety_scan",),
 )
 def session_backlog(inputs: Inputs) -> Report:
-    """Sessions that came in since the last night, and those that no summary has taken up: how many, how large, how old.
+    """Count the sessions since the last night and those that no summary covers yet, with their size and age.
 
-    Numbers only. The weekly operations wait for new sessions; see the settings whose names begin with `gate_`.
+    Numbers only. The weekly operations start when there are enough new sessions; see the settings whose names begin with `gate_`.
     """
     snapshot = inputs.snapshot
     memories = snapshot.table("memories")
@@ -74,7 +74,7 @@ def session_backlog(inputs: Inputs) -> Report:
 
 
 def _sessions(snapshot: Snapshot, said: pa.Table) -> pa.Table:
-    """A row a session: its live memories and their tokens, how many were digested, its beginning, its last record."""
+    """Return one row per session: live memories and their tokens, digested memories, start and last record."""
     named = said.filter(pc.is_valid(said["session_id"]))
     memories = snapshot.table("memories")
     summaries = memories.filter(pc.equal(memories["kind"], "summary"))["id"].combine_chunks()
@@ -97,7 +97,7 @@ def _sessions(snapshot: Snapshot, said: pa.Table) -> pa.Table:
 
 
 def _documents(snapshot: Snapshot) -> tuple[int, int, int, int]:
-    """Live documents, and those that no live memory cites; of both, those that are sessions."""
+    """Count the live documents and those that no live memory cites, and the sessions among both."""
     documents = snapshot.live("documents", ("id", "plane"))
     cited = pc.list_flatten(snapshot.live("memories")["source_document_ids"]).unique()
     uncited = pc.invert(pc.is_in(documents["id"], value_set=_array(cited)))
@@ -106,7 +106,7 @@ def _documents(snapshot: Snapshot) -> tuple[int, int, int, int]:
 
 
 def _last(inputs: Inputs) -> datetime | None:
-    """When the audit was made last, by its own note."""
+    """Return the time of the last run of the audit, from the audit's own note."""
     try:
         found = datetime.fromisoformat(str(inputs.baselines.get("session_backlog", {}).get("at", "")))
     except ValueError:

@@ -1,10 +1,10 @@
 """Tombstones: rows that were retired and are still kept, how old they are, and how many a purge would find.
 
-Count retired rows of facts and of every table that keeps them, with their ages (khora 8.13).
+The audit counts retired rows of facts and of every table that keeps them, with their ages (khora 8.13).
 
-A tombstone is a row that is inactive or invalidated; khora counts the inactive alone, so that a row which is invalidated but still
-active has no age. Age is the time since the latest mark of its retirement, see ``slowwave.snapshots.rows``, at the instant of the
-snapshot; a tombstone without a mark is as old as the row, for a purge asks the same. Time: linear in the rows.
+A tombstone is a row that is inactive or invalidated. khora counts only inactive rows, so a row that is invalidated but still active has
+no age there. The age is the time from the latest mark of its retirement (see ``slowwave.snapshots.rows``) to the instant of the snapshot.
+A tombstone without a mark is as old as the row, because a purge uses the same rule. Time: linear in the rows.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ NAMES: Final[Mapping[str, str]] = {
     "chunks": "document_id",  # told by its title
     "documents": "source",
 }
-"""Tables that are looked at, facts first → the column by which their tombstones are counted together."""
+"""Maps each table that is checked, facts first, to the column by which its tombstones are counted together."""
 
 RECOMMENDED_RETENTION_DAYS: Final = 365
-"""khora's constant: a year in which what was retired can still be asked about."""
+"""Constant of khora: a year in which retired rows can still be queried."""
 
 OFFENDERS: Final = 10
 _DAY: Final = 86_400_000_000  # microseconds
@@ -41,7 +41,7 @@ _DAY: Final = 86_400_000_000  # microseconds
 
 @dataclass(frozen=True, slots=True)
 class TombstoneAges:
-    """Of tombstones, in days; None without any that is dated."""
+    """Ages of tombstones in days; None if no tombstone has a date."""
 
     oldest: float | None
     p50: float | None
@@ -50,7 +50,7 @@ class TombstoneAges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """``ages`` (t,) in days of the tombstones that are dated; ``worst`` are (name, tombstones)."""
+    """Tombstones of one table: ``ages`` (t,) in days of those with a date; ``worst`` are (name, tombstones)."""
 
     name: str
     total: int
@@ -62,7 +62,7 @@ class _Table:
     worst: tuple[tuple[str, int], ...]
 
     def to_json(self) -> dict[str, object]:
-        """With khora's names."""
+        """Return the figures under khora's names."""
         ages = percentiles(self.ages)
         return {
             "active_count": self.total - self.inactive,
@@ -88,9 +88,10 @@ class _Table:
     planted=("tombstones",),
 )
 def tombstones(inputs: Inputs) -> Report:
-    """Rows that were retired and are still kept: how many, how old, and which names have the most of them.
+    """Count retired rows that are still kept, with their age and the names that have the most of them.
 
-    Says how many are older than `SLOWWAVE_OPERATIONS__PURGE_EXPIRED__RETENTION_DAYS`; the planner `purge_expired` proposes to delete those.
+    The report says how many are older than `SLOWWAVE_OPERATIONS__PURGE_EXPIRED__RETENTION_DAYS`; the planner `purge_expired` proposes to
+    delete those.
     """
     snapshot, retention = inputs.snapshot, inputs.settings.operations.purge_expired.retention_days
     tables = [_table(snapshot, name, retention) for name in NAMES]
@@ -122,9 +123,10 @@ def tombstones(inputs: Inputs) -> Report:
 
 
 def percentiles(ages: np.ndarray) -> TombstoneAges:
-    """Oldest, p50 and p90 of ages (n,) by ``percentile_disc`` over the instants: the 90th percentile of ages is the 10th of instants.
+    """Return the oldest, p50 and p90 of ages (n,) by ``percentile_disc`` over the instants.
 
-    So the p90 age is that of the row at rank ``ceil(n / 10)`` of the oldest first, the p50 age that at rank ``ceil(n / 2)``.
+    The 90th percentile of ages is the 10th of instants. So the p90 age is that of the row at rank ``ceil(n / 10)`` from the oldest, the
+    p50 age that at rank ``ceil(n / 2)``.
     """
     if not len(ages):
         return TombstoneAges(None, None, None)
@@ -159,7 +161,7 @@ def _table(snapshot: Snapshot, name: str, retention: int) -> _Table:
 
 
 def _titles(snapshot: Snapshot, ids: pa.ChunkedArray) -> pa.ChunkedArray:
-    """(n,) documents → (n,) what each is called: its title, else its source, else its id."""
+    """Map documents (n,) to their names (n,): the title, else the source, else the id."""
     documents = snapshot.table("documents")
     named = [pc.if_else(pc.equal(documents[of], ""), None, documents[of]) for of in ("title", "source")]
     places = pc.index_in(ids, value_set=documents["id"].combine_chunks())

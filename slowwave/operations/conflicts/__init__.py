@@ -1,5 +1,7 @@
-"""Conflicts: rows that cannot both be true. Found here over a snapshot; kept in the ledger by ``slowwave.plans.conflicts``, decided by
-``slowwave.operations.planners.resolve_conflicts``.
+"""Conflicts: rows that cannot both be true.
+
+This package finds them in a snapshot. ``slowwave.plans.conflicts`` keeps them in the ledger, and
+``slowwave.operations.planners.resolve_conflicts`` decides them.
 """
 
 from __future__ import annotations

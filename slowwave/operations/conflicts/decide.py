@@ -1,4 +1,4 @@
-"""Decide a conflict by the policy of the namespace, by standing verdicts or by two models; else a person is asked."""
+"""Decide a conflict by the policy of the namespace, by earlier verdicts or by two models; otherwise a person is asked."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.screening import quote
 
-# Sides: what is known of the rows in conflict, what a judge reads of each, and what whoever approves is shown.
+# Sides: the data of the rows in conflict, what a judge reads of each, and what the person who approves is shown.
 
 _SHOWN: Final = 300  # characters of what a row says, in evidence
 _ENDS: Final = ("source_entity_id", "target_entity_id")
 _WEIGHED: Final = ("confidence", "source_chunk_ids", "valid_from")
 AUDIENCE: Final = ("visibility", "sensitivity")
-"""Who may see a memory."""
+"""Columns that determine who may see a memory."""
 
 _OF_MEMORIES: Final = ("valid_from", "importance", "source", "pinned", "state")
 
@@ -38,7 +38,7 @@ _SideFields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConflictRows:
-    """What is known of the rows in conflict, by table and id: their columns, and the chunks and documents of theirs that stand."""
+    """Columns, live chunks and their sources of the rows in conflict, by table and id."""
 
     rows: Mapping[tuple[str, str], _SideFields]
     chunks: Mapping[tuple[str, str], tuple[str, ...]]
@@ -49,14 +49,17 @@ class ConflictRows:
 
 
 def weighed_columns(table: str) -> tuple[str, ...]:
-    """The columns of a table, beside what its rows say, that evidence is weighed by."""
+    """Return the columns of a table by which evidence is weighed, in addition to what its rows state."""
     if table == "memories":
         return _OF_MEMORIES
     return (*_WEIGHED, *(("source_document_ids",) if table == "relationships" else ()))
 
 
 def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Settings) -> ConflictRows:
-    """What is known of the rows of some conflicts. Cost: a pass over each table that has one, and over chunks and documents."""
+    """Read the columns and sources of the rows in some conflicts.
+
+    Cost: one pass over each table that has a conflict, and over chunks and documents.
+    """
     rows: dict[tuple[str, str], _SideFields] = {}
     chunks: dict[tuple[str, str], tuple[str, ...]] = {}
     live_chunks = live_ids(snapshot, "chunks") if conflicts else frozenset[str]()
@@ -97,14 +100,14 @@ def _sources_of(snapshot: Snapshot, wanted: set[str]) -> dict[str, str]:
 
 
 def passages(snapshot: Snapshot, wanted: set[str]) -> dict[str, str]:
-    """Chunk → its text, of those wanted."""
+    """Map the wanted chunks to their texts."""
     chunks = snapshot.table("chunks")
     found = chunks.filter(pc.is_in(chunks["id"], value_set=pa.array(sorted(wanted), pa.string())))
     return dict(zip(found["id"].to_pylist(), found["content"].to_pylist(), strict=True))
 
 
 def end_names(snapshot: Snapshot, sides: ConflictRows) -> dict[str, str]:
-    """Names of the entities at the ends of relationships in conflict."""
+    """Return the names of the entities at the ends of the relationships in conflict."""
     wanted = {str(row[end]) for (table, _), row in sides.rows.items() if table == "relationships" for end in _ENDS}
     entities = snapshot.table("entities")
     found = entities.filter(pc.is_in(entities["id"], value_set=pa.array(sorted(wanted), pa.string())))
@@ -112,7 +115,7 @@ def end_names(snapshot: Snapshot, sides: ConflictRows) -> dict[str, str]:
 
 
 def fields(row: _SideFields, names: Mapping[str, str]) -> dict[str, object]:
-    """What a judge reads of a row: what it says, and when it holds."""
+    """Return the fields of a row that a judge sees: its statement and its times."""
     times = {c: row[c].isoformat() for c in ("valid_from", "valid_to", "recorded_at") if row[c] is not None}
     if "text" in row:
         return {c: row[c] for c in ("kind", "subject", "text")} | times
@@ -123,7 +126,7 @@ def fields(row: _SideFields, names: Mapping[str, str]) -> dict[str, object]:
 
 
 def sentence(row: _SideFields, names: Mapping[str, str]) -> str:
-    """A row as a sentence for whoever approves."""
+    """Format a row as a sentence for the person who approves."""
     if "text" in row:
         text = row["text"]
     elif "subject" in row:
@@ -136,7 +139,7 @@ def sentence(row: _SideFields, names: Mapping[str, str]) -> str:
     return quote(text, _SHOWN)
 
 
-# Policies: which of two rows in conflict wins, as a namespace's settings have it, and whether that is sure enough to be done.
+# Policies: which of two rows in conflict wins by the namespace's settings, and whether that is sure enough to be applied.
 #
 # ``keep_newest``: the later start; ``evidence_weighted``: confidence, live sources and recency, memories as mnemo 2.4 weighs them;
 # ``source_precedence``: the most trusted source. A pinned row, and a memory of another audience, lose only when a person says so.
@@ -145,7 +148,7 @@ def sentence(row: _SideFields, names: Mapping[str, str]) -> str:
 # conflict. An operator who sets another policy, or a threshold of importance, has chosen to have such conflicts decided.
 
 OPERATION: Final = "resolve_conflicts"
-"""The operation under which the rules that find conflicts are measured."""
+"""Operation under which the rules that find conflicts are measured."""
 
 _DEFAULT: Final = "evidence_weighted"
 
@@ -171,7 +174,7 @@ RELIABILITY: Final[Mapping[str, float]] = {
     "retrieval": 0.4,
     "import": 0.3,
 }
-"""Source of a memory → how reliable it is (mnemo 2.4)."""
+"""Reliability of each source of a memory (mnemo 2.4)."""
 
 UNKNOWN: Final = 0.5
 """Reliability of a source that is not in the table."""
@@ -181,7 +184,7 @@ _Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Which side wins ("a" or "b"), whether that is sure enough to be done, why, and the columns it was taken on."""
+    """Decision on a conflict: the winner ("a" or "b"), whether it is sure enough to apply, the reason, and the columns used."""
 
     winner: str
     sure: bool
@@ -194,8 +197,11 @@ class Decision:
 
 
 def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> Decision:
-    """What a policy decides of a conflict; of two memories of little importance the newer wins under any (mnemo 2.4), and so does one that
-    says of itself that it replaces the other."""
+    """Decide a conflict by a policy.
+
+    Of two memories of little importance the newer one wins under any policy (mnemo 2.4). So does a memory that says of itself that it
+    replaces the other.
+    """
     slight, replaces = _slight(conflict, sides), bool(conflict.evidence.get("replaces"))
     used = "keep_newest" if slight or replaces else policy
     decision = _POLICIES[used](conflict, sides)
@@ -216,14 +222,14 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> Decision:
 
 
 def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
-    """Whether both are memories of little importance (mnemo 2.4)."""
+    """Return whether both rows are memories of little importance (mnemo 2.4)."""
     if conflict.table != "memories":
         return False
     return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))
 
 
 def for_pinned(conflict: Conflict, decision: Decision, sides: ConflictRows) -> Decision:
-    """A decision against the one side that is pinned becomes a review for it."""
+    """Turn a decision against the only pinned side into a review in favour of that side."""
     a, b = (bool(sides.rows[conflict.table, id_].get("pinned")) for id_ in (conflict.a, conflict.b))
     pinned = "" if a == b else "a" if a else "b"
     if not pinned or decision.winner == pinned:
@@ -234,7 +240,10 @@ def for_pinned(conflict: Conflict, decision: Decision, sides: ConflictRows) -> D
 
 
 def for_audience(conflict: Conflict, decision: Decision, sides: ConflictRows) -> Decision:
-    """Of two memories that not the same people may see neither silences the other unasked."""
+    """Turn a sure decision between two memories with different audiences into a review.
+
+    A memory must not end another without a person's approval if not the same people may see both.
+    """
     if conflict.table != "memories" or not decision.sure:
         return decision
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
@@ -245,12 +254,12 @@ def for_audience(conflict: Conflict, decision: Decision, sides: ConflictRows) ->
 
 
 def both_pinned(conflict: Conflict, sides: ConflictRows) -> bool:
-    """Whether both rows are pinned: then no policy decides."""
+    """Return whether both rows are pinned; no policy decides such a conflict."""
     return all(sides.rows[conflict.table, id_].get("pinned") for id_ in (conflict.a, conflict.b))
 
 
 def _keep_newest(conflict: Conflict, sides: ConflictRows) -> Decision:
-    """The later valid_from where both are known and differ, else the later recorded_at; a tie is not sure."""
+    """Prefer the later ``valid_from`` if both are known and differ, else the later ``recorded_at``; a tie is not sure."""
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
     for column, known in (("valid_from", a["valid_from"] and b["valid_from"]), ("recorded_at", True)):
         if known and a[column] != b[column]:
@@ -262,7 +271,10 @@ def _keep_newest(conflict: Conflict, sides: ConflictRows) -> Decision:
 
 
 def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
-    """Confidence × live sources × 0.5^(age / a year); sure when one weighs one and a half times the other. Memories as mnemo does."""
+    """Weigh confidence × live sources × 0.5^(age / a year); sure if one side has 1.5 times the weight of the other.
+
+    Memories are weighed as in mnemo.
+    """
     if conflict.table == "memories":
         return _memories_weighted(conflict, sides)
     weights = {s: _weight(conflict.table, id_, sides) for s, id_ in (("a", conflict.a), ("b", conflict.b))}
@@ -281,7 +293,7 @@ def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
 
 
 def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
-    """Mnemo's score; sure when it leads by a tenth."""
+    """Compare the scores of mnemo; the decision is sure if one side leads by a tenth."""
     similarity = float(conflict.evidence.get("similarity", 0.0))
     rows = {s: sides.rows["memories", id_] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
     most = max(int(r["access_count"]) for r in rows.values())
@@ -299,8 +311,11 @@ def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
 
 
 def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> float:
-    """0.3 · reliability of the source + 0.2 · recency (half-life 168 h) + 0.2 · reads / ``most`` + 0.2 · importance + 0.1 · similarity
-    (mnemo 2.4); between 0 and 1. Recency is that of valid_from, else of recorded_at."""
+    """Score a memory between 0 and 1 by its source, recency, reads, importance and similarity (mnemo 2.4).
+
+    0.3 · reliability of the source + 0.2 · recency (half-life 168 h) + 0.2 · reads / ``most`` + 0.2 · importance + 0.1 · similarity.
+    Recency counts from ``valid_from``, else from ``recorded_at``.
+    """
     since: datetime = row["valid_from"] or row["recorded_at"] or now
     hours = max((now - since).total_seconds() / 3_600, 0.0)
     reads = int(row["access_count"]) / most if most > 0 else 0.0
@@ -310,7 +325,7 @@ def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> f
 
 
 def _source_precedence(conflict: Conflict, sides: ConflictRows) -> Decision:
-    """The side with the most trusted source; the same rank, or no known source on either side, is not sure."""
+    """Prefer the side with the most trusted source; equal ranks, or no known source on either side, are not sure."""
     ranks = {s: _rank(conflict.table, id_, sides) for s, id_ in (("a", conflict.a), ("b", conflict.b))}
     rank = len(sides.precedence)
     names = {s: sides.precedence[r] if r < rank else "unknown" for s, r in ranks.items()}
@@ -348,7 +363,10 @@ def _rank(table: str, id_: str, sides: ConflictRows) -> int:
 
 
 def strength(conflict: Conflict, decision: Decision, sides: ConflictRows) -> float:
-    """By what a policy prefers a winner: all of its conflicts are decided before those of a weaker row."""
+    """Return the strength by which a policy prefers the winner.
+
+    All conflicts of a stronger row are decided before those of a weaker row.
+    """
     id_ = conflict.a if decision.winner == "a" else conflict.b
     if decision.policy == "evidence_weighted":
         return decision.strength if conflict.table == "memories" else _weight(conflict.table, id_, sides)
@@ -360,15 +378,15 @@ def strength(conflict: Conflict, decision: Decision, sides: ConflictRows) -> flo
     return decision.strength
 
 
-# Verdicts that stand: what was decided about pairs that still say what they said, read from a snapshot's conflicts.
+# Verdicts in force: decisions about pairs that still state the same, read from a snapshot's conflicts.
 #
-# A verdict is found by what both rows said, not by their ids: a copy of a row that says the same inherits it. Writing verdicts belongs to
-# ``slowwave.plans.conflicts``.
+# A verdict is found by what both rows state, not by their ids: a copy of a row that states the same inherits it.
+# ``slowwave.plans.conflicts`` writes verdicts.
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveVerdict:
-    """One verdict: how it ended, what the winner said (a hash, empty without a winner), and by whom."""
+    """One verdict: its resolution, a hash of what the winner stated (empty without a winner), and its author."""
 
     resolution: str
     winner_said: str
@@ -376,24 +394,28 @@ class EffectiveVerdict:
 
     @property
     def person(self) -> bool:
-        """Whether a person gave it."""
+        """Return whether a person gave the verdict."""
         return is_person(self.by)
 
     def winning_side(self, conflict: Conflict) -> str:
-        """The side of a conflict that it prefers: "a", "b", or neither."""
+        """Return the side of a conflict that the verdict prefers: "a", "b", or an empty string for neither."""
         said = conflict.evidence["said"]
         return next((side for side in ("a", "b") if self.winner_said and said[side] == self.winner_said), "")
 
 
 def is_person(by: str | None) -> bool:
-    """Whether a verdict is a person's: policies, judges and runs carry a prefix that no approver's name can have."""
+    """Return whether a verdict is a person's.
+
+    Policies, judges and runs have a prefix with a colon, which no approver's name can contain.
+    """
     return bool(by) and ":" not in str(by)
 
 
 def effective_verdicts(snapshot: Snapshot) -> dict[str, EffectiveVerdict]:
-    """What both rows said (``seen``) → the verdict on it; a person's goes before every other, then the newest.
+    """Map what both rows state (``seen``) to the verdict on it.
 
-    Left out are conflicts that only ended because a row was retired: once it is back they are open again.
+    A person's verdict takes precedence over all others, then the newest one counts. Conflicts that only ended because a row was retired
+    are left out: once the row is back they are open again.
     """
     table = snapshot.table("conflicts")
     decided = table.filter(pc.is_in(table["table_name"], value_set=pa.array(list(SAID), pa.string())))
@@ -422,11 +444,11 @@ def _winner_said(row: dict[str, object]) -> str:
     return str(said.get(side, ""))
 
 
-# The conflict judge: two models look at a pair that contradicts itself; a row loses only when both say so of the same row (khora 14.3).
+# The conflict judge: two models compare a contradicting pair; a row loses only if both name the same row (khora 14.3).
 #
-# Both must be sure and each must cite a source of the pair: a row that cites nothing cannot win by its own words. Everything else
-# stays open: a doubt, a disagreement, no citation, every failure of a model. What stands in memory is untrusted and goes out fenced,
-# as ``slowwave.matching.review`` does it. What becomes of a verdict belongs to ``slowwave.operations.planners.resolve_conflicts``.
+# Both must be sure and each must cite a source of the pair: a row that cites nothing cannot win by its own words. Everything else stays
+# open: a doubt, a disagreement, no citation, every failure of a model. Memory text is untrusted and is sent between fences, as in
+# ``slowwave.matching.review``. ``slowwave.operations.planners.resolve_conflicts`` applies the verdicts.
 
 MAX_TOKENS: Final = 400
 
@@ -466,7 +488,7 @@ _LONGEST_ID: Final = 400
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConflictQuestion:
-    """A pair by its key, what its rows say, why they are in conflict, and the passages they come from by id."""
+    """Pair of rows by its key, with their statements, the reason of the conflict, and the source passages by id."""
 
     key: str
     a: Mapping[str, object]
@@ -477,7 +499,10 @@ class ConflictQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ConflictOpinion:
-    """What a model said; with a ``problem`` it said nothing that counts. ``reason`` is as untrusted as a row."""
+    """Opinion of one model; with a ``problem`` it does not count.
+
+    ``reason`` is as untrusted as the text of a row.
+    """
 
     model: str
     decision: str = "defer"
@@ -490,7 +515,7 @@ class ConflictOpinion:
 
 @dataclass(frozen=True, slots=True)
 class ConflictVerdict:
-    """What becomes of a pair and ``why``, a sentence without memory text. ``loser`` is set for ``invalidate`` alone."""
+    """Outcome for a pair and ``why``, a sentence without memory text; ``loser`` is set for ``invalidate`` only."""
 
     decision: Literal["invalidate", "keep", "defer"]
     why: str
@@ -502,7 +527,7 @@ class ConflictVerdict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedConflicts:
-    """Verdicts of the pairs that were asked about, by key; tokens; sentences for the report; pairs that the budget left out, and others."""
+    """Verdicts of the judged pairs by key, tokens, sentences for the report, and counts of pairs that were not judged."""
 
     verdicts: Mapping[str, ConflictVerdict]
     tokens: int = 0
@@ -521,10 +546,10 @@ def judge_conflicts(
     budget: Budget,
     operation: str,
 ) -> JudgedConflicts:
-    """Ask both judges about each question in the order given, at most ``pairs`` of them.
+    """Ask both judges about each question in the given order, at most ``pairs`` of them.
 
-    ``cap`` is what they may cost in all; ``budget`` is asked before each and charged what it cost. Judges that are not two different models
-    raise ``SettingsError``; without judges nothing is asked. Cost: two concurrent calls a pair.
+    ``cap`` limits the tokens of all questions together. ``budget`` is checked before each question and charged with its cost. Raises
+    ``SettingsError`` if the judges are not two different models; without judges nothing is asked. Cost: two concurrent calls per pair.
     """
     if not judges or not questions:
         return JudgedConflicts({}, not_asked=len(questions))
@@ -561,7 +586,7 @@ def judge_conflicts(
 
 
 def prompt(question: ConflictQuestion) -> str:
-    """What the models read of a pair: fence, JSON, fence. Empty when it is too long to be shown."""
+    """Build the document about a pair that the models read: fence, JSON, fence; empty if it is too long to show."""
     for longest in _LONGEST_TEXTS:
         document = json.dumps(
             {
@@ -582,7 +607,7 @@ def prompt(question: ConflictQuestion) -> str:
 
 
 def _opinion(said: PanelReply, question: ConflictQuestion) -> ConflictOpinion:
-    """The opinion in a model's answer. Citations of anything but the pair's sources make it worthless."""
+    """Parse a model's answer into an opinion; an answer that cites anything but the pair's sources does not count."""
     if said.problem:
         return ConflictOpinion(said.model, problem=said.problem)
     answer = parsed(said.text)

@@ -40,12 +40,12 @@ from slowwave.text.statements import stem
 from slowwave.text.tokens import tokenise
 from slowwave.text.words import GRAMMAR
 
-# Finding conflicts: over all live relationships, facts and memories of a snapshot. The audit reports them, the planner decides them.
+# Search for conflicts over all live relationships, facts and memories of a snapshot. The audit reports them, the planner decides them.
 
 
 @dataclass(frozen=True, slots=True)
 class FoundConflicts:
-    """Conflicts by table and ids, what was looked at, and what is known of predicates: key → takes one object, many, or unknown."""
+    """Conflicts by table and ids, counts of what was compared, and by predicate whether it takes one object, many, or unknown."""
 
     conflicts: tuple[Conflict, ...]
     numbers: Mapping[str, int]
@@ -57,11 +57,11 @@ _LAST: Final = Last[FoundConflicts]()
 
 
 def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
-    """Every conflict between two live rows of one table. Needs the tables entities, entity_aliases, relationships,
-    memory_facts, memories, memory_versions and memory_vectors.
+    """Find every conflict between two live rows of one table.
 
-    A pair of rows stands in one conflict, with the first reason found. Time: a few sorts of each table. The last answer is kept as
-    long as its tables are, for an audit and a planner of one night.
+    Needs the tables entities, entity_aliases, relationships, memory_facts, memories, memory_versions and memory_vectors. A pair of rows
+    has one conflict, with the first reason found. Time: a few sorts of each table. The last answer is cached as long as its tables exist,
+    for an audit and a planner of one night.
     """
     tables = [snapshot.table(name) for name in _TABLES]
     chosen, graph = settings.operations.contradictions, settings.operations.neighbour_graph
@@ -95,7 +95,10 @@ def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
 def conflicts_of_memories(
     snapshot: Snapshot, settings: Settings, tally: Tally, *, longer: bool = True
 ) -> list[Conflict]:
-    """Those of memories by every rule, the surest first; a pair may stand in several. ``longer``: see ``stated_conflicts``."""
+    """Find the conflicts between memories by every rule, the surest first.
+
+    A pair may be in several conflicts. For ``longer`` see ``stated_conflicts``.
+    """
     stated = stated_conflicts(snapshot, tally, longer=longer)
     return [
         *(c for c in stated if not c.doubtful),
@@ -107,11 +110,11 @@ def conflicts_of_memories(
 
 
 def ended_statements(snapshot: Snapshot) -> list[EndedStatement]:
-    """Of each sentence of a longer memory that has ended the first memory that says so, in the order of memories.
+    """Return the sentences of longer memories that have ended, each with the first memory that ends it, in memory order.
 
-    With them those that hold: sentences that mention what has ended, and those of which nobody has said whether a later one replaces them,
-    unless their memory loses a conflict anyway. Needs the tables memories, memory_versions and conflicts. Cost: that of ``mentions`` beside
-    that of finding conflicts.
+    The result includes sentences that still hold: those that mention what has ended, and those for which no one has decided whether a
+    later one replaces them, unless their memory loses a conflict anyway. Needs the tables memories, memory_versions and conflicts. Cost:
+    that of ``mentions``, in addition to that of finding conflicts.
     """
     found: dict[tuple[str, str], EndedStatement] = {}
     by_value, by_relation = endings(snapshot), replacements(snapshot)
@@ -128,7 +131,7 @@ def ended_statements(snapshot: Snapshot) -> list[EndedStatement]:
 
 
 def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:
-    """A predicate that takes many in one table takes many; one that takes one in either takes one."""
+    """Combine the verdicts on predicates: "many" in any table wins, then "single" in any table."""
     takes: dict[str, Verdict] = {}
     for key, verdict in (item for table in found for item in table.items()):
         verdicts = {takes.get(key, "unknown"), verdict}
@@ -137,8 +140,10 @@ def _takes(*found: Mapping[str, Verdict]) -> dict[str, Verdict]:
 
 
 def _of_edges(found: Iterable[Predicate]) -> dict[str, Verdict]:
-    """Edges show that a type takes one object only where they were stated again: whoever reads a text draws an edge or two from it, so
-    few objects to a subject are no sign of a rule."""
+    """Return the verdicts on edge types; "single" counts only if enough of the edges were stated again.
+
+    An extractor draws only an edge or two from each text, so few objects per subject do not show that a type takes one object.
+    """
     return {p.key: "unknown" if p.verdict == "single" and not p.repeated_enough else p.verdict for p in found}
 
 
@@ -146,15 +151,15 @@ def _numbers(positions: object) -> pa.Array:
     return pa.array(positions).cast(pa.string())
 
 
-# Texts that contradict each other in a sentence: what decides whether two memories may stand in one summary.
+# Texts that contradict each other in a sentence, which decides whether two memories may be in one summary.
 
 
 def contradict(a: str, b: str) -> bool:
-    """Whether two texts contradict each other: as wholes when both are one sentence or tell one matter, else in two sentences that speak of
-    one thing.
+    """Return whether two texts contradict each other.
 
-    Those have half of the shorter one's words of content in common. What both say stands beside the rest in either of them, and
-    contradicts none of it. Time: the product of the sentences, and ``find`` for such pairs.
+    They are compared as wholes if both are one sentence or are about one matter. Else they are compared sentence by sentence, in pairs
+    that share half of the shorter one's content words. A sentence that occurs in both texts is consistent with the rest of either and
+    contradicts none of it. Time: the product of the numbers of sentences, and ``find`` for such pairs.
     """
     one, two = _sentences(a), _sentences(b)
     if len(one) < 2 and len(two) < 2:
@@ -174,6 +179,6 @@ def contradict(a: str, b: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Its sentences, each once, with the stems of their words of content."""
+    """Return the sentences of a text, each once, with the stems of their content words."""
     once = dict.fromkeys(split(text))
     return tuple((s, frozenset(stem(w) for w in tokenise(s) if w not in GRAMMAR)) for s in once)

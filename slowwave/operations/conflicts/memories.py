@@ -1,4 +1,4 @@
-"""Conflicts between memories: numbers, dates and negations that clash, figures, mentions, and sentences that are over."""
+"""Conflicts between memories: numbers, dates and negations that clash, figures, mentions, and sentences that have ended."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ Reals = NDArray[np.floating[Any]]
 TABLE: Final = "memories"
 
 ONCE: Final = ("event", "episodic", "working")
-"""Kinds that tell what happened: another number or date is another time."""
+"""Kinds that state what happened: another number or date is another event."""
 
 LONGEST: Final = 500
-"""Characters of a memory that states one matter; longer ones are left out, and counted."""
+"""Characters of a memory about one matter; longer ones are left out, and counted."""
 
 _SHARED: Final = 0.7  # of the words of content of the shorter text
 _LEAST: Final = 2  # words of content that both must have
@@ -93,11 +93,12 @@ _HOW_OFTEN: Final = frozenset(TURNS[word] for word in ("always", "never", "every
 
 
 def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> Sequence[Conflict]:
-    """All conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
+    """Find all conflicts between active memories that have a vector.
 
-    The rule compares the nearest neighbours (the settings of ``neighbour_graph``) within one kind, scope, subject and author, and there the
-    plain negations of each other at any distance. Memories of one text and audience are compared as one, pinned ones apart. Time: that of
-    ``neighbours_within``, and 20 to 60 µs a pair. The last answer is kept as long as its tables are.
+    Needs the tables memories, memory_versions and memory_vectors. The rule compares the nearest neighbours (the settings of
+    ``neighbour_graph``) within one kind, scope, subject and author, and there the plain negations of each other at any distance. Memories
+    with the same text and audience are compared as one, pinned ones separately. Time: that of ``neighbours_within``, and 20 to 60 µs per
+    pair. The last answer is cached as long as its tables exist.
     """
     given = (snapshot.table("memories"), snapshot.table("memory_versions"), snapshot.vectors["memory_vectors"].matrix)
     found, numbers = _LAST.of(
@@ -169,10 +170,10 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
 def _with_denials(
     rows: StatementRows, block: Ints, near: tuple[Ints, Ints, Reals], matrix: NDArray[np.float32]
 ) -> tuple[Ints, Ints, Reals]:
-    """Return near pairs with the pairs of one block of which one is the plain negation of the other, however far their vectors are apart.
+    """Return near pairs, and pairs of one block of which one plainly negates the other, whatever their vectors' distance.
 
-    Embedding models place a negation anywhere: "accepts cash" and "does not accept cash" have cosine .73 with MiniLM. Such a pair has the
-    same words but for the negation, so it is found by a hash of them. Cost: some rewrites of the column and a sort.
+    Embedding models place a negation anywhere: "accepts cash" and "does not accept cash" have a cosine of .73 with MiniLM. Such a pair
+    has the same words except for the negation, so it is found by a hash of them. Cost: some rewrites of the column and a sort.
     """
     texts = pc.utf8_lower(rows.table["text"].take(pa.array(rows.first)))
     denies = matching(texts, _DENIES).to_numpy(zero_copy_only=False).astype(bool)
@@ -194,22 +195,27 @@ def _with_denials(
 
 
 def _are_apart(one: str, two: str, clash: Kind) -> bool:
-    """Whether two texts are about different things or times, whatever else they have in common. What alone stands in place of another may
-    be the subject."""
+    """Return whether two texts are about different things or times, whatever else they have in common.
+
+    Texts that clash in their object are never apart, nor are texts of opposite polarity that differ in one word: that word may be the
+    subject itself.
+    """
     if clash == "object" or (clash == "polarity" and _is_one_word(read(one), read(two))):
         return False
     return are_of_others(one, two) or (clash == "number" and are_other_cases(one, two))
 
 
 def _is_one_word(a: Reading, b: Reading) -> bool:
-    """Whether two texts are the same but for one word of each."""
+    """Return whether two texts are identical except for one word in each."""
     apart = len(set(a.words) - set(b.words)), len(set(b.words) - set(a.words))
     return apart == (1, 1) and (a.turns, a.figures, a.denials) == (b.turns, b.figures, b.denials)
 
 
 def one_matter(a: Reading, b: Reading, *, about: bool, denied: bool = False) -> bool:
-    """Whether two texts that contradict each other are about one thing: statements with most of their words in common. Of two ``about``
-    a subject the longer may say more; where one is ``denied`` it says how often."""
+    """Return whether two contradicting texts are about one matter, so that most of their words are the same.
+
+    If both texts are ``about`` a subject, the longer one may add something. If one is ``denied``, it may differ in how often.
+    """
     turned = (a.turns ^ b.turns) - _HOW_OFTEN if denied else a.turns ^ b.turns
     if a.question or b.question or set(a.persons) != set(b.persons) or turned:
         return False
@@ -235,10 +241,10 @@ _LAST: Final = Last[tuple[Sequence[Conflict], Mapping[str, int]]]()
 # author corrects the other by a word of change, so a person always decides.
 
 LONGEST_FIGURES: Final = 160
-"""Characters of a note of one sentence that states one matter."""
+"""Characters of a one-sentence note about one matter."""
 
 NEAR: Final = 0.58
-"""Cosine from which two notes may speak of one thing: with the contextual model 13 of 14 pairs of notes that do reach .59."""
+"""Cosine from which two notes may be about one thing: with the contextual model 13 of 14 pairs of notes that are reach .59."""
 
 _SPEAKS_OF_ITSELF: Final = re.compile(
     r"\b(?:i|me|my|mine|myself|we|us|our|ours|ourselves|you|your|yours)\b", re.IGNORECASE
@@ -250,9 +256,10 @@ _FIGURE: Final = r"(?:^|[\s(:=#$€£])[$€£#]?\d"
 
 
 def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
-    """Conflicts between active memories that have a vector. Needs the tables memories, memory_versions and memory_vectors.
+    """Find conflicts in figures between active memories that have a vector.
 
-    Time: that of ``neighbours_within`` over the notes with figures, and 100 µs a pair.
+    Needs the tables memories, memory_versions and memory_vectors. Time: that of ``neighbours_within`` over the notes with figures, and
+    100 µs per pair.
     """
     memories = active_memories(snapshot)
     vectors = snapshot.vectors["memory_vectors"]
@@ -313,17 +320,17 @@ def _pairs(
 
 
 def _undated(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts without the dates that stand beside relative ones."""
+    """Return the texts without the dates next to relative dates."""
     return rewritten(texts, BESIDE, "")
 
 
 def _frames(texts: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """Texts → what they say but for figures."""
+    """Return the texts with their figures masked."""
     return pc.utf8_lower(rewritten(texts, r"\d+(?:[.,:/-]?\d)*", "#"))
 
 
 def _series(snapshot: Snapshot) -> pa.Array:
-    """What was said with ``_SERIES`` figures or more, by any version of any memory."""
+    """Return the frames of texts that occurred with at least ``_SERIES`` different figures, in any version of any memory."""
     said = _undated(snapshot.table("memory_versions")["content"].cast(pa.large_string()))
     short = said.filter(pc.less_equal(pc.utf8_length(said), LONGEST_FIGURES))
     texts = pc.unique(short.filter(matching(short, _FIGURE)))
@@ -331,10 +338,10 @@ def _series(snapshot: Snapshot) -> pa.Array:
     return counts.field("values").filter(pc.greater_equal(counts.field("counts"), _SERIES))
 
 
-# Ended statements: sentences of longer memories that a later memory says are over, where the rest of the memory still holds.
+# Ended statements: sentences of longer memories that a later memory ends, while the rest of the memory still holds.
 #
-# A memory that says nothing else is a conflict, which it loses (``slowwave.operations.conflicts.stated``,
-# ``slowwave.operations.conflicts.stated``). Here stands what would take other sentences, or other things of one sentence, along with it.
+# A memory that states nothing else is a conflict, which it loses (``slowwave.operations.conflicts.stated``). This section covers cases in
+# which other sentences, or other parts of one sentence, would be lost as well.
 
 _AUDIENCE: Final = ("scope", "visibility", "sensitivity")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -342,10 +349,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class EndedStatement:
-    """A ``sentence`` of ``memories`` (ids; copies of each other), and what ended it: ``said`` by the memory ``later``, ``since`` when.
+    """Sentence of a memory that has ended, and what ended it.
 
-    One that ``holds`` tells what happened before, of something that has ended. ``pattern`` is the name under which the rule that found it
-    is measured (``slowwave.plans.items``).
+    ``memories`` are the ids of copies of the memory. The memory ``later`` ended the ``sentence`` with the words ``said`` at the time
+    ``since``. A sentence that ``holds`` states what happened before, about something that has ended. ``pattern`` is the name under which
+    the rule that found it is measured (``slowwave.plans.items``).
     """
 
     memories: tuple[str, ...]
@@ -369,7 +377,10 @@ class EndedStatement:
         pattern: str,
         holds: bool = False,
     ) -> EndedStatement | None:
-        """That of two statements by their numbers, ``when`` in microseconds; None where they are not of one audience."""
+        """Build the ended statement of two statements by number, or return None if their audiences differ.
+
+        ``when`` is in microseconds since the epoch.
+        """
         one, two = rows.table.select(_AUDIENCE).take(pa.array(rows.first[[earlier, later]])).to_pylist()
         if one != two:
             return None
@@ -385,18 +396,18 @@ class EndedStatement:
         )
 
 
-# Mentions of what a later memory says is over: "Mara called from Oslo" before "Mara moved from Oslo to Bergen".
+# Mentions of what a later memory ends: "Mara called from Oslo" before "Mara moved from Oslo to Bergen".
 #
-# What happened then is still true, and nothing ends; beside the sentence stands what was told later, so that nobody takes it for the
-# present. Found by the words of the value within one scope and author, where both speak of the same person, or of one matter of who speaks.
-# What is over is said by ``slowwave.operations.conflicts.stated`` and ``slowwave.operations.conflicts.stated``.
+# The statement about the past is still true, and nothing ends. The later statement is added next to the sentence, so that no one takes it
+# for the present. Mentions are found by the words of the value within one scope and author, if both texts are about the same person, or
+# about one matter of the speaker. ``slowwave.operations.conflicts.stated`` finds what has ended.
 
 _AT_ONCE: Final = 256  # words of one pattern
 _WORD: Final = re.compile(r"\w+")
 
 
 class OverValue(NamedTuple):
-    """``words`` of a value that is over, folded; the memory that says so, and its sentence."""
+    """Folded ``words`` of a value that has ended, the memory that says so, and its sentence."""
 
     words: tuple[str, ...]
     later: str
@@ -404,10 +415,10 @@ class OverValue(NamedTuple):
 
 
 def mentions(snapshot: Snapshot, over: Sequence[OverValue]) -> list[EndedStatement]:
-    """Sentences of active memories, made before, that name what is over, each with the first memory that says so.
+    """Find sentences of earlier active memories that name an ended value, each with the first memory that ends it.
 
-    Needs the tables memories and memory_versions. A value that more than ``CROWD`` earlier memories name is left out. Cost: a pass over the
-    texts for every 256 words, and some 50 µs a sentence that names one.
+    Needs the tables memories and memory_versions. A value that more than ``CROWD`` earlier memories name is left out. Cost: a pass over
+    the texts for every 256 words, and about 50 µs per sentence that names one.
     """
     if not over:
         return []
@@ -446,7 +457,7 @@ def _marks(rows: StatementRows, found: Mapping[tuple[int, str], tuple[int, int, 
 
 
 def _candidates(snapshot: Snapshot, over: Sequence[OverValue]) -> tuple[StatementRows, Sequence[str]]:
-    """The memories that have a last word of a value, and those that say so; with their texts."""
+    """Return the memories that contain the last word of an ended value, and those that end it, with their texts."""
     memories = active_memories(snapshot)
     wanted = pc.is_in(memories["id"], value_set=pa.array(sorted({v.later for v in over}), memories["id"].type))
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
@@ -465,7 +476,7 @@ def _last_word(value: OverValue) -> str:
 
 
 def _mentioning(text: str, value: OverValue) -> Iterator[str]:
-    """The sentences of a text that tell something of what is over, and do not say themselves that it is."""
+    """Yield the sentences of a text that mention the ended value but do not say themselves that it has ended."""
     for sentence in stating(text):
         if (
             _names(sentence, value.words)
@@ -486,8 +497,10 @@ def _plain(sentence: str) -> tuple[str, ...]:
 
 
 def _is_tied(sentence: str, value: OverValue) -> bool:
-    """Whether a sentence speaks of the person of whom something is over, and of nobody else; where it names none, of a matter of who says
-    so."""
+    """Return whether a sentence is about the person whose value has ended, and about no one else.
+
+    If it names no one, it must be about a matter of the speaker who says that the value has ended.
+    """
     if are_apart(sentence, value.said) or not persons(sentence, value.words) <= persons(value.said, value.words):
         return False
     mine, theirs = ((names(s) | persons(s)) - {*value.words} for s in (sentence, value.said))

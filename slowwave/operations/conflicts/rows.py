@@ -26,17 +26,17 @@ from slowwave.text.statements import stem
 from slowwave.text.tokens import tokenise
 from slowwave.text.words import CARDINALS, EXCLUSIVE, GRAMMAR, NEGATIONS, TENS, words_of
 
-# Relationship types and predicates by their words: which way they run, whether they deny, and what they may be with.
+# Relationship types and predicates by their words: in which direction they run, whether they deny, and how many objects they take.
 #
-# "REPORTS_TO" and "manages" tell one relation from its two ends, "likes" and "dislikes" assert and deny one thing, "KNOWS" runs both
-# ways by itself. Words decide where there are words for it; how often edges of a type run both ways decides the rest. How many
-# objects a predicate takes is learnt by ``slowwave.operations.scoring``.
+# "REPORTS_TO" and "manages" state one relation from its two ends, "likes" and "dislikes" assert and deny one thing, "KNOWS" runs both
+# ways by itself. Words decide if they are known; otherwise the share of edges of a type that run both ways decides.
+# ``slowwave.operations.scoring`` learns how many objects a predicate takes.
 
 EDGES: Final = 50
-"""Pairs of ends from which a type is learnt to run one way only."""
+"""Pairs of ends from which a type can be learnt to run one way only."""
 
 MUTUAL: Final = 0.02
-"""Share of its pairs that run both ways, at most, for such a type."""
+"""Greatest share of such a type's pairs that run both ways."""
 
 
 SORTED: Final = 10
@@ -44,7 +44,7 @@ SORTED: Final = 10
 
 
 class TypeReading(NamedTuple):
-    """``base`` is what a type is about, ``denies`` whether it says the contrary, ``flipped`` whether its ends are exchanged."""
+    """Parsed type: its ``base`` (what it is about), whether it ``denies`` that, and whether its ends are ``flipped``."""
 
     base: str
     denies: bool
@@ -53,7 +53,10 @@ class TypeReading(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def read_type(key: str) -> TypeReading:
-    """A type or predicate as ``slowwave.text.keys`` writes it. An unknown one is about itself, by the stems of its words."""
+    """Parse a type or predicate in the spelling of ``slowwave.text.keys``.
+
+    The base of an unknown one is the stems of its own words.
+    """
     words = key.replace("_", " ").split()
     denies = any(w in NEGATIONS for w in words)
     kept = [w for w in words if w not in NEGATIONS and w not in _SMALL] or words
@@ -73,21 +76,25 @@ def read_type(key: str) -> TypeReading:
 
 
 def runs_one_way(base: str, pairs: int, mutual: int) -> bool:
-    """Whether A → B rules out B → A: by the words, else when of 50 pairs of ends or more at most 2 % run both ways."""
+    """Return whether A → B rules out B → A.
+
+    The words decide if they are known. Else at most 2 % of at least 50 pairs of ends may run both ways.
+    """
     if base in _ONE_WAY or base.endswith((" at", " in")):
         return True
     return not runs_both_ways(base) and pairs >= EDGES and mutual <= MUTUAL * pairs
 
 
 def runs_both_ways(base: str) -> bool:
-    """Whether the words say that A → B is B → A as well."""
+    """Return whether the words imply that A → B means B → A as well."""
     return base in _BOTH_WAYS or base.endswith((" with", " together", " mutual"))
 
 
 def runs_against(kinds_of: tuple[np.ndarray, np.ndarray], edges: np.ndarray) -> np.ndarray:
-    """(n,): an edge between things of two sorts whose type runs the other way between these sorts, ten times or more and ten to one.
+    """Return (n,) whether an edge runs against the usual direction of its type between two sorts of things.
 
-    ``kinds_of`` are the sorts of both ends (n,), ``edges`` (n,) the type. A meeting is held at a place, and no place at a meeting.
+    ``kinds_of`` are the sorts of both ends (n,), ``edges`` (n,) the types. The usual direction is that of at least ten edges, and ten
+    times as many as the other. Example: a meeting is held at a place, and no place at a meeting.
     """
     low, high = kinds_of
     width = int(max(low.max(initial=0), high.max(initial=0))) + 1
@@ -100,25 +107,31 @@ def runs_against(kinds_of: tuple[np.ndarray, np.ndarray], edges: np.ndarray) -> 
 
 
 def single_by_name(key: str) -> bool:
-    """Whether the words of a predicate say that it takes one object; they are asked where the data say too little."""
+    """Return whether the words of a predicate imply that it takes one object; used if the data are too few."""
     words = [w for w in key.replace("_", " ").split() if w not in _SMALL]
     return " ".join(words) in _SINGLE
 
 
 def many_by_name(key: str) -> bool:
-    """Whether the words of a predicate say that it takes many objects, whatever the data: it says no more than that two things go
-    together ("associated with", "mentions"), or runs both ways ("knows"), and is not one that takes one ("married to")."""
+    """Return whether the words of a predicate imply that it takes many objects, whatever the data show.
+
+    Such a predicate states only that two things go together ("associated with", "mentions"), or runs both ways ("knows"), and is not one
+    that takes one object ("married to").
+    """
     base = read_type(key).base
     return not single_by_name(key) and (says_little(base) or runs_both_ways(base))
 
 
 def says_little(base: str) -> bool:
-    """Whether a base says no more than that two things go together: whatever else is said of them may be true beside it."""
+    """Return whether a base states only that two things go together; any other statement about them may also be true."""
     return base in _GENERIC
 
 
 def mutual_pairs(source: np.ndarray, target: np.ndarray, kind: np.ndarray, kinds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of edges (n,) with ends and type codes: unordered pairs of ends a type, and those of them that run both ways, (kinds,) each."""
+    """Count the unordered pairs of ends per type, and those of them that run both ways, (kinds,) each.
+
+    ``source``, ``target`` and ``kind`` (n,) are the ends and type codes of the edges.
+    """
     width = int(max(source.max(initial=0), target.max(initial=0))) + 1
     low, high = np.minimum(source, target), np.maximum(source, target)
     edges = np.unique(((kind * width + low) * width + high) * 2 + (source > target))
@@ -240,19 +253,19 @@ expires on|costs|founded in|founded on|starts on|ends on|deadline|price|status
 )
 
 
-# Columns as codes: what the comparisons of edges and facts are made of. Values become numbers, groups runs of equal numbers.
+# Columns as codes, for comparing edges and facts: values become numbers, groups become runs of equal numbers.
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 Found = list[tuple[int, int, str, dict[str, object]]]
-"""Two statements, the reason why they are in conflict, and evidence."""
+"""Two statements, the reason of their conflict, and evidence."""
 
 WINDOW: Final = 8
-"""Statements of one group that are compared each with each; in a larger group each meets the seven after it in order."""
+"""Statements of one group up to which all pairs are compared; in a larger group each is compared with the seven after it in order."""
 
 CROWD: Final = 64
-"""A group of more statements is a log and no case of one against another: it is left out, and counted."""
+"""Largest group that is compared: a larger one is a log and not a contradiction; it is left out, and counted."""
 
 ALIKE: Final = 85.0
 """Ratio (rapidfuzz) of two names from which they may be spellings of one."""
@@ -262,10 +275,10 @@ _NEVER: Final = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatementRows:
-    """Statements of one table: ``first`` (n,) is the row with the smallest id that makes it, ``behind`` gives the others.
+    """Statements of one table.
 
-    ``of`` (m,) is the statement of each of the table's live rows; ``begins`` and ``ends`` (n,) span the valid times of all of them, in
-    microseconds, an unknown one being open.
+    ``first`` (n,) is the row with the smallest id that makes the statement, ``of`` (m,) the statement of each of the table's live rows.
+    ``begins`` and ``ends`` (n,) span the valid times of all rows of a statement, in microseconds; an unknown time is open.
     """
 
     table: pa.Table
@@ -276,7 +289,7 @@ class StatementRows:
 
     @classmethod
     def fold(cls, table: pa.Table, key: Ints) -> StatementRows:
-        """Rows (m,) of one key are one statement. ``table`` is in id order."""
+        """Fold rows (m,) with the same key into one statement; ``table`` is in id order."""
         _, first, of = np.unique(key, return_index=True, return_inverse=True)
         count = len(first)
         begins, ends = np.full(count, _NEVER), np.full(count, -_NEVER)
@@ -288,25 +301,25 @@ class StatementRows:
         return len(self.first)
 
     def overlap(self, i: Ints, j: Ints) -> Bools:
-        """(p,): the valid times of two statements overlap, or are unknown."""
+        """Return (p,) whether the valid times of two statements overlap or are unknown."""
         return np.maximum(self.begins[i], self.begins[j]) < np.minimum(self.ends[i], self.ends[j])
 
     def last(self) -> Ints:
-        """(n,): when the latest row that makes a statement began to hold, else was recorded, in microseconds."""
+        """Return (n,) when the latest row of a statement began to hold, else was recorded, in microseconds."""
         since = pc.coalesce(self.table["valid_from"], self.table["recorded_at"])
         latest = np.full(len(self), -_NEVER)
         np.maximum.at(latest, self.of, _instants(since, 0))
         return latest
 
     def texts(self, column: str, statements: Ints) -> list[str]:
-        """A column of the statements' first rows; null is empty."""
+        """Return a column of the statements' first rows; null becomes an empty string."""
         found = self.table[column].take(pa.array(self.first[statements]))
         return pc.fill_null(found, "").to_pylist()
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was looked at and what each gate left out."""
+    """Counts of what was compared and of what each gate left out."""
 
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -316,14 +329,14 @@ class Tally:
 
 
 def codes(column: pa.Array | pa.ChunkedArray) -> tuple[Ints, pa.Array]:
-    """A column as numbers (n,) and its distinct values; null is a value."""
+    """Return a column as numbers (n,) and its distinct values; null is a value."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     encoded = pc.dictionary_encode(array, null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary
 
 
 def pack(*columns: Ints) -> Ints:
-    """Columns of codes (n,) as one code: equal where all are."""
+    """Combine columns of codes (n,) into one code that is equal where all of them are equal."""
     packed = columns[0]
     for column in columns[1:]:
         high, width = int(packed.max(initial=0)) + 1, int(column.max(initial=0)) + 1
@@ -335,10 +348,10 @@ def pack(*columns: Ints) -> Ints:
 
 
 def pairs_within(group: Ints, order: Ints) -> tuple[Ints, Ints, int]:
-    """Pairs of positions that share a group, and how many pairs were left out.
+    """Return pairs of positions that share a group, and the number of pairs left out.
 
-    Each with each in groups of up to ``WINDOW``; in larger ones each position with the seven that follow it by ``order``; none in groups
-    of more than ``CROWD``. So a group of b costs 7·b pairs at most.
+    Groups of up to ``WINDOW`` positions yield all pairs. In larger groups each position is paired with the seven that follow it by
+    ``order``; groups of more than ``CROWD`` yield none. So a group of b positions costs at most 7·b pairs.
     """
     _, inverse, sizes = np.unique(group, return_inverse=True, return_counts=True)
     every = int((sizes * (sizes - 1) // 2).sum())
@@ -356,7 +369,7 @@ def pairs_within(group: Ints, order: Ints) -> tuple[Ints, Ints, int]:
 
 
 def conflicts_of(rows: StatementRows, name: str, found: Found) -> list[Conflict]:
-    """Statements (i, j) with reason and evidence as conflicts of their rows; the first of several about one pair stays."""
+    """Turn statements (i, j) with reason and evidence into conflicts of their rows; the first one about each pair is kept."""
     if not found:
         return []
     statements = np.unique(np.array([(i, j) for i, j, _, _ in found], np.int64).ravel())
@@ -388,7 +401,7 @@ def conflicts_of(rows: StatementRows, name: str, found: Found) -> list[Conflict]
 
 
 def kinds(a: Sequence[str], b: Sequence[str]) -> list[Kind | None]:
-    """In what each pair of texts contradicts itself, each distinct pair looked at once."""
+    """Return the kind of contradiction in each pair of texts, or None; each distinct pair is compared once."""
     pairs = [(x, y) if x <= y else (y, x) for x, y in zip(a, b, strict=True)]
     distinct = list(dict.fromkeys(pairs))
     known = dict(zip(distinct, find(distinct), strict=True))
@@ -396,7 +409,10 @@ def kinds(a: Sequence[str], b: Sequence[str]) -> list[Kind | None]:
 
 
 def alike(a: Sequence[str], b: Sequence[str]) -> Bools:
-    """(p,): two names may be spellings of one thing, or one says more of it ("Porto", "Porto, Portugal"). In columns, by rapidfuzz."""
+    """Return (p,) whether two names may be spellings of one thing, or one extends the other ("Porto", "Porto, Portugal").
+
+    Compared in columns, by rapidfuzz.
+    """
     if not len(a):
         return np.zeros(0, np.bool_)
     one, two = (keys(pa.array(x, pa.string())).to_pylist() for x in (a, b))
@@ -406,12 +422,12 @@ def alike(a: Sequence[str], b: Sequence[str]) -> Bools:
 
 
 def live_rows(snapshot: Snapshot, name: str) -> pa.Table:
-    """Live rows in id order, in one piece."""
+    """Return the live rows in id order, as one chunk."""
     return snapshot.live(name).combine_chunks()
 
 
 def among(column: pa.ChunkedArray, values: Collection[str]) -> Bools:
-    """(n,): whether a text is one of some."""
+    """Return (n,) whether each text is one of ``values``."""
     return pc.is_in(column, value_set=pa.array(sorted(values), pa.string())).to_numpy(zero_copy_only=False).astype(bool)
 
 
@@ -421,15 +437,15 @@ def _instants(column: pa.ChunkedArray, unknown: int) -> Ints:
 
 # Objects: when two different objects of one subject and predicate cannot both be true.
 #
-# Where a predicate takes one object, any other contradicts it. Elsewhere objects may stand side by side, unless they are texts that are the
-# same but for a number, a date or a term ("20 metres", "17 metres"; "always", "never"), or an "is" names two different things. Things that
-# a relationship leads to are no texts: "EIP-4788" beside "EIP-2929" are two of many, unless its type takes one.
+# If a predicate takes one object, any other object contradicts it. Otherwise several objects may be true, unless they are texts that are
+# identical except for a number, a date or a term ("20 metres", "17 metres"; "always", "never"), or an "is" names two different things.
+# The ends of relationships are not texts: "EIP-4788" and "EIP-2929" are two of many, unless the type takes one.
 
 Takes = Mapping[str, Verdict]
-"""Key of a predicate → whether the data say that it takes one object, many, or too little."""
+"""Maps the key of a predicate to whether it takes one object, many, or the data are too few."""
 
 LISTS: Final = 0.1
-"""Share of the subjects with several objects of which twins are common: there they are parts of a list, and nothing to report."""
+"""Share of the subjects with several objects from which twins are common: there they are parts of a list and are not reported."""
 
 _COPULAS: Final = frozenset(("is", "was", "are", "were", "is the", "was the"))
 _FIGURE: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -440,9 +456,10 @@ _SWAPPED: Final = frozenset(EXCLUSIVE) | NEGATIONS | frozenset(CARDINALS) | froz
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """Distinct (subject, predicate, object): codes (n,) of subject and predicate, the objects' texts, the entity each one names (-1: none).
+    """Distinct values (subject, predicate, object).
 
-    ``predicates`` are the keys by code. ``named`` says that objects are entities by themselves, not by their text.
+    ``subject`` and ``predicate`` (n,) are codes, ``texts`` the objects' texts, ``entity`` (n,) the entity that each object names (-1:
+    none). ``predicates`` are the keys by code. With ``named`` objects are entities by themselves, not by their text.
     """
 
     subject: Ints
@@ -453,38 +470,41 @@ class Values:
     named: bool
 
     def read(self, rows: Ints) -> list[str]:
-        """The texts of some values."""
+        """Return the texts of some values."""
         positions: list[int] = rows.tolist()
         return [self.texts[k] for k in positions]
 
 
 class Readable(Protocol):
-    """Texts by position, of which few are ever read."""
+    """Texts by position, of which only few are ever used."""
 
     def __getitem__(self, at: int, /) -> str:
-        """The text at a position."""
+        """Return the text at a position."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntityColumns:
-    """What is known of entities, by position: type codes (e,), attributes as JSON texts, pairs of which one is part of the other."""
+    """Entity data by position: type codes (e,), attributes as JSON texts, and pairs of a part and its whole."""
 
     kind: Ints
     attributes: Readable
     parts: frozenset[tuple[int, int]]
 
     def differ(self, i: int, j: int) -> bool:
-        """Whether a shared attribute of two entities has two values: they are different things, however alike their names."""
+        """Return whether a shared attribute of two entities has different values.
+
+        Such entities are different things, however similar their names are.
+        """
         one, two = _scalars(self.attributes[i]), _scalars(self.attributes[j])
         return any(one[k] != two[k] for k in one.keys() & two.keys())
 
 
 def rival_objects(values: Values, takes: Takes, things: EntityColumns, tally: Tally) -> Found:
-    """Pairs of values that contradict each other, with reason and evidence.
+    """Find pairs of values that contradict each other, with reason and evidence.
 
-    Time: a sort of the values, and 50 to 300 µs for each pair that a rule singles out; a subject of more than eight objects is no case for
-    a predicate of one, and is left out.
+    Time: a sort of the values, and 50 to 300 µs for each pair that a rule selects. For a predicate that takes one object, subjects with
+    more than eight objects are left out.
     """
     if not len(values.subject):
         return []
@@ -508,7 +528,10 @@ def rival_objects(values: Values, takes: Takes, things: EntityColumns, tally: Ta
 
 
 def _verdict(key: str, takes: Takes) -> str:
-    """The words go first where they say that a predicate takes many (``listed``), and last where that it takes one (``named``)."""
+    """Return how many objects a predicate takes.
+
+    Words that mean many (``listed``) take precedence over the data. Words that mean one (``named``) count only if the data are too few.
+    """
     if many_by_name(key):
         return "listed"
     found = takes.get(key, "unknown")
@@ -518,7 +541,7 @@ def _verdict(key: str, takes: Takes) -> str:
 def _of_one(
     values: Values, rows: Ints, group: Ints, verdicts: Sequence[str], things: EntityColumns, tally: Tally
 ) -> Found:
-    """All pairs of different objects, but those that may be one thing under two names, or a part and its whole."""
+    """Find all pairs of different objects, except possible names of one thing, and a part with its whole."""
     i, j = _all_pairs(group, rows)
     a, b = values.read(i), values.read(j)
     clash = kinds(a, b)
@@ -545,7 +568,10 @@ def _of_one(
 
 
 def _copulas(values: Values, rows: Ints, group: Ints, things: EntityColumns) -> Found:
-    """ "The escalation owner is Irene Falk", "… is Ines Falk": two different things of one type."""
+    """Find predicates like "is" that name two different things of one type.
+
+    Example: "The escalation owner is Irene Falk", "… is Ines Falk".
+    """
     copula = np.array([key in _COPULAS for key in values.predicates], np.bool_)
     rows = rows[copula[values.predicate[rows]] & (values.entity[rows] >= 0)]
     i, j = _all_pairs(group, rows)
@@ -563,7 +589,10 @@ def _copulas(values: Values, rows: Ints, group: Ints, things: EntityColumns) -> 
 def _twins(
     values: Values, rows: Ints, group: Ints, verdicts: Sequence[str], things: EntityColumns, tally: Tally
 ) -> Found:
-    """Objects that are the same but for one figure or term. Three of a kind are a list, and so are twins common for the predicate."""
+    """Find objects that are identical except for one figure or term.
+
+    Three of a kind are a list and do not count, nor do the twins of a predicate for which twins are common.
+    """
     read = zip(rows.tolist(), values.read(rows), strict=True)
     framed = [(k, frame) for k, text in read if (frame := _frame(text)) is not None]
     if not framed:
@@ -592,14 +621,14 @@ def _twins(
 
 
 def _twin_evidence(values: Values, x: int, verdicts: Sequence[str], frame: str) -> dict[str, object]:
-    """A predicate that takes many objects may well take both: that is for a person to say."""
+    """Build the evidence of twins; if the predicate takes many objects, both may be true and a person decides."""
     doubtful = verdicts[int(values.predicate[x])] == "many"
     key = values.predicates[int(values.predicate[x])]
     return {"rule": "same_but_for_one", "predicate": key, **({"doubtful": True} if doubtful else {})}
 
 
 def _may(values: Values, x: int, verdicts: Sequence[str], frame: str) -> bool:
-    """Bare figures ("2025-03-14") are no twins where a predicate is known to take many."""
+    """Return whether two objects may be twins; bare figures ("2025-03-14") may not if the predicate is known to take many."""
     return (
         bool(frame.strip("* "))
         or verdicts[int(values.predicate[x])] != "many"
@@ -608,21 +637,27 @@ def _may(values: Values, x: int, verdicts: Sequence[str], frame: str) -> bool:
 
 
 def _but_for_one(a: str, b: str) -> bool:
-    """Whether two texts of one frame differ in figures alone or in one word alone: "3 dogs" and "2 cats" are two things to have."""
+    """Return whether two texts of one frame differ only in figures or only in one word.
+
+    "3 dogs" and "2 cats" differ in both, and are two things that one can have.
+    """
     apart = [(x, y) for x, y in zip(a.casefold().split(), b.casefold().split(), strict=False) if x != y]
     figures = sum(any(map(str.isdigit, x + y)) for x, y in apart)
     return figures == len(apart) or (not figures and len(apart) == 1)
 
 
 def _answers(a: str, b: str) -> bool:
-    """Whether one answers yes and the other no, or one denies the other."""
+    """Return whether one text answers yes and the other no, or one denies the other."""
     one, two = a.casefold().split(), b.casefold().split()
     apart = set(one) ^ set(two)
     return bool(apart) and apart <= _ANSWERS | NEGATIONS
 
 
 def _lists(values: Values, twins: Iterable[int], rows: Ints, group: Ints) -> Collection[int]:
-    """Predicates of which four subjects or more, and one in ten of those with several objects, have twins."""
+    """Return the predicates for which twins are common.
+
+    They have twins for at least four subjects, and for more than one in ten of the subjects with several objects.
+    """
     of = values.predicate[np.array(list(twins), np.int64)] if twins else np.empty(0, np.int64)
     count = np.bincount(of, minlength=len(values.predicates))
     groups, first = np.unique(group[rows], return_index=True)
@@ -632,7 +667,10 @@ def _lists(values: Values, twins: Iterable[int], rows: Ints, group: Ints) -> Col
 
 
 def _frame(text: str) -> str | None:
-    """The text with a star for every figure and every word that has a rival; None when it has none."""
+    """Return the text with a star for every figure and every word that has a rival.
+
+    Return None if the text has neither, or more than twelve words.
+    """
     low = text.casefold().strip().rstrip(".!?")
     words = low.split()
     if len(words) > 12:
@@ -645,7 +683,7 @@ def _frame(text: str) -> str | None:
 
 
 def _all_pairs(group: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Pairs of ``rows`` that share a group."""
+    """Return the pairs of ``rows`` that share a group."""
     if not len(rows):
         return rows, rows
     i, j, _ = pairs_within(group[rows], rows)
@@ -653,7 +691,7 @@ def _all_pairs(group: Ints, rows: Ints) -> tuple[Ints, Ints]:
 
 
 def _reason(values: Values, clash: str | None) -> str:
-    """Entities are other objects whatever their names say; of texts a figure says more."""
+    """Return the reason of a conflict: the clash of two texts, or ``object`` for entities and for texts without a clash."""
     return "object" if values.named or clash is None else clash
 
 
@@ -672,7 +710,7 @@ def _scalars(text: str) -> dict[str, str]:
 
 
 def entities_named(names: pa.ChunkedArray, texts: pa.Array) -> Ints:
-    """(n,): the position of the entity that a text names by its key, -1 where none or several do."""
+    """Return (n,) the position of the entity that each text names by its key, or -1 if none or several match."""
     if not len(texts):
         return np.empty(0, np.int64)
     encoded = keys(names).dictionary_encode()
@@ -689,15 +727,15 @@ def entities_named(names: pa.ChunkedArray, texts: pa.Array) -> Ints:
 
 # Conflicts between relationships: parallel edges that contradict each other, edges that run both ways, objects that exclude each other.
 #
-# Edges are read by what their type is about (``slowwave.operations.conflicts.rows``): A PARENT_OF B and B CHILD_OF A are parallel, LIKES
-# and DISLIKES are one relation asserted and denied. Self-loops and edges to retired entities are left out.
+# Edges are compared by what their type is about: A PARENT_OF B and B CHILD_OF A are parallel, LIKES and DISLIKES are one relation
+# asserted and denied. Self-loops and edges to retired entities are left out.
 
 TABLE: Final = "relationships"
 
 BOOKKEEPING: Final = words_of("""
 id uuid key source sources source_id chunk_id document_id created_at updated_at recorded_at extracted_at timestamp date_added
 confidence score weight count mentions version model extractor run_id hash embedding description evidence context""")
-"""Property keys that speak of the record and not of the world."""
+"""Property keys that describe the record and not the world."""
 
 _HOW: Final = words_of("in at on for to from by with as of under near inside outside")
 _WHOLE: Final = ("part of", "locat in")
@@ -707,9 +745,10 @@ _LONGEST: Final = 300  # characters of descriptions whose ratio is taken
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelationEdges:
-    """Live edges between live entities, in id order: positions of their ends, codes of type and base, and how the type reads.
+    """Live edges between live entities, in id order.
 
-    ``low`` and ``high`` are the ends in the direction that the base has.
+    The columns are the positions of their ends, codes of type and base, and how the type is parsed. ``low`` and ``high`` are the ends in
+    the direction of the base.
     """
 
     table: pa.Table
@@ -727,7 +766,10 @@ class RelationEdges:
 def edge_conflicts(
     edges: RelationEdges, entities: pa.Table, aliases: pa.Table, takes: Takes, similarity: float, tally: Tally
 ) -> list[Conflict]:
-    """All conflicts between live relationships. Time: a few sorts of the edges, and the pairs that a rule singles out."""
+    """Find all conflicts between live relationships.
+
+    Time: a few sorts of the edges, and the pairs that a rule selects.
+    """
     if not len(edges.table):
         return []
     return [
@@ -738,7 +780,7 @@ def edge_conflicts(
 
 
 def read_edges(snapshot: Snapshot, entities: pa.Table, tally: Tally) -> RelationEdges:
-    """The edges as codes."""
+    """Read the live edges between live entities as codes."""
     table = live_rows(snapshot, TABLE)
     tally.add("relationships looked at", len(table))
     ids = entities["id"].combine_chunks()
@@ -762,7 +804,7 @@ def read_edges(snapshot: Snapshot, entities: pa.Table, tally: Tally) -> Relation
 
 
 def parts_of(edges: RelationEdges) -> frozenset[tuple[int, int]]:
-    """Pairs of entities of which one is part of the other, or lies in it."""
+    """Return the pairs of entities of which one is part of the other, or lies in it."""
     wanted = [k for k, base in enumerate(edges.bases) if base in _WHOLE]
     rows = np.flatnonzero(np.isin(edges.base, wanted))
     return frozenset(zip(edges.low[rows].tolist(), edges.high[rows].tolist(), strict=True))
@@ -771,14 +813,14 @@ def parts_of(edges: RelationEdges) -> frozenset[tuple[int, int]]:
 def _parallel(
     edges: RelationEdges, entities: pa.Table, aliases: pa.Table, similarity: float, tally: Tally
 ) -> list[Conflict]:
-    """Edges of one base between the same ends that say different things (khora 8.9).
+    """Find edges of one base between the same ends that state different things (khora 8.9).
 
     ``polarity``: one asserts, the other denies. ``property_contradiction``: a shared property has two values. Else the kind in which the
-    descriptions contradict each other, and at last ``low_similarity``: difflib's ratio of description and properties strictly under the
-    threshold, where the descriptions fill one slot differently ("works in the harbour office", "works in a bakery by the sea").
-    Descriptions without a slot in common say different things, and both may be true; so may all that describes edges of a type that says
-    no more than that two things go together. What a description calls the two ends is no matter:
-    after a merge they bear several names.
+    descriptions contradict each other. The last kind is ``low_similarity``: difflib's ratio of description and properties is strictly
+    below the threshold, and the descriptions fill one slot differently ("works in the harbour office", "works in a bakery by the sea").
+    Descriptions without a common slot state different things, and both may be true. So may all descriptions of edges whose type states
+    only that two things go together. Names of the two ends in a description are ignored, because after a merge the ends have several
+    names.
     """
     ends = pack(edges.low, edges.high, edges.base)
     _, group, size = np.unique(ends, return_inverse=True, return_counts=True)
@@ -822,7 +864,10 @@ def _parallel(
 def _descriptions(
     pairs: Sequence[tuple[int, int]], texts: Sequence[str], whole: Sequence[str], similarity: float, tally: Tally
 ) -> Found:
-    """``whole`` are descriptions with properties, which is what khora compares; no more than 300 characters of them are."""
+    """Find descriptions that contradict each other.
+
+    ``whole`` are the descriptions with their properties, which khora compares; at most 300 characters of each are compared.
+    """
     a, b = [texts[x] for x, _ in pairs], [texts[y] for _, y in pairs]
     found: Found = []
     for k, (clash, (x, y)) in enumerate(zip(kinds(a, b), pairs, strict=True)):
@@ -841,7 +886,7 @@ def _descriptions(
 def _names(
     entities: pa.Table, aliases: pa.Table, low: Ints, high: Ints, pairs: Sequence[tuple[int, int]]
 ) -> dict[int, tuple[str, ...]]:
-    """Statement → all names of its two ends in lower case, the longest first, for the statements of some pairs."""
+    """Map each statement of some pairs to all names of its two ends in lower case, the longest first."""
     statements = sorted({k for pair in pairs for k in pair})
     at = np.unique(np.concatenate([low[statements], high[statements]])) if statements else np.empty(0, np.int64)
     rows = entities.select(["id", "name"]).take(pa.array(at))
@@ -860,7 +905,7 @@ def _names(
 
 
 def _unnamed(text: str, names: Sequence[str]) -> str:
-    """The text with "it" in the place of each name that stands there as a whole word."""
+    """Replace each of the names that occurs as a whole word in the text with "it"."""
     for name in names:
         low, at = text.lower(), 0
         if len(name) < 2 or len(low) != len(text):  # of some letters the lower case is longer
@@ -876,7 +921,7 @@ def _unnamed(text: str, names: Sequence[str]) -> str:
 
 
 def _reversed(edges: RelationEdges, sort: Ints, tally: Tally) -> list[Conflict]:
-    """A → B and B → A of a type that runs one way only, or one way between such things; ``sort`` is the type of each entity."""
+    """Find A → B and B → A of a type that runs one way, in general or between such entities; ``sort`` is each entity's type."""
     pairs, mutual = mutual_pairs(edges.low, edges.high, edges.base, len(edges.bases))
     one_way = np.array(
         [runs_one_way(b, int(p), int(m)) for b, p, m in zip(edges.bases, pairs, mutual, strict=True)], np.bool_
@@ -918,12 +963,12 @@ def _objects(edges: RelationEdges, entities: pa.Table, takes: Takes, tally: Tall
 
 
 def things(entities: pa.Table, parts: frozenset[tuple[int, int]]) -> EntityColumns:
-    """What conflicts of objects have to know about entities."""
+    """Return the entity data that is needed to compare objects."""
     return EntityColumns(codes(entities["entity_type"])[0], _Texts(entities["attributes"]), parts)
 
 
 class _Texts:
-    """A column read value by value: few of many are."""
+    """Column that is converted value by value, because only few values are used."""
 
     def __init__(self, column: pa.ChunkedArray) -> None:
         self._column = column
@@ -933,7 +978,7 @@ class _Texts:
 
 
 def _whole(text: str, properties: Mapping[str, object]) -> str:
-    """Description and properties as one text, as khora 8.9 writes it."""
+    """Join description and properties into one text, as khora 8.9 does."""
     return " | ".join([*([text] if text else []), *(f"{key}={properties[key]}" for key in sorted(properties))])
 
 
@@ -946,7 +991,7 @@ def _properties(text: str) -> Mapping[str, object]:
 
 
 def _differing(a: Mapping[str, object], b: Mapping[str, object]) -> list[str]:
-    """Shared keys with different values, sorted; of two lists the shorter may be part of the longer."""
+    """Return the shared keys with different values, sorted; of two lists the shorter may be part of the longer."""
     return sorted(k for k in a.keys() & b.keys() if k.casefold() not in BOOKKEEPING and not _same(a[k], b[k]))
 
 
@@ -962,7 +1007,7 @@ def _same(a: object, b: object) -> bool:
 
 
 def _rival_slots(a: str, b: str) -> bool:
-    """Whether both fill a slot (a word and its preposition) with nothing in common."""
+    """Return whether both texts fill a slot (a word and its preposition) and have nothing in common there."""
     one, two = _slots(a), _slots(b)
     return any(one[s].isdisjoint(two[s]) for s in one.keys() & two.keys())
 
@@ -986,8 +1031,8 @@ def _slots(text: str) -> dict[tuple[str, str], frozenset[str]]:
 
 # Conflicts between facts: one denies what the other states, one statement in two versions, objects that exclude each other.
 #
-# Facts that are replaced in time belong to ``supersede_facts`` as well: two facts are in conflict only when their valid times overlap or
-# are unknown, so a fact that was ended is in conflict with none that came after it.
+# ``supersede_facts`` also handles facts that are replaced in time. Two facts are in conflict only if their valid times overlap or are
+# unknown, so a fact that was ended is in conflict with none that came after it.
 
 TABLE_FACTS: Final = "memory_facts"
 
@@ -995,7 +1040,10 @@ TABLE_FACTS: Final = "memory_facts"
 def fact_conflicts(
     facts: pa.Table, entities: pa.Table, takes: Takes, things: EntityColumns, tally: Tally
 ) -> list[Conflict]:
-    """All conflicts between facts. Time: a few sorts of the facts, and the pairs that a rule singles out."""
+    """Find all conflicts between facts.
+
+    Time: a few sorts of the facts, and the pairs that a rule selects.
+    """
     tally.add("facts looked at", len(facts))
     if not len(facts):
         return []
@@ -1020,7 +1068,7 @@ def fact_conflicts(
 def _versions(
     rows: StatementRows, statement: np.ndarray, denies: np.ndarray, text: np.ndarray, tally: Tally
 ) -> list[Conflict]:
-    """Facts of one subject, predicate and object of which one denies it, or whose texts contradict each other."""
+    """Find facts with equal subject, predicate and object of which one denies it, or whose texts contradict each other."""
     _, group = np.unique(statement[rows.first], return_inverse=True)
     i, j, left_out = pairs_within(group.astype(np.int64), text[rows.first])
     tally.add("pairs in crowded groups left out", left_out)

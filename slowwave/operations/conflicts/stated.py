@@ -40,17 +40,17 @@ from slowwave.text.statements import PROGRAMS, says_later
 from slowwave.text.states import TRIGGER_ENDED_VALUES, EndedValue, ended_sentence, ended_values, ends
 from slowwave.text.tokens import fold
 
-# Conflicts between what memories say of one relation: "Mara lives in Oslo", "Mara moved to Bergen".
+# Conflicts between what memories state about one relation: "Mara lives in Oslo", "Mara moved to Bergen".
 #
-# Memories are put side by side by who and what they speak of, not by their vectors, so across kinds and authors of one scope. One that says
-# that something has changed replaces those before it; else both may be about other things, and a person decides. What a longer memory says
-# besides would be lost with it: there the sentence is marked (``slowwave.operations.conflicts.memories``), or a person decides.
+# Memories are compared by their subject and relation, not by their vectors, so across kinds and authors of one scope. A memory that says
+# that something has changed replaces those before it; otherwise both may be about different things, and a person decides. If a longer
+# memory would lose what else it states, its sentence is marked (``slowwave.operations.conflicts.memories``), or a person decides.
 
 LONGEST: Final = 500
-"""Characters of a memory that is read."""
+"""Characters of a memory up to which it is parsed."""
 
 _MOST: Final = 3
-"""Objects of one subject and relation beyond which the relation takes many, whatever it looks like."""
+"""Objects of one subject and relation from which the relation takes many, whatever its words say."""
 
 
 _TRIGGERS: Final = (TRIGGER, descriptions.TRIGGER_DESCRIPTIONS, states.TRIGGER)
@@ -69,7 +69,11 @@ class _Saying(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _StatedRelations:
-    """Statements, what they say of each subject and relation, of those that have several in order, and how many relations are stated."""
+    """Statements of memories by subject and relation.
+
+    ``every`` has all of them, ``groups`` those of subjects and relations with several, in order; ``count`` is the number of stated
+    relations.
+    """
 
     rows: StatementRows
     groups: Mapping[_Group, Sequence[_Saying]]
@@ -78,8 +82,11 @@ class _StatedRelations:
 
 
 class DoubtedStatement(NamedTuple):
-    """What another object was stated of later, without a word of change: the ``seen`` of the conflict that a person decides, the earlier
-    object, and the sentence that states it (None where there are several)."""
+    """Earlier object of a relation for which a later memory states another object without a word of change.
+
+    ``seen`` is the conflict that a person decides, ``value`` the earlier object, and ``sentence`` the sentence that states it (None if
+    there are several).
+    """
 
     seen: str
     value: OverValue
@@ -88,8 +95,12 @@ class DoubtedStatement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replacements:
-    """Conflicts of stated relations; those of them in which a longer memory would lose a ``sentence`` to one that says that something has
-    changed (``longer``); these sentences; the objects that are replaced, and those that may be; and how many relations are stated."""
+    """Conflicts between stated relations, and what they replace.
+
+    ``longer`` are those conflicts in which a longer memory would lose a sentence to a memory that says that something has changed;
+    ``sentences`` are these sentences. ``values`` are the replaced objects, ``doubted`` those that may be replaced, and ``relations`` is
+    the number of stated relations.
+    """
 
     conflicts: Sequence[Conflict]
     longer: AbstractSet[tuple[str, str]]
@@ -100,8 +111,10 @@ class Replacements:
 
 
 def stated_conflicts(snapshot: Snapshot, tally: Tally, *, longer: bool = True) -> list[Conflict]:
-    """Conflicts between active memories of one scope; ``longer``: also where a longer memory would lose a sentence to one that says that
-    something has changed. Needs the tables memories and memory_versions. See ``replacements``.
+    """Find conflicts between stated relations of active memories in one scope.
+
+    With ``longer``, also those in which a longer memory would lose a sentence to one that says that something has changed. Needs the
+    tables memories and memory_versions. See ``replacements``.
     """
     found = replacements(snapshot)
     tally.add("stated relations", found.relations)
@@ -109,10 +122,10 @@ def stated_conflicts(snapshot: Snapshot, tally: Tally, *, longer: bool = True) -
 
 
 def replacements(snapshot: Snapshot) -> Replacements:
-    """What active memories state of one relation against each other.
+    """Compare what active memories state about the same relation.
 
-    Each text is read once, some 30 µs; of one subject and relation every earlier object meets the last one. The last answer is kept as
-    long as its tables are.
+    Each text is parsed once, in about 30 µs; for one subject and relation every earlier object is compared with the last one. The last
+    answer is cached as long as its tables exist.
     """
     return _LAST.of([snapshot.table("memories"), snapshot.table("memory_versions")], (), lambda: _find(snapshot))
 
@@ -173,7 +186,7 @@ def _ids(rows: StatementRows, pair: Sequence[int]) -> tuple[str, str]:
 
 
 def _ended_before(snapshot: Snapshot, read: _StatedRelations) -> Iterator[OverValue]:
-    """The objects of memories that lost a conflict in an earlier night, each with the first that was stated since."""
+    """Yield the objects of memories that lost a conflict in an earlier night, each with the first object stated since."""
     table = snapshot.table("memories")
     gone = pc.and_(pc.is_valid(table["invalidated_at"]), pc.is_null(table["merged_into"]))
     table = table.filter(pc.and_(gone, pc.is_valid(table["valid_to"])))
@@ -189,20 +202,20 @@ def _ended_before(snapshot: Snapshot, read: _StatedRelations) -> Iterator[OverVa
 
 
 def _source_of(rows: StatementRows, statement: int, about: tuple[str, str]) -> tuple[str, str] | None:
-    """The memory that makes a statement, and its sentence about a relation of a subject."""
+    """Return the memory that makes a statement, and its sentence about a subject's relation; None if there is not exactly one."""
     row = int(rows.first[statement])
     sentence = _stating(str(rows.table["text"][row]), about)
     return (str(rows.table["id"][row]), sentence) if sentence else None
 
 
 def _stating(text: str, about: tuple[str, str]) -> str | None:
-    """The one sentence that states a relation of a subject."""
+    """Return the sentence that states a relation of a subject, or None if there is not exactly one."""
     found = [s for s in sentences(text) if any(r[:2] == about for r in _stated(s))]
     return found[0] if len(found) == 1 else None
 
 
 def _stated(text: str) -> tuple[StatedRelation, ...]:
-    """The relations of a text, and what it says that something is which has none of these."""
+    """Parse the relations or descriptions in a text; if there are none, the states that it gives for something."""
     relations = stated_relations(text) or descriptions.descriptions(text)
     return relations or states.states(text)
 
@@ -222,14 +235,17 @@ def _read(snapshot: Snapshot) -> _StatedRelations:
 
 
 def _rows_of_relations(memories: pa.Table) -> pa.Table:
-    """The rows whose ``text`` is short and has a word of a relation or description."""
+    """Return the rows whose ``text`` is short and has a word of a relation or description."""
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
     telling = (matching(memories["text"], t.pattern) for t in _TRIGGERS)
     return memories.filter(pc.and_(short, reduce(pc.or_, telling))).combine_chunks()
 
 
 def _groups(rows: StatementRows) -> dict[_Group, list[_Saying]]:
-    """What is said of each subject and relation, by whom it is said first."""
+    """Group the statements about each subject and relation, in the order of their first rows.
+
+    Groups of more than ``CROWD`` statements are left out.
+    """
     groups: defaultdict[_Group, list[_Saying]] = defaultdict(list)
     for statement, group, stated in _sayings(rows.table.take(pa.array(rows.first))):
         groups[group].append(_Saying(statement, stated.object, stated.change))
@@ -237,7 +253,7 @@ def _groups(rows: StatementRows) -> dict[_Group, list[_Saying]]:
 
 
 def _sayings(table: pa.Table) -> Iterator[tuple[int, _Group, StatedRelation]]:
-    """What the rows of a table state, by their places; nothing of what a program says of itself."""
+    """Yield what the rows of a table state, with their positions, except what a program states about itself."""
     columns = [pc.fill_null(table[c], "").to_pylist() for c in ("text", "scope", "author")]
     for row, (text, scope, author) in enumerate(zip(*columns, strict=True)):
         for stated in _stated(text):
@@ -247,7 +263,7 @@ def _sayings(table: pa.Table) -> Iterator[tuple[int, _Group, StatedRelation]]:
 
 
 def _others(relation: str, sayings: Sequence[_Saying], rows: StatementRows) -> tuple[list[_Saying], bool]:
-    """The sayings against the last one, at one time with it; and whether the relation takes many objects."""
+    """Return the statements that differ from the last one and overlap it in time, and whether the relation takes many objects."""
     last = sayings[-1]
     others = [s for s in sayings if s.statement != last.statement]
     differ = ~alike([s.object for s in others], [last.object] * len(others))
@@ -264,12 +280,12 @@ def _others(relation: str, sayings: Sequence[_Saying], rows: StatementRows) -> t
 
 
 def _are_figures(one: str, other: str) -> bool:
-    """Whether two objects are figures or dates, which a digit tells apart."""
+    """Return whether both objects are figures or dates, which one digit makes different."""
     return all(_FIGURE.fullmatch(value) is not None for value in (one, other))
 
 
 def is_comparable(relation: str, one: str, other: str) -> bool:
-    """Whether two objects exclude each other: a town and its country do not."""
+    """Return whether two objects exclude each other; a town and its country do not."""
     if relation != "lives in" and not states.is_state(relation):
         return True
     lands = known_names().lands
@@ -279,21 +295,21 @@ def is_comparable(relation: str, one: str, other: str) -> bool:
 _LAST: Final = Last[Replacements]()
 
 
-# Conflicts between a memory that says what is over and those before it that state just that: "I drive a Skoda Fabia", "I sold the Skoda
+# Conflicts between a memory that says what has ended and earlier ones that state just that: "I drive a Skoda Fabia", "I sold the Skoda
 # Fabia and bought a Renault Zoe".
 #
-# Found by the words of the value, not by vectors: across kinds, within one scope, of one author where the speaker is the owner. The later
-# one replaces the earlier ones. What a text says is over, and what states it, belongs to ``slowwave.text.states``.
+# They are found by the words of the value, not by vectors: across kinds, within one scope, and of one author if the speaker is the owner.
+# The later one replaces the earlier ones. ``slowwave.text.states`` parses what a text ends or states.
 
 _WORD: Final = re.compile(r"\w+")
 
 
 LONGEST_ENDINGS: Final = 2_000
-"""Characters of a memory that is read."""
+"""Characters of a memory up to which it is parsed."""
 
 
 class Ending(NamedTuple):
-    """Two statements by their numbers, the later of which says that a value is over which the earlier names."""
+    """Two statements by number: the later one says that a value has ended which the earlier one names."""
 
     earlier: int
     later: int
@@ -302,7 +318,7 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Endings:
-    """Conflicts that are found by what is over, sentences of longer memories that are, and the values that are over."""
+    """Conflicts found from ended values, ended sentences of longer memories, and the ended values."""
 
     conflicts: Sequence[Conflict]
     sentences: Sequence[EndedStatement]
@@ -310,8 +326,9 @@ class Endings:
 
 
 def ending_conflicts(snapshot: Snapshot, tally: Tally) -> Sequence[Conflict]:
-    """Conflicts between active memories of which the earlier one states what is over and nothing besides. Needs the tables memories and
-    memory_versions. See ``endings``.
+    """Find conflicts between active memories of which the earlier one states only what has ended.
+
+    Needs the tables memories and memory_versions. See ``endings``.
     """
     found = endings(snapshot)
     tally.add("values that are over", len(found.values))
@@ -319,10 +336,10 @@ def ending_conflicts(snapshot: Snapshot, tally: Tally) -> Sequence[Conflict]:
 
 
 def endings(snapshot: Snapshot) -> Endings:
-    """What active memories say is over, of those before it that state it.
+    """Find what active memories declare as ended, and the earlier memories that state it.
 
-    Texts with a word of an end are read, some 50 µs each; where one says what is over, the words of all texts are looked through once.
-    Of a value that more than ``CROWD`` memories name, nothing is said. The last answer is kept as long as its tables are.
+    Texts with a word for an end are parsed, in about 50 µs each; if one says what has ended, the words of all texts are scanned once. A
+    value that more than ``CROWD`` memories name is left out. The last answer is cached as long as its tables exist.
     """
     return _LAST_ENDINGS.of(
         [snapshot.table("memories"), snapshot.table("memory_versions")], (), lambda: _find_endings(snapshot)
@@ -352,7 +369,7 @@ def _find_endings(snapshot: Snapshot) -> Endings:
 
 
 def _over(texts: pa.ChunkedArray) -> dict[str, tuple[EndedValue, ...]]:
-    """Texts → the values that they say are over, of those that say so of any."""
+    """Map each text that declares values as ended to these values."""
     telling = pc.unique(texts.filter(matching(texts, TRIGGER_ENDED_VALUES.pattern))).to_pylist()
     return {text: values for text in telling if (values := ended_values(text))}
 
@@ -360,7 +377,10 @@ def _over(texts: pa.ChunkedArray) -> dict[str, tuple[EndedValue, ...]]:
 def _named(
     memories: pa.Table, said: Mapping[str, Sequence[EndedValue]]
 ) -> tuple[StatementRows, Sequence[str], Sequence[OverValue], Sequence[Ending]]:
-    """Statements with their texts, the values that are over, and what names them before, of one author and scope and at one time."""
+    """Return statements with their texts, the ended values, and the earlier statements that name them.
+
+    An earlier statement must have the same author and scope and overlap in time.
+    """
     audience = (codes(memories[c])[0] for c in ("scope", "author", "pinned", "visibility", "sensitivity"))
     rows = StatementRows.fold(memories, pack(codes(keys(memories["text"]))[0], *audience))
     table = rows.table.take(pa.array(rows.first))
@@ -385,12 +405,12 @@ def _named(
 
 
 def _last_word(value: EndedValue) -> str:
-    """By which texts that may state a value are looked up: "15" of "9:15"."""
+    """Return the word by which texts that may state a value are found, for example "15" for "9:15"."""
     return _WORD.findall(value.words[-1])[-1]
 
 
 def _named_in(texts: Sequence[str], wanted: set[str]) -> dict[str, list[int]]:
-    """Words → the texts that have them."""
+    """Map each wanted word to the texts that contain it."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for k, text in enumerate(texts):
         for word in wanted.intersection(_WORD.findall(fold(text))):
@@ -401,7 +421,7 @@ def _named_in(texts: Sequence[str], wanted: set[str]) -> dict[str, list[int]]:
 def _naming(
     later: int, value: EndedValue, named_in: Mapping[str, Sequence[int]], groups: Sequence[int], when: Ints
 ) -> list[Ending]:
-    """The statements of one author before ``later`` that name what has ended with it; none of a value that too many do."""
+    """Return the earlier statements by the author of ``later`` that name the ended value; none if more than ``CROWD`` do."""
     before = [k for k in named_in.get(_last_word(value), ()) if groups[k] == groups[later] and when[k] < when[later]]
     return [Ending(k, later, value) for k in before] if len(before) <= CROWD else []
 

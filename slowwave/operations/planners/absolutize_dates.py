@@ -1,14 +1,16 @@
-"""``absolutize_dates``: "yesterday" becomes "yesterday (2026-11-02)" in a new version of the memory; earlier versions stay on record.
+"""``absolutize_dates``: "yesterday" becomes "yesterday (2026-11-02)" in a new version of the memory.
 
-Phrases and their dates belong to ``slowwave.text.dates``, the choice of memories to ``slowwave.snapshots.rows``.
+Earlier versions stay on record. ``slowwave.text.dates`` recognizes the phrases and their dates, ``slowwave.snapshots.rows`` chooses the
+memories.
 
-Propose a new version for every active memory with relative dates: mnemo's pass (2.4), with more phrases and fewer mistakes. A memory is
-decided if each of its phrases says itself which way its date lies ("yesterday", "three weeks ago", "next month"). If the verb says it ("on
-Friday", "in June"), or if the values replace the phrases, the item is a question: see ``slowwave.plans.items``.
+The planner proposes a new version for every active memory with relative dates: mnemo's pass (2.4), with more phrases and fewer mistakes.
+A memory is decided if each of its phrases determines by itself in which direction its date lies ("yesterday", "three weeks ago", "next
+month"). If the verb determines it ("on Friday", "in June"), or if the values replace the phrases, the item is a question: see
+``slowwave.plans.items``.
 
-The anchor is ``valid_from`` in the author's zone; mnemo's is ``created_at`` in UTC, and its "last week" a day. If the values replace the
-phrases, the phrases stay in the attribute ``relative_dates``. New texts are embedded in one batch; a memory without an embedder keeps its
-vector. Pinned memories are flagged, never reworded. Cost: a pass over the texts; Python parses only those with a word of time.
+The anchor is ``valid_from`` in the author's zone; mnemo's is ``created_at`` in UTC, and its "last week" is a day. If the values replace
+the phrases, the phrases stay in the attribute ``relative_dates``. New texts are embedded in one batch; without an embedder a memory keeps
+its vector. Pinned memories are flagged, never reworded. Cost: a pass over the texts; Python parses only those with a word of time.
 """
 
 from __future__ import annotations
@@ -48,11 +50,11 @@ class _Change(NamedTuple):
     planted=("relative dates",),
 )
 def absolutize_dates(inputs: Inputs) -> Proposal:
-    """Relative dates of a memory are written out as ISO dates, as they were meant on the day it was recorded, in its author's zone.
+    """Propose to write relative dates out as ISO dates, as meant on the day of recording in the author's time zone.
 
-    The new text is a new version; the former one stays on record. Dates whose direction the verb gives ("on Friday") are questions.
-    Quotations, code, addresses and titles are never touched, nor questions that tell nothing ("How are you today?"), and a pinned memory
-    is only reported.
+    The new text is a new version; the former one stays on record. Dates whose direction depends on the verb ("on Friday") become
+    questions. Quotations, code, addresses and titles are never changed, nor questions that state nothing ("How are you today?"), and a
+    pinned memory is only reported.
     """
     found = candidates(inputs.snapshot, inputs.settings)
     write = inputs.settings.dates_write
@@ -86,7 +88,10 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
 
 
 def _item(change: _Change, mutation: Mutation, write: str) -> Item:
-    """Decide if every phrase is of a pattern that may; replacing words takes more evidence than writing a date next to them."""
+    """Make a rewording item if every phrase has a pattern that allows it, else a review.
+
+    Replacing words requires more evidence than writing a date next to them.
+    """
     unsure = "; ".join(dict.fromkeys(filter(None, (_doubt(r, write) for r in change.rewrites))))
     low = write == "beside" and not unsure and not any(r.about for r in change.rewrites)
     return Item(

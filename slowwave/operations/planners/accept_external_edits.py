@@ -1,15 +1,15 @@
-"""``accept_external_edits``: memories that an outside dreamer rewrote, and its reports, are taken note of, once (mnemo 2.4, steps 2 and 6).
+"""``accept_external_edits``: record what an outside dreamer rewrote and reported, once (mnemo 2.4, steps 2 and 6).
 
-What the dreamer wrote stays as it is. Reading a report belongs to ``slowwave.text.turns``.
+What the dreamer wrote stays unchanged. ``slowwave.text.turns`` parses the reports.
 
-Mark what a dreamer rewrote as seen and renew its vector; stamp its reports and count what they tell.
+The planner marks what a dreamer rewrote as seen and renews its vector; it stamps the reports and counts their figures.
 
-A memory was rewritten when its attribute ``dreamed_at`` is text and ``dreamed_processed`` is not true. A report is stamped with the
-instant at which its version was recorded, so that the same plan comes of the same memory. At most ``reembed.max_per_night``
-memories a night, in id order: a memory whose vector was not renewed is not marked. Linear in the memories, and in the texts of those
-it is about.
+A memory was rewritten if its attribute ``dreamed_at`` is text and ``dreamed_processed`` is not true. A report is stamped with the instant
+at which its version was recorded, so that the same memory yields the same plan. A night handles at most ``reembed.max_per_night``
+memories, in id order: a memory whose vector was not renewed is not marked. Time: linear in the memories, and in the texts of the memories
+concerned.
 
-Marks and vectors are all that it writes, so it decides without a measurement (``slowwave.plans.items``).
+The planner writes only marks and vectors, so it decides without a measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from slowwave.text.turns import HEADING, OrganizationReport, parse
 OPERATION: Final = "accept_external_edits"
 
 SAME_VECTOR: Final = 1e-5
-"""Components that differ by no more are the same: a model's answer moves a little with the batch."""
+"""Components that differ by no more than this are equal: a model's answer varies slightly with the batch."""
 
 
 @dataclass(slots=True)
 class _Found:
-    """What one pass over the memories came to; ``marks`` are the new attributes by memory."""
+    """Result of one pass over the memories; ``marks`` are the new attributes by memory."""
 
     marks: dict[str, dict[str, object]] = field(default_factory=dict)
     rewritten: list[tuple[str, str]] = field(default_factory=list)
@@ -57,9 +57,10 @@ class _Found:
     ),
 )
 def accept_external_edits(inputs: Inputs) -> Proposal:
-    """Memories that an outside dreamer rewrote are marked as seen and get the vector of their text; its reports are counted once.
+    """Propose to mark memories that an outside dreamer rewrote as seen, and to renew the vectors of their texts.
 
-    A memory was rewritten when its attribute `dreamed_at` is set and `dreamed_processed` is not. No text is touched.
+    The dreamer's reports are counted once. A memory was rewritten if its attribute `dreamed_at` is set and `dreamed_processed` is not. No
+    text is changed.
     """
     snapshot, limit = inputs.snapshot, inputs.settings.operations.reembed.max_per_night
     active = active_memories(snapshot)
@@ -82,14 +83,14 @@ def accept_external_edits(inputs: Inputs) -> Proposal:
 
 
 def _candidates(active: pa.Table) -> pa.Table:
-    """Memories of which text or attributes name what is looked for."""
+    """Return the memories whose text or attributes contain the names that mark a rewrite or a report."""
     dreamed = pc.fill_null(pc.match_substring(active["attributes"], "dreamed_at"), False)
     reports = pc.match_substring_regex(active["text"], HEADING)
     return active.filter(pc.or_(dreamed, reports)).select(["id", "attributes", "text", "current_version_id"])
 
 
 def _recorded(inputs: Inputs, active: pa.Table) -> Mapping[str, str]:
-    """Memory version → when it was recorded, ISO 8601 in UTC, for the versions of memories that hold a report."""
+    """Map each version of a memory with a report to the time when it was recorded, ISO 8601 in UTC."""
     reports = active.filter(pc.match_substring_regex(active["text"], HEADING))
     versions = inputs.snapshot.table("memory_versions").select(["id", "recorded_at"])
     mine = versions.filter(pc.is_in(versions["id"], value_set=reports["current_version_id"].combine_chunks()))
@@ -119,7 +120,7 @@ def _find(candidates: pa.Table, recorded: Mapping[str, str]) -> _Found:
 
 
 def _renewed(inputs: Inputs, rewritten: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:
-    """Memory → the vector of its text, of those whose vector is another one; who has none is left to ``reembed``."""
+    """Map each memory whose vector changes to the vector of its text; memories without one are left to ``reembed``."""
     vectors = inputs.snapshot.vectors["memory_vectors"]
     if inputs.embed is None or not vectors.model or not rewritten:
         return {}

@@ -1,14 +1,14 @@
-"""``archive_small_talk``: greetings, thanks and courtesies leave recall, as nobody will ever ask for them.
+"""``archive_small_talk``: greetings, thanks and courtesies leave recall, because no one will ever ask for them.
 
-What small talk is belongs to ``slowwave.text.informative``; which memories are looked at to ``slowwave.snapshots.rows``. A memory with one
-sentence that tells something stays as it is.
+``slowwave.text.informative`` defines small talk, ``slowwave.snapshots.rows`` chooses the memories. A memory with one sentence that states
+something stays unchanged.
 
-Archive active memories of what was said that are small talk alone, once they are ``min_age_hours`` old, the oldest first. They stay in
-the store, with their passages. Left alone are exempt memories (``slowwave.snapshots.rows``), what an agent selected in the recall window,
-what stands promoted, and what is in a conflict that nobody has resolved. That a recall listed one among its hits says nothing for it.
-Cost: a pass over memories and versions, and that of reading short texts.
+The planner archives active memories of what was said that are nothing but small talk, once they are ``min_age_hours`` old, the oldest
+first. They stay in the store, with their passages. Exempt memories (``slowwave.snapshots.rows``), memories that an agent selected in the
+recall window, promoted ones, and those in an unresolved conflict are left alone. A mere hit in a recall does not protect a memory. Cost:
+a pass over memories and versions, and the parsing of short texts.
 
-Each is a question: of 33 utterances of clinc150's kept-back half that the list takes for small talk 16 are.
+Each item is a question: of 33 utterances of clinc150's held-out half that the list takes for small talk, only 16 are.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Mask = NDArray[np.bool_]
 
 
 class SmallTalkOptions(BaseModel):
-    """What may be set of it."""
+    """Options of ``archive_small_talk``."""
 
     min_age_hours: float = Field(default=24.0, ge=0, description="Age that small talk has before it is archived.")
     max_per_night: int = Field(default=1_000, ge=1, description="Memories of small talk that a night archives.")
@@ -58,10 +58,11 @@ class SmallTalkOptions(BaseModel):
     options=SmallTalkOptions,
 )
 def archive_small_talk(inputs: Inputs) -> Proposal:
-    """Greetings, thanks, courtesies and empty questions are archived once a person has agreed: they leave recall and stay in the store.
+    """Propose to archive greetings, thanks, courtesies and empty questions: they leave recall and stay in the store.
 
-    Only memories of what was said in which no sentence tells anything, by a closed list of words: no name, no figure, no denial, nothing
-    that anybody says of themselves. Never what is pinned, was selected by an agent, stands promoted or is in an open conflict.
+    A person must agree first. Only memories of what was said qualify, and only if no sentence states anything, by a closed list of words:
+    no name, no figure, no denial, nothing that people say about themselves. Memories that are pinned, were selected by an agent, are
+    promoted or are in an open conflict never qualify.
     """
     snapshot = inputs.snapshot
     options = inputs.settings.options(OPERATION, SmallTalkOptions)
@@ -101,7 +102,7 @@ def archive_small_talk(inputs: Inputs) -> Proposal:
 
 
 def _items(inputs: Inputs, picked: pa.Table) -> list[Item]:
-    """One item a memory, in the order of the table."""
+    """Return one item per memory, in table order."""
     ids: list[str] = picked["id"].to_pylist()
     values: Mapping[str, Mapping[str, Value]] = {id_: {"state": "archived"} for id_ in ids}
     mutations = {m.rows[0].id: m for m in set_columns(inputs.snapshot, "set_state", "memories", values, _RESTS_ON)}

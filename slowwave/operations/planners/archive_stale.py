@@ -1,13 +1,13 @@
-"""``archive_stale``: memories that nobody has use for leave recall; they stay in the store, with all that they say.
+"""``archive_stale``: memories that are no longer used leave recall; they stay in the store, with all their content.
 
-Archive active memories by the policy of the settings, never before ``min_age_hours``.
+The planner archives active memories by the policy of the settings, never before ``min_age_hours``.
 
-``stale`` (mnemo 2.4): never read, and of an effective importance below ``effective_importance``.
-``natural_selection`` (Plugged.in 1.4, where such rows were deleted): of a relevance below ``relevance_floor``, or beyond
-the ``ring_cap`` best of its ring. Either way the memory has had a chance to be recalled: recalls were logged in the namespace for
-``min_age_hours`` after the memory arrived. Left alone are exempt memories (``slowwave.snapshots.rows``), what was recalled or
-selected in the recall window, what stands promoted (its promotion is revoked first), and what is in a conflict that nobody has
-resolved. Cost: a pass over memories, versions and the model, a sort by relevance, and a lookup for what is archived.
+``stale`` (mnemo 2.4): never read, and with an effective importance below ``effective_importance``. ``natural_selection`` (Plugged.in 1.4,
+where such rows were deleted): with a relevance below ``relevance_floor``, or beyond the ``ring_cap`` best of its ring. In both cases the
+memory must have had a chance to be recalled: recalls were logged in the namespace for ``min_age_hours`` after the memory arrived. Exempt
+memories (``slowwave.snapshots.rows``), memories recalled or selected in the recall window, promoted ones (the promotion is revoked
+first), and those in an unresolved conflict are left alone. Cost: a pass over memories, versions and the model, a sort by relevance, and a
+lookup for what is archived.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from slowwave.text.screening import quote
 
 OPERATION: Final = "archive_stale"
 _RESTS_ON: Final = (*RESTS_ON, "importance", "last_accessed_at", "valid_from")
-"""What a memory is worth rests on these, and who approves reads what it says. Its counters guard nothing, as each recall moves them; the
-time of the last read does: what was read after the plan is not stale."""
+"""Columns that determine a memory's worth, and the text that the approver reads. Counters are not guarded, because each recall changes
+them; the time of the last read is: a memory that was read after the plan is not stale."""
 
 _UNOBSERVED: Final = "without a chance to be recalled"
 _QUOTED: Final = 200  # characters
@@ -48,11 +48,11 @@ _QUOTED: Final = 200  # characters
     permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1),),
 )
 def archive_stale(inputs: Inputs) -> Proposal:
-    """Memories that nobody has use for are archived: they leave recall and stay in the store.
+    """Propose to archive memories that are no longer used: they leave recall and stay in the store.
 
-    Never what is pinned, a shock, procedural or instructions, what was recalled in the window, what stands promoted or what is in an open
-    conflict. A memory that had no chance to be recalled also stays: recalls must have been logged for `min_age_hours` after it arrived,
-    whatever date it carries. Off unless asked for. The audit `relevance` shows what memories are worth.
+    Memories that are pinned, shocks, procedural or instructions, were recalled in the window, are promoted or are in an open conflict are
+    never archived. A memory that had no chance to be recalled also stays: recalls must have been logged for `min_age_hours` after it
+    arrived, whatever date it carries. The operation is off by default. The audit `relevance` shows what memories are worth.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     chosen = _choose(inputs)
@@ -77,7 +77,7 @@ def archive_stale(inputs: Inputs) -> Proposal:
 
 
 def leaving(inputs: Inputs) -> frozenset[str]:
-    """Ids of the memories that a night with this operation would archive: those of its items, but for what was rejected."""
+    """Return the ids of the memories that a night with this operation would archive, without rejected ones."""
     chosen = _choose(inputs)
     refused = rejected_subjects(inputs.snapshot, OPERATION)
     if not refused:
@@ -121,7 +121,7 @@ def _stale(found: RelevanceScores, settings: Settings) -> Bools:
 
 
 def _least_relevant(found: RelevanceScores, settings: Settings) -> Bools:
-    """Below the floor, or ranked beyond the cap of its ring; what does not fade neither counts nor goes."""
+    """Return the memories below the floor or ranked beyond the cap of their ring; exempt memories neither count nor qualify."""
     fading = _fading(found)
     rings = found.memories["ring"].combine_chunks().dictionary_encode().indices.to_numpy()
     order = np.lexsort((np.arange(len(rings)), -found.relevance, ~fading, rings))  # equals: the smaller id stays
@@ -149,7 +149,7 @@ def _disputed(snapshot: Snapshot) -> list[str]:
 
 
 def _items(snapshot: Snapshot, found: RelevanceScores, rows: list[int], settings: Settings) -> list[Item]:
-    """One item a memory. It rests on all that its worth rests on but counters."""
+    """Return one item per memory, which depends on everything that determines its worth except counters."""
     picked = found.memories.take(pa.array(rows, pa.int64()))
     ids = picked["id"].to_pylist()
     values: dict[str, dict[str, Value]] = {id_: {"state": "archived"} for id_ in ids}
@@ -174,14 +174,14 @@ def _items(snapshot: Snapshot, found: RelevanceScores, rows: list[int], settings
 
 
 def _absorbed(snapshot: Snapshot) -> dict[str, int]:
-    """Memory → how many others were merged into it, for which it stands in recall."""
+    """Map each memory to the number of others that were merged into it and that it represents in recall."""
     into = snapshot.table("memories")["merged_into"].drop_null()
     counts = pc.value_counts(into)
     return dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
 
 
 def _unobserved(kept: int, settings: Settings) -> tuple[Finding, ...]:
-    """Say how many memories stay because nobody could have recalled them, and what changes that."""
+    """Report how many memories stay because they could not have been recalled, and what changes that."""
     if not kept:
         return ()
     return (
@@ -194,7 +194,7 @@ def _unobserved(kept: int, settings: Settings) -> tuple[Finding, ...]:
 
 
 def _pinned(found: RelevanceScores, settings: Settings) -> tuple[Finding, ...]:
-    """A word on pinned memories that would be stale if they were not pinned."""
+    """Return a finding about pinned memories that would be stale if they were not pinned."""
     pinned = pc.equal(found.exempt, "pinned").to_numpy(zero_copy_only=False)
     unread = found.memories["access_count"].to_numpy() == 0
     old = found.age_hours >= settings.operations.archive_stale.min_age_hours

@@ -1,10 +1,10 @@
-"""``backfill_privacy``: memories without a privacy class get the one that their words are of (Dory 4.8's backfill).
+"""``backfill_privacy``: memories without a privacy class get the one that fits their words (Dory 4.8's backfill).
 
-A class tells search and wake whom a memory is for: a wake block tells none that has one, active memory none that its profile leaves out.
-Words alone say nothing about whose data they are, so the operation is off until somebody wants it. A class that a memory has is never
-changed, "none" least of all. The item rests on the version that it was read from. Cost: a pass over the texts.
+A class controls to whom search and wake show a memory: a wake block shows none that has a class, active memory none that its profile
+excludes. Words alone do not show whose data it is, so the operation is off by default. An existing class is never changed, least of all
+"none". The item depends on the version from which it was derived. Cost: a pass over the texts.
 
-It adds a class where there is none and retires nothing, so it decides without a measurement (``slowwave.plans.items``).
+The planner adds a class where there is none and retires nothing, so it decides without a measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RESTS_ON: Final = ("current_version_id", "state")
 
 
 class PrivacyOptions(BaseModel):
-    """What may be set of it."""
+    """Options of ``backfill_privacy``."""
 
     classes: tuple[Literal["credentials", "financial", "health", "legal", "contact", "personal"], ...] = Field(
         default=("credentials", "financial", "health", "legal", "contact", "personal"),
@@ -46,9 +46,10 @@ class PrivacyOptions(BaseModel):
     options=PrivacyOptions,
 )
 def backfill_privacy(inputs: Inputs) -> Proposal:
-    """Memories without a privacy class get the one that their words are of: credentials, financial, health, legal, contact, personal.
+    """Propose a privacy class for memories without one, by the words of their texts.
 
-    A wake block tells no memory with a class. A class that was set stays. Words alone do not say whose data it is, so it is off by default.
+    The classes are credentials, financial, health, legal, contact and personal. A wake block shows no memory that has a class. A class
+    that was set stays. Words alone do not show whose data it is, so the operation is off by default.
     """
     memories = active_memories(inputs.snapshot)
     unclassed = memories.filter(pc.equal(memories["sensitivity"], ""))

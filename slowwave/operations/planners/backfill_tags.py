@@ -1,12 +1,12 @@
-"""``backfill_tags``: memories get the concept tags of their text; tags that they have are never taken away.
+"""``backfill_tags``: memories get the concept tags of their text; existing tags are never removed.
 
-Complete the tags of active memories by the concepts of their subject and text (nexo 3.3).
+The planner adds the concepts of subject and text to the tags of active memories (nexo 3.3).
 
-With the scope ``promoted`` for those of the long-term ring, those whose promotion stands, and those that would be promoted
-tonight; with ``all`` for every one. A text that holds a secret gives no tags. The item rests on the subject and the version that
-it was read from, and on the memory's being active. Cost: a pass over the memories and two over each text in scope.
+With the scope ``promoted`` it covers the memories of the long-term ring, promoted ones, and those that would be promoted tonight; with
+``all`` it covers every memory. A text that contains a secret gets no tags. The item depends on the subject, on the version from which it
+was derived, and on the memory being active. Cost: a pass over the memories and two over each text in scope.
 
-It adds tags and retires nothing, so it decides without a measurement (``slowwave.plans.items``).
+The planner adds tags and retires nothing, so it decides without a measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _LONG_TERM: Final = "longterm"
     permits=(Permit("set_attributes", {"memories"}, only={"tags"}),),
 )
 def backfill_tags(inputs: Inputs) -> Proposal:
-    """Promoted memories, or all, get the concept tags of their subject and text; tags that they have stay.
+    """Propose concept tags from subject and text for promoted memories, or for all; existing tags stay.
 
-    Which ones is a setting. A text that holds a secret gives no tags.
+    A setting chooses between promoted and all memories. A text that contains a secret gets no tags.
     """
     snapshot = inputs.snapshot
     memories = active_memories(snapshot)
@@ -90,7 +90,7 @@ def _in_scope(inputs: Inputs, memories: pa.Table) -> pa.Table:
 
 
 def _listed(cell: str) -> list[object] | None:
-    """The tags of a memory; None where the cell holds something else."""
+    """Parse the tags of a memory; return None if the cell holds something else."""
     try:
         found: object = json.loads(cell)
     except (ValueError, RecursionError):
@@ -99,7 +99,7 @@ def _listed(cell: str) -> list[object] | None:
 
 
 def _holds_secret(text: str) -> bool:
-    """Whether a tag could take a secret out of the text, or a part of one that hidden characters split."""
+    """Return whether a tag could contain a secret from the text, or a part of one that hidden characters split."""
     from slowwave.text.findings import hidden
     from slowwave.text.secrets import secrets  # its rules take a while to load
 
@@ -107,6 +107,6 @@ def _holds_secret(text: str) -> bool:
 
 
 def _missing(own: list[object], tags: tuple[str, ...]) -> list[str]:
-    """The tags that are new; one that is there in other letters is not."""
+    """Return the tags that are new; a tag that is present in another spelling is not new."""
     known = {tag.casefold() for tag in own if isinstance(tag, str)} | {concept(t) for t in own if isinstance(t, str)}
     return [tag for tag in tags if tag not in known]

@@ -1,17 +1,16 @@
-"""``community_summaries``: entities that hang together get a summary, which is replaced when its members change.
+"""``community_summaries``: connected entities get a summary, which is replaced when its members change.
 
-A summary stands as long as its community has the very same members. Boundaries that are about as good as they were are not moved
-(``slowwave.matching.graphs``), so that noise does not rewrite everything every night. What a summary says belongs to
-``slowwave.operations.planners.community_summaries``.
+A summary is valid as long as its community has exactly the same members. Boundaries that are about as good as before are not moved
+(``slowwave.matching.graphs``), so that noise does not rewrite all summaries every night.
 
-Summarise every community of ``min_size`` live entities and more (khora 8.11, put right).
+The planner summarizes every community of at least ``min_size`` live entities (khora 8.11, corrected).
 
-Communities are those of ``entity_graph`` at ``resolution``. A community without a live summary of exactly its members
-gets one, in the place of those whose members are mostly its own (Jaccard of a half at least); a live summary of no community ends.
-Without a model its sentences are taken from the sources. With ``inputs.writer`` a model is asked once a community, the largest
-first, within ``inputs.budget``; where its endpoint fails, or nothing of what it says stands, the sources have the word again. A
-community for which the budget does not reach waits for the next night. When the settings name a model and none is at hand, as
-when a plan is looked at again, nothing is written. Time: that of ``communities``, and linear in members and ties.
+Communities are those of ``entity_graph`` at ``resolution``. A community without a live summary of exactly its members gets one, which
+replaces those whose members are mostly its own (Jaccard of at least a half); a live summary without a community ends. Without a model its
+sentences are taken from the sources. With ``inputs.writer`` a model is called once per community, the largest first, within
+``inputs.budget``; if its endpoint fails, or none of its answer is valid, the sentences come from the sources as well. A community for
+which the budget does not suffice is left for the next night. If the settings name a model and none is available, as when a plan is
+computed again, nothing is written. Time: that of ``communities``, and linear in members and ties.
 """
 
 from __future__ import annotations
@@ -42,12 +41,11 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import exchanged_parties, ungrounded
 
-# What a summary of a community says: sentences taken from its members, or those of a model that its members bear out.
+# Text of a community's summary: sentences taken from its members, or those of a model that its members support.
 #
-# Every sentence is a claim that cites the members it rests on, and the text is these claims and nothing else. Memory text is
-# untrusted: it goes to a model as one line of JSON without hidden characters, between two equal lines that the JSON cannot hold, and
-# of what comes back only that stays which the cited members say. Which communities there are, and what becomes of a summary, belongs
-# to ``slowwave.operations.planners.community_summaries``.
+# Every sentence is a claim that cites the members that support it, and the text consists of these claims only. Memory text is untrusted:
+# it goes to a model as one line of JSON without hidden characters, between two equal lines that the JSON cannot contain. Of the answer
+# only what the cited members state is kept.
 
 MAX_TOKENS: Final = 900
 """Tokens of an answer: a text of ten sentences, and these again with the numbers of their members."""
@@ -102,7 +100,7 @@ _ENDED = (".", "!", "?", "…")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An entity as a summary shows it."""
+    """Entity in the form that a summary shows."""
 
     id: str
     name: str
@@ -112,7 +110,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """A relationship between two members that are shown."""
+    """Relationship between two members that are shown."""
 
     source: str
     target: str
@@ -122,7 +120,7 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """The members shown, the most mentioned first; the ties among them, the strongest first; how many members there are in all."""
+    """Shown members, the most mentioned first, their ties, the strongest first, and the number of all members."""
 
     members: tuple[Member, ...]
     ties: tuple[Tie, ...]
@@ -131,7 +129,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class CitedClaim:
-    """One sentence, and the members that it rests on."""
+    """One sentence, and the members that support it."""
 
     text: str
     cited: tuple[str, ...]
@@ -139,10 +137,10 @@ class CitedClaim:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """A summary, who wrote it, and what it cost.
+    """Summary with its writer and its cost.
 
-    ``dropped`` counts claims of a model that did not stand. ``problem`` says why none of its words were taken, ``failure`` why its
-    endpoint gave none, in a sentence without memory text.
+    ``dropped`` counts claims of a model that were not valid. ``problem`` is the reason why none of its words were used, ``failure`` the
+    reason why its endpoint returned none, in a sentence without memory text.
     """
 
     claims: tuple[CitedClaim, ...]
@@ -154,16 +152,16 @@ class WrittenSummary:
 
     @property
     def text(self) -> str:
-        """All of the claims."""
+        """Return the text of all claims."""
         return " ".join(claim.text for claim in self.claims)
 
     def cited(self) -> tuple[str, ...]:
-        """Ids of all members that a claim rests on, sorted."""
+        """Return the ids of all members that support a claim, sorted."""
         return tuple(sorted({id_ for claim in self.claims for id_ in claim.cited}))
 
 
 def extracted(community: Community) -> WrittenSummary:
-    """A summary without a model: who the members are, what ties them, and the first sentence about the most mentioned."""
+    """Build a summary without a model: the members, their ties, and the first sentence about the most mentioned members."""
     from slowwave.text.screening import unsafe  # its rules take a while to load
 
     names = {m.id: visible(m.name, _LONGEST_NAME) or "(no name)" for m in community.members}
@@ -185,9 +183,10 @@ def extracted(community: Community) -> WrittenSummary:
 
 
 def written(community: Community, writer: Chat, budget: Budget, operation: str) -> WrittenSummary | None:
-    """A summary by a model, in one call; that of ``extracted`` when no claim of the model stands; None when the budget is spent.
+    """Write a summary with one call of a model, or return None if the budget is spent.
 
-    ``problem`` of a failed call is that of ``ChatError``. The budget is charged what the call cost, whatever came of it.
+    If no claim of the model is valid, the result is that of ``extracted``. ``problem`` of a failed call is that of ``ChatError``. The
+    budget is charged with the cost of the call, whatever its result.
     """
     user = prompt(community)
     if not user:
@@ -208,7 +207,10 @@ def written(community: Community, writer: Chat, budget: Budget, operation: str) 
 
 
 def prompt(community: Community) -> str:
-    """What a model reads of a community: fence, JSON, fence, a line each. Empty when its members are too long to be shown."""
+    """Build the document about a community that a model reads: fence, JSON, fence, one line each.
+
+    Return an empty string if the members are too long to be shown.
+    """
     numbers = {m.id: n for n, m in enumerate(community.members, 1)}
     for longest in _LONGEST_TEXTS:
         document = json.dumps(
@@ -228,7 +230,7 @@ def prompt(community: Community) -> str:
 
 
 def payload(summary: WrittenSummary, member_hash: str) -> dict[str, object]:
-    """The summary as the store keeps it."""
+    """Return the summary in the form in which it is stored."""
     return {
         "text": summary.text,
         "claims": [{"text": c.text, "cited_entity_ids": list(c.cited)} for c in summary.claims],
@@ -247,7 +249,7 @@ def _who(community: Community, names: Mapping[str, str]) -> CitedClaim:
 
 
 def _stated_ties(community: Community) -> list[Tie]:
-    """Ties of which each brings in a member that none before it has, then the strongest of the rest; one a pair and type."""
+    """Return first the ties that add a new member, then the strongest of the rest; one per pair and type."""
     ties = list({(t.source, t.target, t.relationship_type): t for t in reversed(community.ties)}.values())[::-1]
     met: set[str] = set()
     first: list[Tie] = []
@@ -300,14 +302,14 @@ def _instead(
 
 
 def _claims(answer: str) -> list[Any] | None:
-    """The claims of a model's answer as they came; None when it is not of the schema."""
+    """Parse the claims of a model's answer; return None if the answer does not match the schema."""
     value = object_in(answer)
     claims: Any = value.get("claims") if value else None
     return claims if isinstance(claims, list) else None
 
 
 def _kept(community: Community, claims: Sequence[Any]) -> tuple[CitedClaim, ...]:
-    """The claims that cite members that were shown, and none but these, that say nothing that these do not, and nothing unsafe."""
+    """Return the claims that cite shown members and nothing else, state only what these support, and are safe."""
     from slowwave.text.screening import unsafe  # its rules take a while to load
 
     members, texts = community.members, _texts(community)
@@ -330,7 +332,7 @@ def _kept(community: Community, claims: Sequence[Any]) -> tuple[CitedClaim, ...]
 
 
 def _texts(community: Community) -> dict[str, list[str]]:
-    """Member → what is shown of it when there is room: name, type, description, and its ties, each with the names of both ends."""
+    """Map each member to what is shown if there is space: name, type, description, and ties with the names of both ends."""
     names = {m.id: visible(m.name, _LONGEST_NAME) for m in community.members}
     texts: dict[str, list[str]] = defaultdict(list)
     for m in community.members:
@@ -348,15 +350,15 @@ OPERATION: Final = "community_summaries"
 _PATTERN: Final = "generated summary"
 
 DEPTH: Final = 1
-"""Summaries of entities; those of another depth, which summarise summaries, are left alone."""
+"""Depth of summaries of entities; those of another depth, which summarize summaries, are left alone."""
 
 _SAME: Final = 0.5
-"""Jaccard overlap from which a community is one that had a summary."""
+"""Jaccard overlap from which a community counts as one that had a summary."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Live:
-    """The s live summaries, the newest first: ids, numbers of members (s,), and (row, position among live entities) of the members."""
+    """Live summaries, the newest first: ids, numbers of members (s,), and the members' (row, position among live entities)."""
 
     ids: list[str]
     sizes: np.ndarray
@@ -366,7 +368,7 @@ class _Live:
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """What becomes of the live summaries: ``replaced`` by label, ``unchanged`` labels that keep theirs, ids of those ``ending``."""
+    """Outcome for live summaries: ids ``replaced`` by label, labels whose summary is ``unchanged``, and ids ``ending``."""
 
     replaced: Mapping[int, tuple[str, ...]]
     unchanged: frozenset[int]
@@ -375,7 +377,7 @@ class _Fate:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A community that needs a summary: its label, the ids of all its members, sorted, and the summaries that it replaces."""
+    """Community that needs a summary: its label, the sorted ids of all members, and the summaries that it replaces."""
 
     label: int
     ids: tuple[str, ...]
@@ -384,7 +386,7 @@ class _Group:
 
 @dataclass(slots=True)
 class _Summaries:
-    """What became of the communities that need a summary."""
+    """Results for the communities that need a summary."""
 
     summaries: list[tuple[_Group, Community, WrittenSummary]] = field(default_factory=list)
     attempts: Attempts[WrittenSummary] = field(default_factory=Attempts[WrittenSummary])
@@ -402,11 +404,11 @@ class _Summaries:
     planted=("communities",),
 )
 def community_summaries(inputs: Inputs) -> Proposal:
-    """Entities that hang together get a summary that says who they are and what ties them; every sentence cites its members.
+    """Propose a summary for each community of connected entities, with its members and their ties.
 
-    A summary stands while its community has the same members; when they change it is *replaced*, and the old one stays readable as of
-    its time. Sentences are taken from the sources, or written by `SLOWWAVE_OPERATIONS__COMMUNITY_SUMMARIES__MODEL`, of whose sentences
-    only those stay that the members bear out.
+    Every sentence cites its members. A summary remains valid while its community has the same members. When they change it is *replaced*,
+    and the old one stays readable as of its time. Sentences are taken from the sources, or written by
+    `SLOWWAVE_OPERATIONS__COMMUNITY_SUMMARIES__MODEL`; of its sentences only those are kept that the members support.
     """
     settings, snapshot = inputs.settings, inputs.snapshot
     entities = inputs.models["live_entities"].combine_chunks()
@@ -464,7 +466,10 @@ def _live(snapshot: Snapshot, ids: pa.Array) -> _Live:
 
 
 def _labels(inputs: Inputs, graph: EntityGraph, live: _Live, n: int) -> np.ndarray:
-    """Tonight's communities, with the boundaries of the live summaries where these hold; a member of several is of the newest."""
+    """Return tonight's communities, with the boundaries of live summaries that still hold.
+
+    A member of several live summaries belongs to the newest.
+    """
     settings = inputs.settings
     found = communities(
         np.arange(n), graph.source, graph.target, graph.weight, settings.operations.community_summaries.resolution
@@ -483,7 +488,7 @@ def _labels(inputs: Inputs, graph: EntityGraph, live: _Live, n: int) -> np.ndarr
 
 
 def _fate(live: _Live, labels: np.ndarray, sizes: np.ndarray, large: frozenset[int]) -> _Fate:
-    """Every live summary belongs to the large community that it overlaps with most; one of a community of its very members stands."""
+    """Assign each live summary to the large community that it overlaps with most; it stays if the members are equal."""
     pairs, shared = np.unique(np.stack([live.row, labels[live.place]]), axis=1, return_counts=True)
     overlap = shared / (live.sizes[pairs[0]] + sizes[pairs[1]] - shared)
     best: dict[int, tuple[float, int]] = {}
@@ -501,7 +506,7 @@ def _fate(live: _Live, labels: np.ndarray, sizes: np.ndarray, large: frozenset[i
 
 
 def _groups(ids: pa.Array, labels: np.ndarray, wanted: frozenset[int], fate: _Fate) -> list[_Group]:
-    """The wanted communities, the largest first, then by their first member."""
+    """Return the wanted communities, the largest first, then by their first member."""
     order = np.argsort(labels, kind="stable")  # ids are sorted
     starts = np.searchsorted(labels[order], np.arange(int(labels.max(initial=-1)) + 2))
     groups = [
@@ -516,7 +521,7 @@ def _groups(ids: pa.Array, labels: np.ndarray, wanted: frozenset[int], fate: _Fa
 
 
 def _not_rejected(snapshot: Snapshot, groups: Sequence[_Group]) -> list[_Group]:
-    """Those that nobody has refused: no token is spent on the others."""
+    """Return the groups that no one has rejected, so that no token is spent on the others."""
     refused = rejected_subjects(snapshot, OPERATION)
     if not refused:
         return list(groups)
@@ -527,7 +532,10 @@ def _not_rejected(snapshot: Snapshot, groups: Sequence[_Group]) -> list[_Group]:
 def _shown(
     inputs: Inputs, entities: pa.Table, graph: EntityGraph, labels: np.ndarray, groups: Sequence[_Group]
 ) -> dict[int, Community]:
-    """Label → what a summary shows of the community: members by mentions, then name; ties by weight, then in the members' order."""
+    """Map each label to what a summary shows of the community.
+
+    Members are sorted by mentions, then name; ties by weight, then in the order of the members.
+    """
     wanted = np.zeros(int(labels.max(initial=-1)) + 1, np.bool_)
     wanted[[g.label for g in groups]] = True
     places = np.flatnonzero(wanted[labels]) if len(labels) else np.empty(0, np.int64)
@@ -550,8 +558,10 @@ def _shown(
 
 
 def _ties(inputs: Inputs, graph: EntityGraph, labels: np.ndarray, ranks: np.ndarray) -> defaultdict[int, list[Tie]]:
-    """Label → the ties among members that have a rank, the strongest first; none of those in an open conflict, for no summary tells as
-    true what may be the half of a contradiction."""
+    """Map each label to the ties among its members that have a rank, the strongest first.
+
+    Ties in an open conflict are left out, because a summary must not state one side of a possible contradiction as true.
+    """
     contested = {id_ for pair in open_conflicts(inputs.snapshot, "relationships") for id_ in pair}
     one, two = ranks[graph.source], ranks[graph.target]
     at = np.flatnonzero((one >= 0) & (two >= 0) & (labels[graph.source] == labels[graph.target]))
@@ -570,7 +580,7 @@ def _ties(inputs: Inputs, graph: EntityGraph, labels: np.ndarray, ranks: np.ndar
 
 
 def _summarize(inputs: Inputs, groups: Sequence[_Group], shown: Mapping[int, Community]) -> _Summaries:
-    """Summaries of the communities, in their order, by the writer while it answers and the budget reaches."""
+    """Write the summaries of the communities, in order, with the model as long as it answers and the budget suffices."""
     made, writer = _Summaries(), inputs.writer
     if writer is None and inputs.settings.operations.community_summaries.model:
         made.no_writer = len(groups)
@@ -627,7 +637,7 @@ def _ends(snapshot: Snapshot, ids: Sequence[str]) -> list[Item]:
 
 
 def member_hash(ids: Sequence[str]) -> str:
-    """SHA-256 of the sorted ids of all members, a line each."""
+    """Return the SHA-256 hash of the sorted ids of all members, one per line."""
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
 
 

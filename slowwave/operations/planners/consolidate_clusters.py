@@ -1,22 +1,23 @@
-"""``consolidate_clusters``: memories that go together are summarized by one shorter text, and leave recall for it.
+"""``consolidate_clusters``: one shorter text summarizes related memories, which leave recall in favour of it.
 
-Vectors say which memories lie close, what the texts say decides: nothing that contradicts another stands in one summary, and a
-summary that would leave out a specific is not proposed. How a summary is worded belongs to ``slowwave.operations.summary_text``.
+Vectors find close memories; their texts decide: no summary contains two texts that contradict each other, and a summary that would leave
+out a specific is not proposed. ``slowwave.operations.summary_text`` writes the summaries.
 
-Propose summaries of memories of one kind, scope, subject, author and audience that lie close (Plugged.in 1.3, put right).
+The planner proposes summaries of close memories of one kind, scope, subject, author and audience (Plugged.in 1.3, corrected).
 
-Every two members have the cosine of ``consolidation_floor``, and no two contradict each other: neither by their texts, nor by the audit of
-contradictions, nor by a conflict on record, whatever was decided about it. Clusters are split to ``max_input_tokens``,
-never cut. A summary stands for those that it tells whole: the others stay what they are, and so does everyone where fewer than
-``min_cluster_size`` are left or less than a tenth of the tokens is saved. The ``max_clusters_per_run``
-of most worth are proposed, out of five times as many of the most tokens, as far as they leave room in what a plan may retire: what they
-save, by the share of their members' words that tell something (``slowwave.text.informative``). Small talk alone is left as it is, and what
-stands beside it is told without it. A summary
-may become part of another one after ``cooldown_days``, with as many new memories at least. Exempt memories
-(``slowwave.snapshots.rows``), essences and what screening has to act on first are left alone.
+Every two members have at least the cosine of ``cohesion_floor``, and no two contradict each other: neither by their texts, nor by the
+audit of contradictions, nor by a conflict on record, whatever was decided about it. Clusters are split to ``max_input_tokens``, never
+cut. A summary replaces only the memories that it states in full. The others stay unchanged, and so do all members if fewer than
+``min_cluster_size`` are left or less than a tenth of the tokens is saved.
 
-Time: that of ``consolidation_pairs``, which is linear beyond some thousand memories of a block, of finding what contradicts, and linear in
-the texts of the clusters that are worded.
+The ``max_clusters_per_run`` most valuable summaries are proposed, chosen from five times as many with the most tokens, as far as the
+limit of what a plan may retire allows. The value is the saving, times the share of informative words among the members' words
+(``slowwave.text.informative``). Memories of nothing but small talk are left alone, and other memories are summarized without their small
+talk. A summary may become part of another one after ``cooldown_days``, together with at least as many new memories. Exempt memories
+(``slowwave.snapshots.rows``), essences and memories that screening has to handle first are left alone.
+
+Time: that of ``near_pairs``, which is linear above some thousand memories per block, that of finding contradictions, and linear in the
+texts of the clusters that are summarized.
 
 A summary replaces the words of its members in recall, so it is a question (``slowwave.plans.items``).
 """
@@ -57,10 +58,11 @@ _SHOWN: Final = 10
     compares=MEMORIES,
 )
 def consolidate_clusters(inputs: Inputs) -> Proposal:
-    """Memories that lie close are summarized by one shorter text; once a person agrees they leave recall for it and stay linked to it.
+    """Propose one shorter text for memories that are similar to each other.
 
-    A summary stands for those whose numbers, dates, names and negations it all keeps; the others stay what they are. Its sentences
-    are taken from the sources, or written by `SLOWWAVE_CONSOLIDATION_MODEL` and held against them.
+    Once a person agrees, the memories leave recall in favour of the summary and stay linked to it. A summary replaces only memories whose
+    numbers, dates, names and negations it keeps in full; the others stay unchanged. Its sentences are taken from the sources, or written
+    by `SLOWWAVE_CONSOLIDATION_MODEL` and checked against them.
     """
     settings, snapshot = inputs.settings, inputs.snapshot
     numbers: dict[str, int | float] = {}
@@ -81,7 +83,7 @@ def consolidate_clusters(inputs: Inputs) -> Proposal:
 
 
 def _figures(summaries: Sequence[FoundSummary]) -> dict[str, int | float]:
-    """What Plugged.in keeps as ``dream_consolidations``, summed up."""
+    """Sum up the figures that Plugged.in keeps as ``dream_consolidations``."""
     return {
         "summaries": len(summaries),
         "memories that would be absorbed": sum(len(s.places) for s in summaries),

@@ -1,19 +1,19 @@
-"""``decay_transition``: a memory that has been in its stage for its days is shortened, and at last archived.
+"""``decay_transition``: a memory that has been in its stage for its days is shortened, and finally archived.
 
-No text is overwritten: each stage's is a version, and the older ones stay. When a memory is due belongs to
-``slowwave.operations.scoring``, how it is worded to ``slowwave.operations.summary_text``.
+No text is overwritten: the text of each stage is a version, and the older ones stay. ``slowwave.operations.scoring`` decides when a
+memory is due, ``slowwave.operations.summary_text`` writes the text.
 
-Propose the next stage for every memory that is due (Plugged.in 1.4, at ``days`` and ``tokens``).
+The planner proposes the next stage for every memory that is due (Plugged.in 1.4, at ``days`` and ``tokens``).
 
-A text longer than the next stage holds is shortened: by whole units of its own (``slowwave.text.shortening``), what answered past recalls
-first, or by ``consolidation_model`` where it is prose; one that is short enough stays as it is, and so does one that cannot be said well in
-so few words. Either way it becomes a version, with which the stage begins. After the essence comes the archive: the memory leaves recall,
-and nothing is deleted. What a shorter text no longer says stands in the evidence; where it is nowhere else either, the plan's probe makes
-the item a review.
+A text longer than the next stage allows is shortened: by whole units of its own (``slowwave.text.shortening``), keeping first what
+answered past recalls, or by ``consolidation_model`` if it is prose. A text that is short enough stays unchanged, and so does one that
+cannot be expressed well in so few words. In all cases it becomes a version, with which the stage begins. After the essence comes the
+archive: the memory leaves recall, and nothing is deleted. The evidence lists what a shorter text no longer states; if that is not stated
+anywhere else either, the plan's probe makes the item a review.
 
-Exempt memories (``slowwave.snapshots.rows``) stay as they are, and so does what ``archive_stale`` takes in the same night: its archiving
-would win, and the shorter text would be written for nothing. A text that screening has to act on waits for it. Time: one pass over
-memories and versions; texts are read of those due.
+Exempt memories (``slowwave.snapshots.rows``) stay unchanged, and so does what ``archive_stale`` takes in the same night: its archiving
+would take precedence, and the shorter text would be useless. A text that screening has to handle is left until then. Time: one pass over
+memories and versions; only the texts of due memories are read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DROPS: Final = 20
 _COLUMNS: Final = ("id", "text", "valid_from", "recorded_at", "attributes", "source_document_ids", "source_chunk_ids")
 
 _RESTS_ON: Final = (*RESTS_ON, "valid_from")
-"""What has a stage, an end and no exemption; counters, which stretch a stage, change with every recall and guard nothing."""
+"""Columns for stage, end and exemptions. Counters, which stretch a stage, change with every recall and are not guarded."""
 
 _LEAVING: Final = f"archived by {ARCHIVE}"
 
@@ -72,12 +72,13 @@ _Fields = Mapping[str, Any]
     ),
 )
 def decay_transition(inputs: Inputs) -> Proposal:
-    """Memories that have been in their stage for its days are shortened: full, compressed, summary, essence, and then the archive.
+    """Propose to shorten memories that have been in their decay stage for the days of that stage.
 
-    Every stage's text is a version, and the older ones stay. Memories that are often read or confirmed take longer, failed ones less;
-    pinned ones, shocks, procedures and instructions (memory blocks, personas, lists of rules) do not decay. What answered past recalls is
-    kept first; lists are shortened by whole items, and what cannot be said well in so few words stays as it is. What `archive_stale` takes
-    in the same night is left to it. A shorter text is a question, whose evidence names what it no longer says.
+    The stages are full, compressed, summary and essence, and then the archive. The text of every stage is a version, and the older ones
+    stay. Memories that are often read or confirmed take longer, failed ones less time; pinned ones, shocks, procedures and instructions
+    (memory blocks, personas, lists of rules) do not decay. Content that answered past recalls is kept first; lists are shortened by whole
+    items, and a text that cannot be expressed well in so few words stays as it is. Memories that `archive_stale` takes in the same night
+    are left to it. A shorter text is a question, whose evidence names what it no longer states.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
@@ -123,13 +124,13 @@ def decay_transition(inputs: Inputs) -> Proposal:
 
 
 def _held_back(step: _Step) -> bool:
-    """Whether the step would write a text that screening has to act on first; what is archived is not written."""
+    """Return whether the step would write a text that screening has to handle first; an archived text is not written."""
     return step.to != STAGES[-1] and is_held_back(step.text, step.row["attributes"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A memory that leaves its ``stage``, which ended at ``due``."""
+    """Memory that leaves its ``stage``, which ended at ``due``."""
 
     row: _Fields
     stage: str
@@ -159,7 +160,7 @@ def _shorten(
     *,
     absent: bool,
 ) -> dict[str, SummaryText | None]:
-    """Memory → its shorter text, None where the old one is kept; those that wait for another night are not among them."""
+    """Map each memory to its shorter text, or None if the old one is kept; memories left for another night are missing."""
     found: dict[str, SummaryText | None] = {}
     for step in steps:
         if step.to == STAGES[-1]:
@@ -177,7 +178,7 @@ def _shorten(
 
 
 def _dated(step: _Step, settings: Settings) -> str:
-    """The text with its relative dates made absolute: the sentences that fix them may not stay."""
+    """Return the text with absolute instead of relative dates, because the sentences that fix their meaning may be cut."""
     from slowwave.text.dates import absolutize
 
     anchor, own = step.row["valid_from"], attributes(step.row["attributes"]).get("timezone")
@@ -192,7 +193,7 @@ def _dated(step: _Step, settings: Settings) -> str:
 
 
 def _versions(inputs: Inputs, steps: Sequence[_Step], shorter: Mapping[str, SummaryText | None]) -> list[Item]:
-    """The items of those that go on with a text, in the order of the steps."""
+    """Return the items of the memories that continue with a text, in the order of the steps."""
     snapshot = inputs.snapshot
     mine = [s for s in steps if s.id in shorter]
     new = {id_: text for id_, text in shorter.items() if text is not None}

@@ -1,14 +1,14 @@
-"""``dedupe_entities``: entities that are the same thing become one; doubtful pairs go to a person.
+"""``dedupe_entities``: entities that are the same thing become one; a person decides about doubtful pairs.
 
-Who is the same as whom is decided by ``slowwave.matching``, the vector of the survivor by ``recompute_centroids``; here
-clusters become items that are whole: the merge carries provenance, aliases, counters, attributes and its vector. Where two
-models are at hand, they are asked about the doubtful pairs first.
+``slowwave.matching`` decides which entities are the same, ``recompute_centroids`` which vector the survivor gets. Here clusters become
+complete items: the merge carries provenance, aliases, counters, attributes and its vector. If two models are available, they are asked
+about the doubtful pairs first.
 
-Propose merges of live entities, and pairs for review.
+The planner proposes merges of live entities, and pairs for review.
 
-The survivor is the pinned one, else the one with most mentions, else the earliest, else the smallest id; its name is chosen apart from that
-(``slowwave.matching.names``). Every entity stands
-in one item at most: a pair of which one row is merged tonight waits for the night after.
+The survivor is the pinned one, else the one with most mentions, else the earliest, else the smallest id; its name is chosen separately
+(``slowwave.matching.names``). Every entity is in at most one item: a pair of which one row is merged tonight is left for the following
+night.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from slowwave.plans.permitted import OF_ENTITIES, Permit
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 
-# Groups of entities that become one item: who survives, the vector that it gets, and what whoever approves is shown.
+# Groups of entities that become one item: the survivor, its vector, and what the person who approves is shown.
 
 _PLAIN_LEVELS: Final = frozenset(("exact", "compact"))  # merges on these alone are of low risk
 
@@ -59,7 +59,7 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows that become one item; ``pairs`` are what joined them, weakest last; ``verdict`` is that of two models, if asked."""
+    """Rows that become one item; ``pairs`` joined them, the weakest last; ``verdict`` is that of two models, if asked."""
 
     decision: str
     keep: str
@@ -69,12 +69,12 @@ class Group:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The survivor and the others."""
+        """Return the survivor and the others."""
         return (self.keep, *self.absorb)
 
 
 def read_rows(snapshot: Snapshot, ids: set[str]) -> dict[str, Fields]:
-    """Id → what items tell of a live entity."""
+    """Map each id to the fields of a live entity that items show."""
     live = snapshot.live("entities")
     wanted = ("id", "name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids")
     ranked = ("mention_count", "pinned", "valid_from", "recorded_at")
@@ -83,7 +83,7 @@ def read_rows(snapshot: Snapshot, ids: set[str]) -> dict[str, Fields]:
 
 
 def merge_groups(matches: Matches, rows: Mapping[str, Fields]) -> list[Group]:
-    """The clusters with all that is known about their links, which are weighed in one go."""
+    """Return the clusters as groups with the evidence of their links, which is computed in one call."""
     pairs = iter(matches.explain_all([link for links in matches.merge_links for link in links]))
     found = zip(matches.merges, matches.merge_links, strict=True)
     return [grouped("merge", ids, tuple(next(pairs) for _ in merge_links), rows) for ids, merge_links in found]
@@ -96,7 +96,7 @@ def grouped(
     rows: Mapping[str, Fields],
     verdict: PairVerdict | None = None,
 ) -> Group:
-    """Rows as a group, the survivor first."""
+    """Return rows as a group, the survivor first."""
     keep, *absorb = survivor_first(rows[id_] for id_ in ids)
     return Group(decision, keep, tuple(absorb), pairs, verdict)
 
@@ -104,9 +104,9 @@ def grouped(
 def new_vectors(
     inputs: Inputs, groups: Sequence[Group], rows: Mapping[str, Fields]
 ) -> list[tuple[str, NDArray[np.float32] | None]]:
-    """Each group's centroid decision and vector; texts that need the model are embedded in one call.
+    """Return the centroid decision and vector of each group; texts that need the model are embedded in one call.
 
-    Where ``centroid_recompute_enabled`` is off the survivor keeps the vector that it has.
+    If ``operations.recompute_centroids.enabled`` is off, the survivor keeps its vector.
     """
     vectors = inputs.snapshot.vectors["entity_vectors"]
     if not inputs.settings.operations.recompute_centroids.enabled:
@@ -134,7 +134,10 @@ def new_vectors(
 
 
 def _text(group: Group, rows: Mapping[str, Fields]) -> str:
-    """The survivor's text after the merge: the best name, and for a survivor without a description the longest of the absorbed ones."""
+    """Return the survivor's text after the merge: its best name and its description.
+
+    A survivor without a description gets the longest one of the absorbed entities.
+    """
     keep = rows[group.keep]
     absorbed = (str(rows[a]["description"] or "") for a in sorted(group.absorb))
     name = survivor_name([rows[id_] for id_ in (group.keep, *sorted(group.absorb))])
@@ -142,7 +145,7 @@ def _text(group: Group, rows: Mapping[str, Fields]) -> str:
 
 
 def evidence_of(group: Group, rows: Mapping[str, Fields], decision: str) -> dict[str, object]:
-    """The weakest link's evidence is the item's; clusters of more than two show every link."""
+    """Return the evidence of an item: that of its weakest link; clusters of more than two also show every link."""
     weakest = group.pairs[-1]
     shown: dict[str, object] = {
         "probability": weakest.probability,
@@ -169,7 +172,10 @@ def evidence_of(group: Group, rows: Mapping[str, Fields], decision: str) -> dict
 
 
 def risk_of(group: Group, decision: str) -> str:
-    """Low for a merge that rests on equal names, high for what is a person's to say; ``decision`` is that about the vector."""
+    """Return a low risk for a merge that rests on equal names, a high one if a person must decide.
+
+    ``decision`` is the one about the vector.
+    """
     if group.decision == "review":
         return "high"
     plain = all(p.level in _PLAIN_LEVELS for p in group.pairs) and group.verdict is None
@@ -177,7 +183,7 @@ def risk_of(group: Group, decision: str) -> str:
 
 
 def sources_of(ids: Iterable[str], rows: Mapping[str, Fields], live_chunks: frozenset[str]) -> tuple[str, ...]:
-    """The first chunks that every member comes from, the members taking turns."""
+    """Return the first chunks from which the members come, taken from one member after the other in turn."""
     queues = [[c for c in rows[id_]["source_chunk_ids"] or [] if c in live_chunks][:_SOURCES] for id_ in ids]
     turns = [queue[turn] for turn in range(_SOURCES) for queue in queues if turn < len(queue)]
     return tuple(dict.fromkeys(turns))[:_SOURCES]
@@ -197,9 +203,9 @@ _FOR_PEOPLE: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_TYPE))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Work:
-    """All that the report tells: what was matched and judged, the groups with their centroid decisions, and their items.
+    """Data of the report: matches, judgements, groups with their centroid decisions, and their items.
 
-    ``refused`` items were rejected before; ``waiting`` pairs share a row with an item.
+    ``refused`` counts items that were rejected before; ``waiting`` are pairs that share a row with an item.
     """
 
     matches: Matches
@@ -224,11 +230,12 @@ class _Work:
     planted=("duplicates", "merge traps"),
 )
 def dedupe_entities(inputs: Inputs) -> Proposal:
-    """Entities that are one thing under several names: *merge* where the evidence agrees, *review* where a person should look.
+    """Propose to *merge* entities that are one thing under several names, or a *review* where a person should look.
 
-    Vectors alone never merge, and a pair with differing numbers, dates, versions or identifiers is never merged, nor one that
-    a person rejected before. What people approved, rejected or undid teaches the weights. The survivor gets the best of the names and its
-    vector at once, and keeps every alias, source, counter and attribute. The plan shows the evidence of its weakest merges step by step.
+    A *merge* requires that the evidence agrees. Vectors alone never cause a merge, and a pair with differing numbers, dates, versions or
+    identifiers is never merged, nor one that a person rejected before. Approved, rejected and undone merges train the weights. The
+    survivor gets the best of the names and its vector at once, and keeps every alias, source, counter and attribute. The plan shows the
+    evidence of its weakest merges step by step.
     """
     snapshot = inputs.snapshot
     matches, crossed = _match(inputs), _of_other_types(inputs)
@@ -298,22 +305,27 @@ def _match(inputs: Inputs) -> Matches:
 
 
 def _says_more(entities: pa.Table) -> NDArray[np.bool_]:
-    """(n,) whose vectors may tell more than names do: what has no description was embedded by its name, which is compared, and where
-    attributes are stated they decide."""
+    """Return (n,) whether the vector of an entity may carry more evidence than its name.
+
+    An entity without a description was embedded by its name, which is compared anyway; if attributes are stated, they decide.
+    """
     described = pc.not_equal(pc.utf8_trim_whitespace(pc.fill_null(entities["description"], "")), "")
     stated = pc.not_equal(pc.fill_null(entities["attributes"], "{}"), "{}")
     return pc.or_(described, pc.invert(stated)).to_numpy(zero_copy_only=False)
 
 
 def _named_type(group: Group, rows: Mapping[str, Fields]) -> str:
-    """The type that a survivor without one takes from what it absorbs; empty where it keeps its own."""
+    """Return the type that a survivor without one takes from an absorbed entity; empty if the survivor keeps its own."""
     if fold(str(rows[group.keep]["entity_type"])) not in UNTYPED:
         return ""
     return next((t for id_ in group.absorb if fold(t := str(rows[id_]["entity_type"])) not in UNTYPED), "")
 
 
 def _of_other_types(inputs: Inputs) -> tuple[Pair, ...]:
-    """Rows of one name and two types, weighed as if of one: a type alone is no reason that they never meet, and none that they merge."""
+    """Return rows with one name and two types, weighed as if they had one type.
+
+    A type alone neither prevents a comparison nor causes a merge.
+    """
     snapshot = inputs.snapshot
     entities = snapshot.live("entities").select(["id", "entity_type", "name", "attributes"])
     ids, types, names = (entities[column].to_pylist() for column in ("id", "entity_type", "name"))
@@ -338,7 +350,7 @@ def _of_other_types(inputs: Inputs) -> tuple[Pair, ...]:
 
 
 def _nearer(snapshot: Snapshot, matches: Matches) -> tuple[str, ...]:
-    """Rows of candidate pairs that stand beside one merge: they share a neighbour after it, and weigh more on a second look."""
+    """Return the rows of candidate pairs next to one merge: they share a neighbour after it and weigh more on a second look."""
     cluster = {id_: k for k, ids in enumerate(matches.merges) for id_ in ids}
     if not cluster:
         return ()
@@ -362,7 +374,7 @@ def _nearer(snapshot: Snapshot, matches: Matches) -> tuple[str, ...]:
 
 
 def _apart(pairs: Iterable[ReviewPair], merged: set[str]) -> tuple[list[ReviewPair], list[ReviewPair]]:
-    """The first pairs that share no row with each other or a merge, and those that wait."""
+    """Split the pairs into the first ones that share no row with each other or a merge, and those left pending."""
     taken = set(merged)
     now: list[ReviewPair] = []
     later: list[ReviewPair] = []
@@ -378,7 +390,7 @@ def _apart(pairs: Iterable[ReviewPair], merged: set[str]) -> tuple[list[ReviewPa
 def _judge(
     inputs: Inputs, pairs: Sequence[Pair], rows: Mapping[str, Fields], live_chunks: frozenset[str]
 ) -> JudgedPairs:
-    """Ask the judges about the pairs that a score left open; what an identifier or a name speaks against is a person's to say."""
+    """Ask the judges about pairs that the score left open; if an identifier or a name speaks against one, a person decides."""
     open_ = [p for p in pairs if p.reason not in _FOR_PEOPLE] if inputs.judges else []
     cited = {(p.a, p.b): sources_of((p.a, p.b), rows, live_chunks)[:_QUOTED] for p in open_}
     chunks = inputs.snapshot.table("chunks")
@@ -470,7 +482,7 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, Fields]) -> Report:
 
 
 def _thresholds(matches: Matches) -> tuple[Finding, ...]:
-    """How sure a merge must be, by type."""
+    """Return a finding with the probability that a merge needs, by type."""
     opinions_text = ", ".join(f"{p:.4f} for {kind}" for kind, p in sorted(matches.thresholds.items())[:_SOURCES])
     more = len(matches.thresholds) - _SOURCES
     return (
@@ -481,7 +493,7 @@ def _thresholds(matches: Matches) -> tuple[Finding, ...]:
 
 
 def _multimodal(inputs: Inputs, matches: Matches) -> Iterable[Finding]:
-    """One finding for each cluster that is not merged because its vectors are too far apart, at most ``_SOURCES``."""
+    """Yield findings for up to ``_SOURCES`` clusters whose vectors are too far apart to merge, and one for the rest."""
     least = inputs.settings.operations.recompute_centroids.min_intra_cluster_cosine
     for ids in matches.multimodal[:_SOURCES]:
         yield Finding(
@@ -495,7 +507,7 @@ def _multimodal(inputs: Inputs, matches: Matches) -> Iterable[Finding]:
 
 
 def _flood(inputs: Inputs, merged_away: int, doubtful: int, rows: int) -> str:
-    """What is wrong when a namespace in which nothing was ever merged is full of merges and doubtful pairs, else nothing."""
+    """Return what is wrong if a namespace without earlier merges is full of merges and doubtful pairs, else an empty string."""
     before = inputs.snapshot.table("entities")["merged_into"]
     fresh = before.null_count == len(before) and inputs.focus is None
     if not fresh or rows < _FLOOD_ROWS or merged_away + doubtful <= _FLOOD_SHARE * rows:
@@ -507,7 +519,7 @@ def _flood(inputs: Inputs, merged_away: int, doubtful: int, rows: int) -> str:
 
 
 def _waiting(pairs: Sequence[ReviewPair]) -> tuple[Finding, ...]:
-    """One finding about the pairs that wait, with the rows of the strongest."""
+    """Return one finding about the pending pairs, with the rows of the strongest."""
     if not pairs:
         return ()
     rows = tuple(dict.fromkeys(id_ for p in pairs[:_SOURCES] for id_ in (p.a, p.b)))

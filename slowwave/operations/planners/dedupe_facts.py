@@ -1,14 +1,14 @@
-"""``dedupe_facts``: facts that say the same in other letters become one.
+"""``dedupe_facts``: facts that state the same in a different spelling become one.
 
-Same means the same subject, predicate and object by ``slowwave.text.keys``, and no difference in a number, a date or a negation by
-``slowwave.text.contradictions``, nor in a sign by ``slowwave.text.forms``. No vector and no model has a say. What replaces what belongs to
-``supersede_facts``.
+Facts are the same if subject, predicate and object are equal by ``slowwave.text.keys``, without a difference in a number, a date or a
+negation by ``slowwave.text.contradictions``, or in a sign by ``slowwave.text.forms``. No vector and no model is used. ``supersede_facts``
+decides which fact replaces which.
 
-Propose merges of live, active facts of one subject, predicate and object, and one end in the world.
+The planner proposes merges of live, active facts of one subject, predicate and object, and one end in the world.
 
-The survivor is the fact with the greatest confidence, else the earliest start (none is since ever), else the smallest id.
-Two facts with another object between them in time are no duplicates, unless the predicate takes many: things went back to what
-they had been. Cost: a sort of the facts; only groups of two or more are looked at one by one.
+The survivor is the fact with the greatest confidence, else the earliest start (no start means since ever), else the smallest id. Two
+facts with another object between them in time are no duplicates, unless the predicate takes many: the world returned to an earlier state.
+Cost: a sort of the facts; only groups of two or more are checked one by one.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _CannotLink = frozenset[tuple[str, str]]
     planted=("duplicate facts",),
 )
 def dedupe_facts(inputs: Inputs) -> Proposal:
-    """Facts that say the same in other letters become one: the surest stays, with the sources of all and the earliest start.
+    """Propose to merge facts that state the same in another spelling; the fact with the highest confidence stays.
 
-    Same means subject, predicate and object without regard to case, spaces, punctuation and accents; numbers, dates and
-    negations must be equal.
+    It gets the sources of all and the earliest start. Facts are the same if subject, predicate and object are equal without regard to
+    case, spaces, punctuation and accents; numbers, dates and negations must be equal.
     """
     snapshot = inputs.snapshot
     groups, returned = _groups(snapshot)
@@ -98,7 +98,10 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
 
 
 def _groups(snapshot: Snapshot) -> tuple[list[tuple[_Fields, ...]], int]:
-    """Live facts that say the same, best survivor first; and how many topics went back to an object after another one."""
+    """Return live facts that state the same, the best survivor first.
+
+    Also return how many topics went back to an object after another one.
+    """
     facts, live = current_facts(snapshot), len(live_facts(snapshot))  # those that hold come first
     if live < 2:
         return [], 0
@@ -119,7 +122,7 @@ def _groups(snapshot: Snapshot) -> tuple[list[tuple[_Fields, ...]], int]:
 
 
 def _takes_one(facts: pa.Table, topic: np.ndarray, snapshot: Snapshot) -> np.ndarray:
-    """(n,): whether the fact's predicate may take one object at a time; what the data do not tell counts as that."""
+    """Return (n,) whether the fact's predicate may take one object at a time; if the data do not show it, it may."""
     recorded = recorded_facts(snapshot)
     many = [s for p in weigh(*(recorded[c] for c in SAYS)) if p.verdict == "many" for s in p.spellings]
     several = pc.is_in(facts["predicate"], value_set=pa.array(many, pa.string())).to_numpy()
@@ -127,7 +130,10 @@ def _takes_one(facts: pa.Table, topic: np.ndarray, snapshot: Snapshot) -> np.nda
 
 
 def _runs(topic: np.ndarray, object_: np.ndarray, start: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, int]:
-    """(n,): equal for facts of one topic and object that no other object parts in time; and how many topics were parted."""
+    """Return (n,) equal numbers for facts of one topic and object that no other object separates in time.
+
+    Also return how many topics were separated.
+    """
     order = np.lexsort((object_, start, topic))
     change = np.zeros(len(order), np.int64)
     change[1:] = (topic[order][1:] != topic[order][:-1]) | (object_[order][1:] != object_[order][:-1])
@@ -140,7 +146,7 @@ def _runs(topic: np.ndarray, object_: np.ndarray, start: np.ndarray, one: np.nda
 
 
 def _first(row: _Fields) -> tuple[float, bool, Any, str]:
-    """Sorts the best survivor first; a fact without a start holds since ever."""
+    """Return the sort key that puts the best survivor first; a fact without a start has always held."""
     start = row["valid_from"]
     return (-row["confidence"], start is not None, start.timestamp() if start else 0.0, row["id"])
 
@@ -148,7 +154,7 @@ def _first(row: _Fields) -> tuple[float, bool, Any, str]:
 def _split(
     group: Sequence[_Fields], cannot_link: _CannotLink, read: Any, numbers: dict[str, int]
 ) -> list[tuple[_Fields, ...]]:
-    """The group as one merge, or as several where pairs are cannot-links or differ in a specific: each row joins the first that it may."""
+    """Split the group into merges: each row joins the first merge without a cannot-link or a different specific."""
     if not cannot_link and all(group[0][c] == row[c] for row in group[1:] for c in _SAID):
         return [tuple(group)]
     parts: list[list[_Fields]] = []
@@ -171,9 +177,9 @@ def _pair(a: _Fields, b: _Fields) -> tuple[str, str]:
 
 
 def _differ(a: _Fields, b: _Fields, read: Any) -> bool:
-    """Whether equal keys hide a difference in a number, a date, a negation or a sign, or their sentences contradict each other.
+    """Return whether equal keys hide a difference in a number, date, negation or sign, or a contradiction of their sentences.
 
-    A sentence that says more is none: what a merge would lose of it is the plan's probe's matter.
+    A sentence that merely states more is no difference: the plan's probe checks what a merge would lose.
     """
     if any(x != y and (_other_specifics(x, y, read) or other_signs(x, y)) for x, y in ((a[c], b[c]) for c in SAYS)):
         return True
@@ -194,7 +200,7 @@ def _clash(p: Any, q: Any) -> bool:
 
 
 def _instants(column: pa.ChunkedArray) -> np.ndarray:
-    """(n,) microseconds; null is before everything."""
+    """Return (n,) microseconds; null sorts before every time."""
     return pc.fill_null(column.cast(pa.int64()), np.iinfo(np.int64).min).to_numpy()
 
 
@@ -208,5 +214,5 @@ def _evidence(merged: Sequence[_Fields]) -> dict[str, object]:
 
 
 def _sources(rows: Sequence[_Fields], live_chunks: frozenset[str]) -> tuple[str, ...]:
-    """The first chunks that say so."""
+    """Return the first live chunks from which the facts come."""
     return tuple(dict.fromkeys(c for r in rows for c in r["source_chunk_ids"] or () if c in live_chunks))[:_SOURCES]

@@ -1,17 +1,19 @@
-"""``dedupe_memories``: memories that tell the same become one: events within a window (khora 8.15), all others at any time (mnemo 2.4).
+"""``dedupe_memories``: memories that state the same become one.
 
-Vectors propose, what the texts say decides: memories that contradict each other, or differ in a number, a date or a negation, are never
-merged ("I ran today", said on two days, tells two things), nor are those that differ in a word, unless one of them is mistyped. Small talk
-beside them makes no difference ("Thanks! I live in Bergen."). Of events one may say more than another; other memories must have the same
-words and figures, in whatever form.
+Events are merged within a window (khora 8.15), all other memories at any time (mnemo 2.4).
 
-Propose merges of live memories of one kind, scope, subject, author and audience.
+Vectors propose pairs, the texts decide: memories that contradict each other, or differ in a number, a date or a negation, are never
+merged ("I ran today", said on two days, states two things), nor are those that differ in a word, unless one of them is mistyped. Small
+talk next to the statement makes no difference ("Thanks! I live in Bergen."). One event may say more than another; other memories must
+have the same words and figures, in whatever form.
 
-Every member has the rule's cosine with the survivor, or its text; the whole cluster lies within the window, where there is one; and no
-two members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so
-that nights do not chain. The survivor is the pinned memory, else that of the most trusted source, of greatest confidence,
-importance, without small talk, newest start, smallest id; a pinned memory is never absorbed. Cost: that of the pairs
-(``slowwave.operations.planners.dedupe_memories``) and a look at the texts of each pair that is near.
+The planner proposes merges of live memories of one kind, scope, subject, author and audience.
+
+Every member has the rule's cosine with the survivor, or its text. The whole cluster lies within the window, if there is one, and no two
+members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so that
+nights do not chain. The survivor is the pinned memory, else that of the most trusted source, of greatest confidence, importance, without
+small talk, newest start, smallest id; a pinned memory is never absorbed. Cost: that of the pairs, and a comparison of the texts of each
+near pair.
 """
 
 from __future__ import annotations
@@ -50,20 +52,19 @@ from slowwave.text.screening import quote
 from slowwave.text.specifics import specifics
 from slowwave.text.tokens import normalise_name
 
-# Pairs of memories that may tell the same: alike in what a merge must not mix up, and near each other by their vectors.
+# Pairs of memories that may state the same: equal in what a merge must not mix up, and near each other by their vectors.
 #
-# Within a window of time all pairs are looked at; without one, copies of a text stand behind one of them, texts are compared only with
-# those that have the same figures, and a crowded block keeps the nearest of each. Whether two memories tell the same is decided by
-# ``slowwave.operations.planners.dedupe_memories``.
+# Within a window of time all pairs are compared. Without a window, copies of a text are represented by one of them, texts are compared
+# only with those that have the same figures, and a crowded block keeps the nearest of each.
 
 ALIKE: Final = ("kind", "scope", "subject", "author", "visibility", "sensitivity")
-"""What memories must have in common to be compared: a merge shows nothing to whom it was not shown, and hides nothing."""
+"""Columns that memories must share to be compared, so that a merge shows nothing to people who could not see it, and hides nothing."""
 
 DAY: Final = 86_400_000_000
 """Microseconds."""
 
 NEAREST: Final = 32
-"""Neighbours of a text that are looked at in a block where too many are near each other."""
+"""Neighbours of a text that are compared in a block where too many are near each other."""
 
 _FEW: Final = 4_096  # pairs of one block up to which each is multiplied alone
 _STRIPE: Final = 1_024  # rows of a crowded block that are compared at a time, or as many as a window holds
@@ -82,7 +83,7 @@ def within_window(
     window_days: int,
     numbers: dict[str, int],
 ) -> Pairs:
-    """Pairs of rows of one block, within the window, whose cosine reaches the threshold: i, j and the cosines, (p,) each.
+    """Return pairs of rows of one block and window whose cosine reaches the threshold: i, j and the cosines, (p,) each.
 
     ``places`` (n,) are the rows' vectors in ``matrix``. Cost: a sort, and a product for each pair within block and window; in a crowded
     block, for each row with those of some windows or of 2,048 rows.
@@ -119,11 +120,12 @@ def at_any_time(
     threshold: float,
     numbers: dict[str, int],
 ) -> Pairs:
-    """The same at any distance in time; pairs may come from both ends, the first row being the one that may take the other.
+    """Return near pairs at any distance in time; the first row is the one that may absorb the other.
 
-    Copies of a text (equal keys) are led by the one of the lowest ``rank`` (n,), which has a cosine of 1 with them; only leaders are
-    compared, and what is near a leader is so to its copies. Texts are compared when their figures are the same. Cost: that of
-    ``pairs_above`` in each block; where more than some ``FEW`` pairs are near, of ``neighbours``, and what lies beyond is left out.
+    A pair may occur in both directions. Copies of a text (equal keys) are led by the one of the lowest ``rank`` (n,), which has a cosine
+    of 1 with them. Only leaders are compared, and what is near a leader is near its copies. Texts are compared only if their figures are
+    equal. Cost: that of ``pairs_above`` in each block; if more than about ``FEW`` pairs are near, that of ``neighbours``, and pairs
+    beyond these are left out.
     """
     figures = pa.array([figures_of(text) for text in texts], pa.large_string())
     block = _packed(blocks(live), _codes(figures))
@@ -155,7 +157,7 @@ def at_any_time(
 
 
 def _all_pairs(matrix: NDArray[np.floating], places: Ints, threshold: float, numbers: dict[str, int]) -> Pairs:
-    """All near pairs of a crowded block, or those of the nearest where they are too many."""
+    """Return all near pairs of a crowded block, or only those of the nearest neighbours if there are too many."""
     n = len(places)
     numbers.setdefault("blocks with the nearest only", 0)
     possible = n * (n - 1) / 2
@@ -170,7 +172,7 @@ def _both(i: Ints, j: Ints, cosine: Floats) -> list[Pairs]:
 
 
 def _with_copies(found: list[Pairs], leader: Ints, behind: Ints) -> Pairs:
-    """What a leader may take, it may take with all its copies."""
+    """Extend the pairs so that a leader may absorb a row together with all of its copies."""
     i, j, cosine = (np.concatenate(c) for c in zip(*found, strict=True))
     order = np.argsort(leader[behind], kind="stable")
     of, rows = leader[behind][order], behind[order]
@@ -186,7 +188,7 @@ def _with_copies(found: list[Pairs], leader: Ints, behind: Ints) -> Pairs:
 
 
 def _following(code: Ints) -> Ints:
-    """(n,) sorted codes → for each row how many of its own follow it."""
+    """Return for each row of (n,) sorted codes how many rows with the same code follow it."""
     return np.searchsorted(code, code, side="right") - np.arange(len(code)) - 1
 
 
@@ -195,13 +197,13 @@ def _codes(column: pa.Array) -> Ints:
 
 
 def _packed(a: Ints, b: Ints) -> Ints:
-    """Equal where both are."""
+    """Return codes that are equal where both given codes are equal."""
     _, packed = np.unique(a * (int(b.max(initial=0)) + 1) + b, return_inverse=True)
     return packed.astype(np.int64)
 
 
 def _one_by_one(matrix: NDArray[np.floating], places: Ints, order: Ints, count: Ints, threshold: float) -> Pairs:
-    """The same for blocks of few pairs, all of them at once: each row of ``order`` with the ``count`` rows that follow it."""
+    """Return the near pairs of all blocks with few pairs at once: each row of ``order`` with the ``count`` rows after it."""
     a = np.repeat(np.arange(len(order)), count)
     b = a + 1 + np.arange(len(a)) - np.repeat(np.cumsum(count) - count, count)
     used, compact = np.unique(np.concatenate([a, b]), return_inverse=True)
@@ -216,7 +218,7 @@ def _one_by_one(matrix: NDArray[np.floating], places: Ints, order: Ints, count: 
 
 
 def _striped(matrix: NDArray[np.floating], places: Ints, rows: Ints, count: Ints, threshold: float) -> Iterator[Pairs]:
-    """The same for one crowded block, ``rows`` of it by their start: a stripe of them at a time with all that its windows reach."""
+    """Yield the near pairs of one crowded block: one stripe of ``rows`` (by start) at a time with all that its windows reach."""
     height = max(_STRIPE, int(count.max()))
     for top in range(0, len(rows), height):
         last = min(top + height, len(rows)) - 1
@@ -227,7 +229,7 @@ def _striped(matrix: NDArray[np.floating], places: Ints, rows: Ints, count: Ints
 
 
 def blocks(live: pa.Table) -> Ints:
-    """(n,): equal for memories that have all of ``ALIKE`` in common, composed letters being equal to decomposed ones."""
+    """Return (n,) codes that are equal for memories with equal ``ALIKE`` columns; composed letters equal decomposed ones."""
     code = np.zeros(len(live), np.int64)
     for column in ALIKE:
         own = pc.utf8_normalize(live[column].combine_chunks(), form="NFC").dictionary_encode()
@@ -242,8 +244,8 @@ _SOURCES: Final = 10
 _QUOTED: Final = 200  # characters
 _READ: Final = 16_384
 _PATTERNS: Final = ("equal texts", "equal words", "event that says more")
-"""The evidence for a merge, the strongest first: one text but for case, spaces, marks and contractions; the same words in another form,
-or mistyped; an event of which one text says more."""
+"""Evidence for a merge, the strongest first: one text except for case, spaces, marks and contractions; the same words in another form, or
+mistyped; an event of which one text says more."""
 
 _LEFT_OUT: Final = (
     "pairs that a rejection or conflict forbids",
@@ -258,8 +260,11 @@ _Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class KindRule:
-    """For memories of one kind, or, without one, of all kinds that have no rule: the cosine that two of them need, and the days that all of
-    a cluster may lie apart (None: any). ``loose``: one may say more than the other."""
+    """Rule for memories of one kind or, without a kind, of all kinds that have no rule.
+
+    ``threshold`` is the cosine that two memories need, ``window_days`` the days within which all of a cluster must lie (None: any). With
+    ``loose`` one memory may say more than the other.
+    """
 
     kind: str
     threshold: float
@@ -268,17 +273,17 @@ class KindRule:
 
     @property
     def name(self) -> str:
-        """How reports call its memories."""
+        """Return the name of its memories in reports."""
         return self.kind or "other"
 
     def of(self, memories: pa.Table) -> pa.Table:
-        """Those of the memories that it is about."""
+        """Return the memories to which the rule applies."""
         same = pc.equal(memories["kind"], self.kind or _EVENT)
         return memories.filter(same if self.kind else pc.invert(same))
 
 
 def rules(settings: Settings) -> tuple[KindRule, ...]:
-    """The kinds that are looked at: events (khora: .95 within 7 days) unless switched off, and all others (mnemo: .92)."""
+    """Return the rules: events (khora: .95 within 7 days) unless switched off, and all other kinds (mnemo: .92)."""
     events = KindRule(
         _EVENT,
         settings.operations.dedupe_memories.events_cosine_threshold,
@@ -299,10 +304,11 @@ def rules(settings: Settings) -> tuple[KindRule, ...]:
     planted=("duplicate events",),
 )
 def dedupe_memories(inputs: Inputs) -> Proposal:
-    """Memories that tell the same become one: the survivor keeps its text and takes tags, sources and counts of the others.
+    """Propose to merge memories that state the same; the survivor keeps its text and gets the tags, sources and counts.
 
-    They must have kind, scope, subject, author and audience in common and be near the survivor; events besides within the window. What
-    contradicts, or differs in a number, a date or a negation, is never merged, nor is a pinned memory absorbed.
+    They must have kind, scope, subject, author and audience in common and be near the survivor; events must also lie within the window.
+    Memories that contradict each other, or differ in a number, a date or a negation, are never merged, and a pinned memory is never
+    absorbed.
     """
     snapshot = inputs.snapshot
     cannot_link = rejected_pairs(snapshot, OPERATION, "memories") | conflicting_pairs(snapshot, "memories")
@@ -350,8 +356,10 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """``rows`` with their texts, the survivor first; ``cosines`` of the others with it. ``pattern`` names the weakest evidence that
-    joined them, under which it is measured (``slowwave.plans.items``)."""
+    """Cluster of ``rows`` with their texts, the survivor first, and the ``cosines`` of the others with it.
+
+    ``pattern`` names the weakest evidence that joined them, under which it is measured (``slowwave.plans.items``).
+    """
 
     rule: KindRule
     rows: tuple[_Fields, ...]
@@ -360,7 +368,7 @@ class _Cluster:
 
 
 def _with_content(inputs: Inputs, numbers: dict[str, int]) -> pa.Table:
-    """The active memories without those that are small talk alone, where a night archives these: a merge would be for nothing."""
+    """Return the active memories, without pure small talk if a night archives that: merging it would be useless."""
     memories = active_memories(inputs.snapshot)
     if not runs_tonight(inputs, SMALL_TALK):
         return memories
@@ -408,7 +416,7 @@ def _clusters(
 
 
 def _is_copied(texts: pa.ChunkedArray) -> np.ndarray:
-    """(n,): whether another of the texts is the same but for case, space and marks."""
+    """Return (n,) whether another of the texts is identical except for case, space and marks."""
     same = keys(texts).dictionary_encode().indices.to_numpy(zero_copy_only=False)
     return np.bincount(same, minlength=1)[same] > 1
 
@@ -416,7 +424,7 @@ def _is_copied(texts: pa.ChunkedArray) -> np.ndarray:
 def _near(
     live: pa.Table, rank: Ints, matrix: np.ndarray, places: Ints, rule: KindRule, numbers: dict[str, int]
 ) -> Pairs:
-    """Who may take whom, by vectors."""
+    """Return the pairs in which, by vectors, the first row may absorb the second."""
     if rule.window_days is None:
         return at_any_time(live, live["meant"].to_pylist(), rank, matrix, places, rule.threshold, numbers)
     i, j, cosine = within_window(live, matrix, places, rule.threshold, rule.window_days, numbers)
@@ -424,7 +432,7 @@ def _near(
 
 
 def _rank(live: pa.Table, settings: Settings) -> Ints:
-    """(n,) places in the order in which memories survive, 0 the best; rows are sorted by id."""
+    """Return (n,) the positions in the order in which memories survive, 0 the best; rows are sorted by id."""
     trust = {source: n for n, source in enumerate(settings.source_precedence)}
     sources = live["source"].combine_chunks().dictionary_encode()
     ranks = np.array([trust.get(s, len(trust)) for s in sources.dictionary.to_pylist()] or [0], np.int64)
@@ -443,11 +451,12 @@ def _rank(live: pa.Table, settings: Settings) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Memories:
-    """The memories of near pairs. ``rows`` with their texts, and as these were ``meant`` on their day; ``rank`` (n,) of the survivor's
-    rule, the least the best; ``lineage`` holds for each row what it meant and the texts of what was merged into it, ``first`` and ``last``
-    (n,) when the earliest and latest of these began.
+    """Memories of near pairs.
 
-    A survivor has taken over the earliest start; when it began itself is not on record, but it was within a window of that.
+    ``rows`` hold their texts, also as these were ``meant`` on their day. ``rank`` (n,) is that of the survivor's rule, the lowest the
+    best. ``lineage`` holds for each row what it meant and the texts of what was merged into it, ``first`` and ``last`` (n,) when the
+    earliest and latest of these began. A survivor has taken over the earliest start; its own start is not on record, but it was within a
+    window of that.
     """
 
     rows: Sequence[_Fields]
@@ -474,7 +483,7 @@ class _Memories:
 
 
 def _absorbed(snapshot: Snapshot, survivors: Mapping[str, int]) -> list[tuple[str, str, int | None]]:
-    """(survivor, text, start) of the memories that were merged into the survivors, by whatever number of merges."""
+    """Return (survivor, text, start) of the memories that were merged into the survivors, by any number of merges."""
     table = snapshot.table("memories")
     gone = table.filter(pc.is_valid(table["merged_into"]))
     if not len(gone):
@@ -498,10 +507,10 @@ def _grown(
     words: WordsInUse,
     numbers: dict[str, int],
 ) -> list[_Cluster]:
-    """Clusters around survivors: the best row of all takes what it may of its partners, the nearest first, then the next best.
+    """Build clusters around survivors: the best row absorbs the partners that it may, the nearest first, then the next best.
 
-    A partner that may not join stays for those that come after. What forbids it holds for ever, as lineages only grow: so a second
-    night finds nothing that the first one left.
+    A partner that may not join remains for later rows. Whatever forbids it holds for ever, because lineages only grow: so a second night
+    finds nothing that the first one left.
     """
     differ, covers = _reader(words, loose=rule.loose)
     partners: dict[int, list[tuple[float, int]]] = {}
@@ -550,8 +559,11 @@ def _grown(
 
 
 def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], bool], Callable[[str, str], str]]:
-    """Return two tests of two texts: whether they contradict each other, differ in a specific, or only one of them denies something; and
-    the pattern of ``_PATTERNS`` by which they tell the same, empty if they do not."""
+    """Return two tests of two texts: whether they differ, and the pattern by which they state the same.
+
+    Texts differ if they contradict each other, differ in a specific, or only one of them denies something. The pattern is one of
+    ``_PATTERNS``, or empty if they do not state the same.
+    """
     read = lru_cache(_READ)(specifics)
 
     @lru_cache(_READ)
@@ -600,7 +612,7 @@ def _evidence(cluster: _Cluster) -> dict[str, object]:
 
 
 def _code_points(rows: Sequence[_Fields]) -> dict[str, object]:
-    """The code points of subjects or texts that look the same and are written otherwise, as no person can see the difference."""
+    """Return the code points of subjects or texts that look equal but are encoded differently, which no person can see."""
     written: dict[str, object] = {}
     for column in ("subject", "text"):
         forms = list(dict.fromkeys(str(row[column] or "") for row in rows))
@@ -610,5 +622,5 @@ def _code_points(rows: Sequence[_Fields]) -> dict[str, object]:
 
 
 def _sources(rows: Sequence[_Fields], live_chunks: frozenset[str]) -> tuple[str, ...]:
-    """The first chunks that tell it."""
+    """Return the first live chunks from which the memories come."""
     return tuple(dict.fromkeys(c for r in rows for c in r["source_chunk_ids"] or () if c in live_chunks))[:_SOURCES]

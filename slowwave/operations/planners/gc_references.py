@@ -1,6 +1,6 @@
-"""``gc_references``: provenance that names nothing is dropped; what still stands keeps its order.
+"""``gc_references``: provenance that names nothing is removed; the rest keeps its order.
 
-Clean every live row that the model ``dead_references`` names with enough dead ids (khora 8.6, for every kind of row).
+The planner cleans every live row that the model ``dead_references`` lists with enough dead ids (khora 8.6, for every kind of row).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from slowwave.plans.report import Report
     planted=("dead references",),
 )
 def gc_references(inputs: Inputs) -> Proposal:
-    """Dead chunk and document ids are taken out of the provenance of live rows; every living id stays.
+    """Propose to remove dead chunk and document ids from the provenance of live rows; every live id stays.
 
     The audit `dead_references` shows the same rows and how much of their arrays is dead.
     """

@@ -1,13 +1,13 @@
-"""``mark_ended_statements``: a sentence that is over says until when, where the memory that holds it says other things that still hold.
+"""``mark_ended_statements``: a sentence that has ended gets its end date, if its memory also states what still holds.
 
-What has ended belongs to ``slowwave.operations.conflicts``. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in
-Leeds (until 2026-04-12; then: “I moved to Porto”)." in a new version; no word is taken out, and the former version stays on record. A
-sentence of what happened before, or of which nobody has said yet whether a later one replaces it, stands and says what was told later:
+``slowwave.operations.conflicts`` finds what has ended. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in Leeds
+(until 2026-04-12; then: “I moved to Porto”)." in a new version; no word is removed, and the former version stays on record. A sentence
+about what happened before, or one for which no one has decided yet whether a later one replaces it, stays and cites the later statement:
 "Mara rang from Oslo (later, on 2026-04-12: “Mara moved to Bergen”)".
 
-A memory that says nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening would
-hold back are left alone; of a sentence with brackets or quotation marks, but for dates written beside, the day alone is written. Cost:
-that of finding conflicts, once a night.
+A memory that states nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening
+would hold back are left alone. If the later statement contains brackets or quotation marks, apart from dates written next to relative
+ones, only the day is written. Cost: that of finding conflicts, once per night.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class _Change(NamedTuple):
     permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
 )
 def mark_ended_statements(inputs: Inputs) -> Proposal:
-    """A sentence that a later memory ends says until when, where the rest of its memory still holds.
+    """Propose to add the end date to a sentence that a later memory ends, if the rest of its memory still holds.
 
-    So does one that mentions what has ended, or to which another value was told later, what was told then: *later*, not *until*, as nothing
-    of it ends. The new text is a new version; the former one stays on record. Pinned memories are left alone.
+    A sentence that mentions what has ended, or for which another value was stated later, gets the later statement: *later*, not *until*,
+    because nothing in it ends. The new text is a new version; the former one stays on record. Pinned memories are left alone.
     """
     found = ended_statements(inputs.snapshot)
     changes, left = _changes(inputs, found)
@@ -95,7 +95,7 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
 
 
 def _item(change: _Change, mutation: Mutation) -> Item:
-    """Make an item that asks unless every rule behind its marks is measured well enough to decide."""
+    """Make an item, which is a question unless every rule behind its marks is measured well enough to decide."""
     asks = [one.pattern for one, _ in change.marks if not decides_alone(OPERATION, one.pattern)]
     evidence = _evidence(change)
     if asks:
@@ -105,7 +105,7 @@ def _item(change: _Change, mutation: Mutation) -> Item:
 
 
 def _changes(inputs: Inputs, found: Sequence[EndedStatement]) -> tuple[list[_Change], dict[str, int]]:
-    """What the memories would say, in their order, and how many were left alone and why."""
+    """Return the changed memories, in order, and how many were left alone for each reason."""
     ended: defaultdict[str, list[EndedStatement]] = defaultdict(list)
     for one in found:
         for id_ in one.memories:
@@ -133,7 +133,7 @@ def _changes(inputs: Inputs, found: Sequence[EndedStatement]) -> tuple[list[_Cha
 
 
 def _marked(one: EndedStatement, zone: str) -> str:
-    """A sentence with the day on which it ended, and what was said then."""
+    """Return a sentence with the day on which it ended, and with what was stated then."""
     day = local_day(one.since, zone).isoformat()
     said = _CLOSE.sub("", re.sub(BESIDE, "", without_later(one.said.strip())))
     quoted = not (len(said) > _LONGEST or _NO_QUOTE.search(said) or is_held_back(said, None))

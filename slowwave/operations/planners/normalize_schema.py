@@ -1,11 +1,10 @@
-"""``normalize_schema``: types get the names that the operator maps them to; what becomes one thing by it is merged.
+"""``normalize_schema``: types get the names to which the operator maps them; entities that become the same are merged.
 
-Rename the types of live rows by the operator's mappings (khora 8.8), in one step and not transitively.
+The planner renames the types of live rows by the operator's mappings (khora 8.8), in one step and not transitively.
 
-Type names are compared exactly, as ``schema_drift`` shows them. An entity that comes to stand beside a live one of the same
-folded name and type is merged with it, under the new type; a merge that people rejected, or a conflict that nobody has resolved,
-leaves it a rename, and one with differing attributes goes to review. Relationships are only renamed: parallel edges are folded
-when they are read. Time: linear in live rows.
+Type names are compared exactly, as ``schema_drift`` shows them. If an entity gets the folded name and type of another live one, it is
+merged with that under the new type. After a rejected merge, or in an unresolved conflict, it is only renamed, and one with differing
+attributes goes to review. Relationships are only renamed: parallel edges are folded when they are read. Time: linear in live rows.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _SHOWN: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class _Merged:
-    """Entities that have one name and, once renamed, one type; ``differing`` are attributes in which they disagree."""
+    """Entities with one name and, once renamed, one type; ``differing`` are attributes in which they disagree."""
 
     ids: tuple[str, ...]
     entity_type: str
@@ -62,10 +61,10 @@ class _Merged:
     planted=("drifted types",),
 )
 def normalize_schema(inputs: Inputs) -> Proposal:
-    """Types of live entities and relationships are renamed by the mappings in the settings, exactly as they are written there.
+    """Propose to rename types of live entities and relationships by the mappings in the settings, exactly as written.
 
-    An entity that would stand beside one of the same name and new type becomes one with it: *merge*, or *review* where their
-    attributes differ. Without a mapping there is nothing to do. The audit `schema_drift` shows the types in use.
+    If a renamed entity would have the same name and type as another one, the two become one: *merge*, or *review* if their attributes
+    differ. Without a mapping there is nothing to do. The audit `schema_drift` shows the types in use.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     mappings = {side: mapping(settings, side) for side in TYPES}
@@ -83,7 +82,7 @@ def normalize_schema(inputs: Inputs) -> Proposal:
 
 
 def mapping(settings: Settings, side: str) -> dict[str, str]:
-    """Old type → new type of one side: the common mapping overlaid by its own; identities and empty names are left out."""
+    """Map old to new types of one side: the common mapping, overlaid by its own; identities and empty names are left out."""
     own = (
         settings.operations.normalize_schema.entity_types
         if side == "entities"
@@ -97,7 +96,7 @@ def mapping(settings: Settings, side: str) -> dict[str, str]:
 
 
 def _renamed(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> dict[str, str]:
-    """Live row → its new type, for those that get one."""
+    """Map each live row that gets a new type to that type."""
     live, column = snapshot.live(side), TYPES[side]
     found = live.filter(pc.is_in(live[column], value_set=pa.array(sorted(types), pa.string())))
     return {i: types[t] for i, t in zip(found["id"].to_pylist(), found[column].to_pylist(), strict=True)}
@@ -106,9 +105,9 @@ def _renamed(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> dict[s
 def _merges(
     snapshot: Snapshot, types: Mapping[str, str], renamed: Mapping[str, str]
 ) -> tuple[list[_Merged], list[_Merged]]:
-    """Groups that become one entity, and those that stay apart all the same.
+    """Return the groups that become one entity, and those that stay separate.
 
-    Rows that have had the same type all along are no business of a rename: whether they are one is for ``dedupe_entities`` to say.
+    Rows that already have the same type are not merged here: ``dedupe_entities`` decides whether they are one.
     """
     live = snapshot.live("entities").select(["id", "entity_type", *_MEMBER])
     coming = live.filter(pc.is_in(live["entity_type"], value_set=pa.array([*types, *types.values()], pa.string())))
@@ -166,7 +165,7 @@ def _merge_items(snapshot: Snapshot, merges: Sequence[_Merged]) -> list[Item]:
 
 
 def _in_order(merge: _Merged) -> list[tuple[str, str]]:
-    """Type and name of each member in the order of the mutation, which sorts the rows that it absorbs."""
+    """Return type and name of each member in the order of the mutation, which sorts the rows that it absorbs."""
     keep, *absorbed = zip(merge.ids, merge.before, merge.names, strict=True)
     return [(before, name) for _, before, name in (keep, *sorted(absorbed))]
 
@@ -218,13 +217,13 @@ def _report(
 
 
 def _table(renames: Sequence[Item]) -> list[dict[str, object]]:
-    """The ten commonest renames."""
+    """Return the ten most frequent renames."""
     counts = Counter((i.mutation.table, str(i.evidence["old_type"]), str(i.evidence["new_type"])) for i in renames)
     return [{"of": side, "from": old, "to": new, "rows": n} for (side, old, new), n in counts.most_common(10)]
 
 
 def _again(mappings: Mapping[str, Mapping[str, str]]) -> list[Finding]:
-    """A type that is mapped and mapped to: rows that get it tonight are renamed again the night after."""
+    """Return findings about types that are both mapped and mapped to: their rows are renamed again the night after."""
     return [
         Finding(
             f"The {TYPES[side]} “{name}” is mapped to another and others are mapped to it: a rename is one step, so rows that get it "

@@ -1,18 +1,18 @@
-"""``promote_memories``: what recall has proven goes from working memory to the long-term ring; what it no longer proves comes back.
+"""``promote_memories``: memories that recall has proven move to the long-term ring, and back if it no longer does.
 
-Promote the best memories that pass every gate (nexo 3.2), and revoke promotions that nothing speaks for any more.
+The planner promotes the best memories that pass every gate (nexo 3.2), and revokes promotions that nothing supports any more.
 
-The gates: recalls, distinct days, distinct questions and score, all within the recall window; no promotion that stands; no
-rejection; nothing in the text that screening finds. What fails one is left out before the best are taken, so that leaders which
-are promoted, rejected or blocked keep nobody waiting. A night promotes once, ``max_per_night`` at most: when it is planned
-again after some of them were applied, the others wait for the next one.
+The gates are recalls, distinct days, distinct questions and score, all within the recall window; no current promotion; no rejection; no
+finding of screening in the text. Memories that fail a gate are left out before the best are chosen, so that leaders which are promoted,
+rejected or blocked delay no other memory. A night promotes once, at most ``max_per_night``: if it is planned again after some of them
+were applied, the others are left for the next one.
 
-A promotion is revoked when its memory is retired or archived, or scores below ``revoke_score``; not for its score when it
-is pinned, or when nothing at all was recalled in the window. Cost: a pass over memories and the model; texts are screened until
-the night's number is reached.
+A promotion is revoked when its memory is retired or archived, or scores below ``revoke_score``; not for its score if the memory is
+pinned, or if nothing at all was recalled in the window. Cost: a pass over memories and the model; texts are screened until the night's
+limit is reached.
 
-A promotion adds a row and retires nothing, so it decides without a measurement (``slowwave.plans.items``); a revoked one follows
-from the score that the settings require.
+A promotion adds a row and retires nothing, so it decides without a measurement (``slowwave.plans.items``); a revocation follows from the
+score that the settings require.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from slowwave.text.screening import quote
 
 OPERATION: Final = "promote_memories"
 RINGS: Final[Mapping[str, str]] = {"working": "longterm"}
-"""Ring → the ring to which a memory is promoted; in any other it is promoted where it is."""
+"""Maps a ring to the ring to which its memories are promoted; in any other ring a memory is promoted in place."""
 
 NIGHT: Final = timedelta(hours=12)
-"""Promotions that were planned within this of each other are of one night."""
+"""Promotions that were planned within this time of each other belong to one night."""
 
 _BATCH: Final = 256
 _PLANNED: Final = "planned_at"  # among a promotion's figures: seconds since 1970
@@ -57,10 +57,10 @@ _QUOTED: Final = 200  # characters
     permits=(Permit("set_state", {"memories"}, beside={"promotions"}, only={"ring"}, ends={"promotions"}),),
 )
 def promote_memories(inputs: Inputs) -> Proposal:
-    """Memories that recall has proven on several days and by several questions go to the long-term ring, the best first.
+    """Propose to promote memories that recall has proven on several days and with several questions, the best first.
 
-    A promotion is revoked when its memory is retired or recall no longer proves it. What screening finds something in is not
-    promoted.
+    They move to the long-term ring. A promotion is revoked when its memory is retired or recall no longer proves it. A memory in which
+    screening finds something is not promoted.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
@@ -84,7 +84,10 @@ def promote_memories(inputs: Inputs) -> Proposal:
 
 
 def _gated(inputs: Inputs, scored: MemorySignals, promoted: Bools, numbers: dict[str, int]) -> NDArray[np.int64]:
-    """The rows that pass, ascending; ``numbers`` counts whom each gate left out of those that the gates before it let through."""
+    """Return the rows that pass all gates, ascending.
+
+    ``numbers`` counts for each gate the rows that it rejects of those that passed the gates before it.
+    """
     settings = inputs.settings
     gates = (
         ("promoted already", ~promoted),
@@ -103,7 +106,7 @@ def _gated(inputs: Inputs, scored: MemorySignals, promoted: Bools, numbers: dict
 def _promotions(
     inputs: Inputs, memories: pa.Table, scored: MemorySignals, order: NDArray[np.int64], numbers: dict[str, int]
 ) -> tuple[list[Item], list[Finding]]:
-    """The best of ``order`` that nobody has rejected and that screening lets pass, up to the night's number."""
+    """Return items for the best of ``order`` that no one has rejected and screening accepts, up to the limit of a night."""
     from slowwave.text.screening import unsafe  # its rules take a while to load
 
     most = 0 if numbers["promoted this night already"] else inputs.settings.operations.promote_memories.max_per_night
@@ -137,7 +140,7 @@ def _promotions(
 def _items(
     inputs: Inputs, memories: pa.Table, scored: MemorySignals, order: NDArray[np.int64]
 ) -> Iterator[tuple[Item, str]]:
-    """Items in the given order with the memories' texts, built some at a time."""
+    """Yield items in the given order with the memories' texts, built some at a time."""
     for start in range(0, len(order), _BATCH):
         rows = order[start : start + _BATCH]
         picked = memories.select(["id", "ring", "kind", "subject", "text"]).take(pa.array(rows)).to_pylist()
@@ -160,7 +163,7 @@ def _items(
 
 
 def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, promotions: pa.Table) -> list[Item]:
-    """Items for the promotions that nothing speaks for. Of a memory that was merged the promotion stands for the survivor."""
+    """Return items for promotions that nothing supports; the promotion of a merged memory belongs to its survivor."""
     snapshot, settings = inputs.snapshot, inputs.settings
     floor = min(
         settings.operations.promote_memories.revoke_score, settings.operations.promote_memories.min_score
@@ -190,7 +193,7 @@ def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, prom
 
 
 def _scores(inputs: Inputs, ids: Iterable[str]) -> dict[str, float]:
-    """Memory → its score, retired ones as well: what was merged keeps the recalls that it had."""
+    """Map each memory to its score, including retired ones: a merged memory keeps the recalls that it had."""
     whole = inputs.snapshot.table("memories")
     rows = whole.filter(pc.is_in(whole["id"], value_set=pa.array(sorted(ids), pa.string())))
     found = score_memories(rows, inputs.models, inputs.settings, inputs.snapshot.taken_at)
@@ -198,13 +201,13 @@ def _scores(inputs: Inputs, ids: Iterable[str]) -> dict[str, float]:
 
 
 def _among(memories: pa.Table, ids: Iterable[str], column: str) -> dict[str, bool]:
-    """Those of ``ids`` that recall can find → the column's value."""
+    """Map those of ``ids`` that recall can find to the value of the column."""
     rows = memories.filter(pc.is_in(memories["id"], value_set=pa.array(sorted(set(ids)), pa.string())))
     return dict(zip(rows["id"].to_pylist(), rows[column].to_pylist(), strict=True))
 
 
 def _tonight(promotions: pa.Table, taken_at: datetime) -> int:
-    """Promotions that stand and that the night of ``taken_at`` planned; those that no night planned count for none."""
+    """Count the current promotions that the night of ``taken_at`` planned; those that no night planned do not count."""
     planned = (attributes(cell).get(_PLANNED) for cell in promotions["scores"].to_pylist())
     return sum(isinstance(p, int) and abs(taken_at.timestamp() - p) < NIGHT.total_seconds() for p in planned)
 

@@ -1,11 +1,11 @@
-"""``prune_edges``: weak edges that nothing supports any more are retired; weak edges that somebody asserted go to a person.
+"""``prune_edges``: weak edges without any support are retired; a person decides about weak edges that someone asserted.
 
-Retire live edges of the given types under the confidence threshold of which no chunk stands (khora 8.7).
+The planner retires live edges of the given types below the confidence threshold whose chunks are all gone (khora 8.7).
 
-With ``score_threshold`` above 0 an edge is a candidate as well when weight · 0.5^(age / half-life) lies under it, its
-age counted in days from the newer of valid_from and recorded_at. Retired is a candidate whose chunks are all gone. Asked about
-are the others: an edge that never had a chunk was asserted by somebody (khora takes it for dead), one whose document stands has
-only lost its passages, and one between two pinned entities is there on purpose. Time: linear in edges and references.
+With ``score_threshold`` above 0 an edge is also a candidate if weight · 0.5^(age / half-life) is below it; its age counts in days from
+the newer of valid_from and recorded_at. A candidate whose chunks are all gone is retired. The others are questions: an edge that never
+had a chunk was asserted by someone (khora considers it dead), one whose document is live has only lost its passages, and one between two
+pinned entities exists on purpose. Time: linear in edges and references.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RESTS_ON: Final = (
     *("relationship_type", "confidence", "weight", "valid_from"),
     *("source_chunk_ids", "source_document_ids"),
 )
-"""What the decision was taken on: a change of any of these makes the item stale."""
+"""Columns on which the decision is based: a change of any of these makes the item stale."""
 
 _ENDS: Final = ("source_entity_id", "target_entity_id")
 _DAY: Final = 86_400_000_000  # microseconds
@@ -45,10 +45,10 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Edges:
-    """The n live edges of the types that may be pruned, and what is known of each; arrays are (n,).
+    """Columns (n,) of the n live edges of the types that may be pruned.
 
-    ``chunks`` counts its chunk references, ``live_chunks`` those of them that name something, ``documents`` the live documents;
-    ``score`` is weight times recency, ``pinned`` whether both ends are.
+    ``chunks`` counts the chunk references of each, ``live_chunks`` those of them that exist, ``documents`` the live documents. ``score``
+    is weight times recency, ``pinned`` whether both ends are pinned.
     """
 
     table: pa.Table
@@ -70,10 +70,11 @@ class _Edges:
     planted=("weak edges",),
 )
 def prune_edges(inputs: Inputs) -> Proposal:
-    """Weak relationships of which every chunk is gone are retired, of the types that may be pruned (`ASSOCIATED_WITH` unless set).
+    """Propose to retire weak relationships whose chunks are all gone, of the types that may be pruned.
 
-    *Review* asks about weak ones that cite no chunk at all, that a live document supports, or that join two pinned entities.
-    With a score threshold set, those whose weight has faded with age are asked about as well.
+    The only such type is `ASSOCIATED_WITH` unless others are set. *Review* asks about weak relationships that cite no chunk at all, that
+    a live document supports, or that join two pinned entities. With a score threshold, it also asks about relationships whose weight has
+    faded with age.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     live = snapshot.live("relationships")
@@ -108,7 +109,7 @@ def prune_edges(inputs: Inputs) -> Proposal:
 
 
 def score(weight: Reals, age_days: Reals, half_life_days: float) -> Reals:
-    """(n,) weight times recency: weight · 0.5^(age / half-life); an edge of the future has age 0."""
+    """Return (n,) weight times recency: weight · 0.5^(age / half-life); an edge with a future date has age 0."""
     return weight * np.exp2(-np.maximum(age_days, 0.0) / half_life_days)
 
 
@@ -138,7 +139,7 @@ def _edges(snapshot: Snapshot, live: pa.Table, settings: Settings) -> _Edges:
 
 
 def _references(lists: pa.ChunkedArray, named: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n,) how many ids each list holds, and how many of these name a row that is there and not invalidated."""
+    """Return (n,) the number of ids in each list, and of those that name a row that exists and is not invalidated."""
     whole = lists.combine_chunks()
     rows = pc.list_parent_indices(whole).to_numpy()
     there = named["id"].filter(pc.is_null(named["invalidated_at"])).combine_chunks()

@@ -1,15 +1,15 @@
 """``purge_expired``: rows that were retired long ago, and that nothing needs, are deleted. No other operation deletes.
 
-Propose to delete what was retired before the retention (khora 8.14, for every table that keeps retired rows).
+The planner proposes to delete what was retired before the retention period (khora 8.14, for every table that keeps retired rows).
 
-Retired are facts that are inactive or invalidated, relationships and memories that are invalidated, and communities that are
-invalidated or were replaced. A row is retired since the latest of what is on record and past: ``invalidated_at``, ``valid_to``,
-and for a fact the instant at which the one that supersedes it was recorded. A fact that is not invalidated goes to review, as
-nothing tells when it was switched off or closed here: it may have been yesterday. Never purged are pinned memories, and rows that a
-live row or an open conflict names. Rows that name each other go together, in one item; every other item is one row.
+Retired rows are facts that are inactive or invalidated, relationships and memories that are invalidated, and communities that are
+invalidated or were replaced. A row is retired since the latest of the past times on record: ``invalidated_at``, ``valid_to``, and for a
+fact the instant at which its successor was recorded. A fact that is not invalidated goes to review, because it is unknown when it was
+switched off or closed here: it may have been yesterday. Pinned memories, and rows that a live row or an open conflict names, are never
+purged. Rows that name each other are deleted together, in one item; every other item is one row.
 
-Raises ``DreamForbiddenOpError`` when the retention is under seven days. Time: linear in the rows of the tables, and in the text
-of the live rows that may cite them.
+Raises ``DreamForbiddenOpError`` if the retention is less than seven days. Time: linear in the rows of the tables, and in the text of the
+live rows that may cite them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from slowwave.snapshots.snapshot import Snapshot
 OPERATION: Final = "purge_expired"
 
 TABLES: Final = ("memory_facts", "relationships", "memories", "communities")
-"""Tables of which rows are purged. Entities stay: relationships, live or not, stand on them."""
+"""Tables whose rows are purged. Entities stay, because relationships, live or not, depend on them."""
 
 _CITING: Final = {
     "entities": ("attributes",),
@@ -47,7 +47,7 @@ _CITING: Final = {
     "communities": ("payload",),
     "pages": ("body",),
 }
-"""Columns of live rows in which ids of other rows may stand."""
+"""Columns of live rows that may contain ids of other rows."""
 
 _ID: Final = r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _SAID: Final = ("subject", "predicate", "object", "relationship_type", "kind")
@@ -57,7 +57,7 @@ _INSTANT: Final = pa.timestamp("us", tz="UTC")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Expired:
-    """What a table gives: ``rows`` of it that go, sorted by id, with ``since`` when they are retired (null where nothing tells)."""
+    """Expired rows of one table: ``rows`` to delete, sorted by id, and ``since`` when they are retired (null if unknown)."""
 
     name: str
     looked_at: int
@@ -67,7 +67,10 @@ class _Expired:
     kept: dict[str, int]
 
     def uncertain(self) -> list[bool]:
-        """For each of ``rows`` whether nothing tells when this store retired it: a fact that is only inactive, or closed in the world."""
+        """Return for each of ``rows`` whether it is unknown when this store retired it.
+
+        It is unknown for a fact that is only inactive, or has only ended in the world.
+        """
         marks = self.rows["invalidated_at"] if self.name == "memory_facts" else self.since
         return pc.is_null(marks).to_pylist()
 
@@ -93,10 +96,11 @@ class _Expired:
     planted=("expired rows",),
 )
 def purge_expired(inputs: Inputs) -> Proposal:
-    """Rows retired longer ago than the retention are deleted: the only operation that deletes, and off unless it is switched on.
+    """Propose to delete rows that were retired longer ago than the retention period.
 
-    Never anything that a live row names or that is pinned, never within seven days, and no policy approves it. The plan and the
-    journal hold every row whole, so undo puts it back; what retired it can no longer be undone before that.
+    This is the only operation that deletes, and it is off by default. It never deletes a row that a live row names or that is pinned, or
+    one that was retired within seven days, and no policy approves it. The plan and the journal hold every row in full, so undo restores
+    it. The change that retired a row cannot be undone before the deletion is undone.
     """
     snapshot, days = inputs.snapshot, inputs.settings.operations.purge_expired.retention_days
     check_retention(days)
@@ -126,7 +130,7 @@ def _expired(snapshot: Snapshot, name: str, days: int, named: pa.Array) -> _Expi
 
 
 def _named_by_live(snapshot: Snapshot) -> pa.Array:
-    """Ids that live rows name in their pointers, members or text, and those in a conflict that nobody has resolved."""
+    """Return the ids that live rows name in their pointers, members or text, and those in an unresolved conflict."""
     ids: set[str] = set()
     for name, column in POINTER.items():
         live = snapshot.live(name)
@@ -177,7 +181,10 @@ def _items(snapshot: Snapshot, expired: _Expired, days: int) -> list[Item]:
 
 
 def _together(expired: _Expired) -> list[list[int]]:
-    """Places of rows that have to go together, as one names the other; each group sorted, every row in one."""
+    """Return the positions of rows that must be deleted together, because one names the other.
+
+    Each group is sorted, and every row is in one.
+    """
     count = len(expired.rows)
     column = POINTER.get(expired.name)
     if column is None or not count:

@@ -1,9 +1,9 @@
 """``recompute_centroids``: which vector a merged entity gets, and vectors for entities that have none.
 
-The decision rule is khora's. ``dedupe_entities`` takes it for every cluster and puts the vector into the merge itself; here,
-as a planner of its own, live entities without a vector get that of their text. Merging belongs to ``dedupe_entities``.
+The decision rule is khora's. ``dedupe_entities`` applies it to every cluster and puts the vector into the merge itself; as a separate
+planner, this one embeds the texts of live entities without a vector. ``dedupe_entities`` does the merging.
 
-Propose a vector for live entities that have none, at most ``reembed.max_per_night`` in the order of their ids.
+The planner proposes a vector for live entities that have none, at most ``reembed.max_per_night`` in id order.
 
 It adds vectors and retires nothing, so it decides without a measurement (``slowwave.plans.items``).
 """
@@ -36,12 +36,12 @@ Centroid = Literal["centroid", "re_embed", "skip_multimodal", "skip_singleton"]
 def centroid_decision(
     names: Sequence[str], matrix: NDArray[np.float32], mentions: NDArray[np.int64], settings: Settings
 ) -> tuple[Centroid, NDArray[np.float32] | None]:
-    """The decision for one cluster and, for ``centroid``, the vector.
+    """Return the decision for one cluster and, for ``centroid``, the vector.
 
-    ``names`` are those of all members; ``matrix`` (v, d) and ``mentions`` (v,) belong to the members that have a vector, in id
-    order. Fewer than two names: ``skip_singleton``. Smallest pairwise cosine under ``min_intra_cluster_cosine``:
-    ``skip_multimodal`` (fewer than two vectors count as 1). Largest pairwise Levenshtein distance of the names within
-    ``lev_threshold``: ``centroid``, the unit mean weighted by mentions. Else ``re_embed``: the caller embeds the text.
+    ``names`` are those of all members; ``matrix`` (v, d) and ``mentions`` (v,) belong to the members that have a vector, in id order.
+    Fewer than two names: ``skip_singleton``. Smallest pairwise cosine below ``min_intra_cluster_cosine``: ``skip_multimodal`` (fewer than
+    two vectors count as 1). Largest pairwise Levenshtein distance of the names within ``lev_threshold``: ``centroid``, the unit mean
+    weighted by mentions. Else ``re_embed``: the caller embeds the text.
     """
     if len(names) < 2:
         return "skip_singleton", None
@@ -65,9 +65,9 @@ def centroid_decision(
     khora=("vectorcypher_centroid_recompute",),
 )
 def recompute_centroids(inputs: Inputs) -> Proposal:
-    """Live entities without a vector get that of their text; similarity does not see them until then.
+    """Propose a vector of the text for live entities without one; a similarity search does not find them until then.
 
-    A merge decides on its own vector and carries it: see `dedupe_entities`.
+    A merge computes and carries its own vector: see `dedupe_entities`.
     """
     snapshot = inputs.snapshot
     live = snapshot.live("entities")

@@ -1,18 +1,18 @@
-"""``redact_or_quarantine``: memories that hold a secret, an order to a model or hidden text leave recall, or lose that passage.
+"""``redact_or_quarantine``: memories with a secret, an instruction or hidden text leave recall, or lose that passage.
 
-Screening itself belongs to ``slowwave.text.screening``; chunks, entities and pages are reported by the audit ``safety_scan``.
+``slowwave.text.screening`` does the screening; the audit ``safety_scan`` reports chunks, entities and pages.
 
-Propose one item for each active memory with a secret, an order or hidden text, after ``policy``:
+The planner proposes one item for each active memory with a secret, an instruction or hidden text, by ``policy``:
 
 - ``quarantine`` takes the memory out of recall. A page, which says much more than the passage, gets a version without the passage.
-- ``redact`` gives the memory a version without its secrets and split words; one with an order or hidden text is treated as above.
+- ``redact`` gives the memory a version without its secrets and split words. One with an instruction or hidden text is treated as above.
 - ``block`` is ``quarantine``, and every item is a question. ``warn`` reports only.
 
 An item is decided only on evidence that proves itself: a format with a checksum, a prefix that one issuer uses, hidden characters.
 Everything else may be code, a quotation or a rule that an agent wrote for itself, and is a question. Stray marks, look-alike words and
-orders that a text only mentions are left alone; so are memories that a person cleared. Pinned memories are reported. Items name rules
-and places and quote nothing. After nexo's secret guard (3.6), which blocked a whole batch for one secret: here each memory has its own
-item. Cost: linear in the texts.
+instructions that a text only mentions are left alone; so are memories that a person cleared. Pinned memories are reported. Items name
+rules and positions and quote nothing. It follows nexo's secret guard (3.6), which blocked a whole batch for one secret: here each
+memory has its own item. Cost: linear in the texts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _Decision = Literal["redact", "quarantine", "review"]
 
 
 class _Held(NamedTuple):
-    """A memory with findings that count and the decision; ``text`` is its next version, empty if it is to leave recall."""
+    """Memory with relevant findings and the decision; ``text`` is its next version, empty if it is to leave recall."""
 
     id: str
     length: int
@@ -65,11 +65,11 @@ class _Held(NamedTuple):
     ),
 )
 def redact_or_quarantine(inputs: Inputs) -> Proposal:
-    """Memories with a secret, an order to a model or hidden text leave recall, or get a version without that passage.
+    """Propose to remove memories with a secret, an instruction to a model or hidden text from recall, or to redact them.
 
-    The setting `operations.redact_or_quarantine.policy` chooses. Only a format with a checksum, a credential with its issuer's prefix or
-    hidden characters decide alone; other items are questions. Items name rules and places, and quote nothing. Pinned memories are only
-    reported; those whose attribute `screening` is `cleared` are left alone.
+    A redacted memory gets a version without that passage; the setting `operations.redact_or_quarantine.policy` chooses. Only a format
+    with a checksum, a credential with its issuer's prefix or hidden characters decide alone; other items are questions. Items name rules
+    and positions, and quote nothing. Pinned memories are only reported; those whose attribute `screening` is `cleared` are left alone.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
@@ -187,7 +187,7 @@ def _evidence(held: _Held, policy: str) -> dict[str, object]:
 
 
 def _findings_of(held: Sequence[_Held], why: str) -> list[Finding]:
-    """One finding for all: the audit names each."""
+    """Return one finding for all memories, because the audit names each of them."""
     if not held:
         return []
     message = f"{len(held):,} memories with findings are {why}; the safety scan names them."

@@ -1,14 +1,15 @@
-"""``reembed``: memories and chunks that similarity does not see get a vector, and vectors that say nothing get another.
+"""``reembed``: memories and chunks that similarity cannot find get a vector, and useless vectors are replaced.
 
-Entities belong to ``recompute_centroids``; memories whose text an outside dreamer replaced to ``accept_external_edits``.
+``recompute_centroids`` handles entities, ``accept_external_edits`` memories whose text an outside dreamer replaced.
 
-A vector of the snapshot's model for every active memory and live chunk that has none, or one that is zero or not finite.
+The planner proposes a vector of the snapshot's model for every active memory and live chunk that has none, or one that is zero or not
+finite.
 
-At most ``max_per_night`` a night, memories first: a change of the model is many nights' work, as every vector is in the plan.
-Rows without text are left out. With a ``focus`` only its rows are looked at. Costs the embedding of what is proposed; finding it is
-linear in rows and vectors.
+A night handles at most ``max_per_night``, memories first: after a change of the model this takes many nights, because every vector is in
+the plan. Rows without text are left out. With a ``focus`` only its rows are considered. Cost: the embedding of what is proposed; finding
+it is linear in rows and vectors.
 
-It adds or renews vectors and changes no word, so it decides without a measurement (``slowwave.plans.items``).
+The planner adds or renews vectors and changes no word, so it decides without a measurement (``slowwave.plans.items``).
 """
 
 from __future__ import annotations
@@ -34,14 +35,17 @@ from slowwave.snapshots.snapshot import Vectors
 OPERATION: Final = "reembed"
 
 BATCH: Final = 512
-"""Texts that a model is given at a time."""
+"""Texts that a model receives at a time."""
 
 _ROWS: Final = 16_384  # of vectors looked at together
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanting:
-    """Rows of one table that want a vector, in id order: ``missing`` of them have none, ``broken`` one that is zero or not finite."""
+    """Rows of one table that need a vector, in id order.
+
+    ``missing`` of them have none, ``broken`` one that is zero or not finite.
+    """
 
     ids: list[str]
     texts: list[str]
@@ -58,10 +62,10 @@ class _Wanting:
     permits=(Permit("set_vector", {"memory_vectors", "chunk_vectors"}),),
 )
 def reembed(inputs: Inputs) -> Proposal:
-    """Memories and chunks without a vector of the namespace's model get one; similarity does not see them until then.
+    """Propose vectors for memories and chunks without a vector of the namespace's model.
 
-    Vectors that are zero or not finite are replaced. A night makes as many as `operations.reembed.max_per_night` says; entities get
-    theirs from `recompute_centroids`.
+    A similarity search does not find them until then. Vectors that are zero or not finite are replaced. A night makes as many as
+    `operations.reembed.max_per_night` allows; entities get theirs from `recompute_centroids`.
     """
     snapshot, limit = inputs.snapshot, inputs.settings.operations.reembed.max_per_night
     active, chunks = active_memories(snapshot), snapshot.live("chunks")
@@ -86,7 +90,7 @@ def reembed(inputs: Inputs) -> Proposal:
 
 
 def _passages(chunks: pa.Table) -> pa.ChunkedArray:
-    """Return the texts (n) of which the vectors of chunks are made. A chunk without text keeps none, whoever its speaker is."""
+    """Return the texts (n,) from which the vectors of chunks are made; a chunk without text gets none, whoever its speaker is."""
     if chunks["speaker"].null_count == len(chunks):
         return chunks["content"]
     pairs = zip(chunks["content"].to_pylist(), chunks["speaker"].to_pylist(), strict=True)
@@ -95,7 +99,7 @@ def _passages(chunks: pa.Table) -> pa.ChunkedArray:
 
 
 def _wanting(ids: pa.ChunkedArray, texts: pa.ChunkedArray, vectors: Vectors, focus: frozenset[str] | None) -> _Wanting:
-    """``ids`` and ``texts`` (n,) of live rows."""
+    """Return the rows that need a vector; ``ids`` and ``texts`` (n,) are those of live rows."""
     if focus is not None:
         near = pc.is_in(ids, value_set=pa.array(sorted(focus), pa.string()))
         ids, texts = ids.filter(near), texts.filter(near)
@@ -120,7 +124,7 @@ def _wanting(ids: pa.ChunkedArray, texts: pa.ChunkedArray, vectors: Vectors, foc
 
 
 def _embedded(embed: Embed, ids: list[str], texts: list[str]) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Batches of ids with the vectors (n, d) of their texts."""
+    """Yield batches of ids with the vectors (n, d) of their texts."""
     for start in range(0, len(ids), BATCH):
         end = min(start + BATCH, len(ids))
         yield ids[start:end], embed(texts[start:end])

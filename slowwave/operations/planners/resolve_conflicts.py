@@ -1,18 +1,17 @@
-"""``resolve_conflicts``: of two rows that cannot both be true, the one that loses is retired; what is not clear goes to a person.
+"""``resolve_conflicts``: of two rows that cannot both be true, the losing one is retired; a person decides unclear cases.
 
-Conflicts are found by ``slowwave.operations.conflicts``. A person's verdict is final. Else the namespace's policy decides, in code; or
-two models do, at plan time. What they said is remembered in the conflicts table, and they are not asked again while both rows say the
+``slowwave.operations.conflicts`` finds the conflicts. A person's verdict is final. Otherwise the namespace's policy decides, in code; or
+two models do, at plan time. Their opinions are stored in the conflicts table, and they are not asked again while both rows state the
 same.
 
-Propose a loser for every conflict of live rows that nobody has decided otherwise.
+The planner proposes a loser for every conflict of live rows, unless someone has decided otherwise.
 
-The policy ``policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from
-(else recorded_at), ``evidence_weighted`` confidence × live sources × recency, ``source_precedence`` the most trusted source,
-``two_judges`` two models that agree (khora 8.10). Of two memories of little importance the newer wins, others are weighed as mnemo
-2.4 does; a pinned one loses only when a person says so, as does one of another audience. A decision that is not sure becomes a
-review, as does every one about a conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is
-left to ``supersede_facts``. Rows are decided about strongest first, so that none loses to a row that loses. Cost: finding the
-conflicts, and a pass over each table.
+The setting ``policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from (else recorded_at),
+``evidence_weighted`` confidence × live sources × recency, ``source_precedence`` the most trusted source, ``two_judges`` two models that
+agree (khora 8.10). Of two memories of little importance the newer one wins; others are weighed as in mnemo 2.4. A pinned memory loses
+only if a person says so, and so does one with another audience. A decision that is not sure becomes a review, and so does every decision
+on a conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is left to ``supersede_facts``.
+Strong rows are decided first, so that none loses to a row that loses. Cost: finding the conflicts, and a pass over each table.
 """
 
 from __future__ import annotations
@@ -76,9 +75,9 @@ _KEPT: Final = ("state", "pinned", *AUDIENCE)  # of memories, whatever decides
     planted=("conflicts to resolve",),
 )
 def resolve_conflicts(inputs: Inputs) -> Proposal:
-    """Of two rows that contradict each other, the one that loses is retired; what is not clear is a *review*.
+    """Propose to retire the losing row of two that contradict each other; an unclear conflict becomes a *review*.
 
-    What a person ruled is done as ruled and never asked again. Else the namespace's policy decides: the newer row, the better founded
+    What a person decided is applied and never asked again. Otherwise the namespace's policy decides: the newer row, the better supported
     one, the more trusted source, or two models that agree and cite their sources. The plan shows what both rows say and why.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
@@ -132,7 +131,7 @@ def _as_decided(winner: str, earlier: EffectiveVerdict) -> Decision:
 
 
 def _replaced(conflict: Conflict, sides: ConflictRows) -> bool:
-    """Whether a fact with a later start replaces the other, of a predicate that the data say takes one object."""
+    """Return whether a fact with a later start replaces the other, for a predicate that takes one object by the data."""
     if conflict.table != "memory_facts" or not conflict.evidence.get("learnt"):
         return False
     a, b = (sides.rows[conflict.table, id_]["valid_from"] for id_ in (conflict.a, conflict.b))
@@ -187,10 +186,10 @@ def _judged(open_: Sequence[Conflict], judged: JudgedConflicts, sides: ConflictR
 def _items(
     snapshot: Snapshot, decisions: Sequence[tuple[Conflict, Decision]], sides: ConflictRows
 ) -> tuple[list[Item], int]:
-    """Items, the sure and strong ones first; a conflict of which a row has lost already needs none, and the number of those.
+    """Return the items, the sure and strong ones first, and the number of conflicts that need none.
 
-    What a row ends by saying that something has changed has ended, though that row is replaced in turn: its losers lose to what replaced
-    it.
+    A conflict of which one row has already lost needs no item. If a row says that something has changed, what it ends has ended even if
+    that row is itself replaced: its losers then lose to the row that replaced it.
     """
     ranked = sorted(
         decisions, key=lambda d: (not d[1].sure, d[1].policy != "manual", -strength(*d, sides), d[0].a, d[0].b)
@@ -219,7 +218,7 @@ def _items(
 
 
 def _in_the_end(conflict: Conflict, decision: Decision, loss: Loss, lost: Mapping[tuple[str, str], str]) -> Loss:
-    """A loss to a row that is replaced in turn as one to what replaces that."""
+    """Redirect a loss to a row that is itself replaced to the row that replaces it in the end."""
     winner = loss.winner
     while (conflict.table, winner) in lost and lost[conflict.table, winner] not in (loss.winner, *loss.losers):
         winner = lost[conflict.table, winner]
@@ -264,7 +263,7 @@ def _item(
 
 
 def _by_side(value: object, winner: str) -> object:
-    """Figures of the two rows under the names of their sides: a and b are an order of ids, which no surface shows."""
+    """Return figures of the two rows under the names of their sides: a and b are an order of ids, which no surface shows."""
     if not isinstance(value, Mapping) or set(value) != {"a", "b"}:
         return value
     return {"stays": value[winner], "ends": value["b" if winner == "a" else "a"]}
@@ -335,7 +334,10 @@ def _report(
 
 
 def _outcomes(inputs: Inputs, open_: Sequence[Conflict], judged: JudgedConflicts) -> tuple[Finding, ...]:
-    """What the judges said, for the conflicts table: a verdict is remembered until a row says something else."""
+    """Return the judges' opinions as findings for the conflicts table.
+
+    A verdict is remembered until one of the rows states something else.
+    """
     by = f"judges:{'+'.join(chat.model for chat in inputs.judges)}"
     found: list[Finding] = []
     for conflict in open_:
@@ -362,7 +364,7 @@ def _left_alone(count: int, namespace: str) -> tuple[Finding, ...]:
 
 
 def _silent(inputs: Inputs, open_: Sequence[Conflict]) -> tuple[Finding, ...]:
-    """Why nothing is proposed about open conflicts."""
+    """Return why nothing is proposed about open conflicts."""
     policy = inputs.settings.operations.resolve_conflicts.policy
     if not open_ or (policy != "manual" and (policy != "two_judges" or inputs.judges)):
         return ()

@@ -1,14 +1,13 @@
-"""``supersede_facts``: where a predicate takes one object at a time, a later fact ends the earlier one in the world.
+"""``supersede_facts``: if a predicate takes one object at a time, a later fact ends the earlier one in the world.
 
-Which predicates take one is learnt by ``slowwave.operations.scoring``; where the data say too little but lean to it a person is asked, and
-elsewhere nothing is proposed. Facts that say the same belong to ``dedupe_facts``, contradictions to ``resolve_conflicts``.
+``slowwave.operations.scoring`` learns which predicates take one object. If the data are too few but point to it, a person is asked;
+otherwise nothing is proposed. ``dedupe_facts`` handles facts that state the same, ``resolve_conflicts`` handles contradictions.
 
-Propose an end for every live, active fact that another one of the same subject and predicate has replaced.
+The planner proposes an end for every live, active fact that another one of the same subject and predicate has replaced.
 
-The successor is the first fact with another object that begins strictly later, and not after now; in a chain each fact is ended
-by the next. Where facts with different objects begin at that very instant, which of them it is is undecidable, and nothing
-is proposed. A pair that a person has ruled to be no conflict is left alone, and while a conflict is open nobody is asked twice.
-Cost: a sort of the facts.
+The successor is the first fact with another object that begins strictly later, and not in the future; in a chain each fact is ended by
+the next. If facts with different objects begin at that very instant, the successor is undecidable, and nothing is proposed. A pair that a
+person has ruled to be no conflict is left alone, and while a conflict is open no one is asked twice. Cost: a sort of the facts.
 
 An end is a question until the verdict about predicates is measured well enough (``slowwave.plans.items``).
 """
@@ -50,10 +49,10 @@ _Fields = Mapping[str, Any]
     planted=("superseded facts",),
 )
 def supersede_facts(inputs: Inputs) -> Proposal:
-    """Facts that a later one has replaced end when it began. They stay on record: they were true in their day.
+    """Propose to end facts that a later one has replaced, at the time when the later one began.
 
-    Only where a predicate takes one object at a time, which is learnt from the facts; the table shows what was learnt. A person is asked
-    before a fact ends.
+    They stay on record, because they were true at their time. Only predicates that take one object at a time qualify, which is learnt
+    from the facts; the table shows what was learnt. A person is asked before a fact ends.
     """
     snapshot = inputs.snapshot
     facts, live = current_facts(snapshot), len(live_facts(snapshot))
@@ -112,7 +111,7 @@ def _rows(facts: pa.Table, at: np.ndarray) -> list[_Fields]:
 
 
 def _ruled_none(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
-    """Pairs of facts that were ruled to be no conflict, the smaller id first."""
+    """Return pairs of facts that were ruled to be no conflict, the smaller id first."""
     table = snapshot.table("conflicts")
     mine = table.filter(pc.and_(pc.equal(table["table_name"], "memory_facts"), pc.equal(table["resolution"], "kept")))
     pairs = zip(mine["row_a_id"].to_pylist(), mine["row_b_id"].to_pylist(), strict=True)
@@ -149,6 +148,6 @@ def _item(a: _Fields, b: _Fields, predicate: Predicate, mutation: Mutation, live
 
 
 def _table(predicates: Iterable[Predicate]) -> tuple[Mapping[str, object], ...]:
-    """The predicates with most subjects, and what the data say about them."""
+    """Return the predicates with the most subjects, and what the data show about them."""
     ranked = sorted({p.key: p for p in predicates}.values(), key=lambda p: (-p.subjects, p.key))
     return tuple(p.to_json() for p in ranked[:_SHOWN])

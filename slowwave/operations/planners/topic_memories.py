@@ -1,10 +1,10 @@
-"""``topic_memories``: what memories state of one subject and matter on several days becomes one memory of dated statements.
+"""``topic_memories``: statements about one subject and matter on several days become one memory of dated statements.
 
-Which statements go together belongs to ``topic_groups``, how they are told to ``topic_text``. Nothing is reworded: each statement keeps
-its own words, its day and its source. What another one replaced is told as history, with the day on which it was over, behind what holds
-now; two that contradict each other, and that nothing orders in time, stay apart.
+Nothing is reworded: each statement keeps its own words, its day and its source. A statement that another one replaced becomes history,
+with the day of its end, after the statements that hold now. Two statements that contradict each other, and have no order in time, are
+kept apart.
 
-Cost: reading each memory once, some 100 µs, that of ``topic_groups``, and of finding what contradicts.
+Cost: parsing each memory once, about 100 µs, the search for topics (``TopicSearch``), and finding contradictions.
 
 A topic memory replaces its members in recall, so it is a question (``slowwave.plans.items``).
 """
@@ -71,10 +71,10 @@ from slowwave.text.specifics import specifics, unsaid
 from slowwave.text.statements import PROGRAMS, stem
 from slowwave.text.tokens import count, fold, normalise_name
 
-# Groups of statements of one subject and matter, out of memories that may stand together.
+# Groups of statements about one subject and matter, from memories that may be combined.
 #
-# Of one subject is what speaks of the same person or thing (``slowwave.text.relations``). Of one matter is what shares words of
-# content, rare ones first, and lies nearer than unrelated texts do, every two of a group. How the text is worded belongs to ``topic_text``.
+# Statements have one subject if they are about the same person or thing (``slowwave.text.relations``). They have one matter if they share
+# content words, rare ones first, and every two of a group are closer to each other than unrelated texts.
 
 _MOST: Final = 50  # members of a topic
 _HALF: Final = 0.5  # of the members have each word that names the matter
@@ -84,7 +84,7 @@ _A_LINE: Final = 4  # tokens of its day
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Members at ``places`` of the pool, in the order of time, and by what they go together: relations, then stems, commonest first."""
+    """Members at ``places`` of the pool, in time order, and what they share: relations, then stems, the most frequent first."""
 
     places: tuple[int, ...]
     stems: tuple[str, ...]
@@ -92,9 +92,12 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class TopicSearch:
-    """The search for topics of ``pool``, whose k-th memory states ``said[k]``. Of a topic every two members have the cosine ``floor``, none
-    stands in ``apart`` or contradicts another, unless one takes the other's place, and all together fit into ``room`` tokens. What is
-    ``unfit`` is looked at in groups alone, as that takes longer than to group."""
+    """Search for topics of ``pool``, whose k-th memory states ``said[k]``.
+
+    Every two members of a topic have at least the cosine ``floor``. No two of them are a pair in ``apart`` or contradict each other,
+    unless one replaces the other, and all together fit into ``room`` tokens. ``unfit`` is only checked for members of groups, because it
+    takes longer than the grouping.
+    """
 
     pool: Pool
     said: Sequence[TopicStatement]
@@ -107,9 +110,9 @@ class TopicSearch:
     most: int
 
     def topics(self) -> list[Topic]:
-        """All topics of at least ``least`` members, in the order of the pool, out of the ``most`` groups with the latest statements.
+        """Return all topics of at least ``least`` members, in pool order, from the ``most`` groups with the latest statements.
 
-        Time: that of ``consolidation_pairs``, linear in the texts, and for each of these groups the square of its members, 500 µs a pair.
+        Time: that of ``near_pairs``, linear in the texts, and for each of these groups the square of its members, 500 µs per pair.
         """
         codes: dict[tuple[int, str], int] = {}
         of = [(int(b), s.subject) for b, s in zip(self.pool.block, self.said, strict=True)]
@@ -127,15 +130,17 @@ class TopicSearch:
         return sorted(found, key=lambda t: t.places)
 
     def _likely(self, words: SharedWords, rows: Ints, i: Ints, j: Ints, cosine: Floats) -> NearPairs:
-        """The near pairs that share a word, with how likely they are of one matter."""
+        """Return the near pairs that share a word, with the likelihood that they are about one matter."""
         shared = words.pairs(rows[i], rows[j])
         return rows, i[shared > 0], j[shared > 0], (cosine + shared)[shared > 0]
 
     def _round(
         self, pairs: Sequence[NearPairs], words: SharedWords, free: Mask, tried: set[tuple[int, ...]]
     ) -> Iterator[Topic]:
-        """Topics of groups of free rows that were not tried before, those with the latest statements first: what a group leaves over meets
-        again, until nothing more is found."""
+        """Yield topics of groups of free rows that were not tried before, those with the latest statements first.
+
+        Members that a group leaves over are grouped again until no more topics are found.
+        """
         groups = [group for near in pairs for group in self._groups(*near, free)]
         groups.sort(key=lambda g: (-int(self.pool.when[g].max()), g.tolist()))
         for group in groups:
@@ -154,7 +159,7 @@ class TopicSearch:
                 yield rows[used[group]]
 
     def _parts(self, group: Ints, words: SharedWords) -> Iterator[Topic]:
-        """The group without those that share none of its words, in parts in which nothing contradicts another."""
+        """Split the group into parts without contradictions, leaving out members that share none of its words."""
         order = sorted((k for k in group.tolist() if not self.unfit(k)), key=lambda k: (self.pool.when[k], k))
         order = [k for k in order if not _stems(self.said[k]).isdisjoint(self._matter(order))]
         if len(order) < self.least:
@@ -172,13 +177,13 @@ class TopicSearch:
                 yield Topic(tuple(places), stems)
 
     def _matter(self, places: Sequence[int]) -> tuple[str, ...]:
-        """The stems that at least half of the members have, and two of them."""
+        """Return the stems that at least half of the members, and at least two of them, have."""
         times = Counter(s for k in places for s in _stems(self.said[k]))
         common = [s for s, n in times.items() if n > 1 and n >= _HALF * len(places)]
         return tuple(sorted(common, key=lambda s: (" " not in s, s[0].isdigit(), -times[s], s)))
 
     def _apart(self, order: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Pairs of places in ``order`` that may not meet."""
+        """Return the pairs of positions in ``order`` that may not be combined."""
         rows = self.pool.rows(order, ("id", "text"))
         for a, b in combinations(range(len(rows)), 2):
             ids = rows[a]["id"], rows[b]["id"]
@@ -194,14 +199,14 @@ def _stems(said: TopicStatement) -> frozenset[str]:
 
 
 def _words(said: TopicStatement) -> str:
-    """What two statements may share, a relation as one word."""
+    """Return the words that two statements may share; a relation counts as one word."""
     return " ".join(sorted({*said.words, *(r.replace(" ", "") for r in said.relations)}))
 
 
-# What held before: memories that are over, told as history where the statement stands that came after.
+# What held before: memories that have ended, stated as history where the statement is that came after them.
 #
-# That are those that lost to another one because it says something newer, and those that ended in the world. They stay retired; what
-# they state is told with the day of its end. Who loses is for ``resolve_conflicts`` to say.
+# These are memories that lost to another one because it states something newer, and those that ended in the world. They stay retired;
+# their statements are shown with the day of their end. ``resolve_conflicts`` decides which memory loses.
 
 _COLUMNS: Final = (
     "id",
@@ -220,14 +225,17 @@ _FRAME: Final = ("kind", *ALIKE)
 
 @dataclass(frozen=True, slots=True)
 class FormerStates:
-    """Rows that are over, each with ``began``, its beginning: by the memory to which they ``lost_to``, or to one that lost to it, and those
-    that ``ended`` by kind, audience and subject, with what they state."""
+    """Rows that no longer hold, each with ``began``, its beginning.
+
+    ``lost_to`` has them by the memory to which they lost, or by one to which that memory lost. ``ended`` has by kind, audience and
+    subject the rows that have ended, with what they state.
+    """
 
     lost_to: Mapping[str, Sequence[Fields]] = field(default_factory=dict)
     ended: Mapping[tuple[object, ...], Sequence[tuple[Fields, TopicStatement]]] = field(default_factory=dict)
 
     def of(self, members: Sequence[Fields], said: TopicStatement, stems: frozenset[str]) -> list[Fields]:
-        """What held before the ``members``, whole rows, of a topic: of one subject, in the order of time."""
+        """Return what held before the ``members`` (whole rows) of a topic, about one subject, in time order."""
         found = {r["id"]: r for m in members for r in self.lost_to.get(m["id"], ()) if _alike(r, m)}
         key = (*(members[0][c] for c in _FRAME), said.subject)
         for row, own in self.ended.get(key, ()):
@@ -237,7 +245,10 @@ class FormerStates:
 
 
 def former_states(snapshot: Snapshot) -> FormerStates:
-    """All of a snapshot. Linear in the conflicts on record and in the rows that have ended, each of which is read once."""
+    """Collect all former states of a snapshot.
+
+    Time: linear in the conflicts on record and in the rows that have ended, each of which is parsed once.
+    """
     conflicts = snapshot.table("conflicts")
     decided = pc.and_(pc.equal(conflicts["table_name"], "memories"), pc.equal(conflicts["resolution"], "invalidated"))
     sides = conflicts.filter(decided).select(["winner_id", "loser_id"]).drop_null()
@@ -257,7 +268,7 @@ def former_states(snapshot: Snapshot) -> FormerStates:
 
 
 def _over(snapshot: Snapshot) -> dict[str, Fields]:
-    """Rows whose end is known and past, that began before it and are neither merged nor hidden."""
+    """Return rows whose end is known and past, that began before it and are neither merged nor hidden."""
     table = snapshot.table("memories")
     now = pa.scalar(snapshot.taken_at, table["valid_to"].type)
     past = pc.fill_null(pc.less_equal(table["valid_to"], now), False)
@@ -269,7 +280,7 @@ def _over(snapshot: Snapshot) -> dict[str, Fields]:
 
 
 def _last(loser: str, winners: Mapping[str, str], over: Mapping[str, Fields]) -> str:
-    """Who stands where a row, and whoever it lost to, lost; a circle ends where it would close."""
+    """Return the last winner in the chain of rows that won over a row; a cycle ends where it would close."""
     seen = {loser}
     winner = winners[loser]
     while winner in over and winner in winners and winner not in seen:
@@ -315,7 +326,10 @@ _GOES_ON: Final = frozenset(("so", "and", "which"))
 
 @dataclass(frozen=True, slots=True)
 class TopicLine:
-    """What memories ``ids`` said on a ``day`` (ISO), and in the same words on the days ``also``; over since the day ``until``."""
+    """Statement ``said`` of memories ``ids`` on a ``day`` (ISO), and with the same words on the days ``also``.
+
+    ``until`` is the day since which it no longer holds, or empty.
+    """
 
     day: str
     said: str
@@ -330,7 +344,7 @@ class TopicLine:
 
 @dataclass(frozen=True, slots=True)
 class TopicText:
-    """The lines of a topic in the order in which they are told, under its heading."""
+    """Lines of a topic in the order in which they are written, under its heading."""
 
     heading: str
     lines: tuple[TopicLine, ...]
@@ -340,10 +354,10 @@ class TopicText:
 
 
 def render_topic(subject: str, matter: Sequence[str], lines: Iterable[TopicLine]) -> TopicText:
-    """Lines as they were said, in any order → the text. What another line says is not said twice: its day stands with that line.
+    """Render lines in any order as the text; a line that repeats another is written once, with both days.
 
-    Lines since the last change come first, then those before it, each in the order of time; without a change there is one order.
-    Time: the square of the lines, which are a few.
+    Lines since the last change come first, then those before it, each in time order; without a change there is one order. Time: the
+    square of the number of lines, which is small.
     """
     ordered = sorted(lines, key=lambda line: (line.day, line.ids))
     told = _without_repeats(ordered)
@@ -354,7 +368,7 @@ def render_topic(subject: str, matter: Sequence[str], lines: Iterable[TopicLine]
 
 
 def read_topic(text: str, statements: Sequence[Sequence[str]]) -> TopicText | None:
-    """A topic memory's text and the ids of its lines → what was written; None where it reads otherwise by now."""
+    """Parse a topic memory's text and the ids of its lines; return None if the text was changed since it was written."""
     heading, *rest = text.split("\n")
     found = [_LINE.fullmatch(line) for line in rest]
     if not rest or len(rest) != len(statements):
@@ -369,7 +383,7 @@ def read_topic(text: str, statements: Sequence[Sequence[str]]) -> TopicText | No
 
 
 def _without_repeats(ordered: Sequence[TopicLine]) -> list[TopicLine]:
-    """The lines but those all of whose sentences others say as well, over since the same day."""
+    """Return the lines, except those whose sentences all occur in other lines that ended on the same day."""
     spoken = [(a, n, s, _clauses(s)) for a, line in enumerate(ordered) for n, s in enumerate(sentences(line.said))]
     ends = [line.until for line in ordered]
 
@@ -395,7 +409,7 @@ def _without_repeats(ordered: Sequence[TopicLine]) -> list[TopicLine]:
 
 
 _Spoken = tuple[int, int, str, tuple[str, ...]]
-"""A sentence: of which line, its place there, and its clauses."""
+"""Sentence: the position of its line, its position there, and its clauses."""
 
 
 def _clauses(sentence: str) -> tuple[str, ...]:
@@ -408,7 +422,10 @@ def _clauses(sentence: str) -> tuple[str, ...]:
 
 
 def _holds(whole: _Spoken, part: _Spoken) -> bool:
-    """Whether one sentence says what another does: it is the same and comes first, or goes on behind it with "so", "and" or "which"."""
+    """Return whether one sentence contains what another states.
+
+    It is equal and comes first, or it continues the other with "so", "and" or "which".
+    """
     mine, theirs = whole[3], part[3]
     if not theirs or whole[:2] == part[:2]:
         return False
@@ -430,7 +447,7 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 class TopicOptions(BaseModel):
-    """What may be set of it."""
+    """Options of ``topic_memories``."""
 
     min_statements: int = Field(default=3, ge=2, le=20, description="Statements that a topic needs.")
     matter_deviations: float = Field(
@@ -450,7 +467,7 @@ class TopicOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _WrittenTopic:
-    """A topic with its text, and the rows that it tells as history without retiring them, which they are."""
+    """Topic with its text, and the rows that it states as history without retiring them, because they are retired already."""
 
     topic: Topic
     text: TopicText
@@ -467,10 +484,10 @@ class _WrittenTopic:
     compares=MEMORIES,
 )
 def topic_memories(inputs: Inputs) -> Proposal:
-    """What was stated of one subject and matter over time becomes one memory: dated statements, each cited, with what was before.
+    """Propose one memory for what was stated about a subject and matter over time: dated, cited statements with history.
 
-    Statements keep their words. What a newer one replaced is told as history with the day of its end; what contradicts another without
-    an order in time stays apart. Questions, greetings, thanks and offers make no topic.
+    Statements keep their words. A statement that a newer one replaced becomes history with the day of its end; statements that contradict
+    each other without an order in time are not combined. Questions, greetings, thanks and offers make no topic.
     """
     settings, snapshot = inputs.settings, inputs.snapshot
     options = settings.options(OPERATION, TopicOptions)
@@ -505,8 +522,10 @@ def topic_memories(inputs: Inputs) -> Proposal:
 
 
 def _stating(pool: Pool, numbers: dict[str, int | float]) -> tuple[Pool, list[TopicStatement]]:
-    """The memories that state something of somebody, and topic memories, with what they say. What opens with a name of which others speak
-    by itself is of that, whatever else who says it has to do with it."""
+    """Return the memories that state something about someone, and topic memories, with their statements.
+
+    If a statement opens with a name that is the subject of other statements, it is about that name, whatever its relation to the speaker.
+    """
     said: list[TopicStatement] = []
     places: list[int] = []
     left = Counter[str]()
@@ -535,15 +554,17 @@ _LEFT_OUT: Final = ("without a statement", "of nobody that is named")
 
 
 def _is_of_somebody(said: TopicStatement, row: Fields) -> bool:
-    """Whether it is known of whom a statement speaks: a program's "I" tells nothing of whom it serves."""
+    """Return whether it is known whom a statement is about; the "I" of a program does not show whom it serves."""
     own = said.subject.partition(":")[0] == SELF
     return bool(said.subject or row["subject"]) and not (own and row["author"].casefold() in PROGRAMS)
 
 
 @dataclass(slots=True)
 class _Unfit:
-    """Members of groups that are in no topic tonight: what is held back by screening, and what has a date to be written out, which would be
-    another day in a topic."""
+    """Test for members of groups that cannot be in a topic tonight.
+
+    These are memories that screening holds back, and those with a date to be written out, which would mean another day in a topic.
+    """
 
     pool: Pool
     numbers: dict[str, int | float]
@@ -563,7 +584,7 @@ class _Unfit:
 
 
 def _of_topic(row: Fields) -> TopicStatement | None:
-    """What a topic memory is about; None where it reads otherwise than it was written."""
+    """Return what a topic memory is about, or None if its text was changed since it was written."""
     kept = attributes(row["attributes"])
     mark: Any = kept.get(TOPIC)
     if not isinstance(mark, dict) or _lines_of(row) is None:
@@ -584,7 +605,7 @@ def _written_topic(
     former: FormerStates,
     options: TopicOptions,
 ) -> _WrittenTopic:
-    """The text of a topic, with as much history as there is room for."""
+    """Write the text of a topic, with as much history as fits."""
     rows = pool.rows(topic.places)
     days = [_instant(int(pool.when[k])).date().isoformat() for k in topic.places]
     lines: list[TopicLine] = []
@@ -614,7 +635,7 @@ def _written_topic(
 
 
 def _subject(rows: Sequence[Fields], said: TopicStatement) -> str:
-    """How a heading names whom a topic is about, as the statements write it."""
+    """Return the name of the topic's subject for the heading, as the statements write it."""
     speaker = rows[0]["subject"] or rows[0]["author"] or "the speaker"
     if said.subject in ("", SELF):
         return speaker
@@ -630,7 +651,7 @@ def _as_written(part: str, written: Mapping[str, int]) -> str:
 
 
 def _matter(stems: Sequence[str], rows: Sequence[Fields]) -> list[str]:
-    """Words of the statements for the commonest stems, as they are written most often; relations as they are."""
+    """Return the words of the statements for the commonest stems, in their most frequent spelling; relations as they are."""
     written: dict[str, Counter[str]] = {}
     for row in rows:
         for word in _WORD.findall(row["text"]):
@@ -654,7 +675,7 @@ def _within(
     options: TopicOptions,
     numbers: dict[str, int | float],
 ) -> list[_WrittenTopic]:
-    """As many as a plan may retire and the options say, those with most statements first."""
+    """Return as many topics as a plan may retire and the options allow, those with the most statements first."""
     left = int(_OF_CAP * max(share * numbers["live memories"], rows))
     found: list[_WrittenTopic] = []
     for one in sorted(told, key=lambda t: (-len(t.topic.places), t.topic.places)):
@@ -668,7 +689,7 @@ def _within(
 def _summary(
     pool: Pool, said: Sequence[TopicStatement], told: _WrittenTopic, numbers: dict[str, int | float]
 ) -> FoundSummary | None:
-    """The summary of a topic; None where its text would leave out a specific, or is too long."""
+    """Return the summary of a topic, or None if its text would leave out a specific or is too long."""
     places, text = told.topic.places, str(told.text)
     texts = [row["text"] for row in pool.rows(places, ("text",))]
     terms = frozenset[str]().union(*(specifics(t).terms() for t in texts))
@@ -682,7 +703,7 @@ def _summary(
 
 
 def _items(inputs: Inputs, pool: Pool, found: Sequence[tuple[_WrittenTopic, FoundSummary]]) -> list[Item]:
-    """Items that rest on the former states being retired as well."""
+    """Return items that require the former states to remain retired as well."""
     items = summary_items(inputs, OPERATION, pool, [s for _, s in found])
     rows = rows_by_id(inputs.snapshot, "memories", [r["id"] for told, _ in found for r in told.former], _STAYS)
     guards = [[Guard.on("memories", r["id"], rows[r["id"]], _STAYS) for r in told.former] for told, _ in found]

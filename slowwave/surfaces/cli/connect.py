@@ -1,4 +1,4 @@
-"""``slowwave connect``: stores of other makers, read where they are and, in a second step, written."""
+"""``slowwave connect``: stores of other vendors, read in place and, in a second step, written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Let plans be made for a connected store and, once a person approved them, applied to it in place. Each can be undone."""
+    """Allow plans for a connected store, which are applied to it in place once a person approved them. Each can be undone."""
     from slowwave.bindings.stores import let_write, stop_writing
 
     if off:
@@ -55,7 +55,7 @@ def write(
         raise typer.Exit(2)
 
 
-# ``slowwave connect``: stores that are not ours, to be read where they lie.
+# ``slowwave connect``: stores that are not ours, to be read in place.
 
 app = typer.Typer(
     help="Stores that are not ours, worked on where they lie, from Mem0 to any table of yours.",
@@ -79,11 +79,11 @@ _URL = "SLOWWAVE_DATABASE_URL"
 
 
 _Given = tuple[str, dict[str, str]]
-"""Which binding, and the parameters that are given to it."""
+"""Binding, and the parameters for it."""
 
 
 def _connects(own: Callable[..., _Given]) -> Callable[..., _Given]:
-    """A command of the function's name: its own options, then those that connecting any store of known tables has."""
+    """Register a command with the function's name: its own options, then those that all stores of known tables share."""
 
     def command(
         url: Url = None,
@@ -116,7 +116,7 @@ def mem0(
         str, typer.Option(help="Whose memories a namespace holds: user_id, agent_id or run_id.")
     ] = "user_id",
 ) -> _Given:
-    """Connect a collection of Mem0 on pgvector, to be read. Each user is a namespace."""
+    """Connect a collection of Mem0 on pgvector, read-only. Each user is a namespace."""
     return "mem0", {"collection": collection, "user_key": user_key}
 
 
@@ -127,13 +127,13 @@ def langgraph(
         str, typer.Option(help="The field of the index whose vectors are compared; none: that of the text.")
     ] = "",
 ) -> _Given:
-    """Connect LangGraph's PostgresStore, and what LangMem keeps in it, to be read. Each prefix is a namespace."""
+    """Connect LangGraph's PostgresStore, and what LangMem stores in it, read-only. Each prefix is a namespace."""
     return "langgraph", {"text": text, "field": field or text}
 
 
 @_connects
 def hindsight() -> _Given:
-    """Connect the facts of Hindsight's banks, to be read. Each bank is a namespace."""
+    """Connect the facts of Hindsight's banks, read-only. Each bank is a namespace."""
     return "hindsight", {}
 
 
@@ -144,7 +144,7 @@ def khora(
         typer.Option("--no-graph", help="This khora keeps no graph beside PostgreSQL, so that plans may be applied."),
     ] = False,
 ) -> _Given:
-    """Connect the events and facts of khora, to be read. Each of its namespaces is one here."""
+    """Connect the events and facts of khora, read-only. Each of its namespaces is one here."""
     return "khora", {"read_only": ""} if no_graph else {}
 
 
@@ -155,7 +155,7 @@ def letta(
         typer.Option("--blocks", help="Its memory blocks instead, to be audited; each organization is a namespace."),
     ] = False,
 ) -> _Given:
-    """Connect the archival passages of Letta's server, to be read. Each archive is a namespace."""
+    """Connect the archival passages of Letta's server, read-only. Each archive is a namespace."""
     return ("letta_blocks" if blocks else "letta"), {}
 
 
@@ -166,7 +166,7 @@ def folder(
     emptied: Annotated[bool, typer.Option("--emptied", help="The folder is meant to hold no page.")] = False,
     json: Json = False,
 ) -> None:
-    """Connect a folder of Markdown, to be read: MEMORY.md with its topic files, a vault, notes. Each block is a memory."""
+    """Connect a folder of Markdown, read-only: MEMORY.md with its topic files, a vault, notes. Each block is a memory."""
     from slowwave.sources.following import connect_folder
     from slowwave.store.configured_models import embedder_for
     from slowwave.store.settings import Settings
@@ -190,7 +190,7 @@ def letta_api(
     emptied: Annotated[bool, typer.Option("--emptied", help="The server is meant to hold no block.")] = False,
     json: Json = False,
 ) -> None:
-    """Connect the memory blocks of a Letta server through its API, to be read. Each line is a memory; the key is LETTA_API_KEY's."""
+    """Connect a Letta server's memory blocks through its API, read-only. Each line is a memory; the key is in LETTA_API_KEY."""
     from slowwave.sources.following import connect_letta
     from slowwave.store.configured_models import embedder_for
     from slowwave.store.settings import Settings
@@ -221,7 +221,7 @@ def langchain(
     user_column: UserColumn = "",
     whole: Whole = False,
 ) -> _Given:
-    """Connect LangChain's PGVector, or one table of its PGVectorStore, to be read."""
+    """Connect LangChain's PGVector, or one table of its PGVectorStore, read-only."""
     given = _users(user_key, user_column, whole=whole)
     return ("langchain_v2", {"table": table, **given}) if table else ("langchain", given)
 
@@ -233,7 +233,7 @@ def llamaindex(
     user_column: UserColumn = "",
     whole: Whole = False,
 ) -> _Given:
-    """Connect a table of LlamaIndex's PGVectorStore, to be read."""
+    """Connect a table of LlamaIndex's PGVectorStore, read-only."""
     return "llamaindex", {"table": table, **_users(user_key, user_column, whole=whole)}
 
 
@@ -245,12 +245,12 @@ def supabase(
     user_column: UserColumn = "",
     whole: Whole = False,
 ) -> _Given:
-    """Connect a table of documents as Supabase's guides make it, to be read."""
+    """Connect a table of documents as in Supabase's guides, read-only."""
     return "supabase", {"table": table, "id_type": id_type, **_users(user_key, user_column, whole=whole)}
 
 
 def _users(key: str, column: str, *, whole: bool) -> dict[str, str]:
-    """Where a table says whose its rows are, as parameters of its binding."""
+    """Return where a table names the user of a row, as parameters of its binding."""
     if whole:
         return {"user_in": "", "user_key": ""}
     return {"user_in": column, "user_key": ""} if column else {"user_key": key}
@@ -266,7 +266,7 @@ def table(
     grant: Grant = False,
     json: Json = False,
 ) -> None:
-    """Connect any table by a binding of your own, to be read."""
+    """Connect any table with a binding that you write, read-only."""
     from slowwave.bindings.files import file_text
 
     given: dict[str, str] = {}
@@ -281,7 +281,7 @@ def table(
 
 @app.command("list")
 def list_stores(json: Json = False) -> None:
-    """List the stores that are connected, with how many namespaces each has."""
+    """List the connected stores with the number of their namespaces."""
     from slowwave.bindings.stores import connected_stores, namespaces_of
 
     with open_store().connect("reader") as connection:
@@ -305,7 +305,7 @@ app.command("write")(write)
 
 @app.command("remove")
 def remove(store: Annotated[str, typer.Argument(help="The store's name here.")], json: Json = False) -> None:
-    """Disconnect a store. None of its rows is changed, and its namespaces that had a plan keep their history."""
+    """Disconnect a store. Its rows are not changed, and its namespaces that had a plan keep their history."""
     from slowwave.night.retention import remove_unplanned
     from slowwave.sources.following import disconnect
 
@@ -355,7 +355,10 @@ def _connect(
 
 
 def _store_at(url: str | None) -> Store:
-    """The store of the address, or of the environment; an address is not kept, and has to be the environment's where that names one."""
+    """Open the store at the address, or that of the environment.
+
+    The address is not stored. If the environment names an address, both must be the same database.
+    """
     from psycopg.conninfo import conninfo_to_dict
 
     from slowwave.store.logins import checked
@@ -382,12 +385,12 @@ def _store_at(url: str | None) -> Store:
 
 
 def _place(parts: Mapping[str, object]) -> tuple[str, str, str]:
-    """The database that an address leads to, whoever logs in."""
+    """Return the database to which an address leads, whatever the login."""
     return str(parts.get("host") or "localhost"), str(parts.get("port") or "5432"), str(parts.get("dbname") or "")
 
 
 def _environment_store() -> Store:
-    """The store of the environment as it is, migrated or not."""
+    """Open the store of the environment as it is, migrated or not."""
     from slowwave.store.connect import Store
 
     return Store.from_environment()

@@ -63,7 +63,7 @@ def add(
     profile: Annotated[str | None, typer.Option(help="How it is laid out: dory, vault or plain.")] = None,
     json: Json = False,
 ) -> None:
-    """Follow a folder, and sync it. The namespace is made where there is none."""
+    """Follow a folder, and sync it. The namespace is created if it does not exist."""
     from slowwave.store.configured_models import embedder_for
 
     store = open_store()
@@ -80,7 +80,7 @@ def add(
 
 @app.command()
 def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False, json: Json = False) -> None:
-    """Bring documents to what the files say: new, changed, moved and gone ones. Unchanged files are not read."""
+    """Update documents from the files: new, changed, moved and deleted ones. Unchanged files are not read."""
     from slowwave.store.configured_models import embedder_for
 
     store = open_store()
@@ -107,7 +107,7 @@ def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False,
 
 @app.command()
 def status(namespace: Every = "ALL", json: Json = False) -> None:
-    """Which folders are followed, and what they hold."""
+    """Show the followed folders and what they contain."""
     store = open_store()
     rows: list[dict[str, object]] = []
     for name in chosen_namespaces(store, namespace):
@@ -159,7 +159,7 @@ def export(
 
 @app.command()
 def public(namespace: Namespace, corpus: One = None, json: Json = False) -> None:
-    """Which pages are marked as public, and which of them are held back."""
+    """List the pages that are marked as public, and which of them are held back."""
     from slowwave.wiki.corpus.public_site import PublicArtifactsRequest, marked_pages, public_artifacts
 
     with open_store().connect("reader") as connection:
@@ -181,7 +181,7 @@ def publish(
     corpus: One = None,
     json: Json = False,
 ) -> None:
-    """Write the public pages as HTML that needs nothing beside it, with backlinks and a search."""
+    """Write the public pages as self-contained HTML, with backlinks and a search."""
     from slowwave.wiki.corpus.public_site import publish_site
 
     with open_store().connect("reader") as connection:
@@ -196,7 +196,7 @@ def publish(
 
 @app.command()
 def watch(namespace: Namespace, corpus: One = None) -> None:
-    """Sync now, and whenever a file has changed and stood still for a second. Ctrl-C ends it."""
+    """Sync now, and whenever a file has changed and stayed unchanged for a second. Ctrl-C ends it."""
     from slowwave.store.configured_models import embedder_for
     from slowwave.wiki.corpus.sync import watch_corpora
 
@@ -332,7 +332,7 @@ def link(
 
 
 def _checked(model: type[_Request], values: dict[str, Any]) -> _Request:
-    """A request from options; what it does not admit is refused in words."""
+    """Build a request from options; refuse invalid values with a sentence."""
     try:
         return model.model_validate(values)
     except ValidationError as problem:
@@ -465,7 +465,7 @@ def _show_held(held: HeldElsewhere | None) -> None:
 
 
 def _text(file: Path | None) -> str:
-    """What a file or standard input says."""
+    """Read the text of a file or of standard input."""
     try:
         content = sys.stdin.buffer.read() if file is None else file.read_bytes()
         return content.decode()
@@ -476,7 +476,7 @@ def _text(file: Path | None) -> str:
 
 
 def _fields(given: list[str]) -> dict[str, Any]:
-    """Fields of options: a value is text unless it is true or false."""
+    """Parse the fields of options: a value is text unless it is true or false."""
     found: dict[str, Any] = {}
     for one in given:
         name, equals, value = one.partition("=")
@@ -487,7 +487,7 @@ def _fields(given: list[str]) -> dict[str, Any]:
 
 
 def _checked_page(model: type[_PageRequest], values: dict[str, Any]) -> _PageRequest:
-    """A request from options; what it does not admit is refused in words."""
+    """Build a page request from options; refuse invalid values with a sentence."""
     try:
         return model.model_validate(values)
     except ValidationError as problem:

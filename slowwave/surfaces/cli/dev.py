@@ -1,6 +1,6 @@
 """``slowwave dev``: the UI and the daemon on this machine, and the environment that every Dagster process needs.
 
-Preparing and starting Dagster belongs here; what Dagster loads does not. Dagster is started as a program and never imported.
+This module prepares and starts Dagster; what Dagster loads is elsewhere. Dagster is started as a program and never imported.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def command(
 
 
 def check_installation() -> None:
-    """Refuse to start outside a checkout, or without the packages of the UI. Nothing was started or written before."""
+    """Refuse to start outside a checkout or without the packages of the UI, before anything is started or written."""
     folder = Path.cwd()
     if not server.is_checkout(folder):
         raise StoreError(
@@ -87,7 +87,7 @@ def _has_review_packages() -> bool:
 
 
 def _account() -> str:
-    """Return the account that runs this, where the review page can be served and the account's name may approve; else an empty text."""
+    """Return the account that runs this if the review page can be served and its name may approve; else an empty text."""
     if not _has_review_packages():
         return ""
     from slowwave.surfaces.review_page.guard import check_reviewer
@@ -101,10 +101,11 @@ def _account() -> str:
 
 
 def dev(port: int = 3000, review_as: str = "", *, verbose: bool = False) -> NoReturn:
-    """Start PostgreSQL when it is ours, bring Dagster's tables up to date, and become ``dagster dev`` on ``port``; with ``review_as``
-    beside the review page, to which plans link. What Dagster logs of ordinary work is shown when ``verbose``: it would bury the link.
+    """Start PostgreSQL if it is ours, migrate Dagster's tables, and become ``dagster dev`` on ``port``.
 
-    Raises StoreError where something is missing: the extra ``dagster``, ``workspace.yaml``, a free port, a database.
+    With ``review_as`` the review page, to which plans link, runs next to it. Dagster's log of ordinary work is shown only with
+    ``verbose``, because it would hide the link. Raises ``StoreError`` if something is missing: the extra ``dagster``, ``workspace.yaml``,
+    a free port, a database.
     """
     environment = dagster_environment()
     with socket.socket() as probe:
@@ -132,10 +133,10 @@ def dev(port: int = 3000, review_as: str = "", *, verbose: bool = False) -> NoRe
 
 
 def review_beside(name: str, port: int | None = None) -> dict[str, str]:
-    """Start the review page for one reviewer beside this process; gives the variable by which plans link to it. The link that lets in is
-    printed once something answers on ``port``, at once without one.
+    """Start the review page for one reviewer next to this process, and return the variable by which plans link to it.
 
-    It ends when this process does. Empty where its packages are not installed, and where the operator has named a page of their own.
+    The link that lets the reviewer in is printed once something answers on ``port``, or at once without a port. The page ends when this
+    process ends. The result is empty if its packages are not installed, or if the operator has named another page.
     """
     if not _has_review_packages():
         return {}
@@ -162,14 +163,14 @@ def review_beside(name: str, port: int | None = None) -> dict[str, str]:
 
 
 def note_started(home: Path, port: int) -> None:
-    """Keep which process serves the UI of a port, for ``slowwave stop``: this one, which becomes it."""
+    """Record the process that serves the UI of a port, for ``slowwave stop``: this one, which becomes the UI."""
     (home / f"dev-{port}.pid").write_text(f"{os.getpid()}\n")
 
 
 def dagster_environment() -> dict[str, str]:
-    """The environment of a Dagster process in this folder: ours, plus its home, its storage and no telemetry.
+    """Return the environment of a Dagster process in this folder: ours, plus its home, its storage and no telemetry.
 
-    Starts the embedded server unless ``SLOWWAVE_DATABASE_URL`` or ``SLOWWAVE_DAGSTER_URL`` say that others hold both databases.
+    Starts the embedded server unless ``SLOWWAVE_DATABASE_URL`` or ``SLOWWAVE_DAGSTER_URL`` say that other servers hold both databases.
     """
     check_installation()
     folder, home = Path.cwd(), server.default_home()
@@ -184,7 +185,10 @@ def dagster_environment() -> dict[str, str]:
 
 
 def instance_environment(home: Path) -> dict[str, str]:
-    """Where the instance of ``slowwave dev`` is, and its storage; the embedded server is started as for ``dagster_environment``."""
+    """Return the home and the storage of the instance of ``slowwave dev``.
+
+    The embedded server is started as for ``dagster_environment``.
+    """
     return {
         "SLOWWAVE_DAGSTER_URL": _storage(home),
         "DAGSTER_HOME": str(home / "dagster"),
@@ -202,7 +206,7 @@ def _write_settings(instance: Path, wanted: str) -> None:
 
 
 def _storage(home: Path) -> str:
-    """The address of Dagster's database, with the driver whose errors dagster-postgres understands."""
+    """Return the address of Dagster's database, with the driver whose errors dagster-postgres understands."""
     from sqlalchemy import make_url
 
     store, own = os.environ.get("SLOWWAVE_DATABASE_URL"), os.environ.get("SLOWWAVE_DAGSTER_URL")
@@ -217,7 +221,7 @@ def _storage(home: Path) -> str:
 
 
 def _own_database(running: server.Server) -> str:
-    """The embedded server's database ``dagster``, by the login that owns it and nothing else."""
+    """Return the address of the embedded server's database ``dagster``, for the login that owns only that."""
     return as_login(running.url("dagster"), LOGINS["dagster"], passwords(running.home / "logins.json")["dagster"])
 
 
@@ -239,7 +243,7 @@ def _parsed(name: str, value: str) -> URL:
 
 
 def _beside(store: URL) -> URL:
-    """A database ``dagster`` on the store's server, created when it is missing."""
+    """Return a database ``dagster`` on the store's server; create it if it is missing."""
     try:
         address = store.set(drivername="postgresql").render_as_string(hide_password=False)
         with psycopg.connect(address, autocommit=True, connect_timeout=10) as connection:
@@ -257,7 +261,7 @@ def _beside(store: URL) -> URL:
 
 
 def _migrate(environment: dict[str, str]) -> None:
-    """Make Dagster's tables once, before its processes would race for it."""
+    """Create Dagster's tables once, before its processes would compete to do so."""
     from sqlalchemy import make_url
 
     command = [sys.executable, "-m", "dagster", "instance", "migrate"]

@@ -96,7 +96,7 @@ def dream(
 
 
 def show_runs(namespace: str, limit: int, *, json: bool) -> None:
-    """The runs of a namespace, the newest first."""
+    """Print the runs of a namespace, the newest first."""
     from slowwave.surfaces.api.dreams import dream_history
 
     store = open_store()
@@ -127,7 +127,7 @@ def show_runs(namespace: str, limit: int, *, json: bool) -> None:
 
 
 def counts_text(counts: object) -> str:
-    """Counts as words, zeros left out."""
+    """Format counts as words, without zeros."""
     shown = counts if isinstance(counts, dict) else {}
     return ", ".join(f"{n:,} {what}" for what, n in shown.items() if n) or "nothing"
 
@@ -170,7 +170,7 @@ def _show(result: DreamResult, store: Store) -> None:
 
 
 def suggest_undo(runs: Sequence[str]) -> None:
-    """Print the commands that undo runs, the last run first, because later changes can rest on earlier ones."""
+    """Print the commands that undo runs, the last run first, because later changes can depend on earlier ones."""
     commands = [f"{program()} undo {run}" for run in reversed(runs)]
     if commands:
         every = f"Undo all {len(commands):,} runs, the last one first"
@@ -232,7 +232,7 @@ def dream_now(
         raise typer.Exit(code)
 
 
-# ``slowwave history``: the runs of a namespace, or what was believed of a subject.
+# ``slowwave history``: the runs of a namespace, or what was believed about a subject.
 
 
 def history(
@@ -258,7 +258,7 @@ def history(
     show_runs(namespace, limit, json=json)
 
 
-# ``slowwave retain``: what is past its retention goes now.
+# ``slowwave retain``: remove what is past its retention now.
 
 
 def retain(

@@ -1,4 +1,4 @@
-"""``slowwave import``: other systems' exports into namespaces."""
+"""``slowwave import``: exports of other systems into namespaces."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OnError = Annotated[Literal["stop", "skip"], typer.Option(help="What to do with 
 
 @app.command()
 def messages(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
-    """JSONL with namespace, created_at, role, content."""
+    """Import JSONL with namespace, created_at, role and content."""
     from slowwave.sources.pipeline import import_messages
 
     _run(import_messages, file, namespace, on_error, as_json=json)
@@ -47,7 +47,7 @@ def messages(file: File, namespace: Into = None, on_error: OnError = "stop", jso
 
 @app.command()
 def letta(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
-    """A Letta agent file (.af)."""
+    """Import a Letta agent file (.af)."""
     from slowwave.sources.letta import import_letta
 
     _run(import_letta, file, namespace, on_error, as_json=json)
@@ -55,7 +55,10 @@ def letta(file: File, namespace: Into = None, on_error: OnError = "stop", json: 
 
 @app.command()
 def graphiti(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
-    """A temporal graph of Graphiti as JSON: nodes, edges, episodes. It is audited here; nothing is written back."""
+    """Import a temporal graph of Graphiti as JSON: nodes, edges, episodes.
+
+    It is audited here; nothing is written back.
+    """
     from slowwave.sources.graphiti import import_graphiti
 
     _run(import_graphiti, file, namespace, on_error, as_json=json)
@@ -63,7 +66,7 @@ def graphiti(file: File, namespace: Into = None, on_error: OnError = "stop", jso
 
 @app.command()
 def entities(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
-    """CSV, also gzipped, with id, source, entity_type, name, attrs."""
+    """Import CSV, also gzipped, with id, source, entity_type, name and attrs."""
     from slowwave.sources.tables import import_entities
 
     _run(import_entities, file, namespace, on_error, as_json=json)
@@ -79,7 +82,7 @@ Columns = Annotated[
 def memories(
     file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
 ) -> None:
-    """CSV or JSONL with text, and where there are: id, kind, subject, author, session, created_at."""
+    """Import CSV or JSONL with text, and optionally id, kind, subject, author, session, created_at."""
     from slowwave.sources.tables import import_memories
 
     _run(partial(import_memories, columns=columns or ()), file, namespace, on_error, as_json=json)
@@ -89,7 +92,7 @@ def memories(
 def facts(
     file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
 ) -> None:
-    """CSV or JSONL with subject, predicate, object, and where there are: id, text, confidence, valid_from, valid_to, session."""
+    """Import CSV or JSONL with subject, predicate, object, and optionally id, text, confidence, valid_from, valid_to, session."""
     from slowwave.sources.tables import import_facts
 
     _run(partial(import_facts, columns=columns or ()), file, namespace, on_error, as_json=json)
@@ -102,7 +105,7 @@ def sessions(
     on_error: OnError = "stop",
     json: Json = False,
 ) -> None:
-    """JSONL of Claude Code, Codex CLI or OpenAI-style chats: what was said, without calls of tools and without secrets."""
+    """Import JSONL of Claude Code, Codex CLI or OpenAI-style chats: what was said, without tool calls and without secrets."""
     from slowwave.store.configured_models import embedder_for
     from slowwave.wiki.corpus.sessions import import_sessions  # reads Markdown, which the other imports do without
 
@@ -144,7 +147,7 @@ def session(
     updated: Annotated[datetime | None, typer.Option(help="When something was last said; else today.")] = None,
     json: Json = False,
 ) -> None:
-    """One session in Markdown, or its next version; as POST /v1/session-ingest does."""
+    """Import one session in Markdown, or its next version, as POST /v1/session-ingest does."""
     from slowwave.surfaces.api.memory import Memory
     from slowwave.wiki.corpus.sessions import session_place
 
@@ -243,6 +246,6 @@ def _run(
 
 
 def _exit(summary: ImportSummary) -> None:
-    """Exit code 2 when the file says something that was refused."""
+    """Exit with code 2 if the file contains something that was refused."""
     if summary.left:
         raise typer.Exit(2)

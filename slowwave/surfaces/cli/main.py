@@ -16,14 +16,14 @@ from typer.core import TyperCommand, TyperGroup
 from slowwave.errors import SlowwaveError, StoreError
 from slowwave.store.connect import trimmable
 
-# A group of commands whose modules are imported when a command is called: listing them imports none.
+# A group of commands whose modules are imported when a command is called; listing them imports none.
 #
-# Which commands there are is a table beside the program (``slowwave.surfaces.cli.main``); what they do is in their modules.
+# The table of commands is ``VERBS``; their modules implement them.
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """Where a command is (a function or a ``Typer`` group in a module of ``slowwave.surfaces.cli``), and the first line of its help."""
+    """Location of a command (a function or a ``Typer`` group in ``slowwave.surfaces.cli``), and the first line of its help."""
 
     module: str
     attribute: str
@@ -31,7 +31,7 @@ class Verb:
 
 
 class LazyGroup(TyperGroup):
-    """The commands of ``verbs``, by name and in its order. Asking for one imports its module, listing them does not."""
+    """Group of the commands in ``verbs``, in their order; looking one up imports its module, listing them does not."""
 
     verbs: ClassVar[Mapping[str, Verb]] = {}
 
@@ -40,13 +40,13 @@ class LazyGroup(TyperGroup):
         self.commands = cast("Any", _Commands(self.verbs))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list of commands in the group's own help: names and first lines, laid out as Typer does."""
+        """Write the list of commands in the group's own help: names and first lines, laid out as Typer does."""
         lines = {name: TyperCommand(name, help=verb.help) for name, verb in self.verbs.items()}
         TyperGroup(commands=cast("Any", lines), rich_markup_mode=None).format_commands(ctx, formatter)
 
 
 class _Commands(Mapping[str, object]):
-    """Commands by name; each is made when it is first asked for."""
+    """Commands by name; each is created on first use."""
 
     def __init__(self, verbs: Mapping[str, Verb]) -> None:
         self._verbs: Final = verbs
@@ -68,7 +68,7 @@ class _Commands(Mapping[str, object]):
 
 
 def _command(name: str, verb: Verb) -> object:
-    """The command that a module's function or group becomes under ``name``."""
+    """Build the command ``name`` from a module's function or group."""
     found = getattr(import_module(f"slowwave.surfaces.cli.{verb.module}"), verb.attribute)
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     if isinstance(found, typer.Typer):
@@ -214,7 +214,7 @@ VERBS: Final = {
     "tokens": Verb("serve", "app", "Tokens of agents: make, list, revoke."),
     "pages": Verb("pages", "app", "Pages: MEMORY.md and DREAMS.md."),
 }
-"""Every command: its module here, the function or group in it, and the line that the list of commands shows."""
+"""Every command: its module here, the function or group in it, and the line in the list of commands."""
 
 
 class _Verbs(LazyGroup):
@@ -244,11 +244,11 @@ def _program(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:  # pyright: ignore[reportUnusedFunction] - Typer keeps it
-    """The night shift for an agent's memory: audit, plan, approve, apply, undo."""
+    """Run the night shift for an agent's memory: audit, plan, approve, apply, undo."""
 
 
 def main() -> None:
-    """Entry point of the program."""
+    """Run the program."""
     from slowwave.night.sinks import configure
 
     gc.set_threshold(
@@ -270,7 +270,7 @@ def main() -> None:
 
 
 def _as_refusal(problem: Exception) -> SlowwaveError | None:
-    """An error as one of ours, which is shown as its sentence; None for what nobody foresaw."""
+    """Return an error as one of ours, which is shown as its sentence, or None for an unexpected error."""
     if isinstance(problem, SlowwaveError):
         return problem
     from psycopg import OperationalError

@@ -45,7 +45,7 @@ LEFT JOIN LATERAL (SELECT * FROM night.plans p WHERE p.namespace_id = n.id ORDER
   ON true
 ORDER BY n.slug
 """
-"""Of a connected store's, the memories that its last snapshot held: its tables are not counted for a list."""
+"""Namespaces with their counts; for a connected store those of its last snapshot, because its tables are not counted for a list."""
 _NAMESPACE: Final = "SELECT slug, id::text, read_only, settings FROM memory.namespaces WHERE slug = %s"
 
 app = typer.Typer(help="Show a namespace, change its settings, or remove it.", no_args_is_help=True)
@@ -157,7 +157,7 @@ def remove(namespace: Namespace, json: Json = False) -> None:
         say(f"{table}: {counted(rows, 'row')}", indent=2)
 
 
-# ``slowwave status``: how every namespace stands, a line each, or as the morning's page.
+# ``slowwave status``: the state of every namespace, one line each, or as one page in Markdown.
 
 
 def status(
@@ -225,7 +225,7 @@ def status(
 
 
 def _waits(one: NamespaceStatus) -> str:
-    """Items to approve and questions, as short as a line needs it."""
+    """Format the pending items and questions of a namespace for one line."""
     asked = counted(one.questions, "question") if one.questions else ""
     items = counted(one.to_approve, "item") if one.to_approve else ""
     signed = f"{one.approvals:,} to apply" if one.approvals else ""

@@ -1,4 +1,4 @@
-"""``slowwave night`` and ``slowwave demo``: nights in this process, and what they came to."""
+"""``slowwave night`` and ``slowwave demo``: nights in this process, and their results."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     from slowwave.operations import Inputs, Proposal
 
 
-# What nights of many namespaces came to, on one page: totals, where most is to be decided, what failed, and what to do next.
+# Results of nights of many namespaces on one page: totals, the namespaces with most to decide, failures, and next steps.
 
 LISTED: Final = 10
-"""Namespaces, and operations, that are named."""
+"""Namespaces, and operations, that are listed by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A namespace with items to decide: those that an approval of its plan covers, and those that are asked one by one."""
+    """Namespace with items to decide: those that an approval of its plan covers, and those that are asked one by one."""
 
     namespace: str
     decided: int
@@ -62,7 +62,7 @@ class _Planned:
 
 @dataclass(slots=True)
 class NightTotals:
-    """Counts of nights as they end: a night of a thousand users need not be kept whole to be told."""
+    """Counts of nights as they end, so that a night of a thousand users is not kept in memory."""
 
     looked: int = 0
     unchanged: int = 0
@@ -112,12 +112,15 @@ class NightTotals:
         self.planned.append(_Planned(one.namespace, decided, reviews))
 
     def most(self) -> list[_Planned]:
-        """Those with most to review first, then those with most to approve, then by name."""
+        """Return the namespaces with most to review first, then those with most to approve, then by name."""
         return sorted(self.planned, key=lambda p: (-p.reviews, -p.decided, p.namespace))[:LISTED]
 
     def show(self, plan_of: Callable[[str], str | None]) -> None:
-        """Print it; what failed is ``show_failures``'s to say. ``plan_of`` says in which plan the items of a namespace wait: those that a
-        night found again wait in the one before."""
+        """Print the totals; failures are printed by ``show_failures``.
+
+        ``plan_of`` returns the plan in which the items of a namespace are pending: items that a night found again are pending in the plan
+        before.
+        """
         nothing = self.looked - self.unchanged - self.removed - self.held - len(self.planned)
         parts = [
             f"{len(self.planned):,} with a plan",
@@ -166,7 +169,7 @@ class NightTotals:
 
 
 def show_failures(failures: Sequence[tuple[str, SlowwaveError]]) -> None:
-    """Those that failed of the same are named in one sentence, on standard error."""
+    """Print the failures on standard error; namespaces with the same failure share one sentence."""
     alike: dict[str, list[tuple[str, SlowwaveError]]] = {}
     for name, problem in failures:
         alike.setdefault(re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "", str(problem)), []).append((name, problem))
@@ -177,31 +180,34 @@ def show_failures(failures: Sequence[tuple[str, SlowwaveError]]) -> None:
 
 
 def _counts_text(counts: Mapping[str, int]) -> str:
-    """Counts by name, the most first, the tail as how many there are of it."""
+    """Format counts by name, the greatest first, and sum up the rest."""
     ordered = sorted(((n, name) for name, n in counts.items() if n), key=lambda pair: (-pair[0], pair[1]))
     rest = sum(n for n, _ in ordered[LISTED:])
     return ", ".join(f"{name} {n:,}" for n, name in ordered[:LISTED]) + (f", others {rest:,}" if rest else "")
 
 
-# The Dagster instance that a night of the command line reports to, where there is one: ``DAGSTER_HOME``, else that of ``slowwave dev``.
+# The Dagster instance to which a night of the command line reports, if there is one: ``DAGSTER_HOME``, else that of ``slowwave dev``.
 #
-# Dagster is not imported here: what writes to it belongs to the checkout's ``memory_assets``, which is looked for only when an instance is
-# configured. It is never an obstacle: what cannot be reported is one line on standard error, and the night stands.
+# Dagster is not imported here: the checkout's ``memory_assets`` writes to it, and is looked up only if an instance is configured. A
+# failure never stops a night: it is one line on standard error, and the night is kept.
 
 SHELL: Final = "memory_assets.reported"
-"""The module that knows Dagster; the packaged program has none, and reports to nobody."""
+"""Module that uses Dagster; the packaged program has none, and reports to no instance."""
 
 WHOLE: Final = 20
-"""Nights of one command up to which each is told whole; of more, their plans alone."""
+"""Nights of one command up to which each is reported in full; of more nights only the plans are reported."""
 
 _SECONDS: Final = "5"
-"""How long an instance's database may take to answer at all."""
+"""Seconds within which an instance's database must answer."""
 
 
 @dataclass(slots=True)
 class Reporter:
-    """Tells the instance in ``home`` of nights of ``store`` that are done, ``whole`` or their plans alone, and after a whole one how all
-    namespaces stand. After a failure it says so once and rests."""
+    """Callback that reports finished nights of ``store`` to the Dagster instance in ``home``.
+
+    It reports nights in full if ``whole``, else their plans only; after a full one it also reports the status of all namespaces. After a
+    failure it prints that once and reports nothing more.
+    """
 
     store: Store
     home: Path
@@ -209,7 +215,7 @@ class Reporter:
     failed: bool = False
 
     def __call__(self, night: Night, inputs: Inputs, proposals: Mapping[str, Proposal]) -> None:
-        """A night that is done, what it read, and what its planners proposed."""
+        """Report a finished night, its inputs, and what its planners proposed."""
         if self.failed:
             return
         try:
@@ -228,7 +234,7 @@ class Reporter:
 
 
 def reporter(store: Store, nights: int) -> Reporter | None:
-    """What tells the instance of each of so many nights of a store, or None where none is configured."""
+    """Return the reporter for a run of so many nights of a store, or None if no instance is configured."""
     home = _home()
     if home is None or any(importlib.util.find_spec(name) is None for name in ("dagster", SHELL.partition(".")[0])):
         return None
@@ -236,7 +242,7 @@ def reporter(store: Store, nights: int) -> Reporter | None:
 
 
 def _home() -> Path | None:
-    """The folder of an instance: that of ``DAGSTER_HOME`` where it holds one, else that of ``slowwave dev``."""
+    """Return the folder of an instance: that of ``DAGSTER_HOME`` if it holds one, else that of ``slowwave dev``."""
     chosen = os.environ.get("DAGSTER_HOME", "").strip()
     folder = Path(chosen).expanduser() if chosen else server.default_home() / "dagster"
     return folder if (folder / "dagster.yaml").is_file() else None
@@ -244,7 +250,7 @@ def _home() -> Path | None:
 
 @contextmanager
 def _environment(home: Path) -> Generator[None]:
-    """What Dagster reads of the environment to open the instance, for as long as it is told."""
+    """Set the environment variables that Dagster needs to open the instance, while it is in use."""
     wanted = {"DAGSTER_HOME": str(home), "DAGSTER_DISABLE_TELEMETRY": "1", "PGCONNECT_TIMEOUT": _SECONDS}
     if home == server.default_home() / "dagster":
         from slowwave.surfaces.cli.dev import REVIEW_URL, instance_environment  # it brings what reads addresses
@@ -374,7 +380,7 @@ def _show_demo(
     *,
     verbose: bool,
 ) -> None:
-    """What was loaded, what was found of it, the plans that wait, and what to do next: on one page, or with all that nights say."""
+    """Print what was loaded and detected, pending plans, and what to do next: on one page, or with all output of the nights."""
     rows = sum(n for table, n in added.items() if table != "namespaces")
     say(
         f"Loaded {added.get('namespaces', 0):,} namespaces with {rows:,} rows."
@@ -420,7 +426,10 @@ def _show_demo(
 
 
 def _show_scores(scores: Mapping[str, Sequence[Score]]) -> None:
-    """A line a namespace: how much of what was planted was found, and where not all of it was; then what was wrong, and what was off."""
+    """Print per namespace how many of the injected defects were detected, and which were missed.
+
+    After the table come the defects that are not checked by default and the wrong merges.
+    """
     rows = [(namespace, *_planted_and_found(found)) for namespace, found in scores.items()]
     show_table("Found of what was planted", ("namespace", "found", "of", "wrong", "not all of"), rows)
     every = [score for found in scores.values() for score in found]
@@ -433,7 +442,7 @@ def _show_scores(scores: Mapping[str, Sequence[Score]]) -> None:
 
 
 def _planted_and_found(found: Sequence[Score]) -> tuple[str, str, str, str]:
-    """Found, planted, reported or merged and wrong, and the problems of which some were missed."""
+    """Return the detected, injected and wrong (reported or merged) counts, and the problems of which some were missed."""
     scored = [s for s in found if _ran(s) and not _is_trap(s)]
     found_, planted, wrong = (f"{sum(int(str(s[name])) for s in scored):,}" for name in ("found", "planted", "false"))
     missed = [f"{s['problem']} ({_found(s)})" for s in scored if int(str(s["found"])) < int(str(s["planted"]))]
@@ -454,14 +463,14 @@ def _found(score: Score) -> str:
 
 
 def _left(store: Store, namespace: str) -> Undecided | None:
-    """What waits for a person in a namespace's latest plan."""
+    """Return what is pending for a person in a namespace's latest plan."""
     with store.connect("reader") as connection:
         newest = latest_plan(connection, namespace)
         return undecided(connection, newest) if newest else None
 
 
 def score_night(one: Night) -> list[dict[str, object]]:
-    """A demo night against the answer key: the plan's items and the reports."""
+    """Score a demo night against the answer key, by the plan's items and the reports."""
     from datetime import UTC, datetime
 
     from slowwave.surfaces.demo import found_against_planted, generate
@@ -476,7 +485,7 @@ def score_night(one: Night) -> list[dict[str, object]]:
 
 
 def show_night(one: Night, store: Store) -> None:
-    """One night as tables: findings per audit, items per planner, probes, and what to do next."""
+    """Print one night as tables: findings per audit, items per planner, probes, and what to do next."""
     from slowwave.operations.operation import compared_no_vectors  # it brings Arrow
 
     if one.skipped:
@@ -561,7 +570,7 @@ def _nights(
     now: datetime | None = None,
     jobs: int = 1,
 ) -> Generator[tuple[str, Night | SlowwaveError]]:
-    """Nights one after another as they end; one that fails does not stop the others."""
+    """Yield nights one after another as they end; one that fails does not stop the others."""
     from slowwave.night.night import STEPS
     from slowwave.night.several import run_nights
 

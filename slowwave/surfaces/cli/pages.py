@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slowwave.wiki.pages.workspace import PageSync
 
 
-# ``slowwave pages``: what was rendered, where it stands, and the memories behind its lines.
+# ``slowwave pages``: the rendered pages, their location, and the memories behind their lines.
 
 app = typer.Typer(help="Pages: MEMORY.md and DREAMS.md.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -88,7 +88,7 @@ def sync(
     namespace: Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")],
     json: Json = False,
 ) -> None:
-    """Make the files in the workspace agree with the pages in the store. Apply and undo do so by themselves."""
+    """Make the files in the workspace match the pages in the store. Apply and undo do so by themselves."""
     from slowwave.wiki.pages.workspace import sync_pages
 
     store = open_store()
@@ -120,7 +120,7 @@ def source(
     memory: Annotated[str, typer.Argument(help="The id behind a line, or its first characters.")],
     json: Json = False,
 ) -> None:
-    """Show the memory that a line of a page links to: its words, how they came to be, its promotions."""
+    """Show the memory to which a line of a page links: its words, their origin, its promotions."""
     with open_store().connect("reader") as connection:
         found = _memory(connection, namespace_id(connection, namespace), namespace, memory)
     if json:
@@ -166,7 +166,7 @@ def _row(name: str, outcome: PageSync) -> list[object]:
 
 
 def _printable(text: str) -> str:
-    """Text of several lines that cannot speak to the terminal."""
+    """Return a text of several lines without characters that control the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
 
 
@@ -201,7 +201,10 @@ def research(
 
 
 def _written(folder: Path, target: str, text: str) -> Path:
-    """The file that was made. Raises ``Refused`` for a folder that is none, and where a file is there already."""
+    """Write the file and return it.
+
+    Raises ``Refused`` if the folder does not exist, or if the file does.
+    """
     if not folder.is_dir():
         raise Refused(f"{str(folder)[:200]!r} is no folder. Nothing was written.")
     file = folder / target

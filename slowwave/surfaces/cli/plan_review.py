@@ -1,4 +1,4 @@
-"""``slowwave plans review``: the questions of a plan one after another, and rules that the answers teach."""
+"""``slowwave plans review``: the questions of a plan one after another, and rules learnt from the answers."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from slowwave.plans.review.rules import LearntRule
 
 
-# What answers teach in words, in the terminal: the rules of a review, offered as policies for the nights to come.
+# Rules learnt from the answers of a review, in words: offered in the terminal as policies for the following nights.
 
 _LONGEST: Final = 400
 
 
 def learnt(store: Store, plan: StoredPlan) -> list[LearntRule]:
-    """The rules that the drafts of a plan bear out now and that no policy has."""
+    """Return the rules that the drafts of a plan support now and that no policy has."""
     from slowwave.plans.policies import read_policies
     from slowwave.plans.review.drafts import read_drafts
     from slowwave.plans.review.rules import learnt_rules
@@ -58,8 +58,10 @@ def learnt(store: Store, plan: StoredPlan) -> list[LearntRule]:
 
 
 def offer_rules(store: Store, plan: StoredPlan, reviewer: str) -> None:
-    """One rule after another: what its questions have in common, how right it was, and a line that accepts it. Raises ``Refused`` where
-    there is none."""
+    """Print each rule: what its questions have in common, how often it was right, and the line that accepts it.
+
+    Raises ``Refused`` if there is no rule.
+    """
     from slowwave.plans.review.rules import AGREED, ENOUGH, accept_rule
 
     rules = learnt(store, plan)
@@ -89,7 +91,8 @@ def offer_rules(store: Store, plan: StoredPlan, reviewer: str) -> None:
         suggest("Revoke it", f'{program()} policies revoke {name} {made.id[:8]} --by YOUR-NAME --reason "WHY"')
 
 
-# The card of a question in the terminal: what is asked, the rows side by side, what weighs most, and what follows from yes and from no.
+# The card of a question in the terminal: what is asked, the rows next to each other, the strongest evidence, and the effect of yes and of
+# no.
 
 LONGEST: Final = 300
 """Characters of a line of memory that are shown."""
@@ -98,7 +101,7 @@ _STEPS: Final = 4
 
 
 def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) -> None:
-    """The card of a question."""
+    """Print the card of a question."""
     from slowwave.night.answers import describe_answers
     from slowwave.plans.review.card import card
 
@@ -129,7 +132,7 @@ def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) ->
 
 
 def _evidence(shown: Card) -> None:
-    """What weighs most, and how likely it makes the rows one thing."""
+    """Print the strongest evidence, and how likely it makes the rows one thing."""
     for step in sorted(shown.steps, key=lambda step: -abs(step.weight))[:_STEPS]:
         say(f"{step.weight:+.1f} {one_line(step.says, LONGEST)} ({reading(step.weight)})", indent=2)
     if shown.verdict:
@@ -137,14 +140,14 @@ def _evidence(shown: Card) -> None:
 
 
 def _cell(runs: Sequence[MarkedRun]) -> str:
-    """A cell with the words in brackets that another row lacks."""
+    """Format a cell, with the words that another row lacks in brackets."""
     return "".join(f"[{run.text.rstrip()}] " if run.differs else run.text for run in runs).strip()
 
 
-# ``slowwave plans review``: the questions of a plan one after another, a line an answer; and ``plans reconsider``.
+# ``slowwave plans review``: the questions of a plan one after another, one line per answer; and ``plans reconsider``.
 #
-# Answers are drafts (``slowwave.plans.review.drafts``) until somebody signs them with ``--sign``. They are read a line each from standard
-# input, which is a terminal or a pipe.
+# Answers are drafts (``slowwave.plans.review.drafts``) until a person approves them with ``--sign``. They are read one line each from
+# standard input, which is a terminal or a pipe.
 
 _SAMPLE: Final = 10
 _SAID: Final[dict[str, Verdict]] = {"y": "yes", "n": "no", "s": "skip"}
@@ -173,7 +176,7 @@ Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the nig
 
 @dataclass
 class _Desk:
-    """One reviewer at the questions of one plan."""
+    """Session of one reviewer at the questions of one plan."""
 
     store: Store
     plan: StoredPlan
@@ -186,7 +189,7 @@ class _Desk:
         return self.plan.header.namespace
 
     def queue(self) -> Queue:
-        """The questions as all drafts leave them now."""
+        """Return the questions in the state of all current drafts."""
         from slowwave.plans.review.card import called_rows
         from slowwave.plans.review.drafts import read_drafts
         from slowwave.plans.review.queue import queue
@@ -195,11 +198,11 @@ class _Desk:
         return queue(self.plan, drafts, sort=self.sort, search=self.words, names=called_rows(self.store, self.plan))
 
     def stored(self, item: str) -> StoredItem:
-        """An item of the plan by its id."""
+        """Return an item of the plan by its id."""
         return next(s for s in self.plan.items if s.id == item)
 
     def answer(self, item: str, key: str, note: str) -> None:
-        """Answer a question by a key of its own; the questions that follow from it are asked next."""
+        """Answer a question by a key of its own; follow-up questions are asked next."""
         from slowwave.night.answers import answer
 
         offered = answer_keys(self.stored(item))
@@ -295,7 +298,7 @@ def reconsider(
 
 
 def _plan(store: Store, namespace: str, prefix: str | None) -> StoredPlan:
-    """The plan that is reviewed; one that is over is refused."""
+    """Read the plan to review; refuse one that has ended."""
     from slowwave.plans.gate import refuse_state
     from slowwave.plans.ledger import read_plan
 
@@ -309,7 +312,7 @@ def _plan(store: Store, namespace: str, prefix: str | None) -> StoredPlan:
 
 
 def _ask(desk: _Desk) -> None:
-    """Question after question, until nothing is open, the reviewer leaves or the input ends."""
+    """Ask question after question, until none is open, the reviewer leaves or the input ends."""
     _print_followed(desk)
     shown = ""
     while True:
@@ -357,7 +360,7 @@ def _prompted_keys(desk: _Desk, asked: Queue, current: Waiting | None) -> list[s
 
 
 def _print_followed(desk: _Desk) -> None:
-    """Which answers come from the plan before, and which of its answers no longer have a question."""
+    """Print which answers come from the plan before, and which of its answers no longer have a question."""
     from slowwave.plans.review.queue import gone_drafts
 
     if n := desk.queue().followed:
@@ -370,7 +373,7 @@ def _print_followed(desk: _Desk) -> None:
 
 
 def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bool:
-    """Do what a line says; whether the question is to be shown again."""
+    """Execute what a line says, and return whether the question is to be shown again."""
     from slowwave.plans.review.drafts import undo_last
 
     key, _, rest = line.partition(" ")
@@ -402,7 +405,7 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
 
 
 def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
-    """Take rows out of a merge, or word a text anew: the new plan is named, and its command."""
+    """Take rows out of a merge, or reword a text; the new plan is printed with its command."""
     from slowwave.night.answers import amendable, edit, split
     from slowwave.plans.ledger import read_plan
 
@@ -431,7 +434,7 @@ def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
 
 
 def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
-    """One answer for all that ask the same by the same operation, from a probability on; a sample of them is shown before it counts."""
+    """Answer all questions of one kind and operation from a probability on; a sample is shown before the answer counts."""
     try:
         likely = float(least) if least else current.probability
     except ValueError:
@@ -461,8 +464,10 @@ def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
 
 
 def _look_decided(desk: _Desk, asked: Queue) -> None:
-    """The questions that look decided, a group at a time: what they have in common, a sample, and one answer for all of them. The drafts
-    are marked with what they were decided by."""
+    """Print the questions that look decided, one group at a time, and ask for one answer for all of a group.
+
+    Each group shows what its questions have in common and a sample. The drafts record what decided them.
+    """
     from slowwave.plans.review.rules import ENOUGH, LIKE
 
     if not asked.look_decided:
@@ -552,7 +557,7 @@ def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: b
 
 
 def _as_json(desk: _Desk) -> dict[str, object]:
-    """The queue as data: its groups with their items in order, and what was said of each."""
+    """Return the queue as data: its groups with their items in order, and the answers so far."""
     from slowwave.plans.questions import HEADINGS
     from slowwave.plans.review.queue import gone_drafts
 

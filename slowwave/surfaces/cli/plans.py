@@ -1,4 +1,4 @@
-"""``slowwave plans``: look at plans, approve them, reject them, revoke approvals."""
+"""``slowwave plans``: show plans, approve them, reject them, revoke approvals."""
 
 from __future__ import annotations
 
@@ -48,16 +48,19 @@ if TYPE_CHECKING:
     from slowwave.plans.writings import ApplyEstimate
 
 
-# How a plan's items are printed: a page of them under what they ask or do, and what each of them changes.
+# Printing of a plan's items: a page of them under what they ask or do, and the changes of each.
 #
-# Ids and states stay whole; names are memory text, and cut where a terminal ends, unless all of it is asked for.
+# Ids and states are never cut; names are memory text and are cut at the width of the terminal, unless the full text is requested.
 
 _LONGEST: Final = 4_000
-"""Characters of a line where nothing is cut."""
+"""Characters of a line if nothing is cut."""
 
 
 def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[str], *, wide: bool = False) -> None:
-    """The items of a page by heading: of a question its rows in full, of what is decided a line. ``ids`` are all of the plan's."""
+    """Print the items of a page by heading: a question with its rows in full, a decided item on one line.
+
+    ``ids`` are all ids of the plan.
+    """
     digits = 36 if wide else prefix_length(ids)
     for heading, items in chosen.groups():
         out.print()
@@ -73,7 +76,7 @@ def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[
 
 
 def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits: int) -> None:
-    """The heading of an item's changes: what it is about, then its id and what becomes of it."""
+    """Print the heading of an item's changes: what it is about, then its id and its status."""
     from slowwave.plans.show import called
 
     for line in wrapped(
@@ -85,7 +88,7 @@ def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits:
 
 
 def print_every_cell(item: Item, changes: Sequence[ItemChange], names: Mapping[str, str]) -> None:
-    """Each cell with its row's name, its table, column and whole id."""
+    """Print each cell with its row's name, its table, its column and the full id."""
     from slowwave.plans.show import own_names
 
     own = own_names(item, names)
@@ -96,7 +99,7 @@ def print_every_cell(item: Item, changes: Sequence[ItemChange], names: Mapping[s
 
 
 def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") -> None:
-    """What a memory would no longer say, without what screening would redact."""
+    """Print what a memory would no longer say, without what screening would redact."""
     from slowwave.plans.show import lost_lines
 
     if reworded.version not in texts:
@@ -127,7 +130,7 @@ def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *
 
 
 def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *, wide: bool) -> None:
-    """A line for an item; one with two sides is wrapped, as a line that is cut would lose the side that stays."""
+    """Print an item on one line; one with two sides is wrapped, because a cut line would lose the side that stays."""
     from slowwave.plans.outcome import find_outcome
     from slowwave.plans.show import called
 
@@ -148,7 +151,7 @@ def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *,
 
 
 def _under(text: str, style: str, *, wide: bool) -> None:
-    """A text beneath the line of its item; the width of a terminal breaks it between words."""
+    """Print a text below the line of its item; a terminal's width breaks it between words."""
     width = width_of(out)
     shown = one_line(text, _LONGEST if wide or width is None else CUT)
     for line in wrapped(f"    {shown}", width, hang=4):
@@ -160,7 +163,7 @@ def _asking(items: Sequence[StoredItem]) -> str:
 
 
 def _rest(stored: StoredItem) -> str:
-    """What a question says beyond its heading: the values that would be lost, why it is in doubt."""
+    """Return what a question says after its heading: the values that would be lost, and why it is in doubt."""
     if stored.decision != "review" or stored.status == "deferred":
         return ""
     _, mark, rest = stored.reason.partition("?")
@@ -307,7 +310,7 @@ def show(
 
 
 def suggest_decision(left: Undecided | None) -> None:
-    """The commands that approve and reject what of a plan waits for a person; first why it takes force, where it does."""
+    """Print the commands that approve and reject the pending items of a plan, and first why it needs force, if it does."""
     if left is None:
         return
     if left.failed:
@@ -338,7 +341,7 @@ def diff(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show what a plan would change: each row by its name, pages by line, claims, and what of a memory's text would be lost."""
+    """Show what a plan would change: each row by its name, pages by line, claims, and what a memory's text would lose."""
     from slowwave.plans.lowering import unexplained_items
     from slowwave.plans.show import (
         called,
@@ -406,7 +409,7 @@ def approve(
     note: Annotated[str, typer.Option(help="Why; kept with the approval.")] = "",
     json: Json = False,
 ) -> None:
-    """Approve a plan: everything but review items, or the items named. What is approved has to pass its probes by itself."""
+    """Approve a plan: everything but review items, or the items named. What is approved must pass its probes on its own."""
     from slowwave.plans.gate import approve as sign
 
     store = open_store()
@@ -466,7 +469,7 @@ def revoke(
     revoked_by: Annotated[str, typer.Option("--by", help="Who revokes.")] = "",
     json: Json = False,
 ) -> None:
-    """Withdraw an approval, or all approvals of a plan, before they are applied; what is applied already is for `undo`."""
+    """Withdraw an approval, or all approvals of a plan, before they are applied; `undo` is for what is applied already."""
     from slowwave.plans.gate import revoke as withdraw
 
     done = withdraw(open_store(), namespace, name, revoked_by=revoked_by, reason=reason)
@@ -485,7 +488,7 @@ def revoke(
 
 
 def read_stored(store: Store, namespace: str, prefix: str | None, *, item: str = "") -> StoredPlan:
-    """The plan named by its hash or first characters, or the namespace's latest, see ``read_plan``; none is refused."""
+    """Read the plan with this hash or prefix, or the namespace's latest (see ``read_plan``); refuse if there is none."""
     from slowwave.plans.ledger import read_plan
 
     with store.connect("reader") as connection:
@@ -508,7 +511,10 @@ def _unnamed(store: Store, namespace: str, command: Callable[[str, str], str]) -
 
 
 def stored_texts(store: Store, ids: Iterable[str]) -> dict[str, str]:
-    """Version → its text, and entity → its name. Versions are never overwritten: it is what the plan saw."""
+    """Map each version to its text and each entity to its name.
+
+    Versions are never overwritten, so this is what the plan saw.
+    """
     wanted = sorted({id_ for id_ in ids if id_})
     if not wanted:
         return {}
@@ -518,8 +524,10 @@ def stored_texts(store: Store, ids: Iterable[str]) -> dict[str, str]:
 
 
 def print_writing(lines: Sequence[str], *, indent: int = 0) -> None:
-    """What an item would write: our sentences, and the lines of pages with their marks. Where one is wrapped, the rest of it is indented
-    further, so that no text can pass for a sentence of ours."""
+    """Print what an item would write: our sentences, and the lines of pages with their marks.
+
+    The rest of a wrapped line is indented further, so that no text can be mistaken for one of our sentences.
+    """
     for line in lines:
         style = _STYLES.get(line[:2], "")
         left = indent + 2 if style else indent
@@ -529,7 +537,7 @@ def print_writing(lines: Sequence[str], *, indent: int = 0) -> None:
 
 
 def quoted(found: Sequence[ItemChange]) -> list[ItemChange]:
-    """Changes without what screening would redact."""
+    """Return changes without what screening would redact."""
     return [replace(c, before=quotable(c.before), after=quotable(c.after)) for c in found]
 
 
@@ -563,7 +571,7 @@ def _commas(given: list[str] | None) -> tuple[str, ...]:
 def _options(
     decision: list[str] | None, operation: list[str] | None, sort: str, limit: int | None, *, wide: bool
 ) -> str:
-    """The options of a page, as the command of the next one repeats them."""
+    """Return the options of a page, as the command of the next page repeats them."""
     lists = (("decision", decision), ("operation", operation))
     parts = [f" --{name} {argument(value)}" for name, values in lists for value in values or ()]
     parts += [f" --sort {argument(sort)}"] if sort != "plan" else []
@@ -572,13 +580,13 @@ def _options(
 
 
 def _in_plan(counts: object) -> int:
-    """Items that a plan holds; what was deferred is in none."""
+    """Count the items that a plan holds; deferred items are in no plan."""
     found = counts if isinstance(counts, dict) else {}
     return sum(int(str(n)) for status, n in found.items() if status != "deferred")
 
 
 def _duration(store: Store, plan: StoredPlan) -> ApplyEstimate:
-    """Of what an approval of the whole plan covers and is not applied yet."""
+    """Estimate the time to apply what an approval of the whole plan covers and is not applied yet."""
     from slowwave.plans.writings import apply_estimate
 
     left = [s.item for s in plan.items if s.item.decision != "review" and s.status in ("pending", "approved")]

@@ -1,4 +1,4 @@
-"""``slowwave remember``, ``forget`` and ``proposals``: what agents do by day, by hand."""
+"""``slowwave remember``, ``forget`` and ``proposals``: what agents do at run time, by hand."""
 
 from __future__ import annotations
 
@@ -190,7 +190,10 @@ def _plan_forgetting(namespace: str, by: By, value: str, *, reason: str, json: b
 
 
 def _whole(store: Store, namespace: str, claims: Sequence[str]) -> tuple[str, ...]:
-    """The ids of claims of which the beginnings are told, as lists and pages show them. Raises ``Refused`` for what begins none."""
+    """Return the full ids of claims whose beginnings are given, as lists and pages show them.
+
+    Raises ``Refused`` for a beginning that matches no claim.
+    """
     if not claims:
         return ()
 
@@ -204,7 +207,7 @@ def _whole(store: Store, namespace: str, claims: Sequence[str]) -> tuple[str, ..
 
 
 def _show(done: RememberResponse, *, json: bool) -> None:
-    """What was done; 2 where nothing was."""
+    """Print what was done; exit with code 2 if the request was rejected."""
     if json:
         show_json(done.model_dump(mode="json", exclude_unset=True))
     else:
@@ -225,7 +228,7 @@ def _show(done: RememberResponse, *, json: bool) -> None:
         raise typer.Exit(2)
 
 
-# Claims as a person reads them: what one rests on, and what was believed of a subject.
+# Claims for people: the evidence of one, and what was believed about a subject.
 
 _ID: Final = re.compile(r"[0-9a-f-]{4,36}")
 
@@ -240,7 +243,10 @@ _SAID: Final = {
 
 
 def claim_of(store: Store, namespace: str, beginning: str) -> ClaimResponse | None:
-    """The claim whose id begins so; None where there is none. Raises ``Refused`` where there are several."""
+    """Return the claim whose id begins with this text, or None if there is none.
+
+    Raises ``Refused`` if there are several.
+    """
     if not _ID.fullmatch(beginning):
         return None
     try:
@@ -251,7 +257,7 @@ def claim_of(store: Store, namespace: str, beginning: str) -> ClaimResponse | No
 
 
 def show_claim(namespace: str, found: ClaimResponse, *, json: bool) -> None:
-    """What a claim rests on and what became of it."""
+    """Print the evidence of a claim and its history."""
     if json:
         show_json({"namespace": namespace, **found.model_dump(mode="json")})
         return
@@ -267,7 +273,7 @@ def show_claim(namespace: str, found: ClaimResponse, *, json: bool) -> None:
 
 
 def show_history(namespace: str, found: SubjectHistoryResponse, *, json: bool) -> None:
-    """What was believed of a subject, the newest first."""
+    """Print what was believed about a subject, the newest first."""
     if json:
         show_json({"namespace": namespace, **found.model_dump(mode="json")})
         return
@@ -292,7 +298,7 @@ def show_history(namespace: str, found: SubjectHistoryResponse, *, json: bool) -
 
 
 def _changes(claim: BelievedClaim) -> list[str]:
-    """What became of a claim after it was said, in words."""
+    """Describe what happened to a claim after it was stated."""
     told: list[str] = []
     for event in claim.events:
         if event.event == "added":
@@ -322,7 +328,7 @@ def _instant(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-# ``slowwave proposals``: what agents propose, its plans, and what becomes of them.
+# ``slowwave proposals``: the proposals of agents, their plans, and their outcomes.
 
 app = typer.Typer(help="What agents propose: list it, plan it, approve or reject it.", no_args_is_help=True)
 
@@ -360,7 +366,7 @@ def list_(
 
 @app.command()
 def plan(namespace: Namespace, json: Json = False) -> None:
-    """Seal what is kept, each proposal as a plan, and sign or reject what tokens decided."""
+    """Seal what is kept, each proposal as a plan, and approve or reject what tokens decided."""
     from slowwave.wiki.proposals import settle
 
     done = settle(open_store(), namespace)
@@ -390,7 +396,7 @@ def plan(namespace: Namespace, json: Json = False) -> None:
 
 @app.command()
 def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
-    """Show a proposal: what it asks for, and the command that decides it."""
+    """Show a proposal: what it requests, and the command that decides it."""
     from slowwave.wiki.proposals import proposal
 
     store = open_store()
@@ -458,7 +464,7 @@ def reject(
     reason: Annotated[str, typer.Option("--reason", help="Why.")],
     json: Json = False,
 ) -> None:
-    """Reject a proposal: it is not proposed again until what it rests on changes."""
+    """Reject a proposal: it is not proposed again until the data behind it change."""
     from slowwave.plans.gate import reject as turn_down
 
     store = open_store()

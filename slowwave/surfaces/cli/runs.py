@@ -1,4 +1,4 @@
-"""``slowwave apply``, ``undo``, ``runs`` and ``switch``: write, take back, stop."""
+"""``slowwave apply``, ``undo``, ``runs`` and ``switch``: write, undo, stop."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from slowwave.surfaces.api.dreams import DreamStatus
 
 
-# ``slowwave apply``, ``undo`` and ``runs``: writing, taking back, and who is at it.
+# ``slowwave apply``, ``undo`` and ``runs``: write, undo, and control active runs.
 
 app = typer.Typer(help="Runs of plans, applies and undos.", no_args_is_help=True)
 
 RunName = Annotated[str, typer.Argument(help="Run id, its first characters, or `last`.")]
 _NAMED: Final = 10
-"""Items that are named one by one."""
+"""Items that are listed by name."""
 
 InNamespace = Annotated[
     str | None, typer.Option("--namespace", help="Which namespace's `last`; a run of another one is refused.")
@@ -79,7 +79,7 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
 
 
 def _show_failed(namespace: str, result: ApplyResult) -> None:
-    """Print the items that failed with their reasons, and the commands that try them again."""
+    """Print the failed items with their reasons, and the commands that retry them."""
     named = tuple(result.failed)[:_NAMED]
     for item in named:
         say(f"Item {item} failed and changed nothing: {result.failed[item]}", indent=2)
@@ -194,7 +194,7 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", help="Show it again every second until it has ended.")] = False,
     json: Json = False,
 ) -> None:
-    """Show one run: its state, how far it is, whether its process is alive."""
+    """Show one run: its state, its progress, whether its process is alive."""
     from slowwave.surfaces.api.dreams import dream_status
 
     store = open_store()
@@ -226,7 +226,7 @@ def cancel(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Stop a run after its batch; a run that plans, or whose process is gone, at once. Any cancelled run can be resumed."""
+    """Stop a run after its batch; a planning run, or one without a process, at once. Any cancelled run can be resumed."""
     from slowwave.store.claims import request_cancel
 
     if run is None and not (dead and namespace):
@@ -254,7 +254,7 @@ def kill(
     force: Annotated[bool, typer.Option("--force", help="Yes, stop it: what it did so far is thrown away.")] = False,
     json: Json = False,
 ) -> None:
-    """Stop a run that is under way for good, a deep pass with its model's loop; exit code 2 without --force."""
+    """Stop an active run for good, a deep pass together with its model's loop; exit code 2 without --force."""
     from slowwave.store.claims import request_cancel
     from slowwave.surfaces.api.dreams import dream_status
 
@@ -281,7 +281,7 @@ def kill(
 
 @app.command()
 def pause(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
-    """Let a run wait after its batch; it keeps its namespace until it is resumed or cancelled."""
+    """Pause a run after its batch; it keeps its namespace until it is resumed or cancelled."""
     from slowwave.surfaces.api.dreams import dream_pause
 
     shown = dream_pause(run, namespace=namespace, store=open_store())
@@ -294,7 +294,7 @@ def pause(run: RunName, namespace: InNamespace = None, json: Json = False) -> No
 
 @app.command()
 def resume(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
-    """Let a paused run go on."""
+    """Continue a paused run."""
     from slowwave.surfaces.api.dreams import dream_resume
 
     shown = dream_resume(run, namespace=namespace, store=open_store())

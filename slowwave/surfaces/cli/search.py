@@ -1,4 +1,4 @@
-"""``slowwave search``, ``active``, ``wake`` and ``as-of``: what an agent would find or be told."""
+"""``slowwave search``, ``active``, ``wake`` and ``as-of``: what an agent would find or receive."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def active(
     out.print(told.block, markup=False, highlight=False, soft_wrap=True)
 
 
-# ``slowwave wake``: what an agent is told when it begins.
+# ``slowwave wake``: the text that an agent receives when it begins.
 
 
 def wake(

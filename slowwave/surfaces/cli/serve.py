@@ -77,14 +77,14 @@ def mcp(namespace: _Namespace) -> None:
 
 
 def _store() -> Store:
-    """The store, by a login that need not own it: only the embedded one is brought up to date here."""
+    """Open the store with a login that need not own it; only the embedded one is migrated here."""
     if find_spec("mcp") is None:
         raise StoreError("What serves agents is not installed. Install slowwave[serve].")
     store = Store.from_environment()
     return open_ready_store() if store.embedded else store
 
 
-# ``slowwave tokens``: what lets agents in, made, listed and revoked.
+# ``slowwave tokens``: create, list and revoke the tokens with which agents connect.
 
 app = typer.Typer(help="Tokens of agents: make, list, revoke.", no_args_is_help=True)
 
@@ -99,7 +99,7 @@ def new(
     name: Annotated[str, typer.Option(help="Whose it is, for the list.")] = "",
     json: Json = False,
 ) -> None:
-    """Make a token and print it, once: only its hash is kept."""
+    """Create a token and print it, once: only its hash is stored."""
     from slowwave.wiki.serving.tokens import lifetime_of, new_token
 
     wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
@@ -115,7 +115,7 @@ def new(
 def list_tokens(
     namespace: Annotated[str | None, typer.Option(help="Of one namespace alone.")] = None, json: Json = False
 ) -> None:
-    """List tokens with their scopes and ends; never a secret."""
+    """List tokens with their scopes and expiry; secrets are never shown."""
     from slowwave.wiki.serving.tokens import left, listed
 
     with open_store().connect("owner") as connection:
@@ -133,7 +133,7 @@ def list_tokens(
 def revoke_token(
     token: Annotated[str, typer.Argument(help="Id of the token: the 12 digits after slw_.")], json: Json = False
 ) -> None:
-    """End a token now. A server that runs takes it no more."""
+    """End a token now. A running server no longer accepts it."""
     from slowwave.wiki.serving.tokens import revoke
 
     with open_store().connect("owner") as connection:
@@ -144,10 +144,10 @@ def revoke_token(
     say(f"The token {row.id} of {row.namespace} is revoked.")
 
 
-# ``slowwave metrics``: Prometheus metrics, read from the run tables whenever somebody asks.
+# ``slowwave metrics``: Prometheus metrics, read from the run tables on every scrape.
 #
-# Runs are short-lived processes, so nothing is counted in them: what the ledger says is also true of runs that crashed, wait or were
-# started elsewhere. What a run measures of itself goes to OpenTelemetry (``slowwave.night.sinks``).
+# Runs are short-lived processes, so nothing is counted in them: the ledger also covers runs that crashed, are pending or were started
+# elsewhere. Measurements inside a run go to OpenTelemetry (``slowwave.night.sinks``).
 
 _LOG: Final = logging.getLogger(__name__)
 _HOUR, _DAY = 3600, 86_400
@@ -183,7 +183,7 @@ def metrics(
 
 
 def registry_of(store: Store) -> CollectorRegistry:
-    """A registry whose metrics are read from ``store`` at every scrape, and nothing about this process."""
+    """Return a registry whose metrics are read from ``store`` at every scrape, without metrics of this process."""
     from prometheus_client import CollectorRegistry
 
     registry = CollectorRegistry(auto_describe=False)
@@ -192,18 +192,18 @@ def registry_of(store: Store) -> CollectorRegistry:
 
 
 class _Ledger:
-    """Reads the ledger once a scrape. A scrape that fails gives ``slowwave_up 0`` and counts itself."""
+    """Collector that reads the ledger once per scrape; a failed scrape yields ``slowwave_up 0`` and is counted."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._errors = 0
 
     def describe(self) -> Sequence[Metric]:
-        """Nothing is known before it is read."""
+        """Return no metrics, because none is known before the ledger is read."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics at one instant."""
+        """Yield all metrics at one instant."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         from slowwave.plans.signatures import read_status
@@ -274,7 +274,7 @@ def _labelled(
 
 
 def _histogram(name: str, text: str, ages: Sequence[float]) -> Metric:
-    """How many ages are at most so old; the buckets are those of nights, not of requests."""
+    """Build a histogram of ages; the buckets are those of nights, not of requests."""
     from prometheus_client.core import HistogramMetricFamily
 
     buckets = [(str(float(limit)), float(sum(age <= limit for age in ages))) for limit in _BUCKETS]
@@ -349,7 +349,10 @@ def review(
 
 
 def _listener(host: str, port: int) -> socket.socket:
-    """A socket for the page. Where a page of this account has the port already, the error names what prints a link to that."""
+    """Open a socket for the page.
+
+    If a page of this account already has the port, the error names the command that prints a link to it.
+    """
     from slowwave.surfaces.review_page.guard import running_page
     from slowwave.wiki.serving.http_app import listener
 
@@ -366,7 +369,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 def _another_link(port: int | None) -> None:
-    """The link alone on standard output, and how to reach it from elsewhere beside it."""
+    """Print the link alone on standard output, and on standard error how to reach it from another machine."""
     from slowwave.surfaces.review_page.guard import GRANT_SECONDS, running_page
 
     page = running_page(server.default_home(), port)

@@ -24,16 +24,16 @@ from slowwave.store.connect import Store
 from slowwave.store.migrate import open_store as open_environment
 from slowwave.store.namespaces import namespaces
 
-# Records as lines for a person: a table where the width allows one, else a block a record. Ids, hashes, names and states stay whole.
+# Records as lines for a person: a table if the width allows one, else one block per record. Ids, hashes, names and states are never cut.
 #
-# Only a cell of several words is ever wrapped, and only between words: what somebody may want to copy stands on one line. Where there is no
-# terminal there is no width: a record is a line, and nothing is cut. Pure functions of values and a width; printing is the session's.
+# Only cells of several words are wrapped, and only between words: text that a person may copy stays on one line. Without a terminal there
+# is no width: a record is one line, and nothing is cut. Pure functions of values and a width; the second half of the module prints.
 
 PROSE: Final = 40
-"""Columns of the terminal: a cell that is wider may be wrapped."""
+"""Columns of the terminal above which a cell may be wrapped."""
 
 LEAST: Final = 30
-"""Columns that a wrapped cell has at least; where there are fewer, records become blocks."""
+"""Least columns of a wrapped cell; if there are fewer, records become blocks."""
 
 CUT: Final = 300
 """Characters of a cell that a terminal shows."""
@@ -45,21 +45,21 @@ _BETWEEN: Final = " · "
 
 
 def one_line(value: object, limit: int | None = None) -> str:
-    """A value as one line without control, direction and other characters that do not print; cut to ``limit`` characters."""
+    """Return a value as one line without characters that do not print (control, direction and others), cut to ``limit``."""
     text = "".join(c if c.isprintable() else " " for c in str(value))
     return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
 
 
 def prefix_length(ids: Collection[str]) -> int:
-    """How many first characters of ids tell them apart: eight, or whole groups of digits more where that is too few."""
+    """Return how many first characters distinguish the ids: eight, or further whole groups of digits if eight are too few."""
     return next((n for n in (8, 13, 18, 23) if len({id_[:n] for id_ in ids}) == len(ids)), 36)
 
 
 def wrapped(text: str, width: int | None, *, hang: int = 0) -> list[str]:
-    """A text in lines of at most ``width`` columns, broken between words alone; lines after the first are indented by ``hang``.
+    """Wrap a text into lines of at most ``width`` columns, broken only between words; later lines are indented by ``hang``.
 
-    What stands in backticks is one word, as it is a command that somebody copies. A longer word has a line to itself and is left to the
-    terminal, which copies it whole. Spaces that begin the text are kept.
+    Text in backticks is one word, because it is a command to copy. A word that is too long gets a line to itself and is left to the
+    terminal, which copies it whole. Leading spaces of the text are kept.
     """
     if width is None or cell_len(text) <= width:
         return [text]
@@ -76,10 +76,10 @@ def wrapped(text: str, width: int | None, *, hang: int = 0) -> list[str]:
 def listing(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], width: int | None = None
 ) -> list[Text]:
-    """The lines of a titled table of ``width`` terminal columns; of any width, and cells uncut, when that is None.
+    """Return the lines of a titled table of ``width`` terminal columns, or of any width with uncut cells if that is None.
 
-    Every row has a cell for each of ``columns``; the first identifies it, and is the heading of its block where the table is
-    too narrow. Cost: linear in the characters.
+    Every row has a cell for each of ``columns``; the first identifies it, and is the heading of its block if the table is too narrow.
+    Cost: linear in the characters.
     """
     cells = [[one_line(cell, None if width is None else CUT) for cell in row] for row in rows]
     heading = Text(one_line(title), style="bold")
@@ -95,7 +95,10 @@ def listing(
 
 
 def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int | None) -> list[int] | None:
-    """Widths of the columns, or None where they do not fit: cells of several words give way down to ``LEAST``, others never."""
+    """Return the widths of the columns, or None if they do not fit.
+
+    Columns with cells of several words shrink down to ``LEAST``, others never do.
+    """
     natural = [max(cell_len(c) for c in column) for column in zip(columns, *cells, strict=True)]
     if width is None or sum(natural) + len(_GAP) * (len(natural) - 1) <= width:
         return natural
@@ -119,7 +122,7 @@ def _longest_word(text: str) -> int:
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """One record's lines: its cells beside each other, those that are too wide wrapped."""
+    """Return the lines of one record: its cells next to each other, with those that are too wide wrapped."""
     parts = [wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
     return [
         _row([part[n] if n < len(part) else "" for part in parts], widths) for n in range(max(len(p) for p in parts))
@@ -131,7 +134,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _block(columns: Sequence[str], row: Sequence[str], width: int | None) -> list[Text]:
-    """A record as a block: its first cell, then ``name value`` one after another; a long value has lines of its own."""
+    """Format a record as a block: its first cell, then ``name value`` pairs; a long value gets lines of its own."""
     inside = None if width is None else width - len(_INDENT)
     lines: list[str] = []
     line = ""
@@ -168,7 +171,7 @@ _ANY_LATE: Final = "SELECT 1 FROM night.plans WHERE state = 'awaiting_approval' 
 
 
 def program() -> str:
-    """How to call this program again: its bare name when that is on PATH, else the path by which it was called."""
+    """Return how to call this program again: its bare name if that is on PATH, else the path by which it was called."""
     called = Path(sys.argv[0])
     if shutil.which("slowwave") or called.name != "slowwave":
         return "slowwave"
@@ -176,7 +179,7 @@ def program() -> str:
 
 
 def open_store() -> Store:
-    """The store of the environment, with plans past their time marked as expired."""
+    """Open the store of the environment, and mark overdue plans as expired."""
     store = open_environment()
     with store.connect("reader") as connection:
         late = connection.execute(_ANY_LATE).fetchone()
@@ -188,7 +191,7 @@ def open_store() -> Store:
 
 
 def chosen_namespaces(store: Store, name: str) -> list[str]:
-    """One namespace, or all of them for ``ALL``."""
+    """Return one namespace, or all of them for ``ALL``."""
 
     known = namespaces(store)
     if name == "ALL":
@@ -204,14 +207,14 @@ def chosen_namespaces(store: Store, name: str) -> list[str]:
 
 
 def show_json(value: object) -> None:
-    """One JSON value on standard output."""
+    """Print one JSON value on standard output."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, first: str = "") -> None:
-    """A table of plain text, or a list where the terminal is narrow: memory text cannot speak in markup or control sequences.
+    """Print a table of plain text, or a list if the terminal is narrow; memory text cannot emit markup or control sequences.
 
-    ``first`` is the command, without the program, that makes the first row of one that is empty.
+    ``first`` is the command, without the program, that creates the first row of an empty table.
     """
     told = list(rows)
     for line in listing(title, columns, told, width_of(out)):
@@ -221,35 +224,35 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def say(sentence: str, *, indent: int = 0, console: Console = out) -> None:
-    """A sentence of plain text, on a terminal wrapped between words; what a person copies belongs into ``suggest``."""
+    """Print a sentence of plain text, wrapped between words on a terminal; use ``suggest`` for what a person copies."""
     for line in wrapped(" " * indent + one_line(sentence), width_of(console), hang=indent):
         console.print(Text(line))
 
 
 def suggest(what: str, *commands: str) -> None:
-    """Commands that a person may run next, each alone on its line so that it copies whole; ``what`` they do."""
+    """Print commands that a person may run next, each alone on its line for copying; ``what`` is their purpose."""
     say(f"{what}:")
     for command in commands:
         out.print(Text(f"  {one_line(command)}"))
 
 
 def short(value: object) -> str:
-    """A value as one line: its beginning on a terminal, all of it where a program reads."""
+    """Return a value as one line: its beginning on a terminal, all of it if a program reads the output."""
     return one_line(value, None if width_of(out) is None else CUT)
 
 
 def width_of(console: Console) -> int | None:
-    """Columns of a terminal; None where there is none, and nothing is cut or wrapped."""
+    """Return the columns of a terminal, or None without one; in that case nothing is cut or wrapped."""
     return console.width if console.is_terminal else None
 
 
 def plain(value: object, limit: int = 200) -> str:
-    """A value as one harmless line, for a sentence with markup."""
+    """Return a value as one harmless line, for a sentence with markup."""
     return escape(one_line(value, limit))
 
 
 def fail(problem: SlowwaveError) -> int:
-    """Print an error as its sentence; returns the exit code."""
+    """Print an error as its sentence and return the exit code."""
     kind = "Refused" if isinstance(problem, Refused) else "Error"
     statements = problem.statements if isinstance(problem, StoreError) else ()
     said = problem.said if isinstance(problem, StoreError) else str(problem)
@@ -265,7 +268,10 @@ def fail(problem: SlowwaveError) -> int:
 
 
 def instant_of(option: str, text: str | None) -> datetime | None:
-    """An option's instant; a day or a time without a zone is UTC. What is no instant is refused."""
+    """Parse the instant of an option; a day or a time without a zone is UTC.
+
+    Raises ``Refused`` for a text that is no instant.
+    """
     if text is None:
         return None
     try:
@@ -277,15 +283,18 @@ def instant_of(option: str, text: str | None) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-# How far long work is, on standard error while it lasts; nothing where that is no terminal.
+# Progress of long work, on standard error while it lasts; nothing without a terminal.
 
 Tell = Callable[[int, "int | None", str], None]
-"""Called with how much is done, of how much where that is known, and what is at hand (empty leaves it)."""
+"""Callback for progress: how much is done, of how much if that is known, and the current step (empty keeps the last one)."""
 
 
 @contextmanager
 def progress(label: str) -> Generator[Tell]:
-    """A bar that moves as its function is called; it goes when the work ends, and results that are printed meanwhile stand above it."""
+    """Show a progress bar that moves when its function is called; it disappears at the end of the work.
+
+    Results that are printed meanwhile appear above it.
+    """
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Share(), TimeElapsedColumn())
     console = out if out.is_terminal and err.is_terminal else err  # a bar leaves the lines of its own console alone
     with Progress(*columns, console=console, transient=True, disable=not err.is_terminal) as bar:
@@ -300,8 +309,8 @@ def progress(label: str) -> Generator[Tell]:
 
 
 class _Share(ProgressColumn):
-    """Per cent, once it is known of how much: work whose size nobody knows is not at 0 %."""
+    """Column with the percentage, shown once the total is known: work of unknown size is not at 0 %."""
 
     def render(self, task: Task) -> Text:
-        """The share of one task."""
+        """Return the percentage of one task."""
         return Text("" if task.total is None else f"{task.percentage:>3.0f} %")

@@ -1,4 +1,4 @@
-"""``slowwave signatures`` and ``slowwave policies``: who has to sign, and which policies people accepted."""
+"""``slowwave signatures`` and ``slowwave policies``: required approvals, and the policies that people accepted."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def signatures(
 
 
 def suggest_apply(namespace: str, plan_hash: str, lacks: str) -> None:
-    """The command that applies what was signed, or the one by which somebody else signs what still ``lacks`` a signature."""
+    """Print the command that applies what was approved, or the one by which another person adds the approval it ``lacks``."""
     if lacks:
         say(f"{lacks}: nothing is applied before.")
         suggest("Somebody else signs it as well", countersign_command(namespace, plan_hash, program=program()))
@@ -83,7 +83,7 @@ def countersign(
     suggest_apply(namespace, done.plan_hash, f"{more[0].upper()}{more[1:]} needed" if done.missing else "")
 
 
-# ``slowwave policies``: what people accepted in reviews, by which nights approve or reject what is alike.
+# ``slowwave policies``: the policies that people accepted in reviews, by which nights approve or reject similar items.
 
 app = typer.Typer(help="Policies that people accepted in reviews: list them, revoke one.", no_args_is_help=True)
 
@@ -92,7 +92,7 @@ app = typer.Typer(help="Policies that people accepted in reviews: list them, rev
 def list_(
     namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None, json: Json = False
 ) -> None:
-    """List the policies that were accepted, the oldest first, with what they say and decided so far."""
+    """List the accepted policies, the oldest first, with what they say and have decided so far."""
     from slowwave.plans.policies import read_policies
 
     with open_store().connect("reader") as connection:
@@ -117,7 +117,7 @@ def revoke(
     by: Annotated[str, typer.Option("--by", help="Who revokes it.")] = "",
     json: Json = False,
 ) -> None:
-    """End a policy: it decides nothing more, what it approved is not applied any more, and what it rejected may be asked again."""
+    """End a policy: it decides nothing more, its approvals are no longer applied, and what it rejected may be asked again."""
     from slowwave.plans.policies import revoke_policy
 
     done = revoke_policy(open_store(), namespace, policy, revoked_by=by, reason=reason)

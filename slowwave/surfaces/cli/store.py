@@ -133,13 +133,13 @@ def doctor(json: Json = False) -> None:
         say(f"The database at {store.address()} is well.")
 
 
-# ``slowwave stop``: ends what ``slowwave dev`` and the embedded server keep running on this machine, and says what that was.
+# ``slowwave stop``: end what ``slowwave dev`` and the embedded server run on this machine, and print what that was.
 #
-# Only processes of this home are ended, known by the files that they were written down in and by what they are: a number that another
-# program has by now is left alone. Servers of one's own are not touched.
+# Only processes of this home are ended. They are identified by the files in which they were recorded and by their command lines: a
+# process id that another program has now is left alone, and so are servers that the user runs.
 
 _SECONDS: Final = 150.0
-"""How long a UI may take to end: it ends its daemon and its code servers first."""
+"""Seconds that a UI may take to end: it ends its daemon and its code servers first."""
 
 
 def stop(json: Json = False) -> None:
@@ -161,13 +161,13 @@ def stop(json: Json = False) -> None:
 
 
 def _started(home: Path) -> list[int]:
-    """The ports of UIs that were started, and may have ended since."""
+    """Return the ports of UIs that were started; they may have ended since."""
     names = (file.stem.removeprefix("dev-") for file in home.glob("dev-*.pid"))
     return sorted(int(name) for name in names if name.isdecimal())
 
 
 def _end(home: Path, port: int) -> bool:
-    """End the UI of a port and wait until it has; False where it had ended by itself."""
+    """End the UI of a port and wait until it has ended; return False if it had ended by itself."""
     file = home / f"dev-{port}.pid"
     text = file.read_text().strip()
     pid = int(text) if text.isdecimal() else 0
@@ -186,7 +186,7 @@ def _end(home: Path, port: int) -> bool:
 
 
 def _is_ui(pid: int, port: int) -> bool:
-    """Whether a process is a UI of Dagster on this port, by its command line; one that has ended has none."""
+    """Return whether a process is a Dagster UI on this port, by its command line; an ended process has none."""
     if pid <= 0:
         return False
     if Path("/proc/self").exists():
@@ -213,7 +213,7 @@ def migrate_folder(
     report: Path | None,
     json: bool,
 ) -> None:
-    """Plan the migration of a folder, and say what it came to and what to do next."""
+    """Plan the migration of a folder, and print the result and what to do next."""
     store = open_store()
     if report is not None and report.exists() and not report.is_dir():
         raise Refused(f"{report} is no folder, so the report cannot lie in it. Nothing was planned. Name a folder.")
@@ -263,7 +263,7 @@ def migrate_folder(
 
 
 def _written(done: PlannedMigration, folder: Path) -> dict[str, str]:
-    """The report and the run as files of a folder, each written whole; a run that is reported again is written over."""
+    """Write the report and the run as files of a folder, each atomically; a repeated run overwrites its files."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files = {
@@ -284,7 +284,7 @@ def _written(done: PlannedMigration, folder: Path) -> dict[str, str]:
     return {key: str(folder / name) for key, (name, _) in files.items()}
 
 
-# ``slowwave reembed``: a namespace goes over to another embedding model.
+# ``slowwave reembed``: move a namespace to another embedding model.
 
 
 def reembed(

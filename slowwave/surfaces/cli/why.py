@@ -112,7 +112,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
 
 
 def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
-    """The one item that was read; none or several are refused."""
+    """Return the one item that was read; refuse none or several."""
     if len(plan.items) == 1:
         return plan.items[0]
     short, namespace = plan.plan_hash[:12], plan.header.namespace
@@ -125,7 +125,10 @@ def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
 
 
 def _needs_force(store: Store, plan: StoredPlan, item: StoredItem) -> tuple[str, ...]:
-    """The probes that an approval of this item alone would fail, asked only where those of its plan failed: some seconds."""
+    """Return the probes that an approval of this item alone would fail.
+
+    They run only if those of its plan failed, and take some seconds.
+    """
     from slowwave.plans.gate import judge
     from slowwave.plans.ledger import read_plan
 
@@ -136,7 +139,7 @@ def _needs_force(store: Store, plan: StoredPlan, item: StoredItem) -> tuple[str,
 
 
 def _expected(plan: StoredPlan, operation: str) -> str:
-    """How many merges of the plan are wrong if its probabilities are right."""
+    """Return a sentence with how many merges of the plan are wrong if its probabilities are right."""
     planners = plan.summary.get("planners")
     numbers = planners.get(operation, {}).get("numbers", {}) if isinstance(planners, dict) else {}
     wrong = numbers.get("expected false merges")
@@ -144,7 +147,7 @@ def _expected(plan: StoredPlan, operation: str) -> str:
 
 
 def _quotes(store: Store, sources: Sequence[str]) -> list[tuple[str, str]]:
-    """The first sources that an item cites, with their text as it is now."""
+    """Return the first sources that an item cites, with their current text."""
     wanted = list(sources[:_QUOTED])
     if not wanted:
         return []
@@ -162,7 +165,7 @@ _SHOWN = 50
 
 
 class Right(StrEnum):
-    """Which row is right."""
+    """Answer to a conflict: the row that is right, or both."""
 
     A = "a"
     B = "b"
@@ -227,7 +230,7 @@ def resolve(
 
 
 def _outcome(conflict: StoredConflict) -> str:
-    """Which row stays and which ends; empty while nothing is proposed."""
+    """Return which row stays and which ends, or an empty string if nothing is proposed."""
     if conflict.resolution == "kept":
         return "Both rows stay."
     return conflict.outcome.sentence() if conflict.outcome else ""
