@@ -22,7 +22,10 @@ _SAMPLE_ROWS: Final = 10
 
 
 def model_assets(partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
-    """All models as one step, so that DuckDB runs them in one connection; a selection runs those and their ancestors."""
+    """Define all models as one step, so that DuckDB runs them in one connection.
+
+    A selection runs the selected models and their ancestors.
+    """
     models = load_models()
     sources = sorted({source for model in models for source in model.sources})
 
@@ -63,7 +66,7 @@ def model_assets(partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinitio
 def model_events(
     tables: Mapping[str, pa.Table], level: Level
 ) -> Iterator[tuple[dg.AssetKey, dict[str, Any], list[dg.AssetCheckResult]]]:
-    """Of every model whose rows are in ``tables``: its asset, what the UI shows of it, and what its checks say."""
+    """Yield the events of every model with rows in ``tables``: its materialization with metadata, and the results of its checks."""
     models = load_models()
     for model in models:
         if model.name in tables:
@@ -90,7 +93,7 @@ def _parents(model: SqlModel) -> set[dg.AssetKey]:
 
 
 def _with_ancestors(models: Sequence[SqlModel], names: set[str]) -> list[SqlModel]:
-    """The models of ``names`` and all that they are computed from, in the order of ``models``."""
+    """Return the models of ``names`` and all models that they are computed from, in the order of ``models``."""
     needed = set(names)
     for model in reversed(models):
         if model.name in needed:
@@ -101,9 +104,9 @@ def _with_ancestors(models: Sequence[SqlModel], names: set[str]) -> list[SqlMode
 def _metadata(
     model: SqlModel, models: Sequence[SqlModel], tables: Mapping[str, pa.Table], level: Level
 ) -> dict[str, Any]:
-    """What the UI shows of a model's rows, as far as ``level`` lets it.
+    """Return the metadata of a model's rows, with as much memory text as ``level`` allows.
 
-    Each column says where it comes from, since lineage pages are not everywhere.
+    Each column states its source, because Dagster shows lineage pages only in some views.
     """
     table = tables[model.name]
     lineage = column_lineage(model, models)
@@ -126,7 +129,7 @@ def _metadata(
 
 
 def _sample(table: pa.Table, level: Level) -> list[dict[str, object]]:
-    """The first rows; the names of the columns are the model's, and so ours."""
+    """Return the first rows as a table. The column names are those of the model, so they hold no memory."""
     rows = table.slice(0, _SAMPLE_ROWS).to_pylist()
     return [dict(zip(table.column_names, row.values(), strict=True)) for row in redact_rows(rows, level)]
 

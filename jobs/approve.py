@@ -39,10 +39,10 @@ CONFIG: Final = {
 
 @dg.op(name="night__approval", config_schema=CONFIG)
 def sign(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
-    """A signature on one plan. Take the link in the plan's summary, type your name, launch; the apply job follows by itself.
+    """Approve one plan. Take the link in the plan's summary, type your name and launch; the apply job follows by itself.
 
-    A wrong hash, a plan that was superseded, rejected or applied, one that expired, a blank name: each is refused with a
-    sentence, and nothing is written.
+    A wrong hash, a plan that was superseded, rejected or applied, an expired plan and a blank name are each refused with a sentence, and
+    nothing is written.
     """
     checked = _checked(context.op_config)
     if checked.pop("countersign"):
@@ -65,7 +65,7 @@ def sign(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None
 
 
 def _countersign(context: dg.OpExecutionContext, store: Store, checked: dict[str, Any]) -> None:
-    """A further signature, under what others approved."""
+    """Add a further approval to a plan that others approved."""
     if checked["items"] or checked["without"] or checked["include_review"] or checked["force"]:
         raise dg.Failure(
             "A further signature is under all that was approved: leave items, without, include_review and force out. Nothing was signed.",
@@ -104,7 +104,7 @@ def approve_plan() -> None:
 
 
 def refuse_form(plan_hash: str, items: list[str], what: str) -> None:
-    """What is not of the form of a hash or of an item id is refused without being repeated; ``what`` was not done to it."""
+    """Refuse a value that is not a hash or an item id, without repeating it. ``what`` names the action that was not done."""
     if not _HASH.fullmatch(plan_hash.strip()):
         raise dg.Failure(
             f"The plan hash must be 12 to 64 characters of 0-9 and a-f. Copy it from the plan's page. Nothing was {what}.",
@@ -118,7 +118,7 @@ def refuse_form(plan_hash: str, items: list[str], what: str) -> None:
 
 
 def _checked(config: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of ``approve``."""
+    """Check the run configuration and return the arguments of ``approve``."""
     left_out = [name.strip() for name in config["without"]]
     refuse_form(config["plan_hash"], config["items"], "approved")
     if not all(_ITEM.fullmatch(name) or _OPERATION.fullmatch(name) for name in left_out):

@@ -9,7 +9,10 @@ from slowwave.store.connect import Store
 
 @dg.op
 def deep_pass_of_namespace(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
-    """A model works on a scratch copy, and a plan waits for a person. A closed gate is no failure; an escape is."""
+    """Let a model work on a scratch copy, and seal its changes as a plan for a person.
+
+    A closed gate is not a failure; a change outside the scratch copy is.
+    """
     from slowwave.surfaces.api.outcomes import deep_now
 
     try:

@@ -10,7 +10,7 @@ from slowwave.store.connect import Store
 
 @dg.op
 def settle_proposals(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
-    """Each proposal becomes a plan that waits for approval, and what tokens decided is signed or rejected. Nothing is applied."""
+    """Seal each proposal as a plan that waits for approval, and approve or reject what tokens decided. Nothing is applied."""
     from slowwave.wiki.proposals import settle
 
     try:

@@ -67,7 +67,10 @@ def nightly(
 def weekly_deep(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """As ``nightly``, behind it; a closed gate is reported by its name, but for namespaces in which it is off."""
+    """Request a deep pass for each namespace after the nightly schedule.
+
+    A closed gate is reported by its name, except in namespaces whose deep pass is off.
+    """
     from slowwave.wiki.deep.run import deep_gates
 
     try:

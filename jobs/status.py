@@ -20,7 +20,7 @@ def record_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]
 
 @dg.op(ins={"recorded": dg.In(dg.Nothing)})
 def send_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
-    """A run of the schedule sends the page to the webhook, if one is set; one that a person starts does not."""
+    """Send the status page to the webhook if one is set and the schedule started the run."""
     if "dagster/schedule_name" not in context.run.tags:
         return
     try:
@@ -35,5 +35,5 @@ def send_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) 
     description="How every namespace stands, as one page. A run of the schedule sends it to the webhook, if one is set.",
 )
 def status_job() -> None:
-    """The page stands in the UI whatever becomes of the webhook."""
+    """Materialize the status page, and send it. The page is in the UI even if the webhook fails."""
     send_status(recorded=record_status())

@@ -1,1 +1,1 @@
-"""What a night produces, as Dagster assets partitioned by namespace. The work itself is done by ``slowwave``."""
+"""Results of a night as Dagster assets, partitioned by namespace. The work itself is done by ``slowwave``."""

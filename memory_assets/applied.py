@@ -26,6 +26,6 @@ applied = dg.AssetSpec(
 def applied_metadata(
     namespace: str, run_id: str, plan_hash: str, counts: Mapping[str, int], state: str = "completed"
 ) -> dict[str, Any]:
-    """What an apply run came to, and the links that take it back."""
+    """Return the counts of an apply run and the links that undo it."""
     undo = undoing(namespace, run_id) if counts.get("applied") else {}
     return {**undo, "run_id": run_id, "plan_hash": plan_hash, "state": state, **counts}

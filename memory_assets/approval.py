@@ -1,5 +1,6 @@
-"""``night/approval``: who signed which plan, for the lineage. It cannot be materialized: a signature is a person's, and ``approve_plan``,
-the command line and the review page report theirs.
+"""``night/approval``: approvals of plans, for the lineage.
+
+The asset cannot be materialized: ``approve_plan``, the command line and the review page report the approvals of people.
 """
 
 from __future__ import annotations

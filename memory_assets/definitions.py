@@ -45,7 +45,7 @@ OWNERS = ["team:memory"]
 
 
 def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
-    """All definitions; ``resources`` replace those of the same name (``store``, ``io_manager``)."""
+    """Build all definitions. ``resources`` replace resources with the same name (``store``, ``io_manager``)."""
     assets = [
         folders,
         tables,

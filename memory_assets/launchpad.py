@@ -31,7 +31,10 @@ def approval_link(namespace: str, plan_hash: str, *, force: bool = False) -> str
 
 
 def part_link(namespace: str, plan_hash: str, part: str, *, force: bool = False) -> str:
-    """The same for a part: ``items`` names those that are approved, ``without`` items or operations that are not. Both are lists."""
+    """Return a link that approves a part of a plan.
+
+    ``items`` names the items to approve, ``without`` the items or operations to leave out. Both are lists.
+    """
     forced = ["force: true", "note: "] if force else []
     return _link("approve_plan", "night__approval", [_hash(plan_hash), f"{part}: ", *forced, "approver: "], namespace)
 
@@ -54,8 +57,10 @@ def undo_link(namespace: str, run_id: str, *, some: bool = False) -> str:
 def decisions(
     namespace: str, plan_hash: str, *, force: bool = False, rule: ApprovalRule | None = None
 ) -> dict[str, dg.MarkdownMetadataValue]:
-    """What else a person may do with a plan than approve it, a line each, short enough that the UI shows it at once; with a ``rule`` that
-    asks for more than one signature also how the further ones are given."""
+    """Return the other decisions about a plan, one line each and short enough that the UI shows them at once.
+
+    If ``rule`` asks for more than one approval, the lines also state how to add the further ones.
+    """
     second = f"[Sign what somebody else approved]({countersign_link(namespace, plan_hash)})"
     some, rest = (part_link(namespace, plan_hash, part, force=force) for part in ("items", "without"))
     return {
@@ -73,13 +78,13 @@ def decisions(
 
 
 def undoing(namespace: str, run_id: str) -> dict[str, dg.MarkdownMetadataValue]:
-    """How an apply run is taken back."""
+    """Return the links and commands that undo an apply run."""
     whole, some = undo_link(namespace, run_id), undo_link(namespace, run_id, some=True)
     return {"undo": dg.MetadataValue.md(f"[Undo this run]({whole}) · [Undo some of its items]({some})")}
 
 
 def review_text(namespace: str, plan_hash: str) -> str:
-    """A link to the plan's review page where the operator has said where that is, else the command that serves it."""
+    """Return a link to the plan's review page if its address is set, otherwise the command that serves it."""
     try:
         place = urlsplit(os.environ.get(REVIEW_URL, "").strip())
     except ValueError:

@@ -31,12 +31,12 @@ def report_metadata(report: Report, level: Level) -> dict[str, Any]:
 
 
 def operation_metadata(report: Report, level: Level, items: int | None = None) -> dict[str, Any]:
-    """What an audit or a planner shows; ``items`` are those that a planner proposes."""
+    """Return the metadata of an audit or a planner. ``items`` are the items that a planner proposes."""
     return {**({} if items is None else {"items": items}), **report_metadata(report, level)}
 
 
 def snapshot_metadata(taken: Snapshot, name: str) -> dict[str, Any]:
-    """What one table of a snapshot shows: its rows, and which instant they are of."""
+    """Return the metadata of one table of a snapshot: its rows and the instant of the snapshot."""
     vectors = taken.vectors.get(name)
     return {
         "dagster/row_count": len(vectors) if vectors is not None else taken.table(name).num_rows,

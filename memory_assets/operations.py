@@ -29,7 +29,7 @@ WEEKLY_OPERATIONS: Final = "weekly"
 
 
 def operation_assets() -> list[dg.AssetsDefinition]:
-    """An asset for every audit and planner, in the order of a night."""
+    """Define an asset for every audit and planner, in the order of a night."""
     return [_asset(made) for made in operations().values()]
 
 
@@ -39,7 +39,7 @@ def operation_key(made: Operation[Any]) -> dg.AssetKey:
 
 
 def _asset(made: Operation[Any]) -> dg.AssetsDefinition:
-    """An asset whose value is the report of an audit or what a planner proposes."""
+    """Define an asset whose value is the report of an audit or the proposal of a planner."""
 
     @dg.asset(
         key=operation_key(made),
@@ -74,13 +74,16 @@ def _run(made: Operation[Any], inputs: Inputs, ops: Collection[str] | None) -> R
 
 
 def operations_of(context: dg.AssetExecutionContext, settings: Settings) -> frozenset[str] | None:
-    """The operations that the run's tag names: `weekly`, `all` or names separated by commas; None leaves it to the settings."""
+    """Return the operations that the run's tag names: `weekly`, `all` or names separated by commas.
+
+    None means that the settings decide.
+    """
     asked = context.run.tags.get(OPERATIONS_TAG)
     return weekly(settings) if asked == WEEKLY_OPERATIONS else named(asked, operations())
 
 
 def read_declared(store: Store, results: Mapping[str, Result]) -> Inputs:
-    """Inputs with the snapshot tables and models among ``results`` only; those of several snapshots are refused."""
+    """Read inputs with only the snapshot tables and models in ``results``. Results of several snapshots are refused."""
     from slowwave.night.night import read_inputs  # brings all of the engine, which definitions do without
 
     whole = mapped_snapshot(one_location(results))
@@ -97,7 +100,7 @@ def read_declared(store: Store, results: Mapping[str, Result]) -> Inputs:
 
 
 def models_among(given: Mapping[str, object]) -> dict[str, object]:
-    """The values of model assets among named inputs, by model."""
+    """Return the values of model assets in named inputs, by model."""
     return {name.removeprefix("model_"): value for name, value in given.items() if name.startswith("model_")}
 
 

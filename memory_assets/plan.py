@@ -29,7 +29,7 @@ _LISTED: Final = 1_000
 
 
 def _keys() -> list[dg.AssetKey]:
-    """All audits, planners and models: a new one among them becomes part of the plan by itself."""
+    """Return the keys of all audits, planners and models. A new one becomes part of the plan by itself."""
     found = [operation_key(made) for made in operations().values()]
     return [*found, *(dg.AssetKey(["model", file.stem]) for file in sorted(models_folder().glob("*.sql")))]
 
@@ -42,11 +42,11 @@ def _keys() -> list[dg.AssetKey]:
     kinds={"python", "postgres"},
 )
 def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **results: Result) -> dg.MaterializeResult:
-    """The night's plan: sealed under one hash, and proven before anyone sees it. Nothing is changed by it.
+    """Seal the night's plan under one hash and prove it before anyone sees it. It changes nothing.
 
-    Items that conflict wait for the next night. The probes simulate the plan and ask whether recall suffers, whether anything
-    said would be lost, how much changes, and whether a second night would find more to do. **Approve N items, leave M questions
-    open** opens the Launchpad: type your name and launch. What is approved is applied exactly, or not at all.
+    Conflicting items are deferred to the next night. The probes simulate the plan and check whether recall suffers, whether a statement
+    would be lost, how much changes, and whether a second night would find more to do. **Approve N items, leave M questions open** opens
+    the Launchpad: type your name and launch. The approved items are applied exactly, or not at all.
     """
     from slowwave.night.night import make_plan, read_inputs
     from slowwave.night.plan_page import page_of
@@ -71,7 +71,7 @@ def plan(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store], **re
 
 
 def plan_metadata(page: "PlanPage", run_id: str, rule: ApprovalRule | None = None) -> dict[str, Any]:
-    """The verdict with the link inline, what else may be done with it, then items, probes and the whole report."""
+    """Return the metadata of a plan: the verdict with its link, the other decisions, then items, probes and the whole report."""
     from slowwave.night.plan_page import SIDES
 
     waits = page.state in ("awaiting_approval", "partly_approved")

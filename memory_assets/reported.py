@@ -62,7 +62,7 @@ def report_status(store: Store, instance: dg.DagsterInstance | None = None) -> N
 
 
 def night_events(night: Night, inputs: Inputs, proposals: Mapping[str, Proposal]) -> Iterator[Reported]:
-    """What happened, in the order of a night; of memory as much is in it as ``redact_text`` lets out."""
+    """Yield the events of a night in its order, with as much memory text as ``redact_text`` allows."""
     snapshot, namespace = inputs.snapshot, night.namespace
     level = level_of(snapshot.settings)
     for name in ABOUT:
@@ -79,7 +79,7 @@ def night_events(night: Night, inputs: Inputs, proposals: Mapping[str, Proposal]
 
 
 def plan_event(night: Night, inputs: Inputs) -> dg.AssetMaterialization:
-    """The plan's page."""
+    """Return the event that holds the plan's page."""
     page = page_of(night, inputs.settings.plan_expiry_days, level_of(inputs.snapshot.settings))
     return _made(PLAN.path, plan_metadata(page, night.run_id), night.namespace)
 

@@ -22,7 +22,10 @@ status = dg.AssetSpec(
 
 
 def status_metadata(page: str, statuses: list[NamespaceStatus]) -> dict[str, Any]:
-    """The page without its heading, since the UI says of when it is, and how many namespaces stand how, which the UI plots over time."""
+    """Return the status page without its heading, and the number of namespaces in each state.
+
+    The UI shows the time of the page itself, and plots the numbers over time.
+    """
     _, _, told = page.partition("\n\n")
     return {
         "status": dg.MetadataValue.md(told),

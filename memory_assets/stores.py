@@ -22,7 +22,7 @@ tables = dg.AssetSpec(
 
 
 def observed(store: Store, namespace: str, rows: int) -> dg.AssetObservation | None:
-    """What a snapshot of a namespace with ``rows`` memories was read from; None where that is our own memory."""
+    """Return the observation of the store that a snapshot with ``rows`` memories was read from; None for Slowwave's own schema."""
     from slowwave.bindings.stores import connected_store
     from slowwave.store.namespaces import namespace_id
 

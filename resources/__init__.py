@@ -1,1 +1,1 @@
-"""What assets, jobs and sensors are given: the store, and the files of a night. No asset logic."""
+"""Resources of assets, jobs and sensors: the store, and the files of a night. They hold no asset logic."""

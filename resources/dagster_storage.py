@@ -35,5 +35,5 @@ class KeptConnections(DagsterPostgresStorage):
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
-        """As ``dagster.yaml`` names it."""
+        """Build the storage from the configuration that ``dagster.yaml`` gives."""
         return cls(pg_url_from_config(config_value), inst_data)

@@ -1,6 +1,6 @@
-"""What a step may leave in the event log: the level of its namespace, and its errors in words that obey it.
+"""Redaction of events: the level of a namespace, and errors in words that obey it.
 
-Events stay for ever, so this is settled when they are made. What the levels mean belongs to ``slowwave.plans.run_events``.
+Dagster keeps events for ever, so the level is applied when they are made. ``slowwave.plans.run_events`` defines the levels.
 """
 
 from collections.abc import Generator
@@ -19,14 +19,14 @@ def level_at(location: str) -> Level:
 
 
 def level_now(store: Store, *namespaces: str) -> Level:
-    """The strictest ``redact_text`` of some namespaces as it is now."""
+    """Return the strictest ``redact_text`` that some namespaces have now."""
     with store.connect("reader") as connection:
         return strictest(levels_in(connection, namespaces))
 
 
 @contextmanager
 def discreet(level: Level) -> Generator[None]:
-    """An error inside is kept with its place in the code, and with what it says as far as the level lets it."""
+    """Record an error with its place in the code, and with as much of its message as the level allows."""
     try:
         yield
     except dg.Failure:

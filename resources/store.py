@@ -22,7 +22,7 @@ STORE_PROBLEMS = (SlowwaveError, psycopg.Error)
 
 
 def error_text(problem: SlowwaveError | psycopg.Error) -> str:
-    """The problem as a sentence. What a database error quotes of the rows stays out: it would be kept with the run."""
+    """Return the problem as a sentence, without the rows that a database error quotes: Dagster keeps it with the run."""
     if isinstance(problem, SlowwaveError):
         return str(problem)
     return (

@@ -22,7 +22,7 @@ _LOADERS: Final = {"model": load_table_result, "audit": load_report, "plan": loa
 
 @lru_cache(maxsize=2)
 def mapped_snapshot(location: str) -> Snapshot:
-    """A snapshot, mapped once a process: it never changes, and every step of a run reads it."""
+    """Map a snapshot once for each process. It never changes, and every step of a run reads it."""
     return load_snapshot(location)
 
 
@@ -46,7 +46,7 @@ class NightFiles(dg.IOManager):
         point(obj.location, name)
 
     def load_input(self, context: dg.InputContext) -> Result:
-        """The newest value of the asset in this namespace."""
+        """Return the newest value of the asset in this namespace."""
         group, name = context.asset_key.path
         self._base = self._base or database_base(self._store)
         location = latest(self._base, context.asset_partition_key, f"{group}.{name}")
@@ -61,9 +61,9 @@ class NightFiles(dg.IOManager):
     required_resource_keys={"store"}, description="Files beside the snapshot that they were computed from."
 )
 def night_files(context: dg.InitResourceContext) -> Generator[NightFiles]:
-    """The store tells which folder is this database's own; it is asked when a step first loads something.
+    """Return the files of a night in the folder of this database, which is looked up when a step first loads a value.
 
-    It lives as long as the run, and so does what a night of the library sets up around its steps.
+    The resource lives as long as the run, and so does the set-up of a night of the library around its steps.
     """
     with each_text_once(), few_collections(), tight_memory():
         yield NightFiles(context.resources.store)

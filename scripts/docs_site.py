@@ -23,7 +23,7 @@ _LINK: Final = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s#]+)(#[^)]*)?\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the generated pages."""
+    """Add the generated pages."""
     pages = {"cli": command_line(), "python": python_names(), "http": http_calls()}
     for name, text in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
@@ -55,14 +55,14 @@ def command_line() -> str:
 
 
 def python_names() -> str:
-    """What ``import slowwave`` gives, each with its signature and docstring."""
+    """Return the page of the names in ``import slowwave``, each with its signature and docstring."""
     import slowwave
 
     return "# Python\n\n" + "\n".join(f"::: slowwave.{name}\n" for name in slowwave.__all__)
 
 
 def http_calls() -> str:
-    """The calls of ``slowwave serve``: what each is asked and what it answers."""
+    """Return the page of the calls of ``slowwave serve``: their requests and their answers."""
     from slowwave.wiki.serving.calls import CALLS
     from slowwave.wiki.serving.http_app import openapi
 

@@ -53,8 +53,10 @@ _OPENING: Final = re.compile(r"^(?:\([^)]*\) *)?(?:an?|the|any|any of (?:several
 
 @dataclass(slots=True)
 class Relations:
-    """What the table says of each word: paths in kinds, sides of antonyms, words that it does not exclude, and its base form. ``parts``:
-    the path of a part → those of its wholes."""
+    """The relations of the table for each word: paths in kinds, sides of antonyms, compatible words and the base form.
+
+    ``parts`` maps the path of a part to the paths of its wholes.
+    """
 
     paths: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     sides: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -64,23 +66,23 @@ class Relations:
     groups: int = 0
 
     def opposed(self, a: str, b: str) -> bool:
-        """Whether they are on the two sides of a group."""
+        """Return whether two words are on the two sides of a group of antonyms."""
         two = {_plain(s) for s in self.sides.get(b, ())}
         return any(_plain(_other(s)) in two for s in self.sides.get(a, ()))
 
     def parted(self, a: str, b: str, kinds: Set[str]) -> bool:
-        """Whether they have a kind in common, one of some, and none is above the other."""
+        """Return whether two words share a kind whose members exclude each other, and neither is above the other."""
         ours, theirs = self.paths.get(a, set()), self.paths.get(b, set())
         if any(x.startswith(y) or y.startswith(x) for x in ours for y in theirs):
             return False
         return not kinds.isdisjoint({x[0] for x in ours} & {y[0] for y in theirs})
 
     def text(self) -> str:
-        """The table before it is packed."""
+        """Return the table as text before it is packed."""
         return "".join(f"{line}\n" for line in self._lines())
 
     def _lines(self) -> Iterator[str]:
-        """A line a word, in order of their bytes; before them, of the word "", each path of a part and that of its whole."""
+        """Yield one line for each word in byte order, after one line for each pair of a part's path and its whole's path."""
         yield "|" + " ".join(f"{part} {whole}" for part in sorted(self.parts) for whole in sorted(self.parts[part]))
         words = self.paths.keys() | self.sides.keys() | self.forms.keys()
         for word in sorted(words, key=lambda w: w.encode()):
@@ -90,7 +92,7 @@ class Relations:
 
 
 def make(net: WordNet, settings: Mapping[str, Mapping[str, str]]) -> Relations:
-    """The relations of all words that count, from WordNet and the tables of ``kinds.toml``."""
+    """Build the relations of all words that count, from WordNet and the tables of ``kinds.toml``."""
     found = Relations()
     unused = _unused(net, settings["unused"].items())
     general = {word for words in settings["general"].values() for word in words.split()}
@@ -123,7 +125,7 @@ def _unused(net: WordNet, listed: Iterable[tuple[str, str]]) -> set[tuple[str, s
 
 
 def _senses(net: WordNet, part: str) -> Iterator[tuple[str, Sense]]:
-    """The common senses of each word; one that is written with a capital keeps it ("Catholic")."""
+    """Return the common senses of each word. A word that is written with a capital keeps it ("Catholic")."""
     for (word, of), senses in net.senses.items():
         if of == part and _counts(net, word):
             for sense in senses:
@@ -133,7 +135,7 @@ def _senses(net: WordNet, part: str) -> Iterator[tuple[str, Sense]]:
 
 
 def _counts(net: WordNet, word: str) -> bool:
-    """Whether a word is in the list of English words; a compound when texts were found that use each of its words."""
+    """Return whether a word is in the list of English words, or is a compound of words that texts were found to use."""
     pieces = re.split(r"[_-]", word)
     if not all(p.isalpha() for p in pieces):
         return False
@@ -143,14 +145,16 @@ def _counts(net: WordNet, word: str) -> bool:
 
 
 def _is_named(net: WordNet, word: str) -> bool:
-    """Whether it is the name of a kind, such as a language, a faith or a people: few are in the list of words."""
+    """Return whether a word names a kind, such as a language, a faith or a people; few of these are in the list of words."""
     synsets = [net.synsets[s.synset] for s in net.senses.get((word, "n"), ()) if s.number <= _USUAL]
     return any(synset.words[0][0].isupper() and not synset.to("@i") for synset in synsets)
 
 
 def _paths(net: WordNet, kinds: Mapping[str, str], part: str, letters: str, meant: Set[str]) -> dict[str, set[str]]:
-    """Synset → its paths: a letter for the kind and a symbol for each step below it, where something that is ``meant`` stands there or
-    below. Another kind begins where a root of it stands."""
+    """Return the paths of each synset: a letter for the kind, and a symbol for each step below it that leads to a ``meant`` synset.
+
+    A root of another kind begins a new path.
+    """
     roots = {
         net.named(n, part): letter
         for letter, names in zip(letters, kinds.values(), strict=False)
@@ -180,8 +184,10 @@ def _paths(net: WordNet, kinds: Mapping[str, str], part: str, letters: str, mean
 
 
 def _parts(net: WordNet, paths: Mapping[str, set[str]], found: Relations) -> None:
-    """A part stands in no place against its whole, and what is a kind of the part in none against a kind of the whole ("kitchen",
-    "house": rooms are parts of buildings). What is nearly a whole kind is left out."""
+    """Return the parts that do not exclude their wholes, and kinds of a part with kinds of its whole ("kitchen", "house").
+
+    A part that is nearly a whole kind is left out.
+    """
     for key, ours in paths.items():
         wholes = _wholes(net, key)
         wholes |= {w for whole in wholes for near in (whole, *_above(net, whole, 2)) for w in _wholes(net, near)}
@@ -193,12 +199,12 @@ def _parts(net: WordNet, paths: Mapping[str, set[str]], found: Relations) -> Non
 
 
 def _wholes(net: WordNet, key: str) -> set[str]:
-    """What it is part of, but for a floor: an attic is one, and no room is in it."""
+    """Return the wholes of a part, except for a floor: an attic is a floor, and no room is part of it."""
     return {w for w in net.synsets[key].to(*_PARTS) if "floor" not in net.synsets[w].words}
 
 
 def _above(net: WordNet, key: str, levels: int = 99) -> set[str]:
-    """The hypernyms of a synset, up to some levels."""
+    """Return the hypernyms of a synset, up to some levels."""
     found: set[str] = set()
     front = {key}
     for _ in range(levels):
@@ -210,7 +216,7 @@ def _above(net: WordNet, key: str, levels: int = 99) -> set[str]:
 
 
 def _pertaining(net: WordNet, found: Relations, kinds: Set[str]) -> None:
-    """An adjective of a people or faith stands where the noun does ("Methodist")."""
+    """Return the nouns that adjectives of a people or a faith can replace ("Methodist")."""
     for synset in net.synsets.values():
         for pointer in synset.pointers:
             if synset.key[0] == "a" and pointer.symbol == "\\" and pointer.source and pointer.synset[0] == "n":
@@ -276,7 +282,7 @@ def _derived(net: WordNet) -> defaultdict[tuple[str, str], set[str]]:
 
 
 def _against(net: WordNet, found: Relations, pairs: Iterable[list[str]]) -> None:
-    """The opposites of ``kinds.toml``, and the adverbs that are derived from them."""
+    """Return the opposites of ``kinds.toml`` and the adverbs that are derived from them."""
     adverbs: defaultdict[str, set[str]] = defaultdict(set)
     for (key, word), others in _derived(net).items():
         adverbs[word] |= {w for w in others if key[0] == "a" and (w, "r") in net.senses}
@@ -302,8 +308,10 @@ def _spare(
     kinds: Mapping[str, Set[str]],
     unused: Set[tuple[str, str]],
 ) -> None:
-    """Note the pairs that would exclude each other and do not: synonyms, wholes and parts, genus and species, and those named by hand.
-    What a verb has to do with another is no matter between nouns."""
+    """Note the pairs that do not exclude each other: synonyms, wholes and parts, genus and species, and those named by hand.
+
+    Relations of verbs do not count between nouns.
+    """
     beside: defaultdict[str, set[str]] = defaultdict(set)
     for group in alike:
         for word in group:
@@ -335,7 +343,7 @@ def _related(net: WordNet, synset: Synset) -> set[str]:
 
 
 def _genus(synset: Synset) -> set[str]:
-    """The noun by which a definition begins ("young domestic cat"), the last two of its words as one, and what it names as examples."""
+    """Return the noun that a definition begins with ("young domestic cat"), its last two words as one, and its examples."""
     phrase = _STOP.split(_OPENING.sub("", synset.gloss), maxsplit=1)[0].strip().casefold()
     words = phrase.split()
     if not words or synset.key[0] != "n":

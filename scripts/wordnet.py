@@ -44,23 +44,26 @@ class Synset:
     pointers: tuple[Pointer, ...]
 
     def to(self, *symbols: str) -> list[str]:
-        """The synsets that pointers of these symbols lead to."""
+        """Return the synsets that pointers with these symbols lead to."""
         return [p.synset for p in self.pointers if p.symbol in symbols]
 
 
 @dataclass(frozen=True, slots=True)
 class WordNet:
-    """All synsets by key, and the senses of each word (folded, part of speech), commonest first."""
+    """All synsets of WordNet by key, and the senses of each word (folded, part of speech), commonest first."""
 
     synsets: dict[str, Synset]
     senses: dict[tuple[str, str], list[Sense]]
 
     def tagged(self, word: str) -> int:
-        """How often a word was tagged in texts, in whatever sense."""
+        """Return how often a word was tagged in texts, in any sense."""
         return sum(sense.tagged for part in "nvar" for sense in self.senses.get((word, part), ()))
 
     def named(self, name: str, part: str = "n") -> str:
-        """The key of a sense such as "beverage#1". Raises ``KeyError`` where there is none."""
+        """Return the key of a sense such as "beverage#1".
+
+        Raises ``KeyError`` if there is no such sense.
+        """
         word, _, number = name.partition("#")
         for sense in self.senses.get((word.casefold(), part), ()):
             if sense.number == int(number or 1):

@@ -31,7 +31,7 @@ PAUSES: Final = (timedelta(0), timedelta(minutes=1), timedelta(minutes=5))
 def approved_plans(
     context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
 ) -> dg.SensorResult | dg.SkipReason:
-    """What waits is asked of the database, so approvals of the command line and of policies are found as well."""
+    """Start an apply run for each approval in the database, including those of the command line and of policies."""
     if apply_disabled():
         return dg.SkipReason(f"{KILL_SWITCH} is set, so nothing is applied.")
     try:
@@ -57,7 +57,7 @@ def approved_plans(
 
 
 def next_attempt(instance: dg.DagsterInstance, approval_id: str, now: datetime) -> tuple[int | None, str]:
-    """(number of the attempt to start now, "") or (0, why to wait) or (None, why to give up)."""
+    """Return (number of the next attempt, ""), (0, reason to wait) or (None, reason to stop trying)."""
     records = instance.get_run_records(dg.RunsFilter(tags={APPROVAL_TAG: approval_id}))
     if any(record.dagster_run.status in IN_FLIGHT for record in records):
         return 0, "a run is in flight."

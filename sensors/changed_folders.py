@@ -19,7 +19,7 @@ from slowwave.store.connect import Store
 def changed_folders(
     context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
 ) -> dg.SensorResult | dg.SkipReason:
-    """A state of the folders is tried once: what cannot be synced waits for somebody to mend it."""
+    """Sync folders that changed. Each state is tried once: a folder that cannot be synced waits until a person repairs it."""
     from slowwave.wiki.corpus.sync import folder_states
 
     try:

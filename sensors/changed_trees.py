@@ -22,7 +22,10 @@ QUIET = 60.0
 def changed_trees(
     context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
 ) -> dg.SensorResult | dg.SkipReason:
-    """A state of a folder has one night, by the run's key: one that fails waits for another edit, or for the schedule."""
+    """Request one night for each state of a folder, by the run's key.
+
+    A night that fails is repeated after another edit or by the schedule.
+    """
     from slowwave.sources.following import tree_states
 
     try:

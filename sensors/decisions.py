@@ -28,7 +28,7 @@ LOOK_BACK: Final = timedelta(minutes=10)
     description="Tells `night/approval` and `night/applied` what was signed, applied or undone outside of Dagster.",
 )
 def decisions(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SensorResult | dg.SkipReason:
-    """Each is told once; it starts nothing."""
+    """Report each decision once. The sensor starts nothing."""
     cursor = json.loads(context.cursor) if context.cursor else {"at": _EVER, "known": {}}
     newest, known = datetime.fromisoformat(cursor["at"]), dict(cursor["known"])
     since = newest - LOOK_BACK if context.cursor else newest

@@ -1,4 +1,4 @@
-"""What follows the end of a run: a crash is written to the ledger, a change is audited again."""
+"""Reactions to the end of a run: a crash is written to the ledger, and a changed namespace is audited again."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from slowwave.store.connect import Store
     description="Marks the night of a failed run as crashed.",
 )
 def crashed_runs(context: dg.RunFailureSensorContext, store: dg.ResourceParam[Store]) -> None:
-    """The ledger shows no night as planning that is not."""
+    """Mark the night of a crashed run as crashed in the ledger."""
     _crash(context, store, "failed")
 
 
@@ -30,7 +30,7 @@ def crashed_runs(context: dg.RunFailureSensorContext, store: dg.ResourceParam[St
     description="Marks the night of a cancelled run as crashed.",
 )
 def cancelled_runs(context: dg.RunStatusSensorContext, store: dg.ResourceParam[Store]) -> None:
-    """The same for a run that a person terminated."""
+    """Mark the night of a run that a person terminated as crashed in the ledger."""
     _crash(context, store, "was cancelled")
 
 
@@ -44,7 +44,7 @@ def cancelled_runs(context: dg.RunStatusSensorContext, store: dg.ResourceParam[S
     description="Audits a namespace again after a plan was applied or undone in it.",
 )
 def reaudit(context: dg.RunStatusSensorContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-    """The run itself says which namespace it changed."""
+    """Audit a namespace again after a run changed it. The run names the namespace."""
     kinds = {dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.ASSET_OBSERVATION}
     changed = {
         event.dagster_event.partition

@@ -26,7 +26,7 @@ def partition_changes(
     description="Keeps the partitions equal to the store's namespaces.",
 )
 def namespaces(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SensorResult | dg.SkipReason:
-    """A store that cannot be read is a reason to skip, never an empty set."""
+    """Keep the partitions equal to the namespaces of the store. If the store cannot be read, the tick is skipped."""
     try:
         wanted = stored_namespaces(store)
     except STORE_PROBLEMS as problem:

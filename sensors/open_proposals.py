@@ -28,7 +28,7 @@ ATTEMPTS: Final = 3
 def open_proposals(
     context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
 ) -> dg.SensorResult | dg.SkipReason:
-    """What waits is tried three times, and anew when anything of it changes; never beside a run for it."""
+    """Request a run for open proposals: three attempts, new ones after a change, and never two runs at once."""
     from slowwave.wiki.proposals import waiting_proposals
 
     try:

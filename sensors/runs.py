@@ -1,4 +1,4 @@
-"""Which of Dagster's runs are not over."""
+"""Runs of Dagster that have not ended."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What must hold after every apply: our own invariants in SQL, and the store's contract in Great Expectations."""
+"""Checks after every apply: Slowwave's invariants in SQL, and the store's contract in Great Expectations."""

@@ -155,7 +155,10 @@ def validate(store: Store, namespaces: list[str], promises: Mapping[str, Promise
 
 
 def errors_of(result: Any) -> list[str]:
-    """What an expectation raised: it says so in ``exception_info``, flat, or nested under the id of a metric."""
+    """Return the errors that an expectation raised.
+
+    ``exception_info`` holds them, flat or nested under the id of a metric.
+    """
     info = result.exception_info or {}
     shapes = [info, *(nested for nested in info.values() if isinstance(nested, Mapping))]
     return [

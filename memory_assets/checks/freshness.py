@@ -23,7 +23,7 @@ _OF_FOLDERS = frozenset(("folders_are_synced", "chunks_have_vectors"))
 
 
 def asset_of(name: str) -> dg.AssetKey:
-    """What an alarm is a check of."""
+    """Return the asset that an alarm is a check of."""
     return FOLDERS if name in _OF_FOLDERS else applied.key
 
 

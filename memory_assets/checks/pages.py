@@ -23,7 +23,7 @@ CHECKS: Final = {
 
 
 def page_checks(audit: str) -> list[dg.AssetCheckSpec]:
-    """The checks of an audit: its own step evaluates them, as what it read is of one partition."""
+    """Declare the checks of an audit. The step of the audit evaluates them, because it has read the rows of its partition."""
     return [
         dg.AssetCheckSpec(name, asset=["audit", audit], description=about)
         for name, (of, _, about) in CHECKS.items()
@@ -32,7 +32,7 @@ def page_checks(audit: str) -> list[dg.AssetCheckSpec]:
 
 
 def page_results(reports: Mapping[str, Report]) -> Iterator[dg.AssetCheckResult]:
-    """What the checks say of the reports that are there, by audit."""
+    """Yield the results of the checks for the given reports, by audit."""
     for name, (audit, numbers, _) in CHECKS.items():
         if audit in reports:
             yield _result(name, audit, numbers, reports[audit])

@@ -1,4 +1,4 @@
-"""Which namespaces a check looks at."""
+"""The namespaces that a check covers."""
 
 import dagster as dg
 
@@ -7,6 +7,6 @@ from slowwave.store.namespaces import namespaces
 
 
 def namespaces_of(context: dg.AssetCheckExecutionContext, store: Store) -> list[str]:
-    """The run's partition, else every namespace of the store."""
+    """Return the run's partition, or every namespace of the store if the run has no partition."""
     run = context.op_execution_context
     return [run.partition_key] if run.has_partition_key else namespaces(store)

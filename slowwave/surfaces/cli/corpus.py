@@ -303,7 +303,7 @@ def link(
     corpus: Annotated[str | None, typer.Option(help="Name of a corpus's folder.")] = None,
     json: Json = False,
 ) -> None:
-    """What a page links to, what links to it, or which links of a namespace are broken."""
+    """Show the pages that a page links to, those that link to it, or the broken links of a namespace."""
     if namespace in _OPS and op not in _OPS:
         say(
             f"The namespace comes first: slowwave link {op} {namespace}. The other order is accepted until 1.0.",

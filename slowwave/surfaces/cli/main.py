@@ -194,7 +194,11 @@ VERBS: Final = {
     "purge": Verb(
         "corpus", "purge", "Delete a page for good, with all its versions: say what would go, and with --yes do it."
     ),
-    "link": Verb("corpus", "link", "What a page links to, what links to it, or which links of a namespace are broken."),
+    "link": Verb(
+        "corpus",
+        "link",
+        "Show the pages that a page links to, those that link to it, or the broken links of a namespace.",
+    ),
     "connect": Verb(
         "connect", "app", "Stores that are not ours, worked on where they lie, from Mem0 to any table of yours."
     ),
