@@ -15,10 +15,11 @@ from slowwave.bindings.rendering import Scope, held_sql, in_scope_sql, joined_sq
 from slowwave.bindings.stores import (
     TABLE,
     ConnectedStore,
-    connected_stores,
+    connected_names,
     differences,
     nearest,
     reading,
+    store_named,
     structure_of,
     there,
     version_of,
@@ -68,11 +69,14 @@ class Passed:
 
 def diagnose_stores(store: Store) -> list[Diagnosis]:
     """Check every connected store, as ``diagnose`` checks the database."""
-    try:
-        with store.connect("owner") as connection:
-            return [said for of in connected_stores(connection) for said in diagnose_store(store, connection, of)]
-    except SlowwaveError as problem:
-        return [Diagnosis(str(problem), "Correct its file and connect it again.")]
+    found: list[Diagnosis] = []
+    with store.connect("owner") as connection:
+        for name in connected_names(connection):
+            try:
+                found += diagnose_store(store, connection, store_named(connection, name))
+            except SlowwaveError as problem:  # the other stores are checked all the same
+                found.append(Diagnosis(str(problem), "Correct its file and connect it again."))
+    return found
 
 
 def diagnose_store(store: Store, owner: Connection, of: ConnectedStore) -> list[Diagnosis]:

@@ -508,9 +508,8 @@ def _stop(store: Store, name: str) -> None:
 
 
 def _named(connection: Connection, name: str) -> ConnectedStore:
-    for of in connected_stores(connection):
-        if of.name == name:
-            return of
+    if row := connection.execute(_STORE, (name,)).fetchone():
+        return _store(*row)
     raise BindingError(f"No store {name[:60]!r} is connected. `slowwave connect list` lists those that are.")
 
 

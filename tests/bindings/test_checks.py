@@ -6,7 +6,7 @@ import pytest
 
 from slowwave.bindings.checks import diagnose_stores
 from slowwave.bindings.connect import connect_store
-from slowwave.bindings.stores import let_write
+from slowwave.bindings.stores import let_write, stop_writing
 from slowwave.sources.following import look_at_stores
 from slowwave.store.connect import Store
 from tests.bindings.clients import DIMENSIONS, MODEL, embedder, embedding, run_as_owner
@@ -190,3 +190,20 @@ def test_words_of_a_text_that_the_client_fills_keep_texts_as_they_are(store: Sto
     run_as_owner(store, "DROP TABLE notes", f"{made}, content_tsv tsvector)")
     connect_store(store, "langchain_v2", parameters={"table": "notes"}, grant=True)
     assert ["content_tsv" in finding for finding in said(store)] == [True]
+
+
+def test_store_with_an_unreadable_binding_does_not_hide_or_block_the_others(store: Store) -> None:
+    """The finding of the other store is still reported, and its writing can be allowed and stopped."""
+    run_as_owner(store, *MADE)
+    connect_store(store, "mem0", parameters=GIVEN, grant=True)
+    run_as_owner(
+        store,
+        "INSERT INTO night.stores (name, kind, binding, parameters, fingerprint, embedding_model, namespace_settings) "
+        "SELECT 'aged', kind, 'a binding of no version', parameters, fingerprint, embedding_model, namespace_settings "
+        "FROM night.stores",
+    )
+    findings = [d.finding for d in diagnose_stores(store)]
+    assert len(findings) == 2
+    assert any("not rewritten" in finding for finding in findings)
+    assert let_write(store, "mem0", grant=True) == []
+    stop_writing(store, "mem0")
