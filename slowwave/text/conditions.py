@@ -101,18 +101,18 @@ def limits(sentence: str, before: str) -> Reach:
 
     Time: linear in both sentences, of which at most 600 characters are used.
     """
-    said = sentence[:_LONGEST]
-    if _POINTS_BACK.search(said) or _FRAGMENT.match(said) or _SUPPOSED.match(said):
+    excerpt = sentence[:_LONGEST]
+    if _POINTS_BACK.search(excerpt) or _FRAGMENT.match(excerpt) or _SUPPOSED.match(excerpt):
         return "paragraph"
-    if _PRONOUN.match(said) and _BOUNDED.search(said):
+    if _PRONOUN.match(excerpt) and _BOUNDED.search(excerpt):
         return "paragraph"
-    opening = _OPENS.match(said)
-    marked = opening or _MARK.search(said)
-    if marked is None or (marked["strict"] is None and _is_past(said)):
+    opening = _OPENS.match(excerpt)
+    marked = opening or _MARK.search(excerpt)
+    if marked is None or (marked["strict"] is None and _is_past(excerpt)):
         return ""
-    if _PRONOUN.match(said):
+    if _PRONOUN.match(excerpt):
         return "paragraph"
-    if opening and (len(said.split()) <= _SHORT or _stems(said) & _stems(before)):
+    if opening and (len(excerpt.split()) <= _SHORT or _stems(excerpt) & _stems(before)):
         return "sentence"
     return ""
 
@@ -129,8 +129,8 @@ def lost_conditions(before: Sequence[str], after: Sequence[str]) -> list[Conditi
     wanted = [c for text in before for c in _conditions(text)]
     if not wanted:
         return []
-    told = [[_stems(s) for s in sentences(text)] for text in after]
-    return [c for c in dict.fromkeys(wanted) if _is_lost(c, told)]
+    sentence_stems = [[_stems(s) for s in sentences(text)] for text in after]
+    return [c for c in dict.fromkeys(wanted) if _is_lost(c, sentence_stems)]
 
 
 def _is_lost(c: Condition, told: Sequence[Sequence[frozenset[str]]]) -> bool:

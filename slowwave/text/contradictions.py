@@ -250,8 +250,8 @@ def _denies(a: Specifics) -> frozenset[str] | None:
 
 def _rivals_in_company(a: Specifics, b: Specifics, groups: Iterable[str]) -> set[str]:
     """Return the groups of which two statements use different terms next to the same word."""
-    said = (s.company if (s := x.statement()) else frozenset() for x in (a, b))
-    one, two = ({(group, beside): term for group, term, beside in sorted(s)} for s in said)
+    companions = (s.company if (s := x.statement()) else frozenset() for x in (a, b))
+    one, two = ({(group, beside): term for group, term, beside in sorted(s)} for s in companions)
     return {g for g, beside in one.keys() & two.keys() if g in groups and one[g, beside] != two[g, beside]}
 
 
@@ -393,11 +393,11 @@ def _place(one: StatementLine, two: StatementLine) -> Place | None:
     here, there = len(a) - end, len(b) - end
     if start < min(here, there) and max(here, there) - start <= _WIDE and set(a[start:here]).isdisjoint(b[start:there]):
         return Place((start, start), (here, there))
-    said = (
+    own_words = (
         [w for w, s in zip(x.words, x.stems, strict=True) if s in own and w not in GRAMMAR]
         for x, own in ((one, mine), (two, theirs))
     )
-    if not any(exclusion(x, y) for x, y in product(*said)):
+    if not any(exclusion(x, y) for x, y in product(*own_words)):
         return None
     both = {w for w, s in zip(one.words, one.stems, strict=True) if s in two.bag}
     if both <= _NO_MATTER_REPLACEMENTS:
@@ -428,8 +428,10 @@ def _only_there(one: StatementLine, two: StatementLine, place: Place, terms: tup
     rest = [frozenset((*here, *other)) - {term} for (here, other), term in zip(sides, terms, strict=True)]
     if not all(_DENIED.isdisjoint(words) for words in rest):
         return False
-    said = [{PERSONS.get(w) or TURNS.get(w) for w in here if w not in terms} - {None, "now"} for here, _ in sides]
-    return said[0] == said[1]
+    persons_and_times = [
+        {PERSONS.get(w) or TURNS.get(w) for w in here if w not in terms} - {None, "now"} for here, _ in sides
+    ]
+    return persons_and_times[0] == persons_and_times[1]
 
 
 def _terms(one: StatementLine, two: StatementLine, place: Place) -> Iterator[tuple[str, str]]:

@@ -405,8 +405,8 @@ def named_days(text: str, today: date) -> tuple[date, date] | None:
 
 
 def _days(match: re.Match[str], today: date) -> tuple[date, date] | None:
-    said = match.groupdict()
-    year, month, day = said["year"], said.get("month"), said.get("day")
+    fields = match.groupdict()
+    year, month, day = fields["year"], fields.get("month"), fields.get("day")
     if month is None:
         return date(int(year), 1, 1), date(int(year), 12, 31)
     number = int(month) if month.isdigit() else _numbered(month)

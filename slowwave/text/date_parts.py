@@ -331,8 +331,10 @@ def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
     name = re.sub(r"^the\s", "", " ".join(match["feast"].lower().replace("’", "'").replace("'", "").split()))
     led = _LED.search(place.before()) or _SPENT.search(place.before())
     when, year = (match["when"] or "").lower(), (match["year"] or "").lower()
-    told = bool(_OPENS_DATE_SEASONS.search(place.before())) and bool(_TOLD_OF.match(place.after()))
-    if not (led or when or year or told) or not (told or _FEAST_ENDS.match(place.text[place.end : place.end + 24])):
+    is_topic = bool(_OPENS_DATE_SEASONS.search(place.before())) and bool(_TOLD_OF.match(place.after()))
+    if not (led or when or year or is_topic) or not (
+        is_topic or _FEAST_ENDS.match(place.text[place.end : place.end + 24])
+    ):
         return None
     if HABIT.search(_sentence(place)) or (when and narrated(when, place)):
         return None
@@ -354,7 +356,7 @@ def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
             return None
     elif not when:
         n = {"past": -1, "future": 1}.get(tense, 0)
-        if n < 0 and (told or (led and led[1] == "spent")) and (place.today - back[-1][1]).days > _AROUND:
+        if n < 0 and (is_topic or (led and led[1] == "spent")) and (place.today - back[-1][1]).days > _AROUND:
             return None
         if led and led[1] == "for" and n < 0:  # "I bought a coat for Christmas": one that was, or one to come
             since, until = (abs((place.today - d).days) for d in (back[-1][1], ahead[0][1]))

@@ -80,8 +80,8 @@ def is_nowadays(before: str, after: str) -> bool:
     The sentence must state membership of a class, or make a general statement in the present tense about no particular person, day or
     thing, without an event. A name at the start ("Ola is in Rome today") is a particular person.
     """
-    said = f"{before} {_SENTENCE_CLOSES.split(after)[0]}"
-    if not before.strip() or _PERSONAL.search(said) or not _PRESENT.search(before) or _EVENT.search(said):
+    sentence = f"{before} {_SENTENCE_CLOSES.split(after)[0]}"
+    if not before.strip() or _PERSONAL.search(sentence) or not _PRESENT.search(before) or _EVENT.search(sentence):
         return False
     return bool(_CLASS.search(before)) or _is_generic(before)
 
@@ -109,16 +109,16 @@ def idleness(text: str, start: int, end: int) -> Idleness:
     opens = max(m.end() for m in _SENTENCE_OPENS.finditer(text[max(0, start - _REACH_IDLE_DATES) : start]))
     opens += max(0, start - _REACH_IDLE_DATES)
     before, phrase, after = text[opens:start], text[start:end], text[end:close]
-    said = before + phrase + after
+    sentence = before + phrase + after
     asks = closes is not None and "?" in closes[0]
-    if asks and (_ASKING.match(said) is not None or _FIRST_PERSON.search(said) is None):
+    if asks and (_ASKING.match(sentence) is not None or _FIRST_PERSON.search(sentence) is None):
         return "asked"
     if _A_DAY.match(after) or _OF_THE_TALK.search(phrase + after[:_OWNED]):
         return "idle"
     if _TODAY_IDLE_DATES.fullmatch(phrase) and (_WISH_AFTER.match(after) or _WISH_BEFORE.search(before)):
         return "idle"
-    if has_no_content(said + ("?" if asks else "")) and (
-        _ADDRESSED.search(said) or not _TODAY_IDLE_DATES.fullmatch(phrase)
+    if has_no_content(sentence + ("?" if asks else "")) and (
+        _ADDRESSED.search(sentence) or not _TODAY_IDLE_DATES.fullmatch(phrase)
     ):
         return "idle"  # "Today is a beautiful day." may set the scene for what comes next
     left = max((m.end() for m in _CLAUSE.finditer(before)), default=0)
@@ -340,8 +340,8 @@ class _Reading:
             return "repeated"
         phrase = text[start:end].lower()
         if any(
-            said.match(phrase) and (led.search(before.lower()) or followed.match(after.lower()))
-            for said, led, followed in _FIGURES
+            figure.match(phrase) and (led.search(before.lower()) or followed.match(after.lower()))
+            for figure, led, followed in _FIGURES
         ):
             return "figure of speech"
         return "" if self.idle else idleness(text, start, end)

@@ -366,8 +366,8 @@ def _trimmed(tokens: Sequence[NameToken], first: int, last: int, lower: set[str]
     while first < last:
         token, several = tokens[first], last - first > 1
         by_place = several and token.folded in lower and not is_given(token.folded)
-        told = token.folded in IMPERATIVES or _is_act(tokens, first, last)
-        if not small(token) and not (token.initial and several and (by_place or told)):
+        is_instruction = token.folded in IMPERATIVES or _is_act(tokens, first, last)
+        if not small(token) and not (token.initial and several and (by_place or is_instruction)):
             break
         if token.folded in TITLES and several:
             break

@@ -356,8 +356,8 @@ def other_code(a: str, b: str) -> tuple[str, str] | None:
 def _recased(one: CodeMarks, two: CodeMarks, other: str) -> str:
     """Return the words that the other text writes in different case."""
     mine = one.cased - two.cased
-    said = set(_SAID.findall(other.casefold())) if mine else ()
-    return " ".join(sorted(word for word in mine if word.casefold() in said))
+    other_words = set(_SAID.findall(other.casefold())) if mine else ()
+    return " ".join(sorted(word for word in mine if word.casefold() in other_words))
 
 
 _OPTION: Final = re.compile(r"(?<![\w-])-[A-Za-z]+\b(?!-)")

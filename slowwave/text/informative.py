@@ -260,17 +260,17 @@ def _has_content(said: str) -> bool:
 
 def has_no_content(sentence: str, *, program: bool = False) -> bool:
     """Return whether a sentence is small talk; see ``is_small_talk``."""
-    said = sentence.replace("’", "'")
-    if _has_content(said) or _MARKS.search(said):
+    plain = sentence.replace("’", "'")
+    if _has_content(plain) or _MARKS.search(plain):
         return False
-    left = _FORMULAS.sub(" . ", said)
+    left = _FORMULAS.sub(" . ", plain)
     words = [fold(word) for word in _WORD_SMALL_TALK.findall(left)]
     if not _WORDS.issuperset(words) or _NAMED.search(left):
         return False
-    if left == said and _TALK.isdisjoint(words):
+    if left == plain and _TALK.isdisjoint(words):
         return False  # "The same.", "Tomorrow." may answer something
-    asks = said.rstrip("\"') ").endswith("?")
-    return program or asks or _OWN.search(left) is None or _COURTESIES.search(said) is not None
+    asks = plain.rstrip("\"') ").endswith("?")
+    return program or asks or _OWN.search(left) is None or _COURTESIES.search(plain) is not None
 
 
 # Substance: how much of a text tells something that somebody may want to know later.
@@ -294,9 +294,9 @@ def substance(text: str) -> float:
 
     Time: about 50 µs per sentence.
     """
-    said = [(len(sentence.split()), _content_share(sentence)) for sentence in sentences(text)]
-    words = sum(length for length, _ in said)
-    return sum(length * share for length, share in said) / words if words else 0.0
+    shares = [(len(sentence.split()), _content_share(sentence)) for sentence in sentences(text)]
+    words = sum(length for length, _ in shares)
+    return sum(length * share for length, share in shares) / words if words else 0.0
 
 
 def _content_share(sentence: str) -> float:

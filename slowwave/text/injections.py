@@ -100,9 +100,9 @@ def orders(small: str) -> Iterator[Detection]:
         for n, (start, end) in enumerate(sentences):
             if rule.within > 1:
                 end = min(sentences[min(n + rule.within, len(sentences)) - 1][1], start + 2 * _LONGEST)
-            said = small[start:end]
-            if all(_SIGNS_ORDER_SIGNS[sign].search(said) for sign in rule.all) and not any(
-                _SIGNS_ORDER_SIGNS[sign].search(said) for sign in rule.none
+            passage = small[start:end]
+            if all(_SIGNS_ORDER_SIGNS[sign].search(passage) for sign in rule.all) and not any(
+                _SIGNS_ORDER_SIGNS[sign].search(passage) for sign in rule.none
             ):
                 yield Detection(start, end, "injection", rule.rule, rule.severity)
                 break
@@ -255,8 +255,8 @@ def readings(text: str) -> Iterator[tuple[int, int, str]]:
     """
     for pattern, decode in _encodings(text):
         for match in pattern.finditer(text):
-            if said := decode(match[0][:_LONGEST_WORD]):
-                yield match.start(), match.end(), said
+            if decoded := decode(match[0][:_LONGEST_WORD]):
+                yield match.start(), match.end(), decoded
 
 
 def _encodings(text: str) -> Iterator[tuple[re.Pattern[str], Callable[[str], str]]]:
@@ -334,10 +334,10 @@ def _morse(dots: str) -> str:
 
 def _readable(octets: bytes) -> str:
     """Decode octets to text; return an empty text unless most of it is letters and spaces."""
-    said = octets.decode("utf-8", "ignore")
-    if len(said) < 0.9 * len(octets):  # a digest, as most words of that length are
+    decoded = octets.decode("utf-8", "ignore")
+    if len(decoded) < 0.9 * len(octets):  # a digest, as most words of that length are
         return ""
-    return said if sum(c.isalpha() or c.isspace() for c in said) >= 0.75 * len(said) else ""
+    return decoded if sum(c.isalpha() or c.isspace() for c in decoded) >= 0.75 * len(decoded) else ""
 
 
 # Phrases that speak to a model and not to a reader: orders to drop its rules, to leak its prompt or data, to call a tool.
@@ -680,8 +680,8 @@ def _talked_about(small: str, finding: Detection) -> bool:
 
 def _decoded(text: str, words: set[str]) -> Iterator[Detection]:
     """Yield the parts of a text with orders that an encoding hides."""
-    for start, end, said in readings(text):
-        if _spoken(said):
+    for start, end, decoded in readings(text):
+        if _spoken(decoded):
             yield Detection(start, end, "injection", "encoded order")
     if len(words & _ROTATED) > 1 and _spoken(codecs.encode(text, "rot13")):
         yield Detection(0, len(text), "injection", "encoded order")

@@ -24,13 +24,13 @@ def in_line(text: str) -> str:
 
     Cost: linear in the text.
     """
-    fence, told = "", list[str]()
+    fence, lines = "", list[str]()
     for line in text.splitlines():
         fence, marks = _fenced(line, fence)
         heading = None if fence or marks else _HEADING.match(line)
         title = heading[2] if heading else ""
-        told.append((title if title[-1:] in ".:!?…" else f"{title}:") if heading else line)
-    return "\n".join(told)
+        lines.append((title if title[-1:] in ".:!?…" else f"{title}:") if heading else line)
+    return "\n".join(lines)
 
 
 def _fenced(line: str, fence: str) -> tuple[str, bool]:
@@ -192,8 +192,8 @@ class HeadingLines(NamedTuple):
         starts, headings = [0], []
         for line in text.split("\n"):
             words = _WORD.findall(line)
-            told = any(len(word) >= _SHORTEST and word[0].islower() and word not in _LINKS for word in words)
-            headings.append(len(words) > 1 and not told)
+            is_prose = any(len(word) >= _SHORTEST and word[0].islower() and word not in _LINKS for word in words)
+            headings.append(len(words) > 1 and not is_prose)
             starts.append(starts[-1] + len(line) + 1)
         return cls(starts[:-1], headings)
 

@@ -55,13 +55,13 @@ def relaxed(pattern: str) -> str:
     parts: list[str] = []
     left_out: list[bool] = []  # for each group that is open
     for match in _PART.finditer(pattern, flags.end() if flags else 0):
-        kind, said = match.lastgroup, match[0]
+        kind, part = match.lastgroup, match[0]
         if kind in ("around", "open"):
             left_out.append(kind == "around")
-            said = said if said.endswith("i:") else "(?:"
+            part = part if part.endswith("i:") else "(?:"
         if True not in left_out:
-            parts.append(_ANYTHING if kind == "back" else "" if kind == "edge" else _repeat(match) or said)
-        if said == ")":
+            parts.append(_ANYTHING if kind == "back" else "" if kind == "edge" else _repeat(match) or part)
+        if part == ")":
             left_out.pop()
     return f"(?{flags[1].replace('m', '') if flags else ''}:{''.join(parts)})"
 

@@ -253,8 +253,8 @@ def stated_relations(text: str) -> tuple[StatedRelation, ...]:
     found: dict[tuple[str, str], StatedRelation] = {}
     if TRIGGER.search(text):
         for sentence in sentences(without_later(text)):
-            for said in _each(sentence):
-                if len(said) <= _LONGEST and (stated := _of(said)) is not None:
+            for clause in _each(sentence):
+                if len(clause) <= _LONGEST and (stated := _of(clause)) is not None:
                     found[stated.subject, stated.relation] = stated
     return tuple(found.values())
 
@@ -276,9 +276,9 @@ def _of(sentence: str) -> StatedRelation | None:
     """Return the relation that one sentence states."""
     if is_unsure(sentence):
         return None
-    said = _begun(sentence)
+    statement = _begun(sentence)
     changed = bool(_CHANGED.search(sentence))
-    for clause in _clauses(said):
+    for clause in _clauses(statement):
         if (stated := _in_clause(clause, changed)) is not None:
             return stated
     return None

@@ -107,13 +107,13 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[
         return Sameness("doubtful", "They speak of other persons.")
     if turned := (one.turns ^ two.turns) - loose:
         return Sameness("doubtful", f"They hedge otherwise: {_show(turned)}.")
-    if (told := _pasts(one) ^ _pasts(two)) and told & set(one.words) & set(two.words):
-        return Sameness("doubtful", f"They tell of other times: {_show(told)}.")
+    if (past_words := _pasts(one) ^ _pasts(two)) and past_words & set(one.words) & set(two.words):
+        return Sameness("doubtful", f"They tell of other times: {_show(past_words)}.")
     if found is not None:
         return Sameness("doubtful", found.sentence, more=True)
     if mine or theirs:
-        said = " or ".join(_show(words) for words in (mine, theirs) if words)
-        return Sameness("doubtful", f"Only one of them says {said}.", more=not (mine and theirs))
+        unmatched_words = " or ".join(_show(words) for words in (mine, theirs) if words)
+        return Sameness("doubtful", f"Only one of them says {unmatched_words}.", more=not (mine and theirs))
     if not persons:
         return Sameness("doubtful", "Only one of them says whose or by whom it is.", more=True)
     swapped = one.figures != two.figures and sorted(one.figures) == sorted(two.figures)

@@ -114,9 +114,9 @@ def _spoken(found: Sequence[Passage]) -> list[Unit]:
         needs = tuple(at[n] if n < len(at) else -1 for n in p.needs)
         late = [n for n in p.needs if n >= len(at)]
         own = Unit(p.text, p.kind, p.line, p.paragraph, needs, p.alone)
-        said = KEY.match(p.text.split("\n", 1)[0]) if talks and key else None
-        parts = sentences(p.text[said.start("rest") :]) if said and said["rest"] else []
-        if said is None or not parts:
+        turn = KEY.match(p.text.split("\n", 1)[0]) if talks and key else None
+        parts = sentences(p.text[turn.start("rest") :]) if turn and turn["rest"] else []
+        if turn is None or not parts:
             at.append(len(made))
             made.append(
                 replace(own, needs=tuple(-2 - n if n in late else m for n, m in zip(p.needs, needs, strict=True)))
@@ -126,7 +126,7 @@ def _spoken(found: Sequence[Passage]) -> list[Unit]:
         made.append(
             replace(
                 own,
-                text=p.text[: said.start("rest")].rstrip(),
+                text=p.text[: turn.start("rest")].rstrip(),
                 kind="speaker",
                 alone=False,
                 needs=tuple(n for n in needs if n >= 0),
@@ -569,7 +569,7 @@ class _Choice:
         """
         self._answer()
         room = self.left
-        first, said, paid = set(self.chosen), set(self.said), set(self.paid)
+        first, stated, paid = set(self.chosen), set(self.said), set(self.paid)
         self._greedy()
         alone = max(
             (k for k in range(len(self.pool.found)) if self._allowed(k) and self._cost(k, first) <= room),
@@ -577,7 +577,7 @@ class _Choice:
             default=-1,
         )
         if alone >= 0 and self._value([alone], first) > self._value(self.chosen, first):
-            self.left, self.chosen, self.said, self.paid = room, first, said, paid
+            self.left, self.chosen, self.said, self.paid = room, first, stated, paid
             self._take(alone)
             self._greedy()
         return self.chosen
@@ -600,8 +600,8 @@ class _Choice:
         """Return the joint value of units and all units that they need, not counting those in ``without``."""
         new = {b for k in places for b in self.pool.brings[k] or ()} - set(without)
         there = frozenset[str]().union(*(self.pool.says[k] for k in without))
-        told = frozenset[str]().union(*(self.pool.says[k] for k in new)) - there
-        return sum(self.pool.worth[c] for c in told) + sum(self.pool.bonus[k] for k in new)
+        concepts = frozenset[str]().union(*(self.pool.says[k] for k in new)) - there
+        return sum(self.pool.worth[c] for c in concepts) + sum(self.pool.bonus[k] for k in new)
 
     def _cost(self, k: int, there: Collection[int]) -> int:
         new = [b for b in self.pool.brings[k] or () if b not in there]
@@ -611,8 +611,8 @@ class _Choice:
     def _gain(self, k: int) -> tuple[float, float]:
         """Return the value that a unit adds to the chosen ones, and that value relative to its bytes."""
         new = [b for b in self.pool.brings[k] or () if b not in self.chosen]
-        told = {c for b in new for c in self.pool.says[b]} - self.said
-        gain = sum(self.pool.worth[c] for c in told) + sum(self.pool.bonus[b] for b in new)
+        concepts = {c for b in new for c in self.pool.says[b]} - self.said
+        gain = sum(self.pool.worth[c] for c in concepts) + sum(self.pool.bonus[b] for b in new)
         return gain, gain / max(1, self._cost(k, self.chosen)) ** _EXPONENT
 
     def _take(self, k: int) -> Sequence[int]:

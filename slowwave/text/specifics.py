@@ -331,14 +331,14 @@ def ungrounded(claim: str, sources: Sequence[str]) -> tuple[str, ...]:
 
     Time: linear in the texts, each of which is parsed once.
     """
-    said, known = _read_grounding(claim), [_read_grounding(s) for s in sources]
+    claimed, known = _read_grounding(claim), [_read_grounding(s) for s in sources]
     text = " \n ".join(["", *(" ".join(tokenise(s)) for s in sources), ""])
     words = _union(k.words for k in known)
     terms = _union(k.terms() for k in known)
-    foreign = {t for t in said.terms() - terms if _has_digit(t) or f" {' '.join(tokenise(t))} " not in text}
+    foreign = {t for t in claimed.terms() - terms if _has_digit(t) or f" {' '.join(tokenise(t))} " not in text}
     capitals = {w.casefold() for w in _CAPITAL_GROUNDING.findall(claim) if w[0].isupper()}
     foreign |= capitals - words - GRAMMAR - OPENERS
-    foreign |= _turned(said, known) | _excluded(said, known)
+    foreign |= _turned(claimed, known) | _excluded(claimed, known)
     return tuple(sorted(foreign))
 
 
@@ -427,10 +427,10 @@ def losses(before: str, after: str, beside: Sequence[str] = ()) -> Losses:
     These texts are ``beside``. Time: linear in the passages; words are compared within passages that were reworded.
     """
     old, new = ([p.text.strip() for p in passages(text)] for text in (before, after))
-    said = {_key(p) for p in old}
+    old_keys = {_key(p) for p in old}
     stands = {_key(p) for p in new}
     stays = [_key(p) in stands for p in old]
-    fresh = [p for p in new if _key(p) not in said]
+    fresh = [p for p in new if _key(p) not in old_keys]
     partner = _partners([p for p, kept in zip(old, stays, strict=True) if not kept], fresh)
     gone = iter(range(len(old)))
     lines: list[tuple[Piece, ...]] = []
@@ -520,8 +520,8 @@ def _exchanged(mine: Roles, theirs: Iterable[Roles]) -> Iterator[tuple[str, str]
     for n, a in enumerate(words):
         for b in words[n + 1 :]:
             own = {(r, s) for r in mine[a] for s in mine[b] if r != s}
-            said = {(r, s) for t in theirs if a in t and b in t for r in t[a] for s in t[b]}
-            if any((s, r) in said for r, s in own) and not own & said:
+            other_roles = {(r, s) for t in theirs if a in t and b in t for r in t[a] for s in t[b]}
+            if any((s, r) in other_roles for r, s in own) and not own & other_roles:
                 yield a, b
 
 

@@ -125,8 +125,8 @@ def _described_thing(sentence: str) -> StatedRelation | None:
     if is_unsure(sentence):
         return None
     for clause, form in product(sentence.strip().split("; "), _FORMS):
-        said = _LED_IN.sub("", clause)
-        if match := form.match(said[:1].upper() + said[1:]) or form.match(said):
+        statement = _LED_IN.sub("", clause)
+        if match := form.match(statement[:1].upper() + statement[1:]) or form.match(statement):
             things = [w for w in fold(match["thing"]).split() if w not in GRAMMAR and w != "new"]
             kind, value = kind_of(match["value"])
             if kind and things and stem(things[-1]) not in _MANY and _PASSING_DESCRIPTIONS.isdisjoint(things):
@@ -281,14 +281,14 @@ def _exclude(one: str, other: str) -> Kind | None:
 
 def _of(sentence: str) -> Iterator[StatedRelation]:
     """Yield the states in the clauses of a sentence."""
-    said = _PLANNED.sub("is", sentence).rstrip(".! ")
-    if _QUOTES.search(said) or is_unsure(said):
+    statement = _PLANNED.sub("is", sentence).rstrip(".! ")
+    if _QUOTES.search(statement) or is_unsure(statement):
         return
-    if wanted := _WANTED.match(said):
+    if wanted := _WANTED.match(statement):
         yield from _state(f"{wanted['what']} of {wanted['who']}", "wanted", wanted["state"].split())
-    elif not is_open(said):
-        tense = "is" if said == sentence.rstrip(".! ") else "planned"
-        yield from _in_clauses(_CLAUSES.split(said), tense)
+    elif not is_open(statement):
+        tense = "is" if statement == sentence.rstrip(".! ") else "planned"
+        yield from _in_clauses(_CLAUSES.split(statement), tense)
 
 
 def _in_clauses(clauses: Iterable[str], tense: str) -> Iterator[StatedRelation]:
@@ -303,8 +303,8 @@ def _in_clauses(clauses: Iterable[str], tense: str) -> Iterator[StatedRelation]:
             moved = _MOVED.match(clause)
             found = _moved(moved["subject"], moved["value"]) if moved else _in_clause(clause, tense)
         yield from (stated for stated in found if _is_whole(stated, more))
-        told = _SET.match(clause) or _ONLY_MOVED.match(clause)
-        before = told["what"] if told else clause
+        subject_match = _SET.match(clause) or _ONLY_MOVED.match(clause)
+        before = subject_match["what"] if subject_match else clause
 
 
 def _is_whole(stated: StatedRelation, more: str) -> bool:
@@ -319,10 +319,10 @@ def _in_clause(clause: str, tense: str) -> Iterator[StatedRelation]:
     if not 0 < at <= _MOST:
         return
     subject = [w for w in words[:at] if fold(w) not in _ADVERBS]
-    said = words[at + (2 if words[at] == "takes" else 1) :]
-    if subject and said and (words[at] in _COPULAS or said[0] in _PREPOSITIONS):
+    complement = words[at + (2 if words[at] == "takes" else 1) :]
+    if subject and complement and (words[at] in _COPULAS or complement[0] in _PREPOSITIONS):
         past = words[at] in ("was", "were")
-        yield from _state(" ".join(subject), "was" if past else tense, said, new="now" in words[:at])
+        yield from _state(" ".join(subject), "was" if past else tense, complement, new="now" in words[:at])
 
 
 def _moved(subject: str, said: str) -> Iterator[StatedRelation]:
@@ -660,14 +660,14 @@ def _is_named(words: Sequence[str], sentence: str) -> bool:
 
 def _at(sentence: str, words: Sequence[str]) -> int | None:
     """Return the position of the words, in sequence, among those of the sentence; None if they are not there."""
-    told, n = said(sentence), len(words)
-    return next((k for k in range(len(told) - n + 1) if told[k : k + n] == list(words)), None)
+    sentence_words, n = said(sentence), len(words)
+    return next((k for k in range(len(sentence_words) - n + 1) if sentence_words[k : k + n] == list(words)), None)
 
 
 def _of_one(sentence: str, value: EndedValue) -> bool:
     """Return whether both sentences are about the same persons and names, without the ended value; the speaker is a person."""
-    told = {stem(w.removesuffix("'s").removesuffix("’s")) for w in (*said(value.sentence), *value.words)}
-    if not {stem(w) for w in names(sentence)} <= told:
+    value_stems = {stem(w.removesuffix("'s").removesuffix("’s")) for w in (*said(value.sentence), *value.words)}
+    if not {stem(w) for w in names(sentence)} <= value_stems:
         return False
     mine, theirs = persons(sentence, value.words), persons(value.sentence, value.words)
     own = is_own(sentence) and is_own(value.sentence)
@@ -681,10 +681,10 @@ def _is_object(sentence: str, words: Sequence[str]) -> bool:
 
     They are if the statement ends with them or continues with another phrase.
     """
-    told, at = said(sentence), _at(sentence, words)
-    if not at or at < 2 or len(told) > _SHORT or not (is_own(sentence) or persons(sentence, words)):
+    sentence_words, at = said(sentence), _at(sentence, words)
+    if not at or at < 2 or len(sentence_words) > _SHORT or not (is_own(sentence) or persons(sentence, words)):
         return False
-    if told[at - 1] == "to" and told[at - 2] not in _GOES:  # "back to chat": a verb
+    if sentence_words[at - 1] == "to" and sentence_words[at - 2] not in _GOES:  # "back to chat": a verb
         return False
-    behind = told[at + len(words) : at + len(words) + 1]
-    return told[at - 1] not in _LOOSE and (not behind or behind[0] in STOPS)
+    behind = sentence_words[at + len(words) : at + len(words) + 1]
+    return sentence_words[at - 1] not in _LOOSE and (not behind or behind[0] in STOPS)

@@ -124,19 +124,19 @@ def _begins(line: str) -> tuple[str, datetime | None, str] | None:
     if match is None:
         return None
     who, colon = match["who"], bool(match["colon"] or match["late"])
-    said = match["rest"] or ""
+    rest = match["rest"] or ""
     marked = bool(match["heading"] or match["bold"])
     role = _ROLES.get(who.lower())
     if role is not None:
-        if not (colon or (marked and not said)):
+        if not (colon or (marked and not rest)):
             return None
     elif (
         not who[0].isupper()
-        or not (colon or (match["bold"] and not said))
+        or not (colon or (match["bold"] and not rest))
         or (not is_given(fold(who.split()[0])) and not (match["bold"] and (match["before"] or match["after"])))
     ):
         return None
-    return role or who, _instant(match["before"] or match["after"]), said
+    return role or who, _instant(match["before"] or match["after"]), rest
 
 
 def _instant(text: str | None) -> datetime | None:
