@@ -50,11 +50,13 @@ class Answers:
         compared with itself, or if answers contradict each other. Time grows with the answers; contradictory ones cost one more search.
         """
         found: dict[tuple[str, str], bool | None] = {}
-        for one, other, said in given:
+        for one, other, answer in given:
             a, b = sorted((str(one), str(other)))
-            same = None if said is None or said == UNSURE else said
+            same = None if answer is None or answer == UNSURE else answer
             if a == b or not (same is None or isinstance(same, (bool, np.bool_))):
-                raise Refused(f"An answer names two rows and True, False or {UNSURE!r}; this one is {(a, b, said)!r}.")
+                raise Refused(
+                    f"An answer names two rows and True, False or {UNSURE!r}; this one is {(a, b, answer)!r}."
+                )
             known = found.get((a, b))
             if known is not None and same is not None and known != same:
                 raise Refused(f"{a} and {b} are answered to be the same and not to be. Take one of the answers back.")

@@ -43,21 +43,24 @@ def once(says: Says, n: int, most: int = 1_000_000) -> Says:
 
     Clusters that are grown again, and clusters that have grown since they were last tried, ask about the same pairs.
     """
-    keys, told = np.zeros(0, np.int64), np.zeros(0, bool)
+    keys, known_answers = np.zeros(0, np.int64), np.zeros(0, bool)
 
     def answer(i: Ints, j: Ints) -> Flags:
-        nonlocal keys, told
+        nonlocal keys, known_answers
         wanted, back = np.unique(i * n + j, return_inverse=True)
         at = np.searchsorted(keys, wanted)
         known = np.zeros(len(wanted), bool)
         known[at < len(keys)] = keys[at[at < len(keys)]] == wanted[at < len(keys)]
         found = np.zeros(len(wanted), bool)
-        found[known] = told[at[known]]
+        found[known] = known_answers[at[known]]
         new = wanted[~known]
         if len(new):
             found[~known] = says(new // n, new % n)
             if len(keys) + len(new) <= most:
-                keys, told = np.insert(keys, at[~known], new), np.insert(told, at[~known], found[~known])
+                keys, known_answers = (
+                    np.insert(keys, at[~known], new),
+                    np.insert(known_answers, at[~known], found[~known]),
+                )
         return found[back]
 
     return answer

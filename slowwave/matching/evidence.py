@@ -441,8 +441,8 @@ class Evidence:
         """Replace the odds of answered pairs by their answers."""
         if self._answered is not None and len(self._answered.i):
             at = self._answered.of_pairs(i, j)
-            said = np.flatnonzero((at >= 0) & self._answered.sure[at])
-            odds[said] = np.where(self._answered.same[at[said]], _CERTAIN, -_CERTAIN)
+            answered_pairs = np.flatnonzero((at >= 0) & self._answered.sure[at])
+            odds[answered_pairs] = np.where(self._answered.same[at[answered_pairs]], _CERTAIN, -_CERTAIN)
 
     def _weights(self, kind: int) -> Weights:
         return self.model[self._population.type_name(kind)]

@@ -192,12 +192,12 @@ def taught(evidence: Evidence, answered: AnsweredRows, vetoes: Vetoes, i: Ints, 
     sure = np.flatnonzero(answered.sure)
     if len(sure) or evidence.was_asked:
         evidence = evidence.looking_at(*_doubtful(evidence, vetoes, i, j))
-    told: dict[str, list[tuple[Reals, Traits, Flags]]] = {}
+    decisions: dict[str, list[tuple[Reals, Traits, Flags]]] = {}
     for name, raw, traits, same in evidence.decided():
-        told.setdefault(name, []).append((raw, traits, same))
+        decisions.setdefault(name, []).append((raw, traits, same))
     for name, at, raw, traits in evidence.traits(answered.i[sure], answered.j[sure]):
-        told.setdefault(name, []).append((raw, traits, answered.same[sure[at]]))
-    enough = {name: parts for name, parts in told.items() if sum(len(same) for _, _, same in parts) >= ENOUGH}
+        decisions.setdefault(name, []).append((raw, traits, answered.same[sure[at]]))
+    enough = {name: parts for name, parts in decisions.items() if sum(len(same) for _, _, same in parts) >= ENOUGH}
     trusted = _trusted(evidence, vetoes, i, j) if enough else {}
     calibrations: dict[str, ScoreCorrection] = {
         name: calibrate(
@@ -272,8 +272,8 @@ def joined(ids: NDArray[np.object_], vetoes: Vetoes, answered: AnsweredRows) -> 
         "answers that a conflict or rejection forbids": int(grown.refused.sum()),
     }
     links = zip(i[grown.joined].tolist(), j[grown.joined].tolist(), strict=True)
-    said = len(answered.i) + answered.unknown > 0
-    return Joined(grown.label, tuple(links), reasons, counts if said else {})
+    has_answers = len(answered.i) + answered.unknown > 0
+    return Joined(grown.label, tuple(links), reasons, counts if has_answers else {})
 
 
 # Who is the same as whom: candidates → comparisons → weights → vetoes → clusters → merge, review or nothing.
@@ -691,14 +691,14 @@ def _decide(
     population, settings = task.population, task.settings
     i, j, scores = judged.i, judged.j, judged.scores
     limits, grouping, conflicts, refuses, holds = _groupable(task, evidence, vetoes, judged, aim)
-    told = joined(population.ids, vetoes, answered)
-    counts.update(told.counts)
-    start, links = told.label, [*told.links]
+    answer_joins = joined(population.ids, vetoes, answered)
+    counts.update(answer_joins.counts)
+    start, links = answer_joins.label, [*answer_joins.links]
     expected_false = 0.0
     if len(answered.i):
         unasked = _unasked(task, aim)
         after = evidence.score(unasked.i, unasked.j)
-        start, kept = whole(len(population), unasked, after.odds, MARGIN[aim], conflicts, told.label)
+        start, kept = whole(len(population), unasked, after.odds, MARGIN[aim], conflicts, answer_joins.label)
         links += zip(kept.i.tolist(), kept.j.tolist(), strict=True)
         expected_false = float((1 - evidence.score(kept.i, kept.j).probability).sum())
     grown = grouping.grown(refuses, holds, start)
@@ -709,7 +709,7 @@ def _decide(
     merge_links: dict[int, list[tuple[str, str]]] = {}
     for one, other in links:
         merge_links.setdefault(int(grown.label[one]), []).append((str(ids[one]), str(ids[other])))
-    multimodal = _multimodal(task, evidence, grown.label, told.label)
+    multimodal = _multimodal(task, evidence, grown.label, answer_joins.label)
     clusters_by_label = {
         label: tuple(sorted({id_ for pair in found for id_ in pair})) for label, found in sorted(merge_links.items())
     }
@@ -739,10 +739,10 @@ def _decide(
         ids=ids,
         candidate_pairs=task.candidate_pairs,
         _evidence=evidence,
-        _overruled=told.reasons,
+        _overruled=answer_joins.reasons,
         _task=task,
         _doubts=doubts,
-        _told=told.label,
+        _told=answer_joins.label,
         _answered=answered,
     )
 

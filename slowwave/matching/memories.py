@@ -214,8 +214,8 @@ class _Memories:
             np.int64,
         )
         if matrix is None or rows is None:
-            said = [n for n in range(len(ids)) if texts[n].strip()]
-            distinct = list(dict.fromkeys(texts[n] for n in said))
+            nonblank = [n for n in range(len(ids)) if texts[n].strip()]
+            distinct = list(dict.fromkeys(texts[n] for n in nonblank))
             place = {text: k for k, text in enumerate(distinct)}
             matrix = np.asarray(_embedder(embed)(distinct), np.float32) if distinct else np.empty((0, 1), np.float32)
             rows = np.array([place.get(text, -1) for text in texts], np.int64)

@@ -182,10 +182,14 @@ def _read(parts: Sequence[tuple[str, ...]], places: Set[str]) -> Read | None:
         at_end.insert(0, " ".join(core[-cut:]))
         del core[-cut:]
     where = at_end + where
-    told = tuple(w for w in core if w not in words.small)
+    name_words = tuple(w for w in core if w not in words.small)
     seat = next((" ".join(core[k + 1 :]) for k in range(len(core) - 1, 0, -1) if core[k] in words.small), "")
     part = tuple(w for w in (unit[0] if unit else ()) if w not in words.small)
-    return Read(told, part, legal, tuple(words.lands.get(place, place) for place in where), seat) if told else None
+    return (
+        Read(name_words, part, legal, tuple(words.lands.get(place, place) for place in where), seat)
+        if name_words
+        else None
+    )
 
 
 def _place_at_end(core: Sequence[str], places: Set[str], cut: bool) -> int:

@@ -575,10 +575,10 @@ def judge(
             ids, user = (question.a, question.b), prompt(question)
             if not user:
                 verdicts[ids] = _not_asked("the rows are too long to be shown")
-            elif (said := panel.ask(user)) is None:
+            elif (replies := panel.ask(user)) is None:
                 break
             else:
-                verdicts[ids] = _verdict([_heard(s, ids) for s in said], sum(s.tokens for s in said), confidence)
+                verdicts[ids] = _verdict([_heard(s, ids) for s in replies], sum(s.tokens for s in replies), confidence)
     most = f"a plan asks about {pairs:,} pairs at the most, the most probable ones" if pairs is not None else ""
     verdicts = {(q.a, q.b): verdicts.get((q.a, q.b)) or _not_asked(panel.stopped or most) for q in order}
     sentences = _sentences(panel.names, verdicts, panel.spent, budget)

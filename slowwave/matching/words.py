@@ -105,8 +105,8 @@ class WordInformation:
 
         Numbers count only if they have three figures or more, because a "5" is too little evidence.
         """
-        said: Any = self.mended.copy()
-        said.data[:] = 1
+        weighted: Any = self.mended.copy()
+        weighted.data[:] = 1
         for column in columns:
             lists = pc.utf8_split_whitespace(pa.array(column.texts, pa.string()))
             place = pc.fill_null(pc.index_in(pc.list_flatten(lists), self.words), -1).to_numpy().astype(np.int64)
@@ -122,9 +122,9 @@ class WordInformation:
                 (np.ones(len(column.rows), np.float32), (column.rows, column.codes)),
                 shape=(self.mended.shape[0], len(column.texts)),
             )
-            said = said + rows @ (held @ self.meant)
-        said.data[:] = self.information[said.indices].astype(np.float32)
-        return said
+            weighted = weighted + rows @ (held @ self.meant)
+        weighted.data[:] = self.information[weighted.indices].astype(np.float32)
+        return weighted
 
     def left_over(self, said: Any, i: Ints, j: Ints) -> Reals:
         """Return the information (p,) in the name of i that is not in the whole record of j."""
@@ -154,8 +154,8 @@ def _matrix(texts: NDArray[np.object_]) -> tuple[Any, NDArray[np.object_]]:
     lists = pc.utf8_split_whitespace(pa.array(texts, pa.large_string()))
     rows = pc.list_parent_indices(lists).to_numpy()
     flat = pc.list_flatten(lists)
-    said = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
-    rows, coded = rows[said], pc.dictionary_encode(flat.filter(said))
+    nonempty = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
+    rows, coded = rows[nonempty], pc.dictionary_encode(flat.filter(nonempty))
     found = np.array(coded.dictionary.to_pylist(), np.object_)
     words, number = np.unique(found, return_inverse=True) if len(found) else (found, np.empty(0, np.int64))
     codes = number[coded.indices.to_numpy()] if len(found) else number
@@ -326,14 +326,14 @@ class Differences:
             more += np.bincount(apart.word[~apart.both], minlength=w)
             other += np.bincount(apart.word[apart.both], minlength=w)
             pairs.append(apart.codes[apart.codes >= 0])
-        told, count = np.unique(np.concatenate([np.zeros(0, np.int64), *pairs]), return_counts=True)
+        codes, count = np.unique(np.concatenate([np.zeros(0, np.int64), *pairs]), return_counts=True)
         text = words.words.to_pylist()
         found = [
             *((int(more[k]), f"{MORE} {text[k]}") for k in np.flatnonzero(more >= FEWEST).tolist()),
             *((int(other[k]), f"{OTHER} {text[k]}") for k in np.flatnonzero(other >= FEWEST).tolist()),
             *(
                 (int(n), f"{text[c // w]} {FOR} {text[c % w]}")
-                for c, n in zip(told.tolist(), count.tolist(), strict=True)
+                for c, n in zip(codes.tolist(), count.tolist(), strict=True)
                 if n >= FEWEST
             ),
         ]
