@@ -360,17 +360,17 @@ def fuse(
     best score, so a candidate that is far ahead by one measure stays ahead. The best fused score equals the one that the calibrated
     scores alone would give.
     """
-    said, meant = np.asarray(lexical, np.float64), np.asarray(semantic, np.float64)
-    if not len(said):
-        return said
+    word_scores, meant = np.asarray(lexical, np.float64), np.asarray(semantic, np.float64)
+    if not len(word_scores):
+        return word_scores
     starts = np.flatnonzero(np.diff(query, prepend=query[0] - 1)) if query is not None else np.zeros(1, np.int64)
-    sizes = np.diff(starts, append=len(said))
+    sizes = np.diff(starts, append=len(word_scores))
 
     def best(scores: np.ndarray) -> np.ndarray:
         return np.repeat(np.maximum(np.maximum.reduceat(scores, starts), _LEAST), sizes)
 
-    calibrated = words * said + (1 - words) * meant
-    mixed = calibrated + words * said / best(said) + (1 - words) * meant / best(meant)
+    calibrated = words * word_scores + (1 - words) * meant
+    mixed = calibrated + words * word_scores / best(word_scores) + (1 - words) * meant / best(meant)
     return mixed * best(calibrated) / best(mixed)
 
 
@@ -411,27 +411,29 @@ def matches(
         found = by_substring(connection, domain, query, depth)
         return ScoredIds(dict(zip(found.ids, found.scores.tolist(), strict=True)))
     words = Found([], np.empty(0)) if mode == "vector" else by_words(connection, domain, query, depth)
-    said = dict(zip(words.ids, lexical_scores(words.scores, words.bound).tolist(), strict=True))
+    word_scores = dict(zip(words.ids, lexical_scores(words.scores, words.bound).tolist(), strict=True))
     if mode in ("bm25", "recall"):
-        return ScoredIds(said)
+        return ScoredIds(word_scores)
     model = embedder()
     vector = model.embed([query])[0]
     near = by_vector(connection, domain, model.model, vector, depth)
     meant = dict(zip(near.ids, near.scores.tolist(), strict=True))
     if not meant:
-        return ScoredIds(said, (f"No row here has a vector of the model {model.model}: only words were compared.",))
+        return ScoredIds(
+            word_scores, (f"No row here has a vector of the model {model.model}: only words were compared.",)
+        )
     calibration = calibration_of(model.model)
     if mode == "vector":
         return ScoredIds(
             dict(zip(meant, semantic_scores(np.array([*meant.values()]), calibration).tolist(), strict=True)),
             cosines=meant,
         )
-    meant |= cosines(connection, model.model, vector[None], [id_ for id_ in said if id_ not in meant])
-    weight = weight_of_words(leading_mean(connection, said), calibration)
+    meant |= cosines(connection, model.model, vector[None], [id_ for id_ in word_scores if id_ not in meant])
+    weight = weight_of_words(leading_mean(connection, word_scores), calibration)
 
     def fused() -> dict[str, float]:
-        ids = sorted(said.keys() | meant.keys())
-        lexical = np.array([said.get(id_, 0.0) for id_ in ids])
+        ids = sorted(word_scores.keys() | meant.keys())
+        lexical = np.array([word_scores.get(id_, 0.0) for id_ in ids])
         semantic = semantic_scores(np.array([meant.get(id_, -1.0) for id_ in ids]), calibration)
         return dict(zip(ids, fuse(lexical, semantic, weight).tolist(), strict=True))
 
@@ -450,13 +452,13 @@ def leading_mean(connection: Connection, said: Mapping[str, float]) -> float:
     A row is skipped if it is the passage of a memory, or the memory of a passage, that already counts.
     """
     best = sorted(said, key=lambda id_: (-said[id_], id_))[: LEADERS * _WORDINGS]
-    told: dict[str, set[str]] = {id_: set() for id_ in best}
+    duplicates: dict[str, set[str]] = {id_: set() for id_ in best}
     for memory, passage, sure in cited_among(connection, best) if len(best) > LEADERS else ():
         if sure:
-            told[memory].add(passage)
-            told[passage].add(memory)
+            duplicates[memory].add(passage)
+            duplicates[passage].add(memory)
     things: list[str] = []
     for id_ in best:
-        if told[id_].isdisjoint(things):
+        if duplicates[id_].isdisjoint(things):
             things.append(id_)
     return sum(said[id_] for id_ in things[:LEADERS]) / LEADERS

@@ -86,11 +86,11 @@ class QueryHints:
     @classmethod
     def of(cls, query: str, today: date) -> QueryHints:
         """Return the hints of a query that is asked on ``today``."""
-        said, days = set(words(query)), days_of(query, today)
+        query_words, days = set(words(query)), days_of(query, today)
         paths: list[tuple[str, float]] = []
         dated = 0.0
         for kind, wanted in _kinds():
-            if said & wanted or (days and "dated" in kind):
+            if query_words & wanted or (days and "dated" in kind):
                 paths += kind["paths"].items()
             if days:
                 dated += float(kind.get("dated", 0.0))
@@ -204,9 +204,9 @@ def stale_warning(text: str, metadata: Mapping[str, Any]) -> str | None:
     """Return a warning if a document's newest timeline entry is more than a week later than the stated day of the document."""
     marker = _TIMELINE.search(text)
     entries = _DATED_LINE.findall(text, marker.end()) if marker else []
-    said = next((str(metadata[key])[:10] for key in ("updated", "created", "date") if metadata.get(key)), "")
+    stated_day = next((str(metadata[key])[:10] for key in ("updated", "created", "date") if metadata.get(key)), "")
     try:
-        newest, of = max(date.fromisoformat(entry) for entry in entries), date.fromisoformat(said)
+        newest, of = max(date.fromisoformat(entry) for entry in entries), date.fromisoformat(stated_day)
     except ValueError:
         return None
     return (

@@ -128,9 +128,9 @@ class Recalled:
 
         Its hits are the rows of the results, followed by the memories among ``also_in``, because these were found as well.
         """
-        told = [(o.id, r.score) for r in found.results for o in r.also_in if o.kind == "memories"]
-        scores = dict(told) | {r.id: r.score for r in found.results}
-        hits = tuple(dict.fromkeys([*(r.id for r in found.results), *(id_ for id_, _ in told)]))
+        also_found = [(o.id, r.score) for r in found.results for o in r.also_in if o.kind == "memories"]
+        scores = dict(also_found) | {r.id: r.score for r in found.results}
+        hits = tuple(dict.fromkeys([*(r.id for r in found.results), *(id_ for id_, _ in also_found)]))
         return cls(found.query, hits, tuple(scores[id_] for id_ in hits))
 
 

@@ -143,10 +143,10 @@ def snippet(text: str, wanted: Collection[str], longest: int) -> str:
     if len(text) <= longest:
         return text.strip()
     hits = [
-        (match.start(), said)
+        (match.start(), word)
         for match in _WORD.finditer(text)
-        for said in _words_in(match[0])
-        if said in wanted
+        for word in _words_in(match[0])
+        if word in wanted
     ]  # fmt: skip
     start = max(0, _densest(hits, longest - _BEFORE) - _BEFORE)
     start = text.rfind(" ", 0, start) + 1 if start else 0
@@ -161,8 +161,8 @@ def coverage(text: str, wanted: Collection[str]) -> float:
     """Return the share of the words of a query that occur in a text, or 0 for a query without words."""
     if not wanted:
         return 0.0
-    said = {word for part in set(_SPACE.split(text)) for word in _words_in(part)}
-    return len(said.intersection(wanted)) / len(set(wanted))
+    text_words = {word for part in set(_SPACE.split(text)) for word in _words_in(part)}
+    return len(text_words.intersection(wanted)) / len(set(wanted))
 
 
 def _words_in(part: str) -> tuple[str, ...]:
@@ -182,8 +182,8 @@ def _densest(hits: list[tuple[int, str]], width: int) -> int:
     """
     most, where, first = 0, 0, 0
     counts: dict[str, int] = {}
-    for at, said in hits:
-        counts[said] = counts.get(said, 0) + 1
+    for at, word in hits:
+        counts[word] = counts.get(word, 0) + 1
         while at - hits[first][0] > width:
             gone = hits[first][1]
             counts[gone] -= 1

@@ -139,8 +139,8 @@ class Retriever:
         keys, place = np.unique(
             np.concatenate([lexical.query * width + lexical.row, near.query * width + near.row]), return_inverse=True
         )
-        said, meant = np.zeros(len(keys)), np.full(len(keys), np.nan)
-        said[place[: len(lexical.row)]] = lexical.score
+        word_scores, meant = np.zeros(len(keys)), np.full(len(keys), np.nan)
+        word_scores[place[: len(lexical.row)]] = lexical.score
         meant[place[len(lexical.row) :]] = near.score
         query, row = keys // width, keys % width
         without = np.flatnonzero(np.isnan(meant))
@@ -150,7 +150,7 @@ class Retriever:
         leading = ranked(ScoredRows(leading.query[alone], leading.row[alone], leading.score[alone]), LEADERS)
         found = np.bincount(leading.query, weights=leading.score, minlength=len(queries)) / LEADERS
         words = weight_of_words(found, self._calibration)
-        scores = fuse(said, semantic_scores(meant, self._calibration), words[query], query)
+        scores = fuse(word_scores, semantic_scores(meant, self._calibration), words[query], query)
         return ranked(ScoredRows(query, row, np.round(scores / _FUSED_STEP)), k)
 
     def finds_the_same_as(self, other: Retriever) -> bool:

@@ -190,13 +190,15 @@ def newer_first(texts: Sequence[str], days: Sequence[str], ranks: Sequence[float
     """
     given = list(ranks)
     order = sorted(range(len(ranks)), key=lambda n: -ranks[n])[:_COMPARED]
-    said = {n: words(texts[n]) for n in order if days[n] and len(texts[n]) <= _LONGEST}
-    said = {n: own for n, own in said.items() if _ADDING.isdisjoint(own) and len(sentences(texts[n])) == 1}
-    free = [n for n in order if n in said]
+    row_words = {n: words(texts[n]) for n in order if days[n] and len(texts[n]) <= _LONGEST}
+    row_words = {n: own for n, own in row_words.items() if _ADDING.isdisjoint(own) and len(sentences(texts[n])) == 1}
+    free = [n for n in order if n in row_words]
     while free:
         best = free[0]
         alike = [
-            n for n in free if n == best or (ranks[best] - ranks[n] <= margin and _have_one_form(said[best], said[n]))
+            n
+            for n in free
+            if n == best or (ranks[best] - ranks[n] <= margin and _have_one_form(row_words[best], row_words[n]))
         ]
         free = [n for n in free if n not in alike]
         by_day = sorted(alike, key=lambda n: days[n], reverse=True)

@@ -292,13 +292,13 @@ def _meaning(
     if not found.cosines:
         return {}
     best, model = dict(found.cosines), embedder()
-    said = sentences(query)
-    if len(said) > _SENTENCES:
-        said = [*said[: _SENTENCES // 2], *said[-_SENTENCES // 2 :]]
-    if len(said) > 1:
+    query_sentences = sentences(query)
+    if len(query_sentences) > _SENTENCES:
+        query_sentences = [*query_sentences[: _SENTENCES // 2], *query_sentences[-_SENTENCES // 2 :]]
+    if len(query_sentences) > 1:
         ids = [other.id for row in rows for other in (row, *row.also)]
         with suppress(EmbeddingError):
-            for id_, cosine in cosines(connection, model.model, model.embed(said), ids).items():
+            for id_, cosine in cosines(connection, model.model, model.embed(query_sentences), ids).items():
                 best[id_] = max(best.get(id_, -1.0), cosine)
     nearest = {row.id: max(best.get(other.id, -2.0) for other in (row, *row.also)) for row in rows}
     known = {id_: cosine for id_, cosine in nearest.items() if cosine >= -1}
@@ -387,10 +387,12 @@ def _without_bare_names(rows: list[_Row], request: SearchRequest) -> list[_Row]:
 
     Such an entity is kept if the query asks for nothing else, if types are asked for, or if nothing else was found.
     """
-    said = frozenset(words(request.query))
+    query_words = frozenset(words(request.query))
     if request.scope.type:
         return rows
-    kept = [row for row in rows if row.kind != "entities" or not _is_bare(row) or said <= frozenset(words(row.title))]
+    kept = [
+        row for row in rows if row.kind != "entities" or not _is_bare(row) or query_words <= frozenset(words(row.title))
+    ]
     return kept or rows
 
 
