@@ -108,9 +108,9 @@ def write_claims(snapshot: Snapshot, groups: Sequence[ClaimGroup]) -> list[Mutat
     """
     cells = page_cells(snapshot, [page for group in groups for page in group.pages])
     subjects = {g.subject for g in groups if isinstance(g.subject, str)}
-    said = [c for g in groups for c in g.claims]
-    named = {i for c in said for i in (*c.closes, *c.contradicts, *((c.supports,) if c.supports else ()))}
-    named |= {c.ended_by for c in said if _ID.fullmatch(c.ended_by)}
+    new_claims = [c for g in groups for c in g.claims]
+    named = {i for c in new_claims for i in (*c.closes, *c.contradicts, *((c.supports,) if c.supports else ()))}
+    named |= {c.ended_by for c in new_claims if _ID.fullmatch(c.ended_by)}
     entities = rows_by_id(snapshot, "entities", subjects, ("name", "state", "invalidated_at", "merged_into"))
     standing = _live_claims(snapshot, {g.subject for g in groups if isinstance(g.subject, str) and _says_anew(g)})
     for subject, ids in standing.items():
@@ -139,8 +139,8 @@ def _live_claims(snapshot: Snapshot, subjects: Collection[str]) -> dict[str, tup
         rows = snapshot.table("memories").select(["id", "kind", "state", "attributes", "invalidated_at"])
         rows = rows.filter(pc.and_(pc.equal(rows["kind"], "claim"), pc.equal(rows["state"], "active")))
         rows = rows.filter(pc.is_null(rows["invalidated_at"]))  # one that has ended stands in history
-        for id_, told in zip(rows["id"].to_pylist(), rows["attributes"].to_pylist(), strict=True):
-            about = json.loads(told or "{}").get("entity_id")
+        for id_, attributes in zip(rows["id"].to_pylist(), rows["attributes"].to_pylist(), strict=True):
+            about = json.loads(attributes or "{}").get("entity_id")
             if about in found:
                 found[about].append(id_)
     return {subject: tuple(sorted(ids)) for subject, ids in found.items()}
@@ -227,12 +227,12 @@ class _Group:
         self.made.append((claim, n))
 
         self._rests_on(claim)
-        told = {**claim.attributes, "claim_kind": claim.kind, "entity_id": subject}
+        attributes = {**claim.attributes, "claim_kind": claim.kind, "entity_id": subject}
         values: dict[str, Value] = {
             **defaults("memories", ("current_version_id",)),
             **{"kind": "claim", "subject": name, "author": claim.agent, "source": "semantic"},
             **{"session_id": claim.session_id or None, "confidence": claim.confidence},
-            **{"attributes": canonical_json(told), "valid_from": claim.since, "valid_to": claim.until},
+            **{"attributes": canonical_json(attributes), "valid_from": claim.since, "valid_to": claim.until},
             **{"source_document_ids": claim.documents, "source_chunk_ids": claim.chunks},
         }
         version: dict[str, Value] = {"ordinal": 1, "content": claim.statement, "reason": REASON}
@@ -310,14 +310,14 @@ class _Group:
         self.guards[Guard.on("memories", id_, seen, [c for c in _STANDS if c != but])] = None
 
     def _event(self, claim: NewClaim, event: str, values: Mapping[str, Value], refs: Mapping[str, int]) -> None:
-        told: dict[str, Value] = {
+        fields: dict[str, Value] = {
             "event": event,
             "evidence_id": claim.documents[0] if claim.documents else None,
             "agent": claim.agent,
             "session_id": claim.session_id or None,
             "reason": claim.reason,
         }
-        self.inserts.append(Insert("claim_events", {**told, **values}, refs=refs))
+        self.inserts.append(Insert("claim_events", {**fields, **values}, refs=refs))
 
 
 def _text(value: Value) -> str | None:

@@ -50,8 +50,8 @@ def names_of(table: str) -> tuple[tuple[str, str], ...]:
     """Return (column, table) of every reference from a row of ``table`` to one row in its namespace."""
     columns = table_of(table).c
     keys = {(c.name, key.column.table.name) for c in columns for key in c.foreign_keys}
-    told = {(c, t) for c, t in EVENT_POINTERS.items() if table == "claim_events" and c in columns}
-    return tuple(sorted((c, t) for c, t in keys | told if t not in ("namespaces", "vector_models")))
+    event_pointers = {(c, t) for c, t in EVENT_POINTERS.items() if table == "claim_events" and c in columns}
+    return tuple(sorted((c, t) for c, t in keys | event_pointers if t not in ("namespaces", "vector_models")))
 
 
 EVENT_POINTERS: Final[Mapping[str, str]] = {"claim_id": "memories", "other_id": "memories", "evidence_id": "documents"}
@@ -109,8 +109,8 @@ _NEW: Final = frozenset({"memories", "entities"})
 
 def _about(values: Mapping[str, Value]) -> str:
     """Return the id of the entity that a claim is about; empty if it names none."""
-    told = json.loads(str(values.get("attributes") or "{}"))
-    return str(told.get("entity_id") or "") if isinstance(told, dict) else ""
+    attributes = json.loads(str(values.get("attributes") or "{}"))
+    return str(attributes.get("entity_id") or "") if isinstance(attributes, dict) else ""
 
 
 def claim_fault(mutation: Mutation) -> str:
@@ -210,9 +210,9 @@ def misnamed(mutation: Mutation, namespace_id: str) -> str:
     """
     for insert in mutation.inserts:
         if own := SHARED.get(insert.table):
-            said = insert.values.get(own[0])
-            if insert.row != named_id(namespace_id, insert.table, str(said)):
-                return f"may not make row {insert.row} of {insert.table}: that is not the id of {str(said)[:64]!r} in this namespace"
+            identifier = insert.values.get(own[0])
+            if insert.row != named_id(namespace_id, insert.table, str(identifier)):
+                return f"may not make row {insert.row} of {insert.table}: that is not the id of {str(identifier)[:64]!r} in this namespace"
     return ""
 
 
@@ -615,11 +615,11 @@ class Mutation:
             if insert.table == "documents" and not insert.stamped:
                 place = str(insert.values.get("corpus_id")), str(insert.values.get("path"))
                 found.append((*place, _source(insert.values.get("metadata"), insert.values.get("content_hash"))))
-        told: dict[str, dict[str, Value]] = {}
+        written: dict[str, dict[str, Value]] = {}
         for write in self.writes:
             if write.cell.table == "documents":
-                told.setdefault(write.cell.row, {})[write.cell.column] = write.value
-        return found + [(row, _source(v.get("metadata"), v.get("content_hash"))) for row, v in sorted(told.items())]
+                written.setdefault(write.cell.row, {})[write.cell.column] = write.value
+        return found + [(row, _source(v.get("metadata"), v.get("content_hash"))) for row, v in sorted(written.items())]
 
     def said(self) -> list[tuple[str, ...]]:
         """Return subject, kind and statement of each claim that the mutation inserts."""
@@ -627,9 +627,9 @@ class Mutation:
         for insert in self.inserts:
             n = insert.refs.get("memory_id", -1)
             if insert.table == "memory_versions" and 0 <= n < len(self.inserts):
-                told = json.loads(str(self.inserts[n].values.get("attributes") or "{}"))
+                attributes = json.loads(str(self.inserts[n].values.get("attributes") or "{}"))
                 found.append(
-                    (*(str(told.get(c)) for c in ("entity_id", "claim_kind")), str(insert.values.get("content")))
+                    (*(str(attributes.get(c)) for c in ("entity_id", "claim_kind")), str(insert.values.get("content")))
                 )
         return found
 

@@ -336,9 +336,13 @@ def _passages(parts: _Parts, document: str, page: PageText, held: _Held) -> tupl
             made[passage.hash] += 1
             while (id_ := named_id(document, "chunks", passage.hash, str(made[passage.hash]))) in held.chunk_ids:
                 made[passage.hash] += 1
-            said: dict[str, Value] = {"document_id": document, "content": passage.content, "content_hash": passage.hash}
+            fields: dict[str, Value] = {
+                "document_id": document,
+                "content": passage.content,
+                "content_hash": passage.hash,
+            }
             ends: dict[str, Value] = {"external_id": None, "invalidated_at": None, "invalidated_by": None}
-            parts.inserts.append(Insert("chunks", {**said, **lines, **ends}, id_))
+            parts.inserts.append(Insert("chunks", {**fields, **lines, **ends}, id_))
         if held.model and passage.hash in page.vectors and (id_ in held.bare or id_ not in held.chunk_ids):
             vector = encode(np.asarray(page.vectors[passage.hash], np.float32))
             parts.inserts.append(Insert("chunk_vectors", {"vector": vector}, id_, held.model))
