@@ -502,8 +502,8 @@ def note(
     if made is None:
         return
     if to.channel:
-        told = {"id": str(made[0]), "store": store, "namespace_id": namespace_id, "run_id": run_id, "undo": undo}
-        connection.execute(_TELL, (to.channel, json.dumps(told)))
+        payload = {"id": str(made[0]), "store": store, "namespace_id": namespace_id, "run_id": run_id, "undo": undo}
+        connection.execute(_TELL, (to.channel, json.dumps(payload)))
     if not to.hook:
         connection.execute(_DELIVERED, (made[0],))
 
@@ -552,9 +552,9 @@ def _deliver_batch(connection: Connection, client: httpx.Client, to: Address) ->
                 arrived += 1
                 continue
             refused = 300 <= status < 500 and status not in (408, 429)
-            said = f"answered {status}" if status else "did not answer"
-            connection.execute(_FAILED, (f"{to.shown()} {said}", refused or late, id_, claim))
-            _LOG.warning("A notice to %s: it %s. What was written stands.", to.shown(), said)
+            outcome = f"answered {status}" if status else "did not answer"
+            connection.execute(_FAILED, (f"{to.shown()} {outcome}", refused or late, id_, claim))
+            _LOG.warning("A notice to %s: it %s. What was written stands.", to.shown(), outcome)
             if not refused:
                 return arrived, False
     finally:
