@@ -342,8 +342,8 @@ def _relationships(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
     for row in rows.to_pylist():
         source, target = (names.get(row[f"{end}_entity_id"], "") for end in ("source", "target"))
         properties = row["properties"] if row["properties"] not in (None, "", "{}") else ""
-        said = ": ".join(part for part in (row["description"], properties) if part)
-        found[row["id"]] = f"{source} {row['relationship_type']} {target}{f': {said}' if said else ''}"
+        details = ": ".join(part for part in (row["description"], properties) if part)
+        found[row["id"]] = f"{source} {row['relationship_type']} {target}{f': {details}' if details else ''}"
     return found
 
 
@@ -432,11 +432,11 @@ def as_meant(memories: pa.Table, wanted: NDArray[np.bool_], settings: Settings) 
     if not read.any():
         return texts
     rows = memories.filter(pa.array(read)).select(("text", "valid_from", "attributes")).to_pylist()
-    told = [
+    dated_texts = [
         absolutize(r["text"], r["valid_from"], zone=_zone(attributes(r["attributes"]), settings), idle=False).text
         for r in rows
     ]
-    return pc.replace_with_mask(texts, pa.array(read), pa.array(told, pa.large_string()))
+    return pc.replace_with_mask(texts, pa.array(read), pa.array(dated_texts, pa.large_string()))
 
 
 def _zone(more: Mapping[str, object], settings: Settings) -> str:
@@ -500,8 +500,8 @@ CLEARED: Final = "cleared"
 
 def is_cleared(cell: object) -> bool:
     """Return whether a memory's cell of attributes marks it as cleared by a person."""
-    said = cell if isinstance(cell, Mapping) else attributes(cell) if CLEARED in str(cell) else {}
-    return said.get("screening") == CLEARED
+    fields = cell if isinstance(cell, Mapping) else attributes(cell) if CLEARED in str(cell) else {}
+    return fields.get("screening") == CLEARED
 
 
 def is_held_back(text: str, cell: object) -> bool:
@@ -537,9 +537,9 @@ _last: Final[Last[Mask]] = Last()
 
 
 def _found(memories: pa.Table) -> Mask:
-    said = pc.is_in(memories["kind"], value_set=pa.array(KINDS))
+    of_kind = pc.is_in(memories["kind"], value_set=pa.array(KINDS))
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
-    mask = pc.and_(said, short).to_numpy().astype(np.bool_)
+    mask = pc.and_(of_kind, short).to_numpy().astype(np.bool_)
     rows = memories.select(["text", "author"]).filter(pa.array(mask)).to_pylist()
     mask[mask] = [is_small_talk(r["text"], program=is_program(r["author"])) for r in rows]
     return mask
