@@ -70,7 +70,9 @@ def diagnose_stores(store: Store) -> list[Diagnosis]:
     """Check every connected store, as ``diagnose`` checks the database."""
     try:
         with store.connect("owner") as connection:
-            return [said for of in connected_stores(connection) for said in diagnose_store(store, connection, of)]
+            return [
+                diagnosis for of in connected_stores(connection) for diagnosis in diagnose_store(store, connection, of)
+            ]
     except SlowwaveError as problem:
         return [Diagnosis(str(problem), "Correct its file and connect it again.")]
 
@@ -88,9 +90,9 @@ def diagnose_store(store: Store, owner: Connection, of: ConnectedStore) -> list[
     found = [*_rights(store, owner, of), *_structure(owner, of), *_retiring(of)]
     if of.writing:
         found += _lacking(owner, of)
-        if not any(said.problem for said in found):
+        if not any(diagnosis.problem for diagnosis in found):
             found += _unfit(store, of)
-    if any(said.problem for said in found):
+    if any(diagnosis.problem for diagnosis in found):
         return found
     try:
         return [*found, *recipes(store, of)]
@@ -256,7 +258,7 @@ def hidden_rows(store: Store, of: ConnectedStore) -> list[str]:
     """
     with store.connect("owner") as owner:
         found = [(b, owner.execute(_RIGHTS, (b.schema, b.table)).fetchone()) for b in of.binding.tables.values()]
-        return [said for b, row in found if row and all(row[:3]) and (said := _hidden(store, owner, b))]
+        return [sentence for b, row in found if row and all(row[:3]) and (sentence := _hidden(store, owner, b))]
 
 
 def _hidden(store: Store, owner: Connection, bound: BoundTable) -> str:
@@ -414,7 +416,7 @@ def misfits(connection: Connection, binding: Binding) -> list[str]:
 
     Types are only checked where they matter.
     """
-    return [said for bound in binding.tables.values() for said in _of(connection, bound)]
+    return [misfit for bound in binding.tables.values() for misfit in _of(connection, bound)]
 
 
 def _of(connection: Connection, bound: BoundTable) -> Iterator[str]:

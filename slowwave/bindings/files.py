@@ -335,8 +335,8 @@ class _File:
         except ValidationError as problem:
             first = problem.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"])
-            said = _SAID.get(first["type"], first["msg"].rstrip("."))
-            return self.refuse(first["loc"], f"{where[:120]}: {said}.")
+            reason = _SAID.get(first["type"], first["msg"].rstrip("."))
+            return self.refuse(first["loc"], f"{where[:120]}: {reason}.")
 
     def _filled(self, value: Any, values: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
         if isinstance(value, str):

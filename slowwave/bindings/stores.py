@@ -313,13 +313,13 @@ def differences(
 
     Tables have their physical names.
     """
-    said: list[str] = []
+    phrases: list[str] = []
     for name in sorted(found.keys() | known.keys()):
         table = binding.tables[name].table if name in binding.tables else name
         here, expected = set(found.get(name, ())), set(known.get(name, ()))
-        said += [f"{table} has {line}, which is new" for line in sorted(here - expected)]
-        said += [f"{table} lacks {line}" for line in sorted(expected - here)]
-    return said
+        phrases += [f"{table} has {line}, which is new" for line in sorted(here - expected)]
+        phrases += [f"{table} lacks {line}" for line in sorted(expected - here)]
+    return phrases
 
 
 def version_of(found: Mapping[str, tuple[str, ...]], binding: Binding) -> str:
@@ -329,8 +329,8 @@ def version_of(found: Mapping[str, tuple[str, ...]], binding: Binding) -> str:
 
 def nearest(found: Mapping[str, tuple[str, ...]], binding: Binding) -> tuple[str, list[str]]:
     """Return the known version that differs least from these tables, and the differences; an empty name if none is known."""
-    told = [(known.version, differences(found, known.tables, binding)) for known in binding.known]
-    return min(told, key=lambda one: len(one[1]), default=("", []))
+    candidates = [(known.version, differences(found, known.tables, binding)) for known in binding.known]
+    return min(candidates, key=lambda one: len(one[1]), default=("", []))
 
 
 def _lines(connection: Connection, bound: BoundTable, names: Mapping[tuple[str, str], str]) -> tuple[str, ...]:
