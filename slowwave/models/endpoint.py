@@ -306,14 +306,14 @@ class Completions:
             return False
         try:
             error: Any = json.loads(reply.content)["error"]
-            name, said = str(error.get("param")).partition(".")[0], str(error.get("message"))
+            name, message = str(error.get("param")).partition(".")[0], str(error.get("message"))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            name = said = ""
+            name = message = ""
         if reply.status in (400, 422) and name in _OPTIONAL:
             known = name in self._left_out
             self._left_out.add(name)
             return not known
-        return again(reply.status, said)
+        return again(reply.status, message)
 
     def _read(self, content: bytes, lost: int, estimate: int) -> Completion:
         tokens = lost + estimate

@@ -189,8 +189,8 @@ class Panel:
         if self.budget and not self.budget.allow(len(self.judges) * each):
             self.stopped, self.exhausted = "the run's or the day's token budget reaches no further", True
             return None
-        said = tuple(self._pool.map(self._one, self.judges, repeat(user)))
-        for one in said:
+        replies = tuple(self._pool.map(self._one, self.judges, repeat(user)))
+        for one in replies:
             self.spent += one.tokens
             if self.budget:
                 self.budget.spend(Usage(self.operation, one.model, one.tokens, seconds=one.seconds), each)
@@ -200,7 +200,7 @@ class Panel:
             self._in_a_row[one.model] = self._in_a_row.get(one.model, 0) + 1 if failed else 0
             if self._in_a_row[one.model] == FAILURES_IN_A_ROW and not self.stopped:
                 self.stopped = f"{one.model} failed {FAILURES_IN_A_ROW} times in a row"
-        return said
+        return replies
 
     def _one(self, model: Chat, user: str) -> PanelReply:
         began = time.perf_counter()
@@ -333,12 +333,12 @@ class Searcher:
         """
         schema = {"type": "object", "additionalProperties": False, "required": [*answer], "properties": answer}
         sent = json.dumps(given, ensure_ascii=False)
-        said = ask_within(self.budget, self.chat, step, f"{task}{_RULE}", sent, schema, most)
-        if said is None:
+        reply = ask_within(self.budget, self.chat, step, f"{task}{_RULE}", sent, schema, most)
+        if reply is None:
             return Helped(None, f"The step {step} was left out: {SPENT}")
-        if said.problem:
-            return Helped(None, said.failure)
-        found = object_in(said.text)
+        if reply.problem:
+            return Helped(None, reply.failure)
+        found = object_in(reply.text)
         if found is None or not found.keys() >= answer.keys():
             return Helped(None, f"The model {self.chat.model} gave an answer of another form, {SEARCHER.outcome}.")
         return Helped(found)
