@@ -20,10 +20,11 @@ from slowwave.search.words import words
 from slowwave.text.date_context import named_days
 from slowwave.text.dates import Rewrite, looked_at
 
-# Priors: what a row is worth before it is read, bounded so that none lifts it over one that matches better by more than the bound.
+# Priors: the relevance of a row independent of the match, bounded so that a row never passes one that matches better by more than the
+# bound.
 #
-# The weights are a table (``priors.toml``). What a query asks for by its words (a day, a digest, boundaries) is no prior: it is part of
-# what is asked, with a bound of its own.
+# The weights are a table (``priors.toml``). Requests in the words of a query (a day, a digest, boundaries) are not priors: they are part of
+# the query, with a separate bound.
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +142,15 @@ def _kinds() -> tuple[tuple[dict[str, Any], frozenset[str]], ...]:
     return tuple((kind, frozenset(w for phrase in kind["words"] for w in words(phrase))) for kind in _table()["asked"])
 
 
-# What kind of evidence a row is, how sure its match is, whether it is out of date, and which of two copies is kept.
+# The kind of evidence of a row, the certainty of its match, whether it is outdated, and which of two copies is kept.
 
 _TIMELINE: Final = re.compile(r"^#+\s*timeline\b|<!--\s*timeline", re.IGNORECASE | re.MULTILINE)
 _DATED_LINE: Final = re.compile(r"^\s*[-*]\s*\**(\d{4}-\d\d-\d\d)", re.MULTILINE)
 _STALE_DAYS: Final = 7
-_SHORTEST_COPY: Final = 80  # characters: shorter texts are alike by chance
+_SHORTEST_COPY: Final = 80  # minimum length in characters; shorter texts are alike by chance
 _COPIED: Final = 0.7
 _ALIKE: Final = 90.0
-_LEAST_ALIKE: Final = 80  # percent of the longer one's length, below which no two texts are alike
+_LEAST_ALIKE: Final = 80  # percentage of the longer length below which two texts are not alike
 
 
 def evidence_class(path: str, plane: str, metadata: Mapping[str, Any]) -> EvidenceClass:

@@ -17,7 +17,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 
-# What is asked of a search and what it answers: written once, for Python, the command line, HTTP and MCP.
+# Request and response of a search: one definition for Python, the command line, HTTP and MCP.
 
 Mode = Literal["bm25", "vector", "hybrid", "recall", "exact"]
 CorpusChoice = Literal["durable", "sessions", "all"]
@@ -127,12 +127,14 @@ class SearchResponse(BaseModel):
     results: tuple[SearchResult, ...]
 
 
-# The part of a text that is shown: around the words that were asked for.
+# Excerpt: the part of a text that is shown, around the words of the query.
 
 _WORD: Final = re.compile(r"\S+")
-_SPACE: Final = re.compile(r"[\x00-\x20]+")  # parts words in any script
-_BEFORE: Final = 80  # characters shown ahead of the first hit
-_SHORT: Final = 24  # characters of a part of a text of which the words are kept: results of one search, and of the next, share most of them
+_SPACE: Final = re.compile(r"[\x00-\x20]+")  # separates words in any script
+_BEFORE: Final = 80  # characters shown before the first hit
+_SHORT: Final = (
+    24  # characters of a part whose words are cached: results of one search, and of the next, share most of them
+)
 
 
 def snippet(text: str, wanted: Collection[str], longest: int) -> str:
@@ -195,7 +197,7 @@ def _densest(hits: list[tuple[int, str]], width: int) -> int:
     return where
 
 
-# The settings that hold in a namespace, for those who answer by day: read with its row, made once as long as they stay.
+# The settings of a namespace at run time: loaded with its row, and built once for each distinct version.
 
 _NAMESPACE: Final = "SELECT id::text, settings::text FROM memory.namespaces WHERE slug = %s"
 

@@ -26,14 +26,14 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 
 DEPTH: Final = 100
-"""Places of each list that count in the fusion (more when more are asked for)."""
+"""Number of places of each list that count in the fusion, or more if more results are requested."""
 
-_TILE: Final = 4_000_000  # scores held at once: 16 MB
-_COSINE_STEP: Final = 1e-5  # float32 products of one vector differ by less, whatever its place in a matrix
+_TILE: Final = 4_000_000  # scores in memory at once: 16 MB
+_COSINE_STEP: Final = 1e-5  # float32 products of one vector differ by less, at any position in a matrix
 _BM25_STEP: Final = 1e-4
 _FUSED_STEP: Final = 1e-5
-_WORDINGS: Final = 3  # rows looked at for each of the things whose lexical scores lead
-_PAIRS: Final = 20_000  # cosines made at once for rows that words found
+_WORDINGS: Final = 3  # rows checked for each of the things with the best lexical scores
+_PAIRS: Final = 20_000  # cosines computed at once for rows that were found by words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
