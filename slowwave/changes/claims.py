@@ -33,14 +33,15 @@ from slowwave.changes.rows import Fields, as_ids, rows_by_id, rows_where
 from slowwave.errors import Refused
 from slowwave.snapshots.snapshot import Snapshot
 
-# ``write_claims``: what is said of one subject from now on, as one change: the subject where it is new, claims with their events, what
-# they end or contradict, evidence of what was said before, and the pages on which all of it stands.
+# ``write_claims``: new claims about one subject as one change: the subject if it is new, the claims with their events, the claims that they
+# end or contradict, evidence for earlier claims, and the pages that contain them.
 #
-# A claim is a memory of the kind ``claim``, as ``memory.remember`` stores one by day: what it ends keeps its row and ends where it begins,
-# what it contradicts stands beside it. What is said, and of whom, is its planner's to decide (``slowwave.wiki.claims.planned_claims``).
+# A claim is a memory of the kind ``claim``, as ``memory.remember`` stores one at run time. A claim that it ends keeps its row and ends
+# where the new one begins; a claim that it contradicts remains. ``slowwave.wiki.claims.planned_claims`` chooses the claims and their
+# subjects.
 
 REASON: Final = "claim"
-"""What the first version of a claim that a plan wrote keeps as its reason."""
+"""The reason of the first version of a claim that a plan wrote."""
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STANDS: Final = ("invalidated_at", "kind", "state", "current_version_id", "attributes", "valid_from", "valid_to")
@@ -138,7 +139,7 @@ def _live_claims(snapshot: Snapshot, subjects: Collection[str]) -> dict[str, tup
     if subjects:
         rows = snapshot.table("memories").select(["id", "kind", "state", "attributes", "invalidated_at"])
         rows = rows.filter(pc.and_(pc.equal(rows["kind"], "claim"), pc.equal(rows["state"], "active")))
-        rows = rows.filter(pc.is_null(rows["invalidated_at"]))  # one that has ended stands in history
+        rows = rows.filter(pc.is_null(rows["invalidated_at"]))  # ended claims are part of the history
         for id_, attributes in zip(rows["id"].to_pylist(), rows["attributes"].to_pylist(), strict=True):
             about = json.loads(attributes or "{}").get("entity_id")
             if about in found:
@@ -324,12 +325,13 @@ def _text(value: Value) -> str | None:
     return None if value is None else str(value)
 
 
-# ``forget_rows``: a page, or claims of a subject, leave memory with all that searches find of them, and a page stays that says why.
+# ``forget_rows``: remove a page, or claims about a subject, from memory and from all search results, and leave a page that states the
+# reason.
 #
-# It is to a plan what ``memory.forget_page`` and ``memory.forget`` are by day. Nothing is deleted: a page is superseded and what it said is
-# a version, claims and the evidence that only they rest on are retired. That not even a search as of an earlier day finds their words is
-# the database's affair (migration 0025), which looks for the mark of a page and the event of a claim, when they come and when an undo takes
-# them back.
+# It is the planned form of ``memory.forget_page`` and ``memory.forget``. Nothing is deleted: a page is superseded and its former text
+# becomes a version; claims and the evidence that only they use are retired. The database ensures that even a search as of an earlier day
+# does not find their words (migration 0025): it checks for the mark of a page and the event of a claim when they are added and when an undo
+# removes them.
 #
 # ``erase_rows`` is the exception: it deletes imported rows for good and cannot be undone. The item holds the ids of these rows and no text.
 
@@ -450,7 +452,7 @@ _ERASED: Final[Mapping[str, tuple[str, ...]]] = {
     "entities": ("external_id", "merged_into"),
     "documents": ("external_id", "content_hash"),
 }
-"""Table → the columns that say, without text, that a row still holds what the plan saw."""
+"""Table → the columns that show, without text, that a row is as the plan saw it."""
 
 
 def _forget_claim(snapshot: Snapshot, id_: str, seen: Fields, writes: list[Write], guards: list[Guard]) -> None:
