@@ -48,7 +48,7 @@ def third_person(text: str) -> str:
 Kind = Literal["preference", "decision", "state", "fact"]
 
 LONGEST: Final = 240
-"""Characters of a statement."""
+"""Maximum length in characters of a statement."""
 
 _ISO: Final = r"\d{4}-\d\d(?:-\d\d)?(?:/\d{4}-\d\d-\d\d)?"
 _MONTHS: Final = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -153,7 +153,7 @@ lead leader manager head owner maintainer chair director captain coach founder c
 partner intern assistant accountant tester customer client vendor supplier mentor reviewer approver analyst designer developer
 programmer copywriter marketer researcher technician scientist writer editor producer architect administrator admin lawyer
 """)
-"""What somebody is to a team, besides professions."""
+"""Roles of a person in a team, in addition to professions."""
 _LEADS: Final = re.compile(
     rf"^(?:I|{_PERSON}) (?:now )?(?:leads?|manages?|heads) (?P<thing>(?:the )?(?:{NAME})(?: [\w.-]+){{0,2}}?)(?: (?:now|"
     rf"from now on))?[.!]*$"
@@ -202,7 +202,7 @@ _INTRODUCED: Final = re.compile(
 _NO_FAMILY_NAMES: Final = words_of("""
 again here back too also now still today speaking calling writing once actually sorry just only really there then
 """)
-"""Words behind a given name that are no part of it ("I'm Nora again")."""
+"""Words after a given name that are not part of it ("I'm Nora again")."""
 
 
 class PlainClaim(NamedTuple):
@@ -443,9 +443,9 @@ def _ended(text: str) -> str:
 # because the later of two claims of one slot is kept. Time: linear in the claims times the sentences after each.
 
 _SHORT: Final = 6
-"""Words of a sentence that names a value and nothing else ("No, 12 February")."""
+"""Maximum number of words of a sentence that names only a value ("No, 12 February")."""
 NEAR: Final = 2
-"""Sentences before a correction without a subject ("I meant the 12th") among which the corrected claim is."""
+"""Number of sentences before a correction without a subject ("I meant the 12th") that are searched for the corrected claim."""
 
 _RETRACTS: Final = re.compile(
     r"(?<!n't )(?<!not )(?<!never )\b(?:forget|ignore|disregard|scratch|strike|drop) (?:about )?(?:what|everything|that|my|the|all)\b|"

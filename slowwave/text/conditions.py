@@ -18,7 +18,7 @@ from slowwave.text.statements import stem
 from slowwave.text.words import GRAMMAR
 
 Reach = Literal["", "sentence", "paragraph"]
-"""It limits no other sentence; the one before it; one somewhere before it in its paragraph."""
+"""The reach of a limit: no other sentence; the previous sentence; an earlier sentence of the paragraph."""
 
 _STRICT: Final = (
     r"only\s(?:if|when|while|after|before|until|on|in|at|during|for|with|where|as\slong\sas|by|from)|unless|except(?:ing)?(?!ion)|provided(?:\sthat)?"
@@ -55,8 +55,8 @@ _POINTS_BACK: Final = re.compile(
     r"|,\sthat\sis[.!]?$",
     re.IGNORECASE,
 )
-"""Words that take up a condition or a statement: ``On such days``, ``It is usually in those weeks that``. Must not match ``in pots such as
-these``."""
+"""Words that refer back to a condition or a statement: ``On such days``, ``It is usually in those weeks that``. Must not match ``in pots
+such as these``."""
 
 _BOUNDED: Final = re.compile(
     r"\b(?:is|are|be|stays?|remains?)\s(?:\w+ly\s)?(?:limited|restricted|confined|reserved|subject|conditional|dependent|bound|meant|allowed|valid|kept)"
@@ -64,7 +64,7 @@ _BOUNDED: Final = re.compile(
     r"\b(?:applies|apply|holds?|counts?|is\s(?:true|so|the\scase))\s(?:\w+ly\s)?(?:for|to|in|on|at|during|with|from|outside|between)\b|\b(?:requires?|presupposes?|assumes?)\b",
     re.IGNORECASE,
 )
-"""What a sentence about "this" says when it limits it: ``All of this is limited to frost``."""
+"""Phrases by which a sentence about "this" limits it: ``All of this is limited to frost``."""
 
 
 _SUPPOSED: Final = re.compile(
@@ -73,7 +73,8 @@ _SUPPOSED: Final = re.compile(
     r"|(?:the\srest\sof\sthe|at\s(?:all\s)?other|in\s(?:all\s)?other|on\s(?:all\s)?other|the\sother)\b)",
     re.IGNORECASE,
 )
-"""A supposition, or what holds in the other cases: ``Should it rain, the gate stays shut.`` Must not match ``Should it rain tomorrow?``"""
+"""A supposition, or a statement about the remaining cases: ``Should it rain, the gate stays shut.`` Must not match ``Should it rain
+tomorrow?``"""
 
 _PRONOUN: Final = re.compile(
     rf"{_LEAD}(?:it|its|this|that|these|those|they|their|such|both|he|she|all\sof\s(?:this|that)|the\s(?:same|rule|arrangement|exception|above|former|latter))\b",
@@ -85,7 +86,8 @@ _LONGEST: Final = 600  # characters of a sentence
 
 _KEPT: Final = 0.7
 _REPEATED: Final = 0.5
-"""Shares of the stems of a statement, and of its condition, with which a text states them; a reworded sentence changes some."""
+"""Shares of the stems of a statement (``_KEPT``) and of its condition (``_REPEATED``) that a text must contain to state them; a reworded
+sentence changes some."""
 
 
 class Condition(NamedTuple):
@@ -118,7 +120,7 @@ def limits(sentence: str, before: str) -> Reach:
 
 
 _SHORT: Final = 8
-"""Words of a sentence with nothing but a condition: "Unless the tide is high." """
+"""Maximum number of words of a sentence that consists of a condition only, such as "Unless the tide is high"."""
 
 
 def lost_conditions(before: Sequence[str], after: Sequence[str]) -> list[Condition]:

@@ -23,10 +23,10 @@ from slowwave.text.tokens import BYTES_A_TOKEN, normalise_name
 from slowwave.text.words import GRAMMAR, NEGATIONS
 
 _NEWS: Final = 0.25
-"""Share of a sentence's words of content that stand nowhere else, from which it tells something new."""
+"""Share of a sentence's content words that must be new for the sentence to count as informative."""
 
 _MOST_NEEDED: Final = 12
-"""Passages that one may bring along; one that needs more is not taken."""
+"""Maximum number of passages that one may require; a passage that needs more is not selected."""
 
 _SEPARATOR: Final = 2  # bytes between two passages at most
 _DAY: Final = 13  # bytes of a day at the beginning of a line
@@ -198,7 +198,7 @@ class _Choice:
 
     def made(self) -> list[_Found]:
         """Choose the passages and return them in order."""
-        self.left += _SEPARATOR  # the last needs none
+        self.left += _SEPARATOR  # the last one needs none
         for s in self.found:
             for other in s.brings or ():
                 self.bringing[other].append(s.at)
@@ -263,7 +263,7 @@ class _Choice:
             if s.brings is None or self.held[at] or not all(times[term] > 1 for term in s.says):
                 continue
             if any(self.found[o].brings is None and self.held[o] == 1 for o in s.brings):
-                continue  # its heading would stay without it
+                continue  # its heading would remain without it
             self.chosen.remove(at)
             self.left += s.size
             for o in s.brings:
