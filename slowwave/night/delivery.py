@@ -152,7 +152,7 @@ class Outbox(Generic[T]):
             patience = Deadline(self._closing, lambda vital=vital: self._end if vital else self._rush)
             arrived = self._send(letter.content, patience)
             with self._changed:
-                if self._busy:  # else closing has given it up
+                if self._busy:  # otherwise closing has abandoned it
                     self._busy = False
                     self.lost += not arrived
 
@@ -384,7 +384,7 @@ class WebhookSink:
                 for part in answer.iter_raw():
                     received += len(part)
                     if received > _ANSWER or time.monotonic() > until:
-                        break  # the status says all
+                        break  # the status is sufficient
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError):
             return "unreachable", None
         except (httpx.HTTPError, RuntimeError):  # RuntimeError: the sink was closed meanwhile

@@ -243,7 +243,7 @@ def prove(
     stale = stale_models(models, changed)
     asked_models = bool(
         inputs.judges or inputs.writer or inputs.consolidator
-    )  # whose answers the second look does without
+    )  # the second check does not need these answers
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
     focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
 

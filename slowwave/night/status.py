@@ -637,7 +637,7 @@ def _cadence(connection: Connection, asked: _Asked, scope: str) -> Closed | None
     if last.night and last.hours < least - min(_SLACK_HOURS, least / 10):
         return Closed("too_soon", f"{name} had a night {last.hours:,.1f} hours ago, and gate_min_hours is {least:g}.")
     if connection.execute(_CONNECTED, (scope,)).fetchone():
-        return None  # what is new in a store of others is not told apart from what changed
+        return None  # in a connected store, new and changed rows are not distinguished
     records, sessions = _news(connection, scope, last.weekly if asked.weekly else last.night)
     if asked.weekly:
         if sessions >= settings.gate_min_sessions or last.weekly_days >= LONGEST_WEEKLY_WAIT_DAYS:
