@@ -109,7 +109,7 @@ def kinds_of(item: StoredItem, verdict: Verdict = "yes") -> frozenset[QuestionKi
 @cache
 def _contradictory() -> frozenset[str]:
     """Return the reasons for a doubt that are contradictions or a statement that only one of the two rows makes."""
-    from slowwave.matching.review import CONTRADICTORY  # it brings SciPy
+    from slowwave.matching.review import CONTRADICTORY  # it loads SciPy
 
     return CONTRADICTORY
 
@@ -324,7 +324,7 @@ def decide_by_policies(
         if not policies:
             return Decisions()
         plan = read_plan(connection, plan_hash)
-    with store.connect("approver") as connection:  # who alone reads drafts
+    with store.connect("approver") as connection:  # the only role that reads drafts
         drafted = {(str(item), str(verdict)) for item, verdict in connection.execute(_SAID, (plan_hash,))}
     approvable = not (plan.summary.get("needs_force") or beyond_ordinary_caps(plan.probes))
     losing = {row for row, _ in disclosed_losses(plan)}

@@ -174,7 +174,7 @@ def lost_lines(found: Losses) -> list[str]:
 
 _MARKS: Final = {"kept": " ", "lost": "-", "new": "+"}
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
-_AROUND: Final = 9  # parts, which are words, signs and what is between them
+_AROUND: Final = 9  # parts: words, signs and the text between them
 _BRACKETS: Final = {"kept": "{}", "lost": "[-{}-]", "new": "{{+{}+}}"}
 
 

@@ -238,7 +238,7 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         around = surroundings(connection, plan, item)
         names = read_names(connection, named_rows([found]), plan.header.namespace_id)
     explanation = why(found, plan.probes, texts, names, item.status)
-    decided = replace(found, decision="change", sealed_id=found.id)  # as if nobody had to be asked
+    decided = replace(found, decision="change", sealed_id=found.id)  # as if no person had to be asked
     done = why(decided, plan.probes, texts, names)
     gone: list[str] = []
     for r in reworded:

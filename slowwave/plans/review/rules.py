@@ -49,12 +49,12 @@ even if its probabilities are wrong.
 
 _MARK: Final = re.compile(r"As [\d,]+ like it were answered: ")
 _NATS: Final = 2.0  # of a piece of evidence that are one
-_WITHIN: Final = (0.8, 0.1)  # share of a name that says nothing, and what more is one
+_WITHIN: Final = (0.8, 0.1)  # share of a name that is no evidence, and the additional share that counts as 1
 _LONGEST: Final = 400  # letters of a name that count
 _ALL, _SCORE, _PART, _LETTERS, _SIGN = 1.5, 1.0, 0.5, 1.0, 2.0
 """Standard deviations of the priors, as in ``slowwave.matching.compare``."""
 
-_SHOWN: Final = 5  # words of a likeness that are told
+_SHOWN: Final = 5  # maximum number of words of a similarity that are shown
 
 
 @dataclass(frozen=True, slots=True)
