@@ -18,46 +18,47 @@ from sqlalchemy.types import TypeEngine
 from slowwave.errors import StoreError
 from slowwave.store.tables import EXPORTED, VECTORS, Vector, metadata
 
-# What a binding declares. This page is the contract between whoever reads a store and whoever writes to it.
+# Bindings: the contract between the code that reads a store and the code that writes to it.
 #
-# A snapshot speaks of *logical* tables and columns: those of ``slowwave.store.tables`` (``memories``, ``entities`` …), and two more
-# columns, ``content`` and ``vector``, for a text and its vector that lie in the row itself. A ``Binding`` says where they lie *physically*.
-# Nothing in it is SQL: identifiers, paths and values are data, quoted when they are rendered, so that a binding of unknown origin can name
-# wrong things and cannot run any.
+# A snapshot has *logical* tables and columns: those of ``slowwave.store.tables`` (``memories``, ``entities`` …), and two more columns,
+# ``content`` and ``vector``, for a text and its vector that are stored in the row itself. A ``Binding`` declares where they are stored
+# *physically*. Nothing in it is SQL: identifiers, paths and values are data, quoted when they are rendered, so a binding of unknown origin
+# can name wrong tables or columns but cannot run any SQL.
 #
-# - A ``BoundTable`` is one physical table: its key, the namespace that a row belongs to, its columns, and what writing to it takes.
-#   Logical tables are those named in the catalogue; a table with a ``parent`` has a name of the binding's own (``vectors``) and holds
-#   what belongs to rows of another: it is written and deleted with them.
-# - ``memories`` with a ``content`` is read as ``memories`` and ``memory_versions``; whatever has a ``vector``, its own or a child's, is
-# read as its vectors table as well. A version's id is made of the memory's id and the text, so a version that still stands is a text that
-# still stands: a guard on ``current_version_id`` is a guard on ``content``.
-# - A row's id is the native key where that is one uuid, else made of store, table and key (``slowwave.bindings.binding``).
-# - A column that is bound is read and written where it lies. One with a constant is read only. Every other column of the catalogue lies in
-#   ``night.overlay``, a row of JSON for each row of theirs that needs one, and has the catalogue's default where there is none: nothing of
-#   ours is written into rows of others.
-# - Writing a column takes its ``derived`` columns and the table's ``stamps`` along, in the same statement. ``volatile`` columns are moved
-# by those who only read: they are no guards, and no digest or sign of change holds them.
-# - A row is retired as ``retire`` says: deleted, with what ``cascades`` (children by name) and what it ``takes`` along, moved into an
-# archive of its store, or changed in some columns; who loses a conflict is changed in those of ``lose`` as well. What no way is declared
-# for is not retired.
-# - What cascades is sealed row by row. What is taken along belongs to several rows, as links do, and its store makes more of it at any
-# hour: whatever is there when the row goes is journalled and goes with it, and comes back by undo.
+# - A ``BoundTable`` is one physical table: its key, the namespace of a row, its columns, and the requirements for writing to it. Logical
+#   tables are those in the catalogue. A table with a ``parent`` has a name that the binding chooses (``vectors``) and holds child rows of
+#   another table: it is written and deleted with them.
+# - ``memories`` with a ``content`` is read as ``memories`` and ``memory_versions``. A table with a ``vector``, in its rows or in those of a
+#   child, is read as its vectors table as well. A version's id is derived from the memory's id and the text, so an unchanged version means
+#   an unchanged text: a guard on ``current_version_id`` is a guard on ``content``.
+# - A row's id is the native key if that is one uuid, else it is derived from store, table and key (``row_id_of``).
+# - A bound column is read and written where it is stored. One with a constant is read only. Every other column of the catalogue is stored
+#   in ``night.overlay``, one row of JSON for each row of the store that needs one, and has the catalogue's default if there is none: no
+#   values of ours are written into rows of others.
+# - Writing a column also writes its ``derived`` columns and the table's ``stamps``, in the same statement. ``volatile`` columns change by
+#   mere reading: they are not guards, and no digest or sign of change includes them.
+# - A row is retired as ``retire`` declares: deleted, together with what ``cascades`` (children by name) and what it ``takes`` along, moved
+#   into an archive of its store, or changed in some columns. The loser of a conflict is changed in the columns of ``lose`` as well. Rows
+#   without a declared way are not retired.
+# - Cascading rows are sealed individually. Rows that are taken along may depend on several rows, as links do, and the store may add more at
+#   any time: those that exist when the row is retired are journalled and deleted with it, and undo restores them.
 #
-# ``memory`` is the first binding (``slowwave.bindings.binding``): each of its tables is bound column by column, nothing is derived, and no
-# overlay is needed. Reading bindings from files belongs to ``slowwave.bindings.files``, rendering to ``slowwave.bindings.rendering``.
+# ``memory`` is the first binding: each of its tables is bound column by column, nothing is derived, and no overlay is needed.
+# ``slowwave.bindings.files`` loads bindings from files, ``slowwave.bindings.rendering`` renders them.
 
 Constant = str | int | float | bool | None
-"""What a column of a bound row may be set to or read as, whatever the row."""
+"""A constant that a column of a bound row may be set to or read as."""
 
 Derivation = Literal["md5", "copy", "embedding"]
-"""How a derived column follows its text: the MD5 of its UTF-8 in hexadecimal, the text itself, or the vector that the store's embedder
-gives of it."""
+"""The way in which a derived column follows its text: the MD5 of its UTF-8 in hexadecimal, the text itself, or its vector from the store's
+embedder."""
 
 StampForm = Literal["instant", "iso"]
-"""How the instant of a write is noted: as a ``timestamptz``, or as ISO 8601 text in UTC with microseconds and offset."""
+"""The format of the instant of a write: a ``timestamptz``, or ISO 8601 text in UTC with microseconds and offset."""
 
 RetiredTest = Literal["past", "set", "true"]
-"""When a column says that its row is retired: a date before today's or an instant that is not to come (UTC), any value, or true."""
+"""The value by which a column shows that its row is retired: a date before today's or an instant that is not in the future (UTC), any
+value, or true."""
 
 RetireBy = Literal["delete", "move", "columns", "nothing"]
 
@@ -296,9 +297,9 @@ class Binding:
         return None
 
 
-# Ids of rows that have none of ours: the native key where it is one uuid, else a uuid that is made of store, table and key.
+# Ids of rows without an id of ours: the native key if it is one uuid, else a uuid that is derived from store, table and key.
 #
-# The rule stands here twice, in Python and in SQL, and a test holds them together. A native key is a tuple of texts, as PostgreSQL casts
+# The rule is implemented twice, in Python and in SQL, and a test compares the two. A native key is a tuple of texts, as PostgreSQL casts
 # the columns of the key to text, in the key's order.
 
 
@@ -355,7 +356,7 @@ def _salt(binding: Binding, table: BoundTable) -> str:
     return f"{binding.store}:{table.schema}.{table.table}:"
 
 
-# The first binding: our own schema ``memory``, each table bound column by column, from the one catalogue.
+# The first binding: our schema ``memory``, each table bound column by column, from the catalogue of columns.
 
 _TYPES: Final[tuple[tuple[type[TypeEngine[Any]], str], ...]] = (
     (Uuid, "uuid"),
@@ -363,7 +364,7 @@ _TYPES: Final[tuple[tuple[type[TypeEngine[Any]], str], ...]] = (
     (DateTime, "timestamptz"),
     (Boolean, "boolean"),
     (Double, "double precision"),
-    (Integer, "bigint"),  # BigInteger is an Integer; comparing as bigint is the same
+    (Integer, "bigint"),  # BigInteger is a subclass of Integer; comparing as bigint gives the same result
     (Vector, "vector"),
 )
 

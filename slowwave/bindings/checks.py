@@ -34,12 +34,12 @@ from slowwave.store.logins import Connection
 from slowwave.store.settings import Settings
 from slowwave.text.tokens import counted
 
-# What keeps a connected store from being read or written as its binding says, each with its remedy: asked by ``connect`` and ``doctor``.
+# Problems that prevent reading or writing a connected store as its binding declares, each with its remedy, for ``connect`` and ``doctor``.
 #
-# Nothing here repairs, and nothing is written. What a store's own words say (names of triggers, of columns) is quoted as data.
+# Nothing here repairs or writes. Names from the store (triggers, columns) are quoted as data.
 
 SAME_COSINE: Final = 0.999
-"""The least cosine of a stored vector and of the one that the embedder gives of its text now."""
+"""Minimum cosine of a stored vector and the embedder's current vector of its text."""
 
 _SAMPLES: Final = 3
 _SHOWN: Final = 5
@@ -92,9 +92,9 @@ def diagnose_store(store: Store, owner: Connection, of: ConnectedStore) -> list[
     found = [*_rights(store, owner, of), *_structure(owner, of), *_retiring(of)]
     if of.writing:
         found += _lacking(owner, of)
-        if not any(said.problem for said in found):
+        if not any(diagnosis.problem for diagnosis in found):
             found += _unfit(store, of)
-    if any(said.problem for said in found):
+    if any(diagnosis.problem for diagnosis in found):
         return found
     try:
         return [*found, *recipes(store, of)]
@@ -229,7 +229,7 @@ def _lacking(owner: Connection, of: ConnectedStore) -> list[Diagnosis]:
 
 def _unfit(store: Store, of: ConnectedStore) -> list[Diagnosis]:
     """Return a finding about anything else that keeps plans from being applied to such a store."""
-    with store.connect("applier") as connection:  # what row security hides depends on who looks
+    with store.connect("applier") as connection:  # the rows that row security hides depend on the role
         why = why_unfit(connection, of)
     return [Diagnosis(why, f"Put that right, or {_let_none(of)}.")] if why else []
 
@@ -260,7 +260,7 @@ def hidden_rows(store: Store, of: ConnectedStore) -> list[str]:
     """
     with store.connect("owner") as owner:
         found = [(b, owner.execute(_RIGHTS, (b.schema, b.table)).fetchone()) for b in of.binding.tables.values()]
-        return [said for b, row in found if row and all(row[:3]) and (said := _hidden(store, owner, b))]
+        return [sentence for b, row in found if row and all(row[:3]) and (sentence := _hidden(store, owner, b))]
 
 
 def _hidden(store: Store, owner: Connection, bound: BoundTable) -> str:
@@ -384,9 +384,8 @@ def _grant(owner: Connection, statement: str, name: sql.Identifier) -> str:
     return statement.format(name.as_string(owner))
 
 
-# Whether a table has what a binding names in it: asked before a store is connected, so that a wrong name is told at once.
-#
-# Whether what is there is read and written well belongs to ``slowwave.bindings.checks``.
+# Whether a table has the columns, types and keys that a binding names, checked before a store is connected so that wrong names are reported
+# at once.
 
 _COLUMNS: Final = """
 SELECT a.attname, format_type(a.atttypid, NULL) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -401,7 +400,8 @@ WHERE n.nspname = %s AND c.relname = %s AND i.indisunique AND i.indpred IS NULL
       AND d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid
       AND d.refobjsubid = a.attnum))) = %s::text[]
 """
-"""Of columns and of what is made of columns (coalesce of one that may be null): rows that differ in that differ in the columns."""
+"""SQL: unique indexes of columns, or of expressions of columns (coalesce of one that may be null). Rows that differ in an expression
+differ in its columns."""
 _SAME: Final = {
     "character varying": "text",
     "character": "text",
@@ -409,7 +409,7 @@ _SAME: Final = {
     "timestamp without time zone": "timestamp",
 }
 _NARROWER: Final = {"vector": "halfvec"}
-"""What is read and written as the other: a half vector takes the values of a vector, rounded as its client rounds them."""
+"""Type → the type that may replace it: a half vector accepts the values of a vector, rounded as its client rounds them."""
 _SHOWN_FIT: Final = 12
 
 
@@ -418,7 +418,7 @@ def misfits(connection: Connection, binding: Binding) -> list[str]:
 
     Types are only checked where they matter.
     """
-    return [said for bound in binding.tables.values() for said in _of(connection, bound)]
+    return [misfit for bound in binding.tables.values() for misfit in _of(connection, bound)]
 
 
 def _of(connection: Connection, bound: BoundTable) -> Iterator[str]:

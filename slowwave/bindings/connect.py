@@ -38,11 +38,11 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import refuse_reserved
 from slowwave.store.tables import metadata
 
-# Whether the rows of a store changed, found out without a trigger in its tables: a sign of each namespace's rows, compared with the last.
+# Detect changed rows of a connected store without a trigger in its tables: compare a sign of each namespace's rows with the last one.
 #
-# A sign is, of each bound table, how many rows there are, how many of them stand, and the exclusive or of their hashes, with the columns
-# left out that mere reading moves. Another sign is noted like a change of our own tables, so all that asks whether a night is due goes on
-# as ever.
+# For each bound table, a sign contains the number of rows, the number of rows that are not retired, and the exclusive or of their hashes,
+# without the columns that mere reading changes. A new sign is recorded like a change of our tables, so the checks whether a night is due
+# work as usual.
 
 _COLUMNS: Final = """
 SELECT a.attname, CASE WHEN t.typname IN ('vector', 'halfvec') THEN ARRAY[h.nspname, p.proname]::text[] END
@@ -127,7 +127,7 @@ def _signs(connection: Connection, of: ConnectedStore, scope: Scope | None) -> d
     signs: dict[str | None, str] = {}
     for bound in of.binding.tables.values():
         if bound.parent and bound not in of.binding.children(bound.parent.table):
-            continue  # what is only taken along is made of the rows, and an archive holds what is none any more
+            continue  # rows that are taken along depend on other rows, and an archive holds retired ones
         columns = connection.execute(_COLUMNS, (bound.schema, bound.table)).fetchall()
         for native, sign in connection.execute(_sign(of, bound, columns, scope)).fetchall():
             signs[_name(native)] = f"{signs.get(_name(native), '')}{bound.name}={sign};"
@@ -144,7 +144,7 @@ def _sign(
     inside = (
         sql.SQL("{} = {}").format(native, sql.Literal(scope.native)) if scope and not scope.whole else sql.SQL("true")
     )
-    if rows.namespace is None and rows.only:  # other rows of the table are of other namespaces
+    if rows.namespace is None and rows.only:  # other rows of the table are in other namespaces
         inside = sql.SQL(" AND ").join([held_sql("t", pair) for pair in rows.only])
     return sql.SQL(
         "SELECT {native}, count(*) || '.' || count(*) FILTER (WHERE NOT {retired}) || '.' || "
@@ -168,7 +168,7 @@ def _name(native: object) -> str | None:
     return None if native is None else str(native)
 
 
-# Connecting a store: its tables are looked at, it is noted as one to be read, its namespaces are entered. No row of it changes.
+# Connecting a store: check its tables, record it as readable, and enter its namespaces. No row of it changes.
 
 _TAKEN: Final = """
 SELECT 1 FROM memory.namespaces n WHERE n.slug = %s
@@ -311,7 +311,7 @@ def _refuse_missing(binding: Binding, gone: Sequence[BoundTable]) -> None:
         )
 
 
-# What memories of a connected store say, by their ids: for people who are shown a plan.
+# Texts of memories of a connected store by id, for people who review a plan.
 
 _SAID: Final = """
 SELECT m.id::text, v.content FROM ({memories}) m JOIN ({versions}) v ON v.id = m.current_version_id

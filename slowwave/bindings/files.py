@@ -34,7 +34,7 @@ from slowwave.bindings.binding import (
 from slowwave.errors import BindingError
 from slowwave.store.tables import EXPORTED
 
-# A binding as its file writes it. Making a ``Binding`` of it, and checking what no type says, belongs to ``slowwave.bindings.files``.
+# The contents of a binding file. ``_File`` below converts it to a ``Binding`` and checks the rules that no type expresses.
 
 
 class _Form(BaseModel):
@@ -177,7 +177,7 @@ class BindingForm(_Form):
     notify: NotifyForm | None = None
 
 
-# Where in a TOML file something stands, so that what is wrong with it can be found. Reading it belongs to ``tomllib``.
+# Line numbers of the parts of a TOML file, for error messages; ``tomllib`` parses it.
 
 _HEADER: Final = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY: Final = re.compile(
@@ -215,9 +215,9 @@ def _parts(dotted: str) -> tuple[str, ...]:
     return tuple(part.strip("\"'") for part in _PART.findall(dotted))
 
 
-# Bindings as files: those of this package by name, those of users by path, each one TOML file with parameters.
+# Binding files: those of this package by name, those of users by path, each one TOML file with parameters.
 #
-# ``{name}`` in a text stands for the parameter of that name. What is wrong with a file is refused with its line.
+# ``{name}`` in a text is replaced by the parameter of that name. A faulty file is refused with the line of the fault.
 
 _FOLDER: Final = Path(__file__).with_name("stores")
 _PARAMETER: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -226,7 +226,7 @@ _SAID: Final = {
     "missing": "it is missing",
     "extra_forbidden": "there is nothing of that name",
 }
-"""What is wrong with a value, where Pydantic's own words are for programmers."""
+"""Error messages that replace Pydantic's, which are for programmers."""
 
 _LONGEST_FILE: Final = 200_000
 _OR_NULL: Final = " or null"
@@ -235,7 +235,7 @@ _LOGICAL: Final = {table.name: table for table in EXPORTED if table.name not in 
 _MADE: Final = frozenset(
     {"id", "namespace_id", "external_id", "content_version", "current_version_id", "kind", "memory_id"}
 )
-"""Columns of which every row has one without a binding's help."""
+"""Columns with a value in every row even if the binding does not name them."""
 
 
 def built_in() -> list[str]:
@@ -278,7 +278,7 @@ def read_binding(text: str, parameters: Mapping[str, str] | None = None, *, name
     return _read(text, name, tuple(sorted((parameters or {}).items())))
 
 
-@lru_cache(16)  # every night of a store's namespaces asks for the same; a binding is never changed
+@lru_cache(16)  # every night of a store's namespaces needs the same one; a binding never changes
 def _read(text: str, name: str, parameters: tuple[tuple[str, str], ...]) -> Binding:
     return _File(text, name).binding(dict(parameters))
 
@@ -335,8 +335,8 @@ class _File:
         except ValidationError as problem:
             first = problem.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"])
-            said = _SAID.get(first["type"], first["msg"].rstrip("."))
-            return self.refuse(first["loc"], f"{where[:120]}: {said}.")
+            reason = _SAID.get(first["type"], first["msg"].rstrip("."))
+            return self.refuse(first["loc"], f"{where[:120]}: {reason}.")
 
     def _filled(self, value: Any, values: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
         if isinstance(value, str):

@@ -26,10 +26,10 @@ from slowwave.store.doctor import MOST_MEMBERS, checked_columns, condition, read
 from slowwave.store.tables import DERIVED_COLUMNS, VECTORS
 
 UNREADABLE: Final = "unreadable"
-"""The column that ``select_rows`` adds where a row may hold a value that no night can read: the name of that value's column, else null."""
+"""The column that ``select_rows`` adds if a row may hold a value that no night can read: the name of that value's column, else null."""
 
 _LARGEST: Final = {"bigint": 9e15, "double precision": 1e300}
-"""Types of numbers, and what none of them reaches."""
+"""Numeric types → a bound above all valid values."""
 
 _TYPES: Final = {
     "text": sql.SQL("text"),
@@ -102,7 +102,7 @@ def select_vectors(binding: Binding, table: str, scope: Scope | Scopes, model: s
         vector,
         _placed(rows, scope, holder),
         _in_scope(rows, scope, holder),
-    )  # OFFSET 0: else the length of each vector of the table is looked at, and a long one has to be fetched for that
+    )  # without OFFSET 0 the length of each vector of the table is checked, and long ones are loaded for that
     return sql.SQL("SELECT * FROM ({}) AS v WHERE vector_dims(v.vector) = {}").format(
         found_first, sql.Literal(dimensions)
     )
@@ -136,7 +136,7 @@ def text_of(column: BoundColumn, alias: str) -> sql.Composable:
     name = sql.Identifier(alias, column.column)
     if not column.path:
         return sql.SQL("{}::text").format(name)
-    if len(column.path) == 1:  # as clients write it, so that their indexes on the expression serve
+    if len(column.path) == 1:  # in the form that clients use, so that their indexes on the expression apply
         return sql.SQL("({} ->> {})").format(name, sql.Literal(column.path[0]))
     return sql.SQL("({} #>> {})").format(name, sql.Literal(list(column.path)))
 
@@ -197,7 +197,7 @@ def _unreadable_bound(bound: BoundTable) -> sql.Composable:
     found: list[tuple[str, str]] = []
     for name, column in bound.columns.items():
         kind = _CHECKED_TYPES.get(column.type)
-        if kind is None or (column.path and kind != "json"):  # text under a path that is no such value is read as none
+        if kind is None or (column.path and kind != "json"):  # text under a path with an invalid value is read as null
             continue
         value = sql.Identifier("t", column.column).as_string()
         if column.path:
@@ -259,7 +259,7 @@ def _logical(binding: Binding, bound: BoundTable, column: Column[Any]) -> sql.Co
         return sql.SQL("{}::{}").format(sql.Literal(bound.constants[column.name]), _TYPES[kind])
     default = _default(column)
     if kind == "text" and not column.nullable and column.server_default is None:
-        default = sql.SQL("''")  # a store may leave out what the catalogue asks of every row
+        default = sql.SQL("''")  # a store may lack a column that the catalogue requires in every row
     if to := bound.columns.get(column.name):
         return sql.SQL("coalesce({}, {})").format(_valued(to, kind, "t", column), default)
     stored = BoundColumn("cells", (column.name,), kind, "jsonb")

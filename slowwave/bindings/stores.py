@@ -21,12 +21,12 @@ from slowwave.errors import BindingError, Refused, StoreError
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 
-# Stores that are connected, as ``night.stores`` and ``night.store_namespaces`` hold them: which they are, and whose rows are whose.
+# Connected stores, as in ``night.stores`` and ``night.store_namespaces``: the stores, and the namespaces of their rows.
 #
-# Nothing here writes into a store. Namespaces are entered as they are seen, all new ones of a store in one statement.
+# Nothing here writes into a store. Namespaces are entered when they first appear, all new ones of a store in one statement.
 
 TABLE: Final = "table"
-"""The kind of a store that a person's own file describes."""
+"""The kind of a store that a user's file describes."""
 
 _STORES: Final = """
 SELECT name, kind, binding, parameters, fingerprint, embedding_model, writing FROM night.stores
@@ -252,12 +252,12 @@ def _store(
     )
 
 
-# What the tables of a store look like, as lines that compare: columns, keys, checks, and what else decides how rows may be written.
+# The structure of a store's tables, as comparable lines: columns, keys, checks, and other rules for writing rows.
 #
-# Names of constraints and lengths of types are left out: they differ from one installation to the next and change nothing.
+# Names of constraints and lengths of types are left out: they differ between installations and have no effect.
 
 Structure = dict[str, tuple[str, ...]]
-"""Bound table → its lines, sorted; a table that is not there has none."""
+"""Bound table → its lines, sorted; a missing table has none."""
 
 _COLUMNS: Final = """
 SELECT a.attname || ' ' || format_type(a.atttypid, NULL) || CASE WHEN a.attnotnull THEN ' not null' ELSE '' END
@@ -313,13 +313,13 @@ def differences(
 
     Tables have their physical names.
     """
-    said: list[str] = []
+    phrases: list[str] = []
     for name in sorted(found.keys() | known.keys()):
         table = binding.tables[name].table if name in binding.tables else name
         here, expected = set(found.get(name, ())), set(known.get(name, ()))
-        said += [f"{table} has {line}, which is new" for line in sorted(here - expected)]
-        said += [f"{table} lacks {line}" for line in sorted(expected - here)]
-    return said
+        phrases += [f"{table} has {line}, which is new" for line in sorted(here - expected)]
+        phrases += [f"{table} lacks {line}" for line in sorted(expected - here)]
+    return phrases
 
 
 def version_of(found: Mapping[str, tuple[str, ...]], binding: Binding) -> str:
@@ -329,8 +329,8 @@ def version_of(found: Mapping[str, tuple[str, ...]], binding: Binding) -> str:
 
 def nearest(found: Mapping[str, tuple[str, ...]], binding: Binding) -> tuple[str, list[str]]:
     """Return the known version that differs least from these tables, and the differences; an empty name if none is known."""
-    told = [(known.version, differences(found, known.tables, binding)) for known in binding.known]
-    return min(told, key=lambda one: len(one[1]), default=("", []))
+    candidates = [(known.version, differences(found, known.tables, binding)) for known in binding.known]
+    return min(candidates, key=lambda one: len(one[1]), default=("", []))
 
 
 def _lines(connection: Connection, bound: BoundTable, names: Mapping[tuple[str, str], str]) -> tuple[str, ...]:
@@ -348,11 +348,11 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-# The gate of writing: whether what a night plans in a namespace can be applied to where its rows lie.
+# Checks before writing: whether a night's plan for a namespace can be applied to the store of its rows.
 #
-# A store is connected to be read. A person lets plans be applied to it in a step of its own, and even then nothing is written to tables
-# that are not those that were connected, or that do more with a row than the plan shows: triggers, row security, rows elsewhere that would
-# go along.
+# A store is connected for reading. A person allows plans to be applied to it in a separate step. Even then nothing is written to tables
+# that differ from those that were connected, or that change more than the plan shows: by triggers, row security, or dependent rows
+# elsewhere.
 
 _SHOWN: Final = 5
 
@@ -360,7 +360,7 @@ _LET: Final = "UPDATE night.stores SET writing = %s WHERE name = %s AND disconne
 _DUE: Final = """
 INSERT INTO memory.changes (namespace_id, table_name) SELECT namespace_id, store FROM night.store_namespaces WHERE store = %s
 """
-"""What was only said is to be planned, so the next night of each of its namespaces is due, whether its rows changed or not."""
+"""SQL: what was only reported so far can be planned now, so the next night of each namespace is due even if its rows did not change."""
 
 _GUARDED: Final = """
 SELECT ARRAY(SELECT t.tgname::text FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal ORDER BY 1),
@@ -377,7 +377,7 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 
 """
 
 _LOOKED_AT: Final[ContextVar[dict[str, str] | None]] = ContextVar("looked_at", default=None)
-"""Store → why nothing may be written to it, where the nights of several namespaces ask one after another."""
+"""Store → the reason why nothing may be written to it, cached while the nights of several namespaces check it one after another."""
 
 
 def why_not_writable(connection: Connection, namespace_id: str) -> str:
@@ -489,7 +489,7 @@ def let_write(store: Store, name: str, *, grant: bool = False) -> list[str]:
             if not of.writing:
                 connection.execute(_DUE, (name,))
     with store.connect("applier") as connection:
-        if not missing and (why := why_unfit(connection, of)):  # what row security hides depends on who looks
+        if not missing and (why := why_unfit(connection, of)):  # the rows that row security hides depend on the role
             _stop(store, name)
             raise Refused(why)
     return missing

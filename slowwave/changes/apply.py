@@ -295,7 +295,7 @@ def text_of(catalogue: Catalogue, cell: Cell, value: Value) -> str | None:
     """Return the text that PostgreSQL casts to the type of a cell, or None for null."""
     if cell.column in VIRTUAL:
         return None if value is None else literal(value)
-    if isinstance(value, str):  # most are, or null
+    if isinstance(value, str):  # most values are strings or null
         return vector_literal(value) if catalogue.relation(cell.table).fields(cell.column).vector else value
     return None if value is None else literal(value)
 

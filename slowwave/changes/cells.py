@@ -19,31 +19,31 @@ from sqlalchemy.dialects.postgresql import JSONB
 from slowwave.errors import Refused
 from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, Vector, metadata
 
-# Cells: what a mutation writes and what its decision rests on.
+# Cells: the values that a mutation writes and those that its decision depends on.
 #
-# A cell is (table, row, column); a row of a vectors table is named by its id and its model (``key``). Every mutation is a set
-# of *writes*, *inserts*, *deletes* and *guards* over cells, and one algebra serves them all:
+# A cell is (table, row, column); a row of a vectors table is identified by its id and its model (``key``). Every mutation is a set of
+# *writes*, *inserts*, *deletes* and *guards* over cells, with these rules:
 #
-# - equality is that of values as the snapshot holds them, compared in PostgreSQL by the column's own type;
-# - ``set`` writes replace the value that the plan saw; ``add`` writes are deltas on counters and see nothing; ``now`` and
-#   ``item`` writes stamp the instant and the item over the value that the plan saw;
-# - a guard names values of one row that must still stand. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of the
-#   relationships incident to it, live or not; ``CLAIMS`` is the set of ids of the claims about it that stand, of which items of
-# the same plan may make or retire some: they were planned together; ``TOLD`` of a memory is the version that it says, or a later one which
-# only has dates written beside (``slowwave.text.beside``): whoever writes a version writes it as well, unless the mutation guards it;
-# - the id rule: the n-th row that an item inserts is ``uuid5(item id, n)``, unless the plan names it: a vector by what it describes, others
-#   where JSON or a list has to name them. What an item points at a row that the rule names says that number: ``row`` writes, ``refs``.
-#   Rows of ``SHARED`` tables may be several items': they are named after what they are (``named_id``), are there once, and go when the
-#   last that needs them is undone;
-# - a delete names a whole row as the plan saw it, and writes every cell of it. That the row is there at all is a cell as well (its
-#   column is empty): a delete writes it, and whoever changes a counter of the row or points at it guards it.
+# - Equality is that of values as the snapshot holds them, compared in PostgreSQL by the column's type.
+# - ``set`` writes replace the value that the plan saw. ``add`` writes are deltas on counters and have no seen value. ``now`` and ``item``
+#   writes put the instant or the item in place of the value that the plan saw.
+# - A guard lists values of one row that must be unchanged. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of its
+#   relationships, live or not. ``CLAIMS`` is the set of ids of the live claims about it; items of the same plan may add or retire some of
+#   them, because they were planned together. ``TOLD`` of a memory is its current version, or a later one that only has dates added
+#   (``slowwave.text.beside``); an item that writes a version writes ``TOLD`` as well, unless the mutation guards it.
+# - The n-th row that an item inserts has the id ``uuid5(item id, n)``, unless the plan names it: a vector by the row that it describes,
+#   other rows if JSON or a list has to name them. An item refers to a row with such an id by the number n: ``row`` writes, ``refs``. Rows
+#   of ``SHARED`` tables may be inserted by several items: their id is derived from their contents (``named_id``), they exist once, and they
+#   are removed when the last item that needs them is undone.
+# - A delete names a whole row as the plan saw it, and writes every cell of it. The existence of the row is a cell as well (with an empty
+#   column): a delete writes it, and an item that changes a counter of the row or refers to it guards it.
 #
-# Two items conflict when one writes what the other writes or guards; two deltas on one counter do not. Items that do not
-# conflict commute, so that any subset may be applied or undone in any order.
+# Two items conflict if one writes a cell that the other writes or guards; two deltas on one counter do not conflict. Items that do not
+# conflict commute, so any subset may be applied or undone in any order.
 
 SHARED: Final[Mapping[str, tuple[str, ...]]] = {"corpora": ("root", "profile", "invalidated_at")}
-"""Tables of which several items may bring the same row, as a corpus is made with its first page → the columns that say which row it is.
-The first of them names it; a row of the same id that says something else in any of them is another one."""
+"""Tables of which several items may insert the same row, as a corpus is created with its first page → the columns that identify the row.
+The first of these columns determines the id; a row with the same id and a different value in any of them is a conflict."""
 
 Value = str | int | float | bool | None | tuple[str, ...]
 """A cell's value. Instants are ISO 8601 in UTC, jsonb is PostgreSQL's JSON text, arrays are tuples, vectors are base64."""
@@ -54,7 +54,7 @@ RELATIONSHIPS: Final = "#relationships"
 CLAIMS: Final = "#claims"
 TOLD: Final = "#told"
 VIRTUAL: Final = frozenset({RELATIONSHIPS, CLAIMS, TOLD})
-"""Columns that are no columns: sets of rows that name an entity, and what a memory tells."""
+"""Columns that do not exist in the database: sets of rows that refer to an entity, and the current statement of a memory."""
 
 VERSION: Final = "current_version_id"
 
@@ -182,7 +182,7 @@ POINTERS: Final[Mapping[str, str]] = {
     "memory_id": "memories",
     "current_version_id": "memory_versions",
 }
-"""Column → the table of the row that its value names, empty for its own, among tables of which rows may be deleted."""
+"""Column → the table of the row that its value names, empty for the same table, among tables whose rows may be deleted."""
 
 
 def is_pointer(table: str, column: str) -> bool:
@@ -208,7 +208,7 @@ _SQL_TYPES: Final = (
     (DateTime, "timestamptz"),
     (Boolean, "boolean"),
     (Double, "double precision"),
-    (Integer, "bigint"),  # BigInteger is an Integer; comparing as bigint is the same
+    (Integer, "bigint"),  # BigInteger is a subclass of Integer; comparing as bigint gives the same result
     (Vector, "vector"),
 )
 
@@ -218,7 +218,7 @@ def canonical(value: object) -> Value:
 
     Raises ``TypeError`` for a type that a cell cannot hold.
     """
-    if value is None or isinstance(value, (str, int, float)):  # most are; a bool is an int
+    if value is None or isinstance(value, (str, int, float)):  # most values are; a bool is an int
         return value
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds")
@@ -416,11 +416,11 @@ def deletes_from_json(rows: Iterable[Sequence[object]]) -> tuple[Delete, ...]:
 
 _CANONICAL: Final = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-).encode  # json.dumps makes one for each value
+).encode  # json.dumps would build an encoder for each value
 
 
 quoted: Final = json.encoder.encode_basestring
-"""The canonical JSON of a text."""
+"""Return the canonical JSON of a text."""
 
 
 def canonical_json(value: object) -> str:
@@ -443,16 +443,16 @@ def _action(value: object) -> Action:
     return value
 
 
-# What a mutation comes to in a store that is not ours: cells and rows of its tables, as they were seen and as they shall be.
+# The form of a mutation in a connected store: cells and rows of its tables, as the plan saw them and as they will be.
 #
-# Sealed with the mutation, whose cells are those of our catalogue. ``slowwave.changes.lowering`` makes it, the statements of applying and
-# undoing carry it out, and ``slowwave.changes.relations`` holds it to the rows that the mutation names.
+# It is sealed with the mutation, whose cells are those of our catalogue. ``slowwave.changes.lowering`` builds it, the statements of apply
+# and undo execute it, and ``slowwave.changes.relations`` checks that it touches only the rows that the mutation names.
 
 OVERLAY: Final = "night.overlay"
-"""What a store has no column for: a row of JSON for each of its rows that needs one, and cells by the names of our catalogue."""
+"""Values without a column in the store: one row of JSON for each of its rows that needs one, with the column names of our catalogue."""
 
 ROW: Final = "#row"
-"""What a deleted row of another store held, as the SHA-256 of its image: the journal keeps the image itself."""
+"""The contents of a deleted row of a connected store, as the SHA-256 of its image; the journal keeps the image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,7 +503,7 @@ class Change:
         )
 
 
-# What the database would give the columns of a new row, spelled out, so that simulating and applying agree.
+# Database defaults of the columns of a new row, written out so that simulation and apply agree.
 
 
 def defaults(table: str, but: Collection[str] = ()) -> dict[str, Value]:
@@ -529,7 +529,7 @@ def _default(table: str, column: Column[object]) -> Value:
     return float(text) if kind == "double precision" else text
 
 
-# Vectors as plans hold them: base64 of little-endian float32, and means that do not depend on the order of members.
+# Vectors in plans: base64 of little-endian float32, and means that do not depend on the order of members.
 
 
 def encode(vector: np.ndarray) -> str:

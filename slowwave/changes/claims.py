@@ -33,14 +33,15 @@ from slowwave.changes.rows import Fields, as_ids, rows_by_id, rows_where
 from slowwave.errors import Refused
 from slowwave.snapshots.snapshot import Snapshot
 
-# ``write_claims``: what is said of one subject from now on, as one change: the subject where it is new, claims with their events, what
-# they end or contradict, evidence of what was said before, and the pages on which all of it stands.
+# ``write_claims``: new claims about one subject as one change: the subject if it is new, the claims with their events, the claims that they
+# end or contradict, evidence for earlier claims, and the pages that contain them.
 #
-# A claim is a memory of the kind ``claim``, as ``memory.remember`` stores one by day: what it ends keeps its row and ends where it begins,
-# what it contradicts stands beside it. What is said, and of whom, is its planner's to decide (``slowwave.wiki.claims.planned_claims``).
+# A claim is a memory of the kind ``claim``, as ``memory.remember`` stores one at run time. A claim that it ends keeps its row and ends
+# where the new one begins; a claim that it contradicts remains. ``slowwave.wiki.claims.planned_claims`` chooses the claims and their
+# subjects.
 
 REASON: Final = "claim"
-"""What the first version of a claim that a plan wrote keeps as its reason."""
+"""The reason of the first version of a claim that a plan wrote."""
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STANDS: Final = ("invalidated_at", "kind", "state", "current_version_id", "attributes", "valid_from", "valid_to")
@@ -108,9 +109,9 @@ def write_claims(snapshot: Snapshot, groups: Sequence[ClaimGroup]) -> list[Mutat
     """
     cells = page_cells(snapshot, [page for group in groups for page in group.pages])
     subjects = {g.subject for g in groups if isinstance(g.subject, str)}
-    said = [c for g in groups for c in g.claims]
-    named = {i for c in said for i in (*c.closes, *c.contradicts, *((c.supports,) if c.supports else ()))}
-    named |= {c.ended_by for c in said if _ID.fullmatch(c.ended_by)}
+    new_claims = [c for g in groups for c in g.claims]
+    named = {i for c in new_claims for i in (*c.closes, *c.contradicts, *((c.supports,) if c.supports else ()))}
+    named |= {c.ended_by for c in new_claims if _ID.fullmatch(c.ended_by)}
     entities = rows_by_id(snapshot, "entities", subjects, ("name", "state", "invalidated_at", "merged_into"))
     standing = _live_claims(snapshot, {g.subject for g in groups if isinstance(g.subject, str) and _says_anew(g)})
     for subject, ids in standing.items():
@@ -138,9 +139,9 @@ def _live_claims(snapshot: Snapshot, subjects: Collection[str]) -> dict[str, tup
     if subjects:
         rows = snapshot.table("memories").select(["id", "kind", "state", "attributes", "invalidated_at"])
         rows = rows.filter(pc.and_(pc.equal(rows["kind"], "claim"), pc.equal(rows["state"], "active")))
-        rows = rows.filter(pc.is_null(rows["invalidated_at"]))  # one that has ended stands in history
-        for id_, told in zip(rows["id"].to_pylist(), rows["attributes"].to_pylist(), strict=True):
-            about = json.loads(told or "{}").get("entity_id")
+        rows = rows.filter(pc.is_null(rows["invalidated_at"]))  # ended claims are part of the history
+        for id_, attributes in zip(rows["id"].to_pylist(), rows["attributes"].to_pylist(), strict=True):
+            about = json.loads(attributes or "{}").get("entity_id")
             if about in found:
                 found[about].append(id_)
     return {subject: tuple(sorted(ids)) for subject, ids in found.items()}
@@ -227,12 +228,12 @@ class _Group:
         self.made.append((claim, n))
 
         self._rests_on(claim)
-        told = {**claim.attributes, "claim_kind": claim.kind, "entity_id": subject}
+        attributes = {**claim.attributes, "claim_kind": claim.kind, "entity_id": subject}
         values: dict[str, Value] = {
             **defaults("memories", ("current_version_id",)),
             **{"kind": "claim", "subject": name, "author": claim.agent, "source": "semantic"},
             **{"session_id": claim.session_id or None, "confidence": claim.confidence},
-            **{"attributes": canonical_json(told), "valid_from": claim.since, "valid_to": claim.until},
+            **{"attributes": canonical_json(attributes), "valid_from": claim.since, "valid_to": claim.until},
             **{"source_document_ids": claim.documents, "source_chunk_ids": claim.chunks},
         }
         version: dict[str, Value] = {"ordinal": 1, "content": claim.statement, "reason": REASON}
@@ -310,26 +311,27 @@ class _Group:
         self.guards[Guard.on("memories", id_, seen, [c for c in _STANDS if c != but])] = None
 
     def _event(self, claim: NewClaim, event: str, values: Mapping[str, Value], refs: Mapping[str, int]) -> None:
-        told: dict[str, Value] = {
+        fields: dict[str, Value] = {
             "event": event,
             "evidence_id": claim.documents[0] if claim.documents else None,
             "agent": claim.agent,
             "session_id": claim.session_id or None,
             "reason": claim.reason,
         }
-        self.inserts.append(Insert("claim_events", {**told, **values}, refs=refs))
+        self.inserts.append(Insert("claim_events", {**fields, **values}, refs=refs))
 
 
 def _text(value: Value) -> str | None:
     return None if value is None else str(value)
 
 
-# ``forget_rows``: a page, or claims of a subject, leave memory with all that searches find of them, and a page stays that says why.
+# ``forget_rows``: remove a page, or claims about a subject, from memory and from all search results, and leave a page that states the
+# reason.
 #
-# It is to a plan what ``memory.forget_page`` and ``memory.forget`` are by day. Nothing is deleted: a page is superseded and what it said is
-# a version, claims and the evidence that only they rest on are retired. That not even a search as of an earlier day finds their words is
-# the database's affair (migration 0025), which looks for the mark of a page and the event of a claim, when they come and when an undo takes
-# them back.
+# It is the planned form of ``memory.forget_page`` and ``memory.forget``. Nothing is deleted: a page is superseded and its former text
+# becomes a version; claims and the evidence that only they use are retired. The database ensures that even a search as of an earlier day
+# does not find their words (migration 0025): it checks for the mark of a page and the event of a claim when they are added and when an undo
+# removes them.
 #
 # ``erase_rows`` is the exception: it deletes imported rows for good and cannot be undone. The item holds the ids of these rows and no text.
 
@@ -450,7 +452,7 @@ _ERASED: Final[Mapping[str, tuple[str, ...]]] = {
     "entities": ("external_id", "merged_into"),
     "documents": ("external_id", "content_hash"),
 }
-"""Table → the columns that say, without text, that a row still holds what the plan saw."""
+"""Table → the columns that show, without text, that a row is as the plan saw it."""
 
 
 def _forget_claim(snapshot: Snapshot, id_: str, seen: Fields, writes: list[Write], guards: list[Guard]) -> None:

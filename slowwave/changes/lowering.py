@@ -52,8 +52,8 @@ from slowwave.changes.relations import (
 from slowwave.errors import Refused
 from slowwave.store.logins import Connection
 
-# Rows of a store that is not ours as lowering sees them: native keys, the texts of cells, hashes of whole rows, and the rows that belong
-# to them. Two statements and one for each child table, whatever the number of rows.
+# Rows of a connected store as lowering needs them: native keys, the texts of cells, hashes of whole rows, and their child rows. Two
+# statements and one for each child table, for any number of rows.
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +224,14 @@ def _children(
     return found
 
 
-# Lowering: the cells of a mutation, which are those of our catalogue, become cells and rows of the store that its rows lie in.
+# Lowering: convert the cells of a mutation, which are those of our catalogue, to cells and rows of the connected store.
 #
-# What a row says becomes its text there, with every column that follows from the text; retiring becomes what the store itself does to a row
-# that it shows no longer; what the store has no place for goes to ``night.overlay``. Guards become guards on the same physical cells. What
-# comes out is sealed, values included, so that nothing is computed when it is applied.
+# The text of a row becomes its text there, with every column that is derived from it. Retiring becomes the way in which the store itself
+# hides a row. Values without a place in the store go to ``night.overlay``. Guards become guards on the same physical cells. The result is
+# sealed with its values, so nothing is computed at apply.
 
 _OF_TEXT: Final = frozenset({"memory_versions", "memory_vectors"})
-"""Logical tables that lie in the row of the memory itself, or belong to it."""
+"""Logical tables that are stored in the row of the memory itself, or in its child rows."""
 
 _RETIRES: Final = ("invalidated_at", "invalidated_by")
 
@@ -333,7 +333,12 @@ def find_unexplained(
         return _difference(lowering.change(), sealed)
     except (Unlowered, Refused) as problem:
         return Unexplained(f"Its physical part does not hold what the change that it shows rests on. {problem}", sealed)
-    except (ValueError, KeyError, TypeError, IndexError):  # values that no lowering makes: no JSON, no key, no vector
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+    ):  # values that lowering never produces: invalid JSON, no key, no vector
         return Unexplained("Its physical part holds values that no version of Slowwave writes.", sealed)
 
 
@@ -664,7 +669,7 @@ class _Lowering:
         row = self._there(guard.row)
         table = name_of(self.bound)
         stands = self.guards[table, row.id, row.key]
-        if "content" in self.bound.columns:  # at least that the row is there and says what it said
+        if "content" in self.bound.columns:  # at least that the row exists with the same text
             self._stands(stands, row, "content")
         for column, seen in zip(guard.columns, guard.seen, strict=True):
             if column in (VERSION, TOLD):

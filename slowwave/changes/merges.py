@@ -22,10 +22,10 @@ from slowwave.matching.names import NameCandidate, choose_name
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import COUNTERS
 
-# Parallel edges: live relationships of one source, target and type, which a merge of their ends makes, become one.
+# Parallel edges: live relationships with one source, target and type, which result from merging their ends, become one.
 #
-# khora's merge leaves them side by side (its defect C4). Folded are only those that say the same: both open-ended in the world, with
-# descriptions and properties that complete each other. Others stay as they are, since what differs may be what matters.
+# khora's merge leaves them in parallel (its defect C4). Only those with the same content are folded: both without an end date, and with
+# descriptions and properties that complete each other. Others are kept, because their differences may matter.
 
 ENDPOINTS: Final = ("source_entity_id", "target_entity_id")
 _KNOWS: Final = (
@@ -39,7 +39,7 @@ _KNOWS: Final = (
 )
 _SAYS: Final = (*ENDPOINTS, "relationship_type", "valid_to")
 EDGE_COLUMNS: Final = (*_SAYS, *_KNOWS, "invalidated_at", "invalidated_by")
-"""What ``fold`` reads of a relationship."""
+"""The columns of a relationship that ``fold`` needs."""
 
 
 def fold(
@@ -123,18 +123,18 @@ def _guard(edge: Fields, columns: Sequence[str]) -> Guard:
 
 # ``merge_rows``: one entity absorbs others that are the same thing.
 #
-# The survivor gets the best of the names (``slowwave.matching.names``), unless it is pinned, and keeps the others as aliases. It takes
-# the union of provenance (cleaned of dead references), attributes and counters, and optionally a vector; the absorbed rows are invalidated
-# in system time and point at it. Every relationship of an absorbed row, live or not, has the endpoint that named it rewritten, and only
-# that endpoint, so that two merges may share an edge; edges inside the cluster are invalidated, and those that the merge makes parallel
-# become one (``parallel_edges``). ``valid_to`` is never written: the world did not change.
+# The survivor gets the best of the names (``slowwave.matching.names``), unless it is pinned, and keeps the others as aliases. It takes the
+# union of provenance (without dead references), attributes and counters, and optionally a vector. The absorbed rows are invalidated in
+# system time and refer to it. In every relationship of an absorbed row, live or not, only the endpoint that named it is rewritten, so that
+# two merges may share an edge. Edges inside the cluster are invalidated, and those that the merge makes parallel become one
+# (``parallel_edges``). ``valid_to`` is never written, because the world did not change.
 
 _SEEN: Final = (
     *("external_id", "name", "entity_type", "description", "attributes", "source_chunk_ids", "source_document_ids"),
     *("mention_count", "pinned", "state", "merged_into", "valid_from", "valid_to", "invalidated_at", "invalidated_by"),
 )
 OTHER_VALUES: Final = "other_values"
-"""Attribute of a survivor under which the values of absorbed rows stand, by name, where it keeps another: ``{"price": [9.5]}``."""
+"""Attribute of a survivor that lists values of absorbed rows by name if it keeps a different value: ``{"price": [9.5]}``."""
 
 _CELL: Final = attrgetter("cell.table", "cell.row", "cell.column", "cell.key")
 _ROW: Final = attrgetter("table", "row")
@@ -395,7 +395,7 @@ def _vector(
 ) -> None:
     vectors = snapshot.vectors["entity_vectors"]
     if not vectors.model:
-        return  # a namespace without a registered model keeps no vectors
+        return  # a namespace without a registered model has no vectors
     after = encode(vector)
     if row < 0:
         inserts.append(Insert("entity_vectors", {"vector": after}, keep, vectors.model))
@@ -423,10 +423,10 @@ def _row(id_: str, fields: Fields) -> Row:
     return Row(id_, None if external is None else str(external))
 
 
-# ``merge_rows`` of rows that say the same: one row absorbs others and takes what they add.
+# ``merge_rows`` of rows with the same content: one row absorbs others and takes their additional values.
 #
-# What the survivor takes and how absorbed rows are retired belongs to ``merge_facts`` and ``merge_memories``; merges of entities, whose
-# relationships follow them, to ``merge_rows``.
+# ``merge_facts`` and ``merge_memories`` define which values the survivor takes and how absorbed rows are retired. Entities are merged
+# above, because their relationships follow them.
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,11 +544,11 @@ def earliest_start(rows: Sequence[Fields]) -> str | None:
     return None if None in starts else min(map(str, starts))
 
 
-# ``merge_rows`` of facts: one fact absorbs others that say the same.
+# ``merge_rows`` of facts: one fact absorbs others that state the same.
 #
-# The survivor takes the union of the sources (cleaned of dead references), the greatest confidence and the earliest start; a fact
-# without a start holds since ever. The absorbed rows are inactive, invalidated in system time, and name the survivor in
-# ``superseded_by``. ``valid_to`` is never written: the world did not change.
+# The survivor takes the union of the sources (without dead references), the greatest confidence and the earliest start; a fact without a
+# start has always been valid. The absorbed rows become inactive, are invalidated in system time, and name the survivor in
+# ``superseded_by``. ``valid_to`` is never written, because the world did not change.
 
 _FACTS: Final = Columns(
     "memory_facts",
@@ -575,11 +575,11 @@ def merge_facts(snapshot: Snapshot, merges: Sequence[Alike]) -> list[Mutation]:
     return merge_alike(snapshot, _FACTS, merges, survivor)
 
 
-# ``merge_rows`` of memories: one memory absorbs others that tell the same.
+# ``merge_rows`` of memories: one memory absorbs others that state the same.
 #
-# The survivor keeps its text and takes the union of tags and sources (cleaned of dead references), the greatest importance and
-# confidence, the earliest start and the counters, which the absorbed rows give up by the planned amount. Absorbed rows are merged and
-# invalidated in system time; their sources, texts and ``valid_to`` are never written.
+# The survivor keeps its text and takes the union of tags and sources (without dead references), the greatest importance and confidence, the
+# earliest start and the counters, which are reduced in the absorbed rows by the planned amount. Absorbed rows are merged and invalidated in
+# system time; their sources, texts and ``valid_to`` are never written.
 
 _MEMORIES: Final = Columns(
     "memories",
@@ -624,13 +624,13 @@ def _tags(keep: Fields, absorbed: Iterable[Fields]) -> Value:
     return keep["tags"] if len(union) == len(own) else json.dumps(union, ensure_ascii=False)
 
 
-# ``insert_summary`` of memories: a new memory says what others say together, and stands for them.
+# ``insert_summary`` of memories: a new memory states the joint content of others and replaces them.
 #
-# The memories that it cites are merged into it: they leave recall and stay linked, with their texts. Nothing of them is written but
-# that they are retired; their counters go over to the new row by the amount that the plan saw.
+# The memories that it cites are merged into it: they are no longer recalled and stay linked, with their texts. Nothing in them is written
+# except that they are retired; their counters move to the new row by the amount that the plan saw.
 
 REASON: Final = "consolidation"
-"""What the first version of such a memory keeps as its reason."""
+"""The reason of the first version of such a memory."""
 
 _SAYS_CONSOLIDATE_MEMORIES: Final = (
     "current_version_id",

@@ -42,7 +42,7 @@ from slowwave.errors import Refused
 from slowwave.store.tables import VECTORS, metadata
 from slowwave.text.markdown import path_fault
 
-# By which columns a row names other rows of its namespace: foreign keys, lists of sources and members, and what events of claims say.
+# Columns by which a row names other rows of its namespace: foreign keys, lists of sources and members, and the references of claim events.
 
 
 @cache
@@ -50,12 +50,12 @@ def names_of(table: str) -> tuple[tuple[str, str], ...]:
     """Return (column, table) of every reference from a row of ``table`` to one row in its namespace."""
     columns = table_of(table).c
     keys = {(c.name, key.column.table.name) for c in columns for key in c.foreign_keys}
-    told = {(c, t) for c, t in EVENT_POINTERS.items() if table == "claim_events" and c in columns}
-    return tuple(sorted((c, t) for c, t in keys | told if t not in ("namespaces", "vector_models")))
+    event_pointers = {(c, t) for c, t in EVENT_POINTERS.items() if table == "claim_events" and c in columns}
+    return tuple(sorted((c, t) for c, t in keys | event_pointers if t not in ("namespaces", "vector_models")))
 
 
 EVENT_POINTERS: Final[Mapping[str, str]] = {"claim_id": "memories", "other_id": "memories", "evidence_id": "documents"}
-"""Column of an event of a claim → the table of the row that it names; an event outlives what it names."""
+"""Column of a claim event → the table of the row that it names; an event outlives that row."""
 
 
 LISTS: Final[Mapping[str, str]] = {
@@ -63,7 +63,7 @@ LISTS: Final[Mapping[str, str]] = {
     "source_chunk_ids": "chunks",
     "member_ids": "entities",
 }
-"""Column of ids → the table of the rows that it names."""
+"""Column with a list of ids → the table of the rows that it names."""
 
 
 @cache
@@ -97,11 +97,11 @@ def references_to(table: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(keys | pointers))
 
 
-# What a mutation that writes claims may not do, by its cells alone: it makes claims and their subject, and ends or supports claims that
-# its guards hold; whatever else is a memory it leaves alone.
+# Limits of a mutation that writes claims, by its cells alone: it inserts claims and their subject, and ends or supports claims that its
+# guards contain. It touches no other memory.
 
 REF: Final = re.compile(r"(person|project|concept|decision|core):[a-z0-9][a-z0-9-]{0,119}")
-"""What the reference of a subject may be."""
+"""The allowed form of a subject's reference."""
 
 _EVENTS: Final = frozenset({"added", "supported", "replaced", "contradicted"})
 _NEW: Final = frozenset({"memories", "entities"})
@@ -109,8 +109,8 @@ _NEW: Final = frozenset({"memories", "entities"})
 
 def _about(values: Mapping[str, Value]) -> str:
     """Return the id of the entity that a claim is about; empty if it names none."""
-    told = json.loads(str(values.get("attributes") or "{}"))
-    return str(told.get("entity_id") or "") if isinstance(told, dict) else ""
+    attributes = json.loads(str(values.get("attributes") or "{}"))
+    return str(attributes.get("entity_id") or "") if isinstance(attributes, dict) else ""
 
 
 def claim_fault(mutation: Mutation) -> str:
@@ -159,11 +159,11 @@ def claim_fault(mutation: Mutation) -> str:
     return ""
 
 
-# What a mutation that writes pages may not do, by its cells alone: its guards, which apply holds against the rows, say where they lie.
+# Limits of a mutation that writes pages, by its cells alone: its guards, which apply compares with the rows, show where the pages are.
 #
-# So an item that somebody forged reaches no other corpus than those of which its guards name the root, no page of a session, no evidence
-# that is there already, and nothing that belongs to another page. A corpus that it says it makes has the id of its root in the namespace
-# (``misnamed``), and apply holds one of that id that is there already to that root: no other corpus can be passed off as a new one.
+# So a forged item reaches only corpora whose root its guards name, no page of a session, no existing evidence, and no row of another page.
+# The id of a corpus that it creates is derived from the root and the namespace (``misnamed``), and apply checks that an existing corpus
+# with that id has that root: no other corpus can be passed off as a new one.
 
 EVIDENCE: Final = "evidence:"
 _MADE: Final[Mapping[str, frozenset[str]]] = {
@@ -171,7 +171,7 @@ _MADE: Final[Mapping[str, frozenset[str]]] = {
     "write_claims": frozenset({"pages:", EVIDENCE}),
     "forget_rows": frozenset({"pages:", EVIDENCE}),
 }
-"""Kind → the roots of the corpora that it may make."""
+"""Kind → the roots of the corpora that it may create."""
 
 
 def page_fault(mutation: Mutation) -> str:
@@ -210,9 +210,9 @@ def misnamed(mutation: Mutation, namespace_id: str) -> str:
     """
     for insert in mutation.inserts:
         if own := SHARED.get(insert.table):
-            said = insert.values.get(own[0])
-            if insert.row != named_id(namespace_id, insert.table, str(said)):
-                return f"may not make row {insert.row} of {insert.table}: that is not the id of {str(said)[:64]!r} in this namespace"
+            identifier = insert.values.get(own[0])
+            if insert.row != named_id(namespace_id, insert.table, str(identifier)):
+                return f"may not make row {insert.row} of {insert.table}: that is not the id of {str(identifier)[:64]!r} in this namespace"
     return ""
 
 
@@ -246,29 +246,29 @@ def _foreign_part(mutation: Mutation, guards: Mapping[tuple[str, str], Mapping[s
     return f"may not insert a vector of passage {min(vectors - passages)}" if vectors - passages else ""
 
 
-# What a mutation may not forget, by its cells alone: a page goes with a tombstone beside it, claims of one subject with a page that says
-# so, and nothing else ends. No other kind may mark a page as forgotten: the mark takes its words out of every search.
+# Limits of forgetting, by the cells of a mutation alone: a page ends together with a tombstone, claims of one subject together with a page
+# that reports it, and nothing else ends. No other kind may mark a page as forgotten, because the mark removes its words from every search.
 
 FORGOTTEN: Final = "forgotten"
-"""In the metadata of a page: its words are in no search, not as of an earlier day either (migration 0025)."""
+"""Key in the metadata of a page whose words no search finds, not even as of an earlier day (migration 0025)."""
 
 RETIRED: Final = "retired"
-"""The event of a claim that was forgotten."""
+"""The event of a forgotten claim."""
 
 ERASURES: Final = "erasures"
-"""The table of which each new row deletes the row that it names, for good (migration 0052)."""
+"""The table in which each new row deletes the row that it names, for good (migration 0052)."""
 
 ERASABLE: Final = frozenset(
     {"memories", "memory_versions", "promotions", "claim_events", "memory_facts", "entities", "entity_aliases"}
     | {"relationships", "documents", "chunks", "links", "communities", "pages", "recall_events", "session_items"}
     | {"proposals", "purges", "conflicts", "findings", "model_answers"}
 )
-"""The tables of which a plan may delete rows for good, as the constraint of ``memory.erasures`` has it."""
+"""The tables whose rows a plan may delete for good, as in the constraint of ``memory.erasures``."""
 
 NOT_IN_SNAPSHOTS: Final = frozenset(
     {"session_items", "recall_events", "proposals", "purges", "conflicts", "findings", "model_answers"}
 )
-"""Erasable tables that no snapshot holds as a whole: the database alone checks the namespace of their rows."""
+"""Erasable tables that no snapshot holds completely: only the database checks the namespace of their rows."""
 
 _Seen = Mapping[tuple[str, str], Mapping[str, Value]]
 
@@ -406,7 +406,7 @@ def _place(values: Mapping[str, Value]) -> tuple[str, str]:
     return str(values.get("corpus_id")), str(values.get("path"))
 
 
-# The kinds of mutations: a small closed set, and which cells each may touch. What else a kind may not do, its own limits say.
+# The kinds of mutations: a small closed set, with the cells that each may touch. Some kinds have further limits.
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,12 +541,12 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-# A mutation: one of a small closed set of changes, spelled out cell by cell.
+# A mutation: one of a small closed set of changes, written out cell by cell.
 #
-# Every mutation is a value: its kind, the rows it is about, and the writes, inserts, deletes and guards that the builder of its
-# kind made from a snapshot. ``slowwave.changes.mutation`` says which cells each kind may touch, and ``check`` holds every mutation to
-# it, at sealing and again before it is applied: a forged plan item cannot reach another table, column or namespace. Because the change is
-# data, simulation (``simulate``), application and undo (``statements``) are written once for all kinds.
+# Every mutation is a value: its kind, its rows, and the writes, inserts, deletes and guards that the builder of its kind made from a
+# snapshot. ``check`` verifies at sealing, and again before the mutation is applied, that it touches only cells that its kind may touch: a
+# forged plan item cannot reach another table, column or namespace. Because the change is data, simulation (``simulate``), apply and undo
+# (``statements``) are implemented once for all kinds.
 
 
 class Row(NamedTuple):
@@ -561,7 +561,7 @@ class Row(NamedTuple):
 
 
 MADE_FROM: Final = "made_from"
-"""In the metadata of a page: what its planner made it from, so that it is not proposed again while that stands."""
+"""Key in the metadata of a page for its planner's inputs, so that the page is not proposed again while these are unchanged."""
 
 _SHOWN: Final = ("kind", "table", "keep", "absorb", "rows", "writes", "inserts", "guards", "deletes", "physical")
 
@@ -615,11 +615,11 @@ class Mutation:
             if insert.table == "documents" and not insert.stamped:
                 place = str(insert.values.get("corpus_id")), str(insert.values.get("path"))
                 found.append((*place, _source(insert.values.get("metadata"), insert.values.get("content_hash"))))
-        told: dict[str, dict[str, Value]] = {}
+        written: dict[str, dict[str, Value]] = {}
         for write in self.writes:
             if write.cell.table == "documents":
-                told.setdefault(write.cell.row, {})[write.cell.column] = write.value
-        return found + [(row, _source(v.get("metadata"), v.get("content_hash"))) for row, v in sorted(told.items())]
+                written.setdefault(write.cell.row, {})[write.cell.column] = write.value
+        return found + [(row, _source(v.get("metadata"), v.get("content_hash"))) for row, v in sorted(written.items())]
 
     def said(self) -> list[tuple[str, ...]]:
         """Return subject, kind and statement of each claim that the mutation inserts."""
@@ -627,9 +627,9 @@ class Mutation:
         for insert in self.inserts:
             n = insert.refs.get("memory_id", -1)
             if insert.table == "memory_versions" and 0 <= n < len(self.inserts):
-                told = json.loads(str(self.inserts[n].values.get("attributes") or "{}"))
+                attributes = json.loads(str(self.inserts[n].values.get("attributes") or "{}"))
                 found.append(
-                    (*(str(told.get(c)) for c in ("entity_id", "claim_kind")), str(insert.values.get("content")))
+                    (*(str(attributes.get(c)) for c in ("entity_id", "claim_kind")), str(insert.values.get("content")))
                 )
         return found
 

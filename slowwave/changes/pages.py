@@ -20,18 +20,18 @@ from slowwave.changes.rows import Fields, rows_where
 from slowwave.errors import Refused
 from slowwave.snapshots.snapshot import Snapshot
 
-# ``write_page``: a document of a corpus comes with its passages, or says something else from now on; what it said stays as a version.
+# ``write_page``: insert a document of a corpus with its passages, or replace its text; the former text is kept as a version.
 #
-# Passages that say what they said keep their rows and vectors, as when a folder is synced, and so do links. Rows are named by what they are
-# of: a page by its corpus and path, a passage by its page and text, a corpus that is made with its first page by its root. So whatever
-# rests on a page can name it before it is there, and a page that somebody else made meanwhile makes the item stale. What the text means,
-# and what it links to, is its planner's to find out (``slowwave.wiki.corpus.planned_pages``).
+# Passages with unchanged text keep their rows and vectors, as in the sync of a folder, and so do links. The ids of rows are derived from
+# their contents: a page from its corpus and path, a passage from its page and text, a corpus that is created with its first page from its
+# root. So other rows can name a page before it exists, and a page that someone else inserted meanwhile makes the item stale.
+# ``slowwave.wiki.corpus.planned_pages`` determines the text and its links.
 
 UNFOLLOWED: Final = frozenset({"pages:", EVIDENCE})
-"""Roots, no folders, of corpora that are made with their first page."""
+"""Roots that are not folders, of corpora that are created with their first page."""
 
 STANDING: Final = {EVIDENCE: 0.5}
-"""How much the answers of a corpus count that is made with its first page, where that is less than others' do."""
+"""Weight of the search results of a corpus that is created with its first page, if it is below 1."""
 
 _TEXT: Final = ("title", "content", "metadata", "valid_from", "content_hash")
 _PLACE: Final = ("corpus_id", "invalidated_at", "path", "plane", "version_of")
@@ -336,9 +336,13 @@ def _passages(parts: _Parts, document: str, page: PageText, held: _Held) -> tupl
             made[passage.hash] += 1
             while (id_ := named_id(document, "chunks", passage.hash, str(made[passage.hash]))) in held.chunk_ids:
                 made[passage.hash] += 1
-            said: dict[str, Value] = {"document_id": document, "content": passage.content, "content_hash": passage.hash}
+            fields: dict[str, Value] = {
+                "document_id": document,
+                "content": passage.content,
+                "content_hash": passage.hash,
+            }
             ends: dict[str, Value] = {"external_id": None, "invalidated_at": None, "invalidated_by": None}
-            parts.inserts.append(Insert("chunks", {**said, **lines, **ends}, id_))
+            parts.inserts.append(Insert("chunks", {**fields, **lines, **ends}, id_))
         if held.model and passage.hash in page.vectors and (id_ in held.bare or id_ not in held.chunk_ids):
             vector = encode(np.asarray(page.vectors[passage.hash], np.float32))
             parts.inserts.append(Insert("chunk_vectors", {"vector": vector}, id_, held.model))
@@ -383,13 +387,13 @@ def _same(column: str, seen: Value, wanted: Value) -> bool:
     return json.loads(str(seen)) == json.loads(str(wanted)) if column == "metadata" else seen == wanted
 
 
-# ``render_page``: a page gets a body, the first one a row of its own.
+# ``render_page``: write the body of a page; the first one gets a new row.
 #
 # The row is the page; files follow it (``slowwave.wiki.pages.workspace``). A path has one live row in a namespace, so a plan that would
-# insert a page which somebody inserted meanwhile is stale.
+# insert a page which someone inserted meanwhile is stale.
 
 PATH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.md")
-"""What a page may be called: the plain name of a Markdown file."""
+"""The allowed name of a page: a plain name of a Markdown file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from slowwave.errors import Refused
 from slowwave.store.logins import Connection
 from slowwave.store.tables import DERIVED_COLUMNS, VECTORS, metadata
 
-# Relations: what the statements of applying and undoing need to know of a table, whoever owns it.
+# Relations: the properties of a table that the statements of apply and undo need, for our tables and for those of connected stores.
 #
-# Those of ``memory`` come from the catalogue of columns (``slowwave.store.tables``); those of a store that is not ours from its
-# binding. Cells of a relation are named by its name, the id of the row and the column; in a relation that has a key of its own kind the
-# cell's ``key`` holds it: the text of a PostgreSQL array of its key columns, in their order.
+# Those of ``memory`` come from the catalogue of columns (``slowwave.store.tables``), those of a connected store from its binding. A cell of
+# a relation is identified by the relation's name, the id of the row and the column. If a relation has a native key, the cell's ``key``
+# holds it: the text of a PostgreSQL array of its key columns, in their order.
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Relation:
         cell = self.fields(column)
         if self.row is None:
             return f"{cell.value} IS DISTINCT FROM {text}::{cell.type}"
-        return f"{cell.value}::text IS DISTINCT FROM ({text}::{cell.type})::text"  # json has no equality
+        return f"{cell.value}::text IS DISTINCT FROM ({text}::{cell.type})::text"  # the type json has no equality
 
     def stamp(self, columns: Iterable[str], col: str, item: str, value: str, action: str) -> str:
         """Return the SQL of the text that a write puts into a cell."""
@@ -149,7 +149,7 @@ class Relation:
             derived = "".join(f" - '{c}'" for c in DERIVED_COLUMNS if c in table_of(self.name).c)
             return f"(to_jsonb({alias}.*){derived})::text"
         names = list(self.row if columns is None else columns)
-        parts = [names[n : n + 40] for n in range(0, len(names), 40)]  # a function takes a hundred arguments
+        parts = [names[n : n + 40] for n in range(0, len(names), 40)]  # a function takes at most a hundred arguments
         objects = (
             "jsonb_build_object(" + ", ".join(f"{quoted_text(c)}, {alias}.{quoted_name(c)}::text" for c in part) + ")"
             for part in parts
@@ -227,7 +227,7 @@ def _own_field(table: str, column: str) -> Field:
 
 
 OWN: Final = Catalogue(own_relation)
-"""The catalogue of what is ours."""
+"""The catalogue of our tables."""
 
 
 def whole_row(relation: Relation) -> tuple[str, ...]:
@@ -271,10 +271,10 @@ def _refuse_odd(name: str) -> None:
         )
 
 
-# What a change of a store that is not ours may touch: cells that its binding declares, of the rows that its mutation names.
+# Limits of a change in a connected store: it may touch cells that the binding declares, of the rows that its mutation names.
 #
-# Held to at sealing and again before it is applied, like the limits of mutations themselves: a forged plan item reaches no other table, no
-# other column and no other row.
+# They are checked at sealing and again before the change is applied, like the limits of mutations: a forged plan item reaches no other
+# table, column or row.
 
 
 def name_of(bound: BoundTable) -> str:
@@ -360,7 +360,7 @@ def _fault(binding: Binding, bound: BoundTable, row: str, key: str, named: Colle
         return f"Row {row} of {name_of(bound)} is not the one that its key names."
     if bound.parent:
         owner = owner_of(binding, bound, native)
-        if owner is None:  # ``slowwave.plans.lowering`` reads whose row it is
+        if owner is None:  # ``slowwave.plans.lowering`` determines the owner of the row
             return ""
         row = owner
     return "" if row in named else f"It would change row {row} of {name_of(bound)}, which it is not about."
@@ -377,20 +377,20 @@ def owner_of(binding: Binding, bound: BoundTable, native: tuple[str, ...]) -> st
     return row_id_of(binding, parent, tuple(keys)) if len(keys) == len(parent.key) else None
 
 
-# The relations of a store that is not ours, made of its binding: physical tables by ``schema.table``, and ``night.overlay``.
+# Relations of a connected store, built from its binding: physical tables as ``schema.table``, and ``night.overlay``.
 #
-# A cell's key is the JSON of the row's native key, a list of texts. Its column is a bound column's name; where that lies under a path of a
-# ``json`` column, which has no equality and loses its spacing when it is patched, the cell is the whole physical column, ``/`` and its
-# name.
+# A cell's key is the JSON of the row's native key, a list of texts. Its column is the name of a bound column. If that is under a path of a
+# ``json`` column, which has no equality and loses its spacing when it is patched, the cell is the whole physical column, named ``/`` and
+# its name.
 
 RETIRED: Final = "#retired"
-"""The cell that tells whether a row is one that its store no longer shows, where no bound column lies there."""
+"""The cell that shows whether the store hides a row, if no bound column shows it."""
 
 APART: Final = "#apart"
-"""With a number, the same of what rows differ by that are never one."""
+"""With a number, the cell of a column in which rows differ that are never merged."""
 
 Rows = Mapping[str, Mapping[str, str]]
-"""Bound table → physical column that makes up a row → its type. Generated columns are none of them."""
+"""Bound table → physical column of a row → its type. Generated columns are excluded."""
 
 _COLUMNS: Final = """
 SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid

@@ -33,7 +33,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 from slowwave.text.beside import own_text
 
-# Rows of a snapshot by id: what builders of mutations look up, gathered in one pass over each table.
+# Rows of a snapshot by id: the lookups of mutation builders, collected in one pass over each table.
 
 Fields = dict[str, Value]
 
@@ -94,7 +94,7 @@ def as_ids(value: Value) -> tuple[str, ...]:
 
 def _rows(table: pa.Table) -> list[Fields]:
     """Convert a table to rows with their cells in canonical form, column by column."""
-    names = table.column_names  # a new list each time
+    names = table.column_names  # the property builds a new list each time
     columns = [_cells(column) for column in table.columns]
     return [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
@@ -136,7 +136,7 @@ def _strings(ids: Collection[str]) -> pa.Array:
     return pa.array(sorted(ids), pa.string())
 
 
-# ``set_state`` and ``set_attributes``: plain columns of one row take a new value.
+# ``set_state`` and ``set_attributes``: set plain columns of one row.
 
 
 def set_columns(
@@ -171,7 +171,7 @@ def set_columns(
     return mutations
 
 
-# ``set_vector``: rows get the vector of the namespace's current model, whether they had one or not.
+# ``set_vector``: set the vectors of rows for the namespace's current model, with or without an existing vector.
 
 
 def set_vector(snapshot: Snapshot, table: str, vectors: Mapping[str, np.ndarray]) -> list[Mutation]:
@@ -215,9 +215,9 @@ def set_vector(snapshot: Snapshot, table: str, vectors: Mapping[str, np.ndarray]
     return mutations
 
 
-# ``filter_references``: provenance arrays lose the ids that name nothing live; order and repeats of the rest are kept.
+# ``filter_references``: remove ids of rows that are no longer live from provenance arrays; order and repeats of the rest are kept.
 #
-# A reference dead at the snapshot stays dead for the plan; an id added since is seen as a change of the array, and the item is stale.
+# A reference that is dead in the snapshot stays dead for the plan. An id that was added since changes the array, so the item is stale.
 
 _NAMES: Final = {"source_chunk_ids": "chunks", "source_document_ids": "documents"}
 
@@ -247,10 +247,10 @@ def filter_references(snapshot: Snapshot, table: str, ids: Collection[str]) -> l
     return mutations
 
 
-# ``invalidate_rows``: rows leave the live set in system time, and in world time when the world has changed.
+# ``invalidate_rows``: retire rows in system time, and also in world time if the world has changed.
 
 NOW: Final = "now"
-"""A row ends in the world when it is applied; an instant of the snapshot would make another item of it every night."""
+"""The row ends in the world when it is applied. An instant of the snapshot would give the item a new id every night."""
 
 
 def invalidate_rows(snapshot: Snapshot, table: str, valid_to: Mapping[str, str | None]) -> Mutation:
@@ -317,10 +317,10 @@ def _row(id_: str, seen: Fields) -> Row:
     return Row(id_, None if external is None else str(external))
 
 
-# ``rename_type``: rows of one type become rows of another; nothing else about them changes.
+# ``rename_type``: change the type of all rows of one type, and nothing else.
 
 TYPES: Final[Mapping[str, str]] = {"entities": "entity_type", "relationships": "relationship_type"}
-"""Table → the column that holds its rows' type."""
+"""Table → the column with the type of its rows."""
 
 _GUARDS: Final = {"entities": ("name", "invalidated_at", "valid_to"), "relationships": ("invalidated_at", "valid_to")}
 
@@ -350,10 +350,10 @@ def rename_type(
     return mutations
 
 
-# ``invalidate_rows`` of facts that a later one replaces: they end in the world, at the instant at which the later one begins.
+# ``invalidate_rows`` of facts that a later one replaces: they end in the world at the instant at which the later one begins.
 #
-# The fact was true and the world moved on, so ``valid_to`` is set and ``invalidated_at`` is not: what was true in its day must still be
-# found by a question about that day. The row is inactive and names its successor. No fact ends before its successor has begun.
+# The fact was true and the world changed, so ``valid_to`` is set and ``invalidated_at`` is not: a question about that time must still find
+# it. The row becomes inactive and names its successor. No fact ends before its successor has begun.
 
 _SAYS: Final = ("subject", "predicate", "object")
 _ENDS: Final = ("valid_to", "is_active", "superseded_by")
@@ -406,15 +406,15 @@ def supersede_facts(snapshot: Snapshot, pairs: Sequence[Supersession]) -> list[M
     return found
 
 
-# ``set_state`` of a promoted memory: it changes its ring, and a row of ``promotions`` says from where, to where and why.
+# ``set_state`` of a promoted memory: change its ring, and record the old ring, the new ring and the reason in ``promotions``.
 #
-# Its inverse in the world is a revocation, which closes that row and gives the ring back; undo takes either back exactly.
+# A revocation at run time closes that row and restores the ring; undo reverses either exactly.
 
 _PROMOTED: Final = (
     "current_version_id",
     "invalidated_at",
     "state",
-)  # what a promotion rests on: what the memory says, too
+)  # a promotion also depends on the memory's text
 _REVOKED: Final = ("invalidated_at", "pinned", "state")
 
 
@@ -505,10 +505,10 @@ def _mutation(
     return mutation
 
 
-# ``invalidate_rows`` of rows that lost a conflict: they leave the live set, end in the world and, as facts, name the winner.
+# ``invalidate_rows`` of rows that lost a conflict: they are retired, end in the world and, if they are facts, name the winner.
 #
-# A loser ends where the winner begins, when that is known and later than its own beginning, else when it is applied. What both sides
-# said, that the winner still stands, and what else the decision was taken on is guarded.
+# A loser ends where the winner begins if that is known and later than its own start, otherwise at apply. Guards cover the contents of both
+# sides, the winner's validity, and the other values that the decision depends on.
 
 _WRITTEN: Final = ("invalidated_at", "invalidated_by", "valid_to")
 _OF_FACTS: Final = ("is_active", "superseded_by")
@@ -581,17 +581,17 @@ def _losing_row(id_: str, seen: Fields) -> Row:
     return Row(id_, None if external is None else str(external))
 
 
-# ``purge_rows``: retired rows are deleted, with all that is a part of them. No other mutation deletes.
+# ``purge_rows``: delete retired rows with all their dependent rows. Apart from ``erase_rows``, no other mutation deletes.
 #
-# The item holds every row whole, as the plan saw it, and the journal keeps the row as it was found, so that undo puts it back exactly:
-# versions, vectors and promotions of a memory with it, and what other retired rows said of it (``superseded_by``, ``merged_into``),
-# which is cleared. What else names the row at apply, the plan has not seen, and the item is stale.
+# The item holds every row completely, as the plan saw it, and the journal keeps the row as it was found, so undo restores it exactly: with
+# the versions, vectors and promotions of a memory, and with the references of other retired rows to it (``superseded_by``,
+# ``merged_into``), which are cleared. If any other row refers to it at apply, the plan has not seen that, and the item is stale.
 
 FLOOR_DAYS: Final = 7
-"""Nothing that was retired less than these days ago is ever purged, whatever a setting says."""
+"""Minimum age in days of retired rows that are purged, regardless of the settings."""
 
 POINTER: Final[Mapping[str, str]] = {"memory_facts": "superseded_by", "memories": "merged_into"}
-"""Table → the column by which one of its rows names another."""
+"""Table → the column by which one of its rows refers to another."""
 
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {"memories": ("memory_versions", "promotions")}
 _VECTORS: Final[Mapping[str, str]] = {"memories": "memory_vectors"}
@@ -676,10 +676,10 @@ def _external(row: Fields) -> str | None:
     return None if external is None else str(external)
 
 
-# ``insert_summary``: a community gets a summary in the place of those that it had, or its summary ends with it.
+# ``insert_summary``: a community gets a summary that replaces its former ones, or its summary ends with it.
 #
-# The old row ends in the world at the instant at which the new one begins, that of the snapshot: at any time one of them holds. It
-# is not invalidated, for it was true in its time. What a summary says is its planner's to decide.
+# The old row ends in the world at the instant at which the new one begins, that of the snapshot, so exactly one is valid at any time. It is
+# not invalidated, because it was true in its time. The planner writes the summary.
 
 
 @dataclass(frozen=True, slots=True)
@@ -742,13 +742,14 @@ def insert_summary(snapshot: Snapshot, summaries: Sequence[Summary]) -> list[Mut
     return mutations
 
 
-# ``new_version``: a memory says something in other words from now on; what it said stays on record as an older version.
+# ``new_version``: give a memory new text; the former text is kept as an older version.
 #
-# With its text a memory may change its stage, its state and its attributes, and gets the vector of the new text, when there is one. A
-# version that only writes beside what the memory tells says so (``cells.TOLD``), and stands beside whatever rests on that.
+# Together with its text a memory may change its stage, its state and its attributes, and gets the vector of the new text if there is one. A
+# version that only adds notes to the memory's statement declares that (``cells.TOLD``) and does not conflict with items that depend on the
+# statement.
 
 REDACTION: Final = "redact"
-"""The reason of a version that leaves out what must not be read; nothing else may lose what a memory says."""
+"""The reason of a version that omits text which must not be read. No other version may omit a part of a memory's statement."""
 
 _GUARDED: Final = ("invalidated_at", "state", "stage", "attributes", "pinned")
 _BECAUSE: Final = ("invalidated_at", "state", TOLD)

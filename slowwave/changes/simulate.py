@@ -47,7 +47,7 @@ def simulate_anew(
     now, then = ({item.id for item in some} for some in (items, done))
     differing = [i for i in items if i.id not in then] + [i for i in done if i.id not in now]
     tables = frozenset(table for item in differing for table in _tables(item))
-    if tables & _LINKED:  # links mean the pages that come
+    if tables & _LINKED:  # links refer to the pages that are added
         tables |= _LINKED
     made = _made(snapshot, items, tables)
     return replace(

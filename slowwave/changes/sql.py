@@ -14,9 +14,10 @@ from slowwave.store.logins import Connection
 from slowwave.store.tables import COUNTERS, VECTORS
 from slowwave.text.beside import WRITTEN
 
-# The SQL of rows that go with rows of a store that is not ours, unplanned: links, say, which its client makes at any hour.
+# SQL for unplanned rows that are deleted together with rows of a connected store, such as links, which its client may insert at any time.
 #
-# They are found when their row goes, entered into ``batch_rows`` and journalled like any deleted row, and they come back with it.
+# They are looked up when their row is deleted, entered into ``batch_rows`` and journalled like any deleted row, and undo restores them with
+# it.
 
 
 def taken_rows(relation: Relation, taken: Taken, *, unplanned: bool) -> str:
@@ -101,10 +102,10 @@ def ends_gone(relation: Relation, taken: Taken, kinds: Mapping[str, str]) -> str
     return " UNION ".join(found)
 
 
-# The SQL of applying and undoing: one statement a table and step, whatever the number of items and rows.
+# SQL of apply and undo: one statement per table and step, for any number of items and rows.
 #
-# Cells of a batch lie in the temporary table ``batch_cells``, new and deleted rows in ``batch_rows``. Table, key, columns and scope come
-# from the catalogue (``Relation``), values are always cast from the text columns of those tables.
+# The cells of a batch are in the temporary table ``batch_cells``, new and deleted rows in ``batch_rows``. Table, key, columns and scope
+# come from the catalogue (``Relation``); values are always cast from the text columns of those tables.
 
 BATCH_TABLES: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS batch_cells (
@@ -119,7 +120,7 @@ CREATE TEMPORARY TABLE IF NOT EXISTS batch_rows (
 
 PURGE_ON: Final = "SET LOCAL slowwave.purge = 'on'"
 PURGE_OFF: Final = "SET LOCAL slowwave.purge = 'off'"
-"""Between them versions of a memory may be deleted, which are append-only otherwise."""
+"""Between these two statements, versions of a memory may be deleted, which are otherwise append-only."""
 
 
 _USED: Final = ("last_accessed_at",)
@@ -355,7 +356,7 @@ def insert_rows(relation: Relation, columns: Sequence[str]) -> str:
         picked = ", ".join(f"coalesce(r.{c}, now())" if c == "recorded_at" else f"r.{quoted_name(c)}" for c in columns)
         own = ""
     else:
-        made, own = "", " OVERRIDING SYSTEM VALUE"  # the very row, with the key that an identity column gave it
+        made, own = "", " OVERRIDING SYSTEM VALUE"  # the original row, with the key that an identity column gave it
         picked = ", ".join(
             (
                 *(f"(b.body ->> {quoted_text(c)})::{relation.row[c]}" for c in columns),
@@ -364,7 +365,7 @@ def insert_rows(relation: Relation, columns: Sequence[str]) -> str:
         )
     if source and moved:
         made = f" JOIN {source.sql} t ON {source.match('b')}"
-    # A shared row that is there already is journalled as well: it goes when the last item that needs it is undone.
+    # An existing shared row is journalled as well: it is removed when the last item that needs it is undone.
     there = f"(SELECT * FROM added UNION SELECT * FROM {relation.sql})" if relation.name in SHARED else "added"
     return f"""
 WITH added AS (
@@ -473,7 +474,7 @@ def unsealed_cells(relation: Relation, columns: Iterable[str], *, as_text: bool 
 
     def differs(image: str, sealed: str) -> str:
         kinds = {c: relation.fields(c).type for c in columns}
-        text = as_text or relation.row is not None  # json has no equality
+        text = as_text or relation.row is not None  # the type json has no equality
         other = {c: "true" if text else f"e.{image}::{k} IS DISTINCT FROM c.{sealed}::{k}" for c, k in kinds.items()}
         cases = " ".join(
             f"WHEN {quoted_text(c)} THEN CASE WHEN e.{image} IS NOT DISTINCT FROM (c.{sealed}::{k})::text THEN false ELSE {other[c]} END"
@@ -517,7 +518,7 @@ def unsealed_deletes(relation: Relation) -> str:
     )
 
 
-# SQL for pages among the rows of a batch: names that nobody else takes meanwhile, files that have to follow, and what an undo lets go.
+# SQL for pages among the rows of a batch: reserve their names, queue the files that follow them, and clear links at undo.
 
 _LOCK_NAMESPACE: Final = "SELECT memory.lock_name_shared(%s, 4)"
 _NAMES: Final = """
@@ -539,12 +540,12 @@ SELECT w.corpus_id, w.path, %(namespace)s::uuid, w.was_hash FROM (
     FROM batch_rows b WHERE b.tbl = 'documents' AND b.body ->> 'version_of' IS NULL
 ) w JOIN memory.corpora k ON k.id = w.corpus_id AND k.root NOT IN ('pages:', 'evidence:', 'sessions:') ON CONFLICT DO NOTHING
 """
-"""Files of followed folders that have to follow the batch's documents, done or undone, with what each said before the first write that it
-has not followed."""
+"""SQL for apply and undo: queue the files of followed folders that must follow the batch's documents, each with its text before the first
+write that it has not followed yet."""
 
 LINKS_LATER: Final = "SET CONSTRAINTS memory.links_target_document_id_fkey DEFERRED"
 LINKS_NOW: Final = "SET CONSTRAINTS memory.links_target_document_id_fkey IMMEDIATE"
-"""Between them a link may mean a page that a later statement of the batch brings, or that an earlier one took back."""
+"""Between these two statements, a link may refer to a page that a later statement of the batch inserts, or that an earlier one removed."""
 
 MEAN_AWAITED: Final = """
 UPDATE memory.links l SET target_document_id = l.awaited_id FROM memory.documents d
@@ -553,14 +554,15 @@ WHERE l.namespace_id = %(namespace)s AND l.target_document_id IS NULL AND l.inva
   AND (l.awaited_id IN (SELECT row_id FROM batch_rows WHERE tbl = 'documents' AND action = 'insert')
     OR l.id IN (SELECT row_id FROM batch_rows WHERE tbl = 'links' AND action = 'insert'))
 """
-"""Links mean the pages that they await, done or undone: those that the batch brings, and those that are there for links that it brings.
-It is found out like what syncs find out, and not journalled: ``LET_GO`` takes it back with the page."""
+"""SQL for apply and undo: resolve awaited pages, both pages that the batch inserts and existing pages that its new links await. This is
+derived data, as in a sync, and not journalled; ``LET_GO`` clears it with the page."""
 
 AWAIT_AGAIN: Final = """
 UPDATE batch_rows SET body = body || '{"target_document_id": null}'
 WHERE tbl = 'links' AND action = 'insert' AND body ->> 'target_document_id' = body ->> 'awaited_id'
 """
-"""Undo: links that come back await their pages again, as those may have gone since; ``MEAN_AWAITED`` looks whether they are there."""
+"""SQL for undo: restored links await their pages again, because these may have been removed since; ``MEAN_AWAITED`` checks whether they
+exist."""
 
 LET_GO: Final = """
 UPDATE memory.links l SET target_document_id = CASE WHEN b.tbl = 'documents' THEN NULL ELSE l.target_document_id END,
@@ -572,8 +574,8 @@ FROM batch_rows b WHERE b.action = 'delete' AND l.namespace_id = %(namespace)s
   AND NOT EXISTS (SELECT 1 FROM batch_cells c WHERE c.item_id = b.item_id AND c.tbl = 'links' AND c.row_id = l.id
     AND c.col = 'target_document_id')
 """
-"""Undo: links that came to mean a page or an entity since it was made mean nothing again, and mentions of it end. They say what pages say,
-and the next sync finds out anew."""
+"""SQL for undo: clear the links that were resolved to a removed page or entity since its insertion, and end its mentions. They reflect the
+text of pages, so the next sync finds them again."""
 
 TARGETS_GONE: Final = """
 WITH gone AS (
@@ -590,8 +592,8 @@ UPDATE batch_rows b SET body = b.body || jsonb_build_object('target_document_id'
   WHEN b.body ->> 'kind' = 'mention' AND b.body ->> 'invalidated_at' IS NULL THEN to_jsonb(now()) ELSE b.body -> 'invalidated_at' END)
 FROM gone WHERE b.tbl = 'links' AND b.action = 'insert' AND (b.body ->> 'target_document_id')::uuid = gone.id
 """
-"""Undo: a link that comes back and meant a page which was purged since means nothing, and a mention of it has ended, as a purge leaves
-those that stand."""
+"""SQL for undo: a restored link to a page that was purged since has no target, and a restored mention of it has ended, as a purge does
+with the existing ones."""
 
 _ABOUT: Final = """
 SELECT b.item_id::text, 'memories', m.id::text, 'attributes' FROM batch_rows b JOIN memory.memories m
@@ -632,7 +634,7 @@ def lock_names(connection: Connection, namespace_id: str) -> None:
     connection.execute(_NAMES.encode(), {"namespace": namespace_id})
 
 
-# SQL for guards on what is no cell of a row: the rows that name an entity, what a memory tells (``slowwave.changes.cells.VIRTUAL``).
+# SQL for guards on virtual cells: the rows that refer to an entity, and the statement of a memory (``slowwave.changes.cells.VIRTUAL``).
 
 RELATIONSHIPS_CHANGED: Final = """
 SELECT c.item_id::text, c.row_id::text FROM batch_cells c
@@ -659,7 +661,7 @@ WHERE NOT EXISTS (
   SELECT 1 FROM night.runs r JOIN night.plan_items i ON i.plan_hash = r.plan_hash JOIN night.journal j ON j.item_id = i.item_id
   WHERE r.id = %(run)s AND j.table_name = 'memories' AND j.row_id = d.id)
 """
-"""Items that say something of an entity of which something else has been said or forgotten since, by whoever is no item of their plan."""
+"""SQL: items with claims about an entity about which someone outside their plan has added or forgotten a claim since."""
 
 TOLD_CHANGED: Final = f"""
 SELECT c.item_id::text, c.row_id::text FROM batch_cells c LEFT JOIN memory.memories m ON m.id = c.row_id AND m.namespace_id = %(namespace)s
@@ -668,4 +670,4 @@ WHERE c.col = '#told' AND m.current_version_id IS DISTINCT FROM c.seen::uuid AND
     AND regexp_replace(now.content, '{WRITTEN}', '', 'g') = regexp_replace(seen.content, '{WRITTEN}', '', 'g')
   WHERE seen.id = c.seen::uuid AND now.id = m.current_version_id)
 """
-"""Items that rest on what a memory tells, where it tells something else now, whatever nights wrote beside it."""
+"""SQL: items that depend on the statement of a memory which has changed since, apart from notes that nights added."""

@@ -53,7 +53,7 @@ CREATE TEMPORARY TABLE IF NOT EXISTS undo_entries (
   before text, after text, imaged boolean NOT NULL, undone_by bigint
 ) ON COMMIT DELETE ROWS
 """
-"""The entries of the run as they were read, those undone already included: verified and restored from here, never read again."""
+"""The entries of the run as they were loaded, including those undone already. Verification and restoration use only this table."""
 
 _READ: Final = """
 INSERT INTO undo_entries
@@ -88,7 +88,7 @@ AND id > (SELECT coalesce(max(id), 0) FROM night.journal WHERE run_id = %s) ORDE
 """
 
 KEYS_NOW: Final = "SET CONSTRAINTS ALL IMMEDIATE"
-"""What a row that comes back names has to be there now, whatever a store defers to the end of a transaction."""
+"""The rows that a restored row refers to must exist at this point, even if a store defers the check to the end of the transaction."""
 
 _SHOWN: Final = 10
 
@@ -165,7 +165,7 @@ def undo_entries(
     connection.execute("SET LOCAL slowwave.undo = 'on'")
     try:
         _restore(connection, columns, rows, parameters, catalogue)
-    except (psycopg.IntegrityError, psycopg.DataError) as problem:  # its own words quote values of rows
+    except (psycopg.IntegrityError, psycopg.DataError) as problem:  # its message quotes values of rows
         raise UndoBlocked(
             f"Beside what was changed since, the values from before would break {problem.diag.constraint_name or 'a rule'} of "
             f"{problem.diag.table_name or 'the store'}, so nothing was undone: something that they name is no longer there, or something "

@@ -16,16 +16,16 @@ from slowwave.matching.population import Population
 from slowwave.matching.vectors import one_thread
 from slowwave.matching.words import Differences, WordInformation
 
-# What people answered when asked whether two rows are the same thing.
+# Answers of people to the question whether two rows are the same thing.
 #
-# Answers are a set: their order means nothing. Those that cannot all be true (a = b, b = c, a ≠ c) are refused with the pairs
-# named, as nobody but the one who answered knows which of them is wrong. What is learnt from them belongs to ``slowwave.matching.match``.
+# Answers are a set: their order has no meaning. If some cannot all be true (a = b, b = c, a ≠ c), they are refused with the pairs named,
+# because only the person who answered knows which of them is wrong. ``slowwave.matching.match`` learns from them.
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 UNSURE: Final = "unsure"
-"""What to answer where one cannot tell: the pair is not asked again, and nothing is learnt."""
+"""The answer for a pair that cannot be decided: it is not asked again, and nothing is learnt."""
 
 
 class PairAnswer(NamedTuple):
@@ -50,11 +50,13 @@ class Answers:
         compared with itself, or if answers contradict each other. Time grows with the answers; contradictory ones cost one more search.
         """
         found: dict[tuple[str, str], bool | None] = {}
-        for one, other, said in given:
+        for one, other, answer in given:
             a, b = sorted((str(one), str(other)))
-            same = None if said is None or said == UNSURE else said
+            same = None if answer is None or answer == UNSURE else answer
             if a == b or not (same is None or isinstance(same, (bool, np.bool_))):
-                raise Refused(f"An answer names two rows and True, False or {UNSURE!r}; this one is {(a, b, said)!r}.")
+                raise Refused(
+                    f"An answer names two rows and True, False or {UNSURE!r}; this one is {(a, b, answer)!r}."
+                )
             known = found.get((a, b))
             if known is not None and same is not None and known != same:
                 raise Refused(f"{a} and {b} are answered to be the same and not to be. Take one of the answers back.")
@@ -147,30 +149,31 @@ class AnsweredRows:
         return np.where(keys[at] == wanted, at, -1)
 
 
-# How far the score of a pair is to be believed, learnt from answers: Bayesian logistic regression upon the log-odds of the weights.
+# Correction of the scores of pairs, learnt from answers: Bayesian logistic regression on the log-odds of the weights.
 #
-# The weights are learnt without labels, so they may be wrong in ways that no amount of unlabelled pairs shows: columns that depend on
-# each other, a gate that is too strict for the names at hand. From answered pairs a correction of the log-odds is learnt that is linear
-# in what the pairs state (``slowwave.matching.compare``). Its coefficients start at nothing with a Gaussian prior, so that a handful
-# of answers moves little. The posterior is Laplace's approximation, and a probability is the mean over it (MacKay 1992, "The evidence
-# framework applied to classification networks"): doubt about the coefficients pulls towards one half. Of pairs that merge by their
-# score alone only a part of that doubt counts (``_FIRM``), since thousands of unlabelled pairs stand behind the score; pairs that a gate
-# keeps back have all of it, so they merge only where answers have been given about their like.
+# The weights are learnt without labels, so they may be wrong in ways that no amount of unlabelled pairs shows: columns that depend on each
+# other, or a gate that is too strict for the given names. The answered pairs give a correction of the log-odds that is linear in the
+# comparisons of a pair (``slowwave.matching.compare``). Its coefficients start at 0 with a Gaussian prior, so that a few answers have
+# little effect. The posterior is Laplace's approximation, and a probability is the mean over it (MacKay 1992, "The evidence framework
+# applied to classification networks"): uncertain coefficients pull towards one half. For pairs that merge by their score alone, only a part
+# of that uncertainty counts (``_FIRM``), since thousands of unlabelled pairs support the score. For pairs that a gate holds back, all of it
+# counts, so they merge only if similar pairs were answered.
 #
-# It is semi-supervised: the pairs that the score is sure of, and no gate keeps back, take part with the probability that the score
-# gives them, all together as ``_TRUST`` answers. Without them a few answers about doubtful pairs would bend what nobody doubted.
+# The regression is semi-supervised: pairs with a certain score that no gate holds back take part with the probability of their score,
+# together with the weight of ``_TRUST`` answers. Without them, a few answers about doubtful pairs would change pairs that were never in
+# doubt.
 #
-# Which pairs are asked about may depend on their traits in any way: the regression is on the answer given the traits, which a choice by
-# the traits leaves as it is. So answers chosen where doubt is greatest need no weights, and the share of yes among them is never
-# taken for the share of matches.
+# The choice of the pairs to ask about may depend on their traits in any way: the regression models the answer given the traits, and a
+# selection by traits does not change that. So answers chosen where the doubt is greatest need no weights, and the share of yes among them
+# is never used as the share of matches.
 
 Reals = NDArray[np.float64]
 
 CLIP: Final = 8.0
-"""Log-odds beyond which a score that is corrected is not believed: one in three thousand."""
+"""Limit of the log-odds of a score that is corrected: odds of one in three thousand."""
 
-_FIRM: Final = 0.2  # share of the doubt that counts where no gate keeps a pair back
-_TRUST: Final = 50.0  # answers that all pairs together count as which the score is sure of
+_FIRM: Final = 0.2  # share of the doubt that counts if no gate holds a pair back
+_TRUST: Final = 50.0  # total weight, in answers, of the pairs with a certain score
 _ROUNDS: Final = 100
 _STILL: Final = 1e-9
 
@@ -195,7 +198,7 @@ class ScoreCorrection:
 
     def doubt(self, traits: Traits) -> Reals:
         """Return the variance (p,) of the corrected log-odds."""
-        with one_thread():  # clusters ask of a hundred pairs at a time, of which threads are not worth their start
+        with one_thread():  # clusters ask about a hundred pairs at a time, for which starting threads takes too long
             return np.maximum(np.einsum("pd,pd->p", traits.values @ self.covariance, traits.values), 0.0)
 
     def aligned(self, names: Sequence[str], deviation: Reals) -> ScoreCorrection:
@@ -255,10 +258,10 @@ def calibrate(raw: Reals, traits: Traits, same: Flags, trusted: tuple[Reals, Tra
     return ScoreCorrection(traits.names, mean, np.linalg.inv(curvature).astype(np.float64), answers)
 
 
-# Pairs that were decided on earlier nights, with their rows as they were then, read with the columns of the rows at hand.
+# Pairs that were decided on earlier nights, with the rows as they were then and the columns of the current rows.
 #
-# Those rows are no longer there: a survivor has taken over what the absorbed one said. What such pairs teach belongs to
-# ``slowwave.matching.weights`` and ``slowwave.matching.match``.
+# The original rows no longer exist, because a survivor took over the values of the absorbed one. ``slowwave.matching.weights`` and
+# ``slowwave.matching.match`` learn from these pairs.
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from slowwave.matching.names import fold
 Ints = NDArray[np.int64]
 
 IDENTIFIERS: Final = frozenset(("email", "url", "phone", "code", "codes"))
-"""Shapes whose values stand for one thing, as a rule."""
+"""Shapes whose values usually identify one thing."""
 
 _EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}\.[^@\s.]{2,24}")
 _URL: Final = re.compile(r"(?:https?://|www\.)\S{3,2000}", re.IGNORECASE)
@@ -50,17 +50,15 @@ _PARTED: Final = re.compile(r"(?<![\w/-])([^\W\d_]{1,4}) (\d[\w/]{1,8})(?![\w/-]
 _NOTHING: Final = frozenset(("", "nan", "none", "null", "n a", "na", "unknown"))
 
 CODES: Final = "code in the name"
-"""Key of the column that holds model numbers and the like, read off the names."""
+"""Key of the column of model numbers and similar codes that are extracted from the names."""
 
-_LONGEST: Final = 2_000  # letters of a value that are read
-_SHORT: Final = 200  # letters of an object that is remembered
+_LONGEST: Final = 2_000  # maximum length in characters of a value that is parsed
+_SHORT: Final = 200  # maximum length in characters of a cached object
 _CODE_SIGNS: Final = 5
-_SHARE: Final = 0.8  # of the distinct values that have a shape
-_DATES: Final = (
-    0.4  # that are days of a calendar where all are written as such: distinct values hold more slips than rows do
-)
+_SHARE: Final = 0.8  # share of the distinct values that must have a shape
+_DATES: Final = 0.4  # share that must be calendar days if all are written as such: distinct values have more typing mistakes than rows
 _DIGITS_ONLY: Final = str.maketrans("", "", "-/.")
-_MEASURED: Final = 20  # values from which a column's uniqueness can be measured
+_MEASURED: Final = 20  # minimum number of values for measuring a column's uniqueness
 _SAMPLE: Final = 400
 
 
@@ -125,7 +123,7 @@ def prepare(
     ``display_names``, make a separate column.
     """
     raw: dict[tuple[int, str], _Raw] = {}
-    known: dict[str, tuple[tuple[str, str], ...]] = {}  # texts that were read: rows have many in common
+    known: dict[str, tuple[tuple[str, str], ...]] = {}  # cache of parsed texts, since rows have many in common
     for row, (given, kind) in enumerate(zip(attributes, kinds.tolist(), strict=True)):
         pairs = known.get(given) if isinstance(given, str) else None
         if pairs is None:
@@ -140,7 +138,7 @@ def prepare(
     for row, name in enumerate(display_names):
         for code in _codes(name):
             _put(raw.setdefault((int(kinds[row]), CODES), _Raw()), row, code)
-    for row, name in enumerate(display_names):  # "RMA 5845" is a code where another name has "RMA-5845"
+    for row, name in enumerate(display_names):  # "RMA 5845" is a code if another name has "RMA-5845"
         column = raw.get((int(kinds[row]), CODES))
         if column is not None:
             for code in _parted_codes(name):
@@ -179,7 +177,7 @@ def _column(kind: int, key: str, raw: _Raw, shape: str) -> Column | None:
     if not len(rows):
         return None
     repeated = len(np.unique(rows)) < len(rows)
-    if repeated or shape == "codes":  # of which those with a space came last
+    if repeated or shape == "codes":  # values with a space come last here
         rows, codes = np.unique(np.column_stack([rows, codes]), axis=0).T
     return Column(kind, key, shape, rows, codes, texts, np.bincount(codes, minlength=len(texts)), repeated)
 
@@ -224,7 +222,7 @@ def _normal(shape: str, value: str) -> str:
     if shape == "date":
         if match := _DATE.fullmatch(value):
             return match[1] + match[3] + match[4]
-        if _DATED.fullmatch(value):  # a mistyped one: its digits can still be compared
+        if _DATED.fullmatch(value):  # the digits of a mistyped date can still be compared
             return value[:10].translate(_DIGITS_ONLY)
         if match := _DAY_FIRST.fullmatch(value):
             return f"{match[3]}{int(match[2]):02d}{int(match[1]):02d}"

@@ -16,8 +16,8 @@ from scipy import sparse
 
 # Blocks: rows that share a key, and the pairs inside them.
 #
-# Members stand block after block. Where a key is about one side ("J. Smith" against every Smith with a J), *leading* members come
-# first, and a pair needs one of them. Pairs are packed as i·n + j with i < j, sorted and unique.
+# The members of a block are stored consecutively. If a key is about one side ("J. Smith" against every Smith with a J), *leading* members
+# come first, and a pair needs one of them. Pairs are packed as i·n + j with i < j, sorted and unique.
 
 _CHUNK_BLOCKS: Final = 4_000_000  # pairs made at a time
 
@@ -48,7 +48,7 @@ class Blocks:
             codes = np.unique(codes, return_inverse=True)[1]
         follows = np.zeros(len(rows), np.int64) if leads is None else (~leads).astype(np.int64)
         packed = np.sort((codes * n + rows) * 2 + follows)
-        packed = packed[fresh(packed >> 1)]  # who leads and follows leads
+        packed = packed[fresh(packed >> 1)]  # a row may be both a leading and a following member
         member, follows = packed >> 1, packed & 1
         if leads is not None:
             packed = np.sort((member // n * 2 + follows) * n + member % n)
@@ -133,12 +133,12 @@ def fresh(ordered: Ints) -> Flags:
     return np.r_[True, ordered[1:] != ordered[:-1]] if len(ordered) else np.zeros(0, bool)
 
 
-# Rows as tf-idf unit vectors of sparse features, and the pairs of rows that are near in them.
+# Rows as tf-idf unit vectors of sparse features, and the pairs of rows that are near each other.
 #
 # A feature is a word or a group of letters within one entity type. Joins multiply sparse matrices, so their cost is counted in
-# multiply-adds: a row of the query meets every row of each posting list of its features. ``work`` bounds that for every row: its
-# rarest features come first, those that no longer fit are left out of the product, and by Cauchy-Schwarz what was left out still
-# bounds the cosine. Which features are read belongs to ``slowwave.matching.candidates``.
+# multiply-adds: a row of the query meets every row of each posting list of its features. ``work`` limits that for every row: its rarest
+# features come first, and those that no longer fit are left out of the product. By Cauchy-Schwarz the omitted features still give a bound
+# of the cosine. ``slowwave.matching.candidates`` chooses the features.
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -146,23 +146,21 @@ Reals = NDArray[np.float32]
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 Read = Callable[[int, int], tuple[Ints, Ints]]
-"""Rows from ``low`` to ``high`` (exclusive) → (rows, tokens), one entry for every time that a row holds a token."""
+"""Rows from ``low`` to ``high`` (exclusive) → (rows, tokens), one entry for every occurrence of a token in a row."""
 
 _WORKERS: Final = os.cpu_count() or 1
 _CHUNK: Final = 1_024  # rows multiplied at a time
 _PRODUCTS: Final = 2_000_000  # sums of a chunk
-_READ: Final = 16_384  # rows read at a time
-_SPANS: Final = (
-    12  # parts of the rows that share an index of those after them: pairs within a part are multiplied twice
-)
-_SPAN: Final = 2_048  # rows of a part at least
+_READ: Final = 16_384  # rows parsed at a time
+_SPANS: Final = 12  # parts of rows that share an index of the rows after them; pairs within a part are multiplied twice
+_SPAN: Final = 2_048  # minimum number of rows of a part
 _BUCKETS: Final = 1 << 24  # more features than that share numbers by hashing
 _NONZEROS: Final = 24_000_000  # entries of a matrix: large populations keep the rarest features of each row
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _SLACK: Final = 1e-5  # rounding of sums in float32
-_FREQUENT: Final = 256  # features that are met by a bound before they are multiplied
-_REACHED: Final = 40  # pairs a row within that bound, from which whole products cost less than one sum a pair
-_SHARE: Final = 0.8  # of the cosine asked for that the rarest features alone must reach
+_FREQUENT: Final = 256  # number of features that a bound covers before they are multiplied
+_REACHED: Final = 40  # pairs per row within that bound from which on full products are cheaper than one sum per pair
+_SHARE: Final = 0.8  # share of the required cosine that the rarest features alone must reach
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -326,7 +324,7 @@ class _Source:
     def entries(self, low: int) -> tuple[Ints, Ints, Ints]:
         """Return (row from ``low`` on, feature, count) of the part that begins at ``low``, in the order of rows."""
         rows, token = self.read(low, min(low + _READ, len(self.kind)))
-        feature = token * self.kinds + self.kind[rows]  # an own one for each type
+        feature = token * self.kinds + self.kind[rows]  # a separate feature for each type
         if self.tokens * self.kinds > _BUCKETS:
             feature = ((feature.astype(np.uint64) * _MIX) >> np.uint64(40)).astype(np.int64)
         packed = np.sort(((rows - low) << 24) | feature)
@@ -364,7 +362,7 @@ def _product(query: Any, rows: Ints, index: Any, least: Reals) -> tuple[Ints, In
     Only sums that are positive and reach ``least`` are returned.
     """
     part = (query[rows] @ index).tocsr()
-    hits = np.flatnonzero(part.data >= max(least.min(initial=np.inf), _SLACK))  # few of many
+    hits = np.flatnonzero(part.data >= max(least.min(initial=np.inf), _SLACK))  # few of many entries
     at = np.searchsorted(part.indptr, hits, side="right") - 1
     good = part.data[hits] >= least[at]
     at, hits = at[good], hits[good]
@@ -428,8 +426,8 @@ def _joined(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
 
 # Character n-grams of names: their trigrams, and the names with one letter left out, as numbers.
 #
-# Two names that differ by one inserted, lost, changed or swapped letter share a form with one letter left out (the deletion
-# neighbourhood of SymSpell; Mor and Fraenkel 1982), which finds spelling mistakes among any number of names.
+# Two names that differ by one inserted, lost, changed or swapped letter share a form with one letter left out (the deletion neighbourhood
+# of SymSpell; Mor and Fraenkel 1982). This finds spelling mistakes among any number of names.
 
 _STEP: Final = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 _BACK: Final = pow(_STEP, -1, 1 << 64)

@@ -26,17 +26,16 @@ from slowwave.matching.names import LONGEST
 from slowwave.matching.population import Population
 from slowwave.matching.vectors import pairs_above, share_above
 
-# The distinct names of each entity type, and the blocking keys under which two of them are compared.
+# The distinct names of each entity type, and the blocking keys by which two of them are compared.
 #
-# A name that many rows have is compared with other names once. Spreading pairs of names to their rows belongs to
-# ``slowwave.matching.candidates``.
+# A name that many rows have is compared with the other names only once. The pairs of names are expanded to pairs of rows further below.
 
-_SLIPS: Final = (5, 40)  # letters that a name has in which one may be wrong
+_SLIPS: Final = (5, 40)  # lengths in letters, from and to, of names in which one letter may be wrong
 _COSINE: Final = 0.5  # of character trigrams
-_NEAR: Final = 40  # near names that a name may have
-_READ_DISTINCT_NAMES: Final = 65_536  # names whose n-grams are read at a time
+_NEAR: Final = 40  # maximum number of near names of a name
+_READ_DISTINCT_NAMES: Final = 65_536  # names whose n-grams are computed at a time
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
-_WORK_DISTINCT_NAMES: Final = (600, 400_000_000)  # multiply-adds that a name may cost at least, and all names together
+_WORK_DISTINCT_NAMES: Final = (600, 400_000_000)  # multiply-adds per name at least, and of all names together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,19 +161,19 @@ def near_names(population: Population, distinct: DistinctNames, focus: Flags | N
     return packed_pairs(i, j, len(distinct)), crowded
 
 
-# The words of whole rows: of the name and of every attribute value, whatever attribute they stand in.
+# Words of whole rows: of the name and of every attribute value, without regard to the attribute.
 #
-# Products that are described in other words, citations with swapped fields and artists inside titles share words, not fields. Some
-# words count in a second form too: words of a name by their sound (a Soundex of all consonants, for other spellings and most slips),
-# a word with a digit joined to its neighbour ("KDL 46XBR", "kdl46xbr"), and a date by its year and by its day.
+# Products with different descriptions, citations with swapped fields and artists inside titles share words, but no fields. Some words also
+# count in a second form: words of a name by their sound (a Soundex of all consonants, for other spellings and most slips), a word with a
+# digit joined to its neighbour ("KDL 46XBR", "kdl46xbr"), and a date by its year and by its day.
 
 _NAME: Final = "name"
-_JOINED: Final = 12  # letters up to which a word may be joined to its neighbour
+_JOINED: Final = 12  # maximum length in letters of a word that may be joined to its neighbour
 _SOUNDS: Final = (
     *(("ph", "f"), ("^[kg]n", "n"), ("^wr", "r"), ("gh", ""), ("[aeiouyhw]+", "0"), ("[bfpv]+", "1")),
     *(("[cgjkqsxz]+", "2"), ("[dt]+", "3"), ("l+", "4"), ("[mn]+", "5"), ("r+", "6"), ("0", "")),
 )
-"""Letters → classes of consonants, in this order; vowels keep equal classes apart and then go."""
+"""Letters → classes of consonants, applied in this order. Vowels keep equal classes apart and are then removed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,12 +273,11 @@ def _flags(flags: pa.Array) -> NDArray[np.bool_]:
     return flags.to_numpy(zero_copy_only=False)
 
 
-# Which pairs are looked at: the union of many cheap keys and of near vectors, always within one entity type.
+# Candidate pairs: the union of many cheap keys and of near vectors, always within one entity type.
 #
-# Keys of names are worked out between distinct names (``slowwave.matching.candidates``) and then spread to their rows; keys of rows
-# are aliases, attributes, rare words, whole records and vectors. A block that explodes ("Inc", a thousand people called John Smith) is
-# split: inside it each row meets the rows whose records are nearest to its own. What is left out is said in ``dropped``. Weighing pairs
-# belongs to ``slowwave.matching.weights``.
+# Keys of names are computed between distinct names and then expanded to their rows. Keys of rows are aliases, attributes, rare words, whole
+# records and vectors. A block that is too large ("Inc", a thousand people called John Smith) is split: inside it, each row is compared with
+# the rows whose records are nearest to its own. ``dropped`` lists what is left out. ``slowwave.matching.weights`` weighs the pairs.
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -289,32 +287,32 @@ KEYS: Final = (
     *("name", "words", "compact", "acronym", "nickname", "initials", "ends", "slip", "ngram"),
     *("alias", "attribute", "rare word", "record", "split", "vector"),
 )
-"""Keys in the order of their bits in ``CandidatePairs.found_by``; "split" are near records inside a block that was too large."""
+"""Keys in the order of their bits in ``CandidatePairs.found_by``. "split" marks near records inside a block that was too large."""
 
 STRONG: Final = frozenset(("email", "url", "phone", "date", "code", "codes"))
-"""Shapes of attributes whose equal values make a candidate."""
+"""Attribute shapes whose equal values make a candidate pair."""
 
 PAIRS_PER_ROW: Final = 200
-"""Near vectors per row above which a type's threshold is raised: such a neighbourhood tells nothing apart."""
+"""Number of near vectors per row above which the threshold of a type is raised, because such a neighbourhood distinguishes nothing."""
 
-_FEW_PAIRS: Final = 500_000  # so many are always bearable
-_NAMED: Final = 40  # pairs a row that equal names may cost before blocks are split
-_CROSSED: Final = 20  # pairs a row that names alike under a key may cost
-_VAGUE: Final = 10  # pairs a row that names alike in their letters only may cost
-_VALUED: Final = 20  # pairs a row that values of attributes may cost
-_RARE: Final = 2  # pairs a row that rare words may cost
-_NEAREST: Final = (8, 30)  # nearest records of a row, in large and in small populations
+_FEW_PAIRS: Final = 500_000  # this many are always acceptable
+_NAMED: Final = 40  # maximum number of pairs per row from equal names before blocks are split
+_CROSSED: Final = 20  # maximum number of pairs per row from similar names under a key
+_VAGUE: Final = 10  # maximum number of pairs per row from names with similar letters only
+_VALUED: Final = 20  # maximum number of pairs per row from attribute values
+_RARE: Final = 2  # maximum number of pairs per row from rare words
+_NEAREST: Final = (8, 30)  # nearest records per row, in large and in small populations
 _NEAREST_PAIRS: Final = 1_200_000  # nearest records of all rows
-_FLOOR: Final = 0.1  # cosine of records below which they have nothing in common
-_WORK: Final = (1_000, 400_000_000)  # multiply-adds that a row may cost at least, and all rows together
+_FLOOR: Final = 0.1  # cosine below which records have nothing in common
+_WORK: Final = (1_000, 400_000_000)  # multiply-adds per row at least, and of all rows together
 _NAMES: Final = frozenset(("name", "words", "compact", "nickname", "ends"))
-_READ: Final = 16_384  # rows read at a time
+_READ: Final = 16_384  # rows parsed at a time
 _TILE: Final = 2_048  # vectors multiplied at a time for a focus
-_INSIDE: Final = 10  # nearest records of a row inside a block
-_SAMPLE: Final = 100  # pairs of a block by which its yield is measured
-_SAMPLES: Final = 500_000  # pairs of all blocks, but ten of each
-_ALIKE: Final = 0.3  # cosine of records that look alike
-_YIELD: Final = 0.01  # share of such pairs from which a block is worth splitting
+_INSIDE: Final = 10  # nearest records per row inside a block
+_SAMPLE: Final = 100  # pairs of a block for measuring its yield
+_SAMPLES: Final = 500_000  # total of these pairs of all blocks, except ten of each
+_ALIKE: Final = 0.3  # cosine of similar records
+_YIELD: Final = 0.01  # share of such pairs from which on a block is worth splitting
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -352,7 +350,7 @@ def find(population: Population, band_low: float, threshold: float, focus: Flags
     _by_values(population, records, found)
     found.add("record", _near_records(population, records, words, found))
     large = _worth_splitting(words, found)
-    del words  # as large as the index of the blocks
+    del words  # they take as much memory as the index of the blocks
     _split(records, large, found)
     i, j, raised = _vector_pairs(population, band_low, threshold, focus)
     found.add("vector", packed_pairs(i, j, len(population)))
@@ -455,7 +453,9 @@ def _by_names(population: Population, found: _Found) -> None:
             f"ngram: {lost.sum()} pairs of near names, {cost[lost].sum()} pairs of rows, are left out: too many rows have them"
         )
     a, b = a[~vague & ~fits], b[~vague & ~fits]
-    centre = np.where(distinct.size[a] >= distinct.size[b], a, b)  # a frequent name with all that it is looked at with
+    centre = np.where(
+        distinct.size[a] >= distinct.size[b], a, b
+    )  # a frequent name with all names that it is compared with
     members = np.concatenate([centre, a + b - centre, apart])
     found.set_aside("name", distinct.spread(members, np.concatenate([centre, centre, apart])))
 
@@ -557,7 +557,9 @@ def _split(records: Records, large: list[Blocks], found: _Found) -> None:
 def _yield(blocks: Blocks, words: TfIdfRows) -> NDArray[np.float64]:
     """Return the share of each block's pairs whose records look alike, from a sample."""
     sample = max(10, min(_SAMPLE, _SAMPLES // max(len(blocks), 1)))
-    shares = np.random.default_rng(0).random((2, 1, sample))  # the same in every block, whatever other blocks there are
+    shares = np.random.default_rng(0).random(
+        (2, 1, sample)
+    )  # identical in every block, independent of the other blocks
     i, j = blocks.rows[(shares * blocks.size[:, None]).astype(np.int64) + blocks.start[:, None]].reshape(2, -1)
     alike = (words.cosines(i, j) >= _ALIKE) & (i != j)
     return alike.reshape(len(blocks), -1).mean(axis=1)

@@ -9,20 +9,20 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Clusters that resist chaining: they grow along the pairs that may merge, strongest first, around cores.
+# Clusters that resist chaining: they grow around cores, along the pairs that may merge, strongest first.
 #
-# The core of a cluster is up to six of its members, those that joined first in each of its parts. Two clusters join only when no
-# pair across them is forbidden and two in three of the pairs across their cores agree. So a chain of near pairs never becomes one
-# cluster, and a bridge between two cores is refused. What is forbidden and what agrees is the caller's to say.
+# The core of a cluster consists of up to six members, those that joined first in each of its parts. Two clusters join only if no pair
+# across them is forbidden and two in three of the pairs across their cores agree. So a chain of near pairs never becomes one cluster, and a
+# bridge between two cores is refused. The caller defines which pairs are forbidden and which agree.
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Says = Callable[[Ints, Ints], Flags]
-"""(p,), (p,) row numbers, smaller first → whether it holds of each pair."""
+"""(p,), (p,) row numbers, smaller first → flag for each pair."""
 
 CORE: Final = 6
 QUORUM: Final = 2 / 3
-_MOST: Final = 30.0  # log-odds beyond which an edge counts no more
+_MOST: Final = 30.0  # log-odds above which an edge has no more weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,21 +43,24 @@ def once(says: Says, n: int, most: int = 1_000_000) -> Says:
 
     Clusters that are grown again, and clusters that have grown since they were last tried, ask about the same pairs.
     """
-    keys, told = np.zeros(0, np.int64), np.zeros(0, bool)
+    keys, known_answers = np.zeros(0, np.int64), np.zeros(0, bool)
 
     def answer(i: Ints, j: Ints) -> Flags:
-        nonlocal keys, told
+        nonlocal keys, known_answers
         wanted, back = np.unique(i * n + j, return_inverse=True)
         at = np.searchsorted(keys, wanted)
         known = np.zeros(len(wanted), bool)
         known[at < len(keys)] = keys[at[at < len(keys)]] == wanted[at < len(keys)]
         found = np.zeros(len(wanted), bool)
-        found[known] = told[at[known]]
+        found[known] = known_answers[at[known]]
         new = wanted[~known]
         if len(new):
             found[~known] = says(new // n, new % n)
             if len(keys) + len(new) <= most:
-                keys, told = np.insert(keys, at[~known], new), np.insert(told, at[~known], found[~known])
+                keys, known_answers = (
+                    np.insert(keys, at[~known], new),
+                    np.insert(known_answers, at[~known], found[~known]),
+                )
         return found[back]
 
     return answer
@@ -84,7 +87,7 @@ def grow(
     core[label[order[first]], place[first]] = order[first]
     size = np.maximum(np.bincount(label, minlength=n), 1)
     joined, refused = np.zeros(len(i), bool), np.zeros(len(i), bool)
-    edges = np.arange(len(i))  # that are open: fewer with every round
+    edges = np.arange(len(i))  # the open edges, fewer in every round
     while True:
         a, b = label[i[edges]], label[j[edges]]
         still = a != b
@@ -92,7 +95,7 @@ def grow(
         if not len(edges):
             return Clusters(label, joined, refused)
         best = np.full(n, len(i))
-        best[b[::-1]] = edges[::-1]  # the first is written last
+        best[b[::-1]] = edges[::-1]  # in reverse, so that the first edge is written last
         first = np.full(n, len(i))
         first[a[::-1]] = edges[::-1]
         np.minimum(best, first, out=best)
@@ -168,18 +171,19 @@ def _allowed(label: Ints, a: Ints, b: Ints, forbids: Says) -> Flags:
     return ~np.logical_or.reduceat(forbids(np.minimum(left, right), np.maximum(left, right)), offset)
 
 
-# Which rows become one: along the pairs that may merge, then where likely pairs bear each other out, and around what people answered.
+# Groups of rows that become one: along the pairs that may merge, then across likely pairs that support each other, and around the answers
+# of people.
 #
-# Without answers a group is what its evidence makes of it (``slowwave.matching.clusters``). With answers it stays that: what was one before
-# anybody was asked, and is still likely, is joined to the rows of each yes first, so that a yes joins two whole groups. Nothing of such a
-# group has to agree again, since one answer stands for every pair between the two. What is forbidden stays so: no group holds two rows
-# that a no, a rejection, a conflict or a rule keeps apart, so a no splits the group that it is about, and a row that suits two parts almost
-# as well joins neither. Last come the pairs that the answers have made likely.
+# Without answers, the evidence alone makes a group. With answers, the groups that the evidence made before and that are still likely are
+# first joined to the rows of each yes, so a yes joins two whole groups. The members of such a group need not agree again, since one answer
+# counts for every pair between the two. Forbidden pairs stay apart: no group contains two rows that a no, a rejection, a conflict or a rule
+# separates. So a no splits the group that it is about, and a row that suits two parts almost equally joins neither. The pairs that the
+# answers made likely come last.
 
 Reals = NDArray[np.float64]
 
 BORNE_OUT: Final = 3
-"""Pairs across the cores of two clusters that make up for a pair that is not sure by itself, if they all agree."""
+"""Number of pairs across the cores of two clusters that replace a pair with a certain score, if they all agree."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,20 +22,21 @@ from slowwave.matching.population import Population
 from slowwave.matching.vectors import cosines
 from slowwave.matching.words import WordInformation, cosine, trigrams
 
-# How unequal values of one attribute agree, by the shape of its column: the levels of ``slowwave.matching.compare``.
+# Levels of agreement between unequal values of one attribute, by the shape of its column: a slip of a digit, two parts of a date, one host,
+# words in common.
 #
-# A slip of a digit, two parts of a date, one host, words in common. What that is worth belongs to ``slowwave.matching.weights``.
+# ``slowwave.matching.weights`` learns the weights of the levels.
 
 _WORKERS: Final = 2
-_THREADED: Final = 10_000  # pairs from which threads cost less than they save
+_THREADED: Final = 10_000  # number of pairs from which on threads save time
 _FIGURES: Final = re.compile(r"\d+")
-_LETTERS: Final = 0.7  # of two values that are alike, those that are the same
+_LETTERS: Final = 0.7  # minimum share of equal letters of two similar values
 
 
 def any_equal(column: Column, i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:
     """Return which pairs share a value of a column of lists, and the code of the rarest shared value."""
     order = np.argsort(np.argsort(column.counts, kind="stable"), kind="stable")
-    ranks = len(column.texts) - order  # larger is rarer; never 0
+    ranks = len(column.texts) - order  # larger means rarer; never 0
     matrix: Any = sparse.csr_matrix(
         (ranks[column.codes].astype(float), (column.rows, column.codes)), shape=(n, len(ranks))
     )
@@ -120,9 +121,8 @@ def _float(text: str) -> float:
         return np.nan
 
 
-# How the names of pairs agree: the strongest level that holds, from different upward, and how much information they share.
-#
-# What a level is worth belongs to ``slowwave.matching.weights``.
+# Levels of agreement between the names of pairs: the highest level that applies, starting with "different", and the amount of shared
+# information. ``slowwave.matching.weights`` learns the weights of the levels.
 
 NAME_LEVELS: Final[Mapping[str, tuple[float, str]]] = {
     "different": (-4.0, "The names differ"),
@@ -143,12 +143,12 @@ NAME_LEVELS: Final[Mapping[str, tuple[float, str]]] = {
     "exact": (6.0, "The names are the same"),
     "organisation": (8.0, "The names are of one organisation, whatever the abbreviations, legal form and address"),
 }
-"""Name level → prior weight and how a person says it, weakest first; the position is the code."""
+"""Name level → prior weight and its description, weakest first; the position is the code."""
 
 LEVEL: Final[Mapping[str, int]] = {level: k for k, level in enumerate(NAME_LEVELS)}
 
 
-_SHORT: Final = 24  # letters up to which Jaro-Winkler tells names apart: long ones that begin alike all look similar
+_SHORT: Final = 24  # maximum length in letters for Jaro-Winkler: long names with equal beginnings all look similar
 
 
 def shared(matrix: Any, i: Ints, j: Ints) -> Reals:
@@ -212,7 +212,9 @@ def _word_levels(
     allowed = np.where(letters >= 12, 2, np.where(letters >= 6, 1, 0))
     squeezed, folded = (names.squeezed[p], names.squeezed[q]), (names.folded[p], names.folded[q])
     edits = each_pair(*squeezed, OSA.distance, 2, np.int32)
-    winkler = each_pair(*folded, JaroWinkler.similarity, 0.84, np.float32)  # a little under the least that counts
+    winkler = each_pair(
+        *folded, JaroWinkler.similarity, 0.84, np.float32
+    )  # slightly below the lowest level that counts
     ratio = each_pair(*squeezed, OSA.normalized_similarity, 0.79, np.float32)
     alike = (ratio >= 0.9) | ((winkler >= 0.92) & (ratio >= 0.8) & (letters <= _SHORT))
     by_letters = np.where(alike, LEVEL["alike"], np.where((winkler >= 0.85) & (letters <= _SHORT), LEVEL["similar"], 0))
@@ -221,22 +223,21 @@ def _word_levels(
     return level
 
 
-# How pairs agree: one small integer a comparison (a column), from different upward; -1 where one side says nothing.
+# Comparison vectors of pairs: one small integer per comparison (column), starting with "different"; -1 if one side has no value.
 #
-# A comparison is the name, an attribute by the shape of its column, the cosine of the vectors, the neighbours or the documents.
-# Each has its levels, and what agreement at a level is worth before any data is seen (``prior``: natural log of a Bayes factor).
-# What it is worth in this namespace is learnt by ``slowwave.matching.weights``. Levels of names belong to
-# ``slowwave.matching.compare``, those of unequal values to ``slowwave.matching.compare``.
+# A comparison covers the name, an attribute (by the shape of its column), the cosine of the vectors, the neighbours or the documents. Each
+# has levels, and a weight of agreement at each level before any data is seen (``prior``: natural log of a Bayes factor).
+# ``slowwave.matching.weights`` learns the weights for the namespace.
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Levels = NDArray[np.int8]
 
-_HOLDERS: Final = 20  # pairs of rows that share a value, from which can be told whether groups hold it
-_HELD: Final = 20_000  # of them looked at
+_HOLDERS: Final = 20  # minimum number of pairs of rows with a shared value for deciding whether groups hold it
+_HELD: Final = 20_000  # maximum number of these pairs that are checked
 
 _Table = tuple[tuple[str, float, float], ...]
-"""Levels from different upward: how a person says it, and the probability among matches (m) and among other candidates (u)."""
+"""Levels, starting with "different": the description, and the probability among matches (m) and among other candidates (u)."""
 
 TABLES: Final[Mapping[str, _Table]] = {
     "email": (("differ", 0.08, 0.979), ("differ by a letter or two", 0.05, 0.02), ("are equal", 0.87, 0.001)),
@@ -302,24 +303,24 @@ _OTHER_WORDS: Final = (
     LEVEL["alias"],
     LEVEL["coded"],
     LEVEL["organisation"],
-)  # what they share is no word
+)  # the shared part is not a word
 RARE, UNMISTAKABLE = 2, 4
-"""Codes of rarities: one in ten rows would share it by coincidence, and the highest."""
+"""Codes of rarity levels: a value that one in ten rows would share by coincidence, and the highest level."""
 _UNMISTAKABLE: Final = float(np.log(1e4))
 
 OWN: Final = frozenset(("email", "code"))
-"""Shapes of identifiers that belong to one thing, where a phone or a page may be that of a house or a company."""
+"""Shapes of identifiers that belong to one thing. A phone or a page may be that of a household or a company."""
 
 PERSONAL: Final = OWN | {"date"}
-"""And those in which two things of one household, company or series differ as a rule."""
+"""Identifiers as in ``OWN``, and those in which two members of one household, company or series usually differ."""
 
 FIELDS: Final = 2
-"""Where the attributes begin among the comparisons."""
+"""Index of the first attribute among the comparisons."""
 
-_MODELLED: Final = 0.8  # of the names of a type with a model code, from which one without is that of a kind
-_WORDED: Final = frozenset(("text", "category", "number"))  # shapes of attributes that may say what a name says as well
-_NOTHING: Final = 1e-4  # nats of a name that are none
-_NEIGHBOURS: Final = 3  # fewer neighbours than that say nothing
+_MODELLED: Final = 0.8  # share of a type's names with a model code from which on a name without one denotes a kind
+_WORDED: Final = frozenset(("text", "category", "number"))  # shapes of attributes that may repeat the name
+_NOTHING: Final = 1e-4  # nats of a name that count as no information
+_NEIGHBOURS: Final = 3  # fewer neighbours than this are no evidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -383,15 +384,15 @@ class Comparer:
         self._frequency = [np.log(np.maximum(c.counts - 1, 0.5) / max(len(c.rows), 2)) for c in self.columns]
         self._rows = np.flatnonzero(population.kind == kind)
         self._holders = np.bincount(population.names.plain[self._rows] + 1)
-        self._holders[0] = 0  # rows without a name hold none
+        self._holders[0] = 0  # rows without a name hold no value
         alone = [c.shape in PERSONAL and not _held_by_groups(population, words, c) for c in self.columns]
         self.own = [is_alone and c.shape in OWN for is_alone, c in zip(alone, self.columns, strict=True)]
         self.personal = alone
         self.modelled = [
             c.key == CODES and len(np.unique(c.rows)) >= _MODELLED * len(self._rows) for c in self.columns
-        ]  # nearly all names of the type say which model is meant
-        self._said: Any = None  # made when asked for
-        self._wording: Any = None  # made when asked for: it is the largest of all, and with vectors nobody asks
+        ]  # nearly all names of the type state a model
+        self._said: Any = None  # computed on first use
+        self._wording: Any = None  # computed on first use: it is the largest of all, and unused if there are vectors
         self.comparisons = (
             _name_comparison(),
             _tabled("rarity", "rarity"),
@@ -543,7 +544,7 @@ def _tabled(name: str, shape: str) -> Comparison:
     subject = {"rarity": "What the names share is", "neighbours": "They", "documents": "They"}
     table = TABLES[shape]
     most = np.full(len(table), np.inf)
-    most[0] = 0.0 if shape != "rarity" else np.inf  # what differs never speaks for a match
+    most[0] = 0.0 if shape != "rarity" else np.inf  # a difference is never evidence for a match
     says = [f"{subject.get(shape, f'The values of {name}')} {text}" for text, _, _ in table]
     return Comparison(
         name, shape, tuple(says), np.array([m for _, m, _ in table]), np.array([u for _, _, u in table]), most
@@ -571,24 +572,24 @@ def _held(matrix: Any, rows: Ints) -> Ints:
     return matrix.indptr[rows + 1] - matrix.indptr[rows]
 
 
-# What answers may correct a score by: a few numbers of every pair, with how far each may move the log-odds.
+# Traits: numbers of each pair by which answers may correct its score, with the prior deviation of each in log-odds.
 #
-# They are the score itself, what each comparison put into it, how alike the letters of the whole rows are, and the gates that keep a pair
-# from merging by its score alone: names that do not agree, attributes that speak against it, a type too small to learn from. The
-# scale of each is such that one is much. Correcting belongs to ``slowwave.matching.answers``.
+# They are the score, the contribution of each comparison, the similarity of the letters of the whole rows, and the gates that prevent a
+# merge by score alone: names that do not agree, attributes that contradict, a type with too little data to learn from. Each is scaled so
+# that 1 is a large value. ``slowwave.matching.answers`` applies the correction.
 
 Flags = NDArray[np.bool_]
 
 GATES: Final = ("unnamed", "opposed", "unlearnt")
-"""The names disagree; attributes, or the meanings, speak against the pair; the type is too small to learn from."""
+"""The names disagree; attributes, or the meanings, contradict the pair; the type has too little data to learn from."""
 
-_ALIKE: Final = (0.6, 0.2)  # likeness of letters that says nothing, and what more is one
-_NATS: Final = (4.0, 2.0)  # log-odds of the score, and of a comparison, that are one
-_WORDS: Final = "words: "  # before a sign in the name of a trait
-_BOUND: Final = 8.0  # the score counts no further, as in ``slowwave.matching.answers``
+_ALIKE: Final = (0.6, 0.2)  # letter similarity that is no evidence, and the additional similarity that counts as 1
+_NATS: Final = (4.0, 2.0)  # log-odds of the score, and of a comparison, that count as 1
+_WORDS: Final = "words: "  # prefix of a word sign in the name of a trait
+_BOUND: Final = 8.0  # limit of the score, as in ``slowwave.matching.answers``
 
 _SCORE, _PART, _GATE, _LETTERS_TRAITS, _ALL, _SIGN = 1.0, 0.5, 2.5, 1.0, 1.5, 2.0
-"""Standard deviations of the priors, in log-odds: chosen on seven of the generated sets, see docs/matching.md."""
+"""Standard deviations of the priors, in log-odds, chosen on seven of the generated sets (docs/matching.md)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

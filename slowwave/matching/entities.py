@@ -18,15 +18,16 @@ from slowwave.matching.names import fold
 from slowwave.matching.options import DefaultSettings, MatchSettings
 from slowwave.matching.population import is_missing, read_columns, read_ids, read_text, read_vectors
 
-# Under which type a row is compared: its own, or that of its namesake where its own says nothing; and namesakes of different types.
+# The type under which a row is compared: its type, or that of a row with the same name if its type is unspecific; and rows with one name
+# but different types.
 #
-# Rows of different types are never compared otherwise, as what is alike means another thing for each. A type is often what the words around
-# a mention happened to say, so it is no reason by itself that two rows of one name never meet.
+# Otherwise rows of different types are never compared, because similarity means something else for each type. A type often results from the
+# words around a mention, so different types alone are no reason never to compare two rows of one name.
 
 UNTYPED: Final = frozenset(
     ("", "unknown", "concept", "entity", "thing", "object", "other", "misc", "miscellaneous", "node", "none")
 )
-"""Folded types that say nothing."""
+"""Folded types that are unspecific."""
 
 
 def compared_as(types: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -64,9 +65,9 @@ def namesakes(ids: Sequence[str], types: Sequence[str], names: Sequence[str]) ->
     return sorted(pairs)
 
 
-# ``match_entities``: a table of any origin → who is the same as whom.
+# ``match_entities``: match a table of any origin.
 #
-# The columns are those a person would write, and ids come back as texts. Deciding belongs to ``slowwave.matching.match``.
+# The columns have ordinary names, and ids are returned as texts. ``slowwave.matching.match`` decides.
 
 _KNOWN: Final = (
     *("id", "entity_type", "name", "attributes", "source", "vector"),

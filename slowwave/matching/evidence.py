@@ -35,10 +35,10 @@ from slowwave.text.names import known_names
 from slowwave.text.opposites import respelt
 from slowwave.text.statements import stem
 
-# What the evidence says of many pairs at once, as arrays of one length.
+# The evidence about many pairs, as arrays of one length.
 
 OVERWHELMING: Final = 9.0
-"""Log-odds at which names may differ, or one say more than the other."""
+"""Log-odds from which on names may differ, or one may state more than the other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,15 +89,18 @@ class Scores:
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
 
-# What attributes say of pairs beside their weight: that an identifier is in conflict or equal, and how many speak for or against.
+# Evidence from attributes in addition to their weight: whether an identifier is in conflict or equal, and how many attributes support or
+# contradict a pair.
 #
-# ``slowwave.matching.evidence`` weighs the same comparisons; what forbids a merge belongs to ``slowwave.matching.vetoes``.
+# The same comparisons are weighed below; ``slowwave.matching.vetoes`` decides what forbids a merge.
 
 HEARD: Final = 0.25
-"""Nats from which an attribute speaks for a match, and what tells things apart against one."""
+"""Nats from which on an attribute supports a match, or a distinguishing attribute contradicts it."""
 
-_AGAINST: Final = float(np.log(2))  # nats from which what describes a thing does: it differs half as often in matches
-_RELIABLE: Final = 0.02  # an identifier in which fewer matches differ is strong
+_AGAINST: Final = float(
+    np.log(2)
+)  # nats from which on a descriptive attribute contradicts: it differs half as often in matches
+_RELIABLE: Final = 0.02  # maximum share of matches that differ in a strong identifier
 _BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 
 
@@ -143,39 +146,39 @@ def strong(column: Column, weights: Weights, k: int) -> bool:
     The shape of the column decides until weights are learnt. After that the learnt weights decide, so a number that is often mistyped
     forbids nothing.
     """
-    if column.key == CODES or (column.serial and column.shape != "email"):  # names have their own vetoes
+    if column.key == CODES or (column.serial and column.shape != "email"):  # names have separate vetoes
         return False
     if weights.learnt:
         return column.shape in (*IDENTIFIERS, "date") and float(weights.m[k][0]) <= _RELIABLE
     return column.shape in ("email", "url", "code") or (column.shape == "date" and bool(_BIRTH.search(column.key)))
 
 
-# What is known about pairs, weighed: log-odds that two rows are the same thing, and the waterfall that explains them.
+# Weighed evidence about pairs: log-odds that two rows are the same thing, and the waterfall that explains them.
 #
-# How pairs agree is computed by ``slowwave.matching.compare``, what that is worth is estimated by ``slowwave.matching.weights``; here
-# both meet for all types of a population. What forbids a merge whatever the score belongs to ``slowwave.matching.vetoes``.
+# ``slowwave.matching.compare`` computes how pairs agree, and ``slowwave.matching.weights`` estimates the weight of agreement; this part
+# combines both for all types of a population. ``slowwave.matching.vetoes`` decides what forbids a merge at any score.
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 WeightsByType = Mapping[str, Weights]
-"""Folded entity type → what was learnt for it."""
+"""Folded entity type → learnt weights."""
 
-_FEW: Final = 100  # pairs under which a type starts from what the others have learnt
-_FIT: Final = 1_000_000  # pairs of a type that are looked at to learn its weights
-_PART: Final = 131_072  # of them compared at a time
-_PLACES: Final = frozenset(("number", "date", "code", "phone"))  # shapes that say which: pages, numbers, days
-_TELLING: Final = 0.3  # distinct values for each that is stated, from which a column tells things of one name apart
-_COMMON: Final = 5  # rows of a type from which a name may be that of a kind ("Editorial")
-_SAID: Final = 0.005  # nats under which a loss is not shown
-_THINKABLE: Final = -7.0  # log-odds from which answers about other pairs are heard
-_CERTAIN: Final = 20.0  # log-odds of a pair that was answered
+_FEW: Final = 100  # number of pairs below which a type starts from the weights of the others
+_FIT: Final = 1_000_000  # maximum number of pairs of a type from which its weights are learnt
+_PART: Final = 131_072  # pairs compared at a time
+_PLACES: Final = frozenset(("number", "date", "code", "phone"))  # shapes that identify: pages, numbers, days
+_TELLING: Final = 0.3  # distinct values per stated value from which on a column distinguishes things of one name
+_COMMON: Final = 5  # rows of a type from which on a name may be that of a kind ("Editorial")
+_SAID: Final = 0.005  # nats below which a loss is not shown
+_THINKABLE: Final = -7.0  # log-odds from which on answers about other pairs count
+_CERTAIN: Final = 20.0  # log-odds of an answered pair
 _LOSSES: Final = {
     "context": "Two things of one household, company or series would agree as much",
     "unstated": "Pairs that agree in the same and state more are matches less often",
 }
 _ANSWERS: Final = "What people answered about this pair or pairs like it"
-_SHOWN: Final = 80  # letters of a value in a waterfall
+_SHOWN: Final = 80  # maximum length in characters of a value in a waterfall
 
 
 class Evidence:
@@ -198,7 +201,7 @@ class Evidence:
         self._comparers = comparers
         self._answered, self._decided = answered, decided
         self._looked_at = looked_at or (np.zeros(0, np.int64), np.zeros(0, np.int64))
-        self._differences: dict[int, Differences] = {}  # made when asked for: nobody asks before there are answers
+        self._differences: dict[int, Differences] = {}  # computed on first use, which needs answers
         self._readers: dict[int, SignReader] = {}
         self._organisations = organisations
         self.model = model
@@ -270,7 +273,7 @@ class Evidence:
             places = [k for k, c in enumerate(comparer.columns) if c.shape in _PLACES and c.distinct >= _TELLING]
             not_here, here = votes(voices[:, places], HEARD)
             elsewhere[at] = (comparer.holders(i[at]) >= _COMMON) & (not_here > 0) & (here == 0)
-            for k in np.flatnonzero(comparer.modelled).tolist():  # a name without a model is that of a kind
+            for k in np.flatnonzero(comparer.modelled).tolist():  # a name without a model denotes a kind
                 elsewhere[at] |= (compared.levels[:, FIELDS + k] < 0) & (compared.levels[:, 0] != LEVEL["alias"])
             opposed[at], supported[at] = (against > 0) & (against >= for_), for_ > against
             cosine[at], name[at] = compared.cosine, compared.levels[:, 0]
@@ -441,8 +444,8 @@ class Evidence:
         """Replace the odds of answered pairs by their answers."""
         if self._answered is not None and len(self._answered.i):
             at = self._answered.of_pairs(i, j)
-            said = np.flatnonzero((at >= 0) & self._answered.sure[at])
-            odds[said] = np.where(self._answered.same[at[said]], _CERTAIN, -_CERTAIN)
+            answered_pairs = np.flatnonzero((at >= 0) & self._answered.sure[at])
+            odds[answered_pairs] = np.where(self._answered.same[at[answered_pairs]], _CERTAIN, -_CERTAIN)
 
     def _weights(self, kind: int) -> Weights:
         return self.model[self._population.type_name(kind)]
@@ -528,23 +531,25 @@ def _pooled(learnt: Iterable[Weights]) -> Mapping[str, tuple[Reals, Reals]]:
     return {shape: (a / total, b / total) for shape, (a, b, total) in sums.items()}
 
 
-# Names that are two names: each has a word that the other has in no form.
+# Different names: each has a word that the other lacks in any form.
 #
-# City, employer, house and colleagues agree for all who share them, so they never make one of two such names (``slowwave.matching.match``).
-# A word stands in the other name when it is there, or its initial, a short form, a slip, another spelling, its beginning, or the same
-# letters parted otherwise. Two words that are a slip apart are two names where both are common here, both are given names, or one is the
-# other's feminine form ("Tim", "Tom"; "Erik", "Erika").
+# City, employer, household and colleagues agree for all who share them, so they are never enough to merge two such names
+# (``slowwave.matching.match``). A word counts as present in the other name if it occurs there, or its initial, a short form, a slip,
+# another spelling, its beginning, or the same letters with different word boundaries. Two words that differ by a slip are different names
+# if both are common here, both are given names, or one is the other's feminine form ("Tim", "Tom"; "Erik", "Erika").
 
 _GIVEN: Final = frozenset(FORMAL) | {name for names in FORMAL.values() for name in names}
 _ONE: Final = -1
-_PERSONS: Final = 0.5  # rows of a type whose names begin with a given name, from which it is one of persons
-_KNOWN: Final = 3  # different names from which a word is known
-_SLIPS: Final = 0.02  # share of a common word's names that may hold one slip of it
-_LOOKED: Final = 1_000_000  # pairs of names that are read once only
-_WORDS: Final = 5  # words that a name has; of more, titles, one says little
-_BEGINNING: Final = 3  # letters of a word that may stand for the whole
-_ALIKE: Final = 0.65  # of the letters
-_SOUNDS: Final = 0.85  # Jaro-Winkler
+_PERSONS: Final = (
+    0.5  # share of a type's rows whose names begin with a given name from which on it is a type of persons
+)
+_KNOWN: Final = 3  # number of different names from which on a word is known
+_SLIPS: Final = 0.02  # maximum share of a common word's names with one slip of it
+_LOOKED: Final = 1_000_000  # pairs of names up to which each is parsed only once
+_WORDS: Final = 5  # maximum number of words of a name; in longer titles a single word is weak evidence
+_BEGINNING: Final = 3  # leading letters that may abbreviate a word
+_ALIKE: Final = 0.65  # share of equal letters
+_SOUNDS: Final = 0.85  # Jaro-Winkler similarity
 
 
 @dataclass(frozen=True, slots=True, eq=False)

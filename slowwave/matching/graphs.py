@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# Edges: a graph given as arrays of ids, read into positions among its nodes.
+# Edges: a graph given as arrays of ids, converted to positions among its nodes.
 #
-# Ids are strings, integers, UUIDs or any other hashable values, in NumPy arrays, Arrow arrays, pandas series, lists or tuples; the
-# nodes and both ends hold ids of one type. What is computed on a graph belongs to the modules beside this one.
+# Ids are strings, integers, UUIDs or any other hashable values, in NumPy arrays, Arrow arrays, pandas series, lists or tuples; the nodes
+# and both ends hold ids of one type.
 
 Ids: TypeAlias = np.ndarray | pa.Array | pa.ChunkedArray | Sequence[Hashable]
 """Ids of one type."""
@@ -22,7 +22,7 @@ Ids: TypeAlias = np.ndarray | pa.Array | pa.ChunkedArray | Sequence[Hashable]
 Weights: TypeAlias = np.ndarray | pa.Array | pa.ChunkedArray | Sequence[float]
 
 _ROOMY: Final = (
-    4  # a table of every integer from the least to the greatest id may be that many times as long as the ids
+    4  # a table of every integer from the least to the greatest id may be this many times as long as the ids
 )
 _NO_TYPE: Final = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OverflowError)
 
@@ -54,7 +54,7 @@ def read_edges(nodes: Ids, source: Ids, target: Ids, weight: Weights | None = No
     as fast as values for which Arrow has no type, such as tuples.
     """
     known = _Nodes(nodes)
-    with ThreadPoolExecutor(2) as pool:  # Arrow and NumPy let go of the interpreter while they look up
+    with ThreadPoolExecutor(2) as pool:  # Arrow and NumPy release the interpreter's lock during the lookup
         rows, columns = pool.map(known.positions, (source, target), ("source", "target"))
     if len(rows) != len(columns):
         raise ValueError(
@@ -164,21 +164,21 @@ def _look_up(nodes: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
     low, high = int(nodes.min()), int(nodes.max())
     if high - low > _ROOMY * (len(nodes) + len(ends)):
         return None
-    table = np.full(high - low + 3, -1, np.int32)  # the first and the last stand for what is outside
+    table = np.full(high - low + 3, -1, np.int32)  # the first and the last entry are for ids outside the range
     table[nodes - low + 1] = np.arange(len(nodes), dtype=np.int32)
     return table[np.clip(ends, low - 1, high + 1) - (low - 1)]
 
 
 # Communities by the Leiden algorithm, and their modularity.
 #
-# Traag, Waltman & van Eck 2019, on modularity with a resolution (Reichardt & Bornholdt 2006), as graspologic-native computes it.
-# The graph goes there as a sparse matrix: as five million tuples of strings it would take ten times the memory. Which community
-# of tonight is which one of last night belongs to ``slowwave.matching.graphs``.
+# Traag, Waltman & van Eck 2019, on modularity with a resolution (Reichardt & Bornholdt 2006), as graspologic-native computes it. The graph
+# is passed as a sparse matrix: as five million tuples of strings it would take ten times the memory. The section on stable communities maps
+# tonight's communities to those of last night.
 
 _ROUNDS: Final = (2, 10)
 _ROUND_EDGES: Final = 1_000_000
-"""A graph gets as many rounds as a million edges take, but no fewer than two and no more than ten. What a round adds shrinks quickly:
-at 50,000 nodes of mixed communities modularity is .778 after one, .797 after two, .798 after ten."""
+"""A graph gets as many rounds as a million edges take, but at least two and at most ten. The gain per round falls quickly: at 50,000 nodes
+of mixed communities, modularity is .778 after one round, .797 after two, .798 after ten."""
 
 
 def communities(
@@ -245,7 +245,7 @@ def _leiden(edges: EdgeList, resolution: float, seed: int) -> np.ndarray:
 
     Nodes are ordered by id, without those that have no edge, so that neither the order nor isolated nodes can change the result.
     """
-    import graspologic_native  # brings SciPy, which definitions do without
+    import graspologic_native  # loads SciPy, which is not needed to import this module
     from scipy import sparse
 
     rank = edges.rank()
@@ -296,8 +296,8 @@ def _folded(edges: EdgeList, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 # Weighted PageRank by power iteration on a sparse matrix.
 #
-# Brin & Page 1998, with the handling of dangling nodes that networkx has: their mass is spread evenly. networkx stops at an
-# error that grows with the number of nodes, which ends after four sweeps at 100,000 nodes; here the error is absolute.
+# Brin & Page 1998, with dangling nodes handled as in networkx: their mass is spread evenly. networkx stops at an error that grows with the
+# number of nodes, which ends after four sweeps at 100,000 nodes; here the error is absolute.
 
 
 def pagerank(
@@ -317,7 +317,7 @@ def pagerank(
     over the edges. Raises ``ValueError`` for repeated nodes, edges between unknown nodes, weights that are negative or not finite and a
     damping outside 0 to 1, and ``ArithmeticError`` if ``max_iterations`` sweeps do not suffice.
     """
-    from scipy import sparse  # definitions do without
+    from scipy import sparse  # not needed to import this module
 
     if not 0 <= damping <= 1:
         raise ValueError(f"PageRank was given a damping of {damping}; give one from 0 to 1.")
@@ -343,7 +343,7 @@ def pagerank(
     )
 
 
-# Relations: live entities and the relationships between them as one weighted graph (khora 8.2), for every operation alike.
+# Relations: live entities and the relationships between them as one weighted graph (khora 8.2), shared by all operations.
 
 COOCCURRENCE: Final = "ASSOCIATED_WITH"
 
@@ -382,14 +382,14 @@ def entity_graph(ids: pa.Array, edges: pa.Table, cooccurrence: float) -> EntityG
     return EntityGraph(source, target, weight[kept], kept, degree, edges.num_rows - len(kept))
 
 
-# Steady communities: those of last night stand where tonight's are hardly better, and what is left of them gets new labels.
+# Stable communities: last night's communities are kept if tonight's are hardly better, and parts that split off get new labels.
 #
-# Many partitions of one graph are about as good as the best, and a few changed edges make Leiden choose another: of communities that
-# mix as those of real namespaces do, nineteen of twenty come back with other members after one edge in two hundred has gone. So boundaries
-# move only where that is worth something.
+# Many partitions of one graph are about as good as the best, and a few changed edges make Leiden choose another one: with communities as
+# mixed as those of real namespaces, nineteen of twenty have other members after one edge in two hundred was removed. So boundaries change
+# only if that improves the partition noticeably.
 
 WORTH: Final = 0.01
-"""What tonight's communities have to gain over last night's, as a share of the modularity that those have, to replace them."""
+"""Minimum gain in modularity of tonight's communities over last night's, as a share of the latter, for replacing them."""
 
 
 def steady(
@@ -410,7 +410,7 @@ def steady(
     new ones raise its modularity by more than ``WORTH`` of it. Given its own result as ``before``, the function returns it again. Time
     grows with nodes and edges.
     """
-    from scipy import sparse  # definitions do without
+    from scipy import sparse  # not needed to import this module
 
     tied = weight > 0
     source, target, weight = source[tied], target[tied], weight[tied]

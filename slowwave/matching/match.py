@@ -37,16 +37,15 @@ from slowwave.matching.review import (
 from slowwave.matching.vetoes import Variants, Vetoes
 from slowwave.matching.weights import probability
 
-# The probability from which pairs of a type merge: as sure as the expected precision asks, or where the expected F1 is best.
+# The probability from which on pairs of a type merge: either as high as the expected precision requires, or where the expected F1 is best.
 #
-# Both rest on the probabilities alone, so they are as good as these are calibrated. Which pairs may merge at all belongs to
-# ``slowwave.matching.match``.
+# Both depend on the probabilities alone, so they are as good as their calibration.
 
 Aim = Literal["precision", "f1"]
-"""What merges are for: to be right as often as the settings ask, or to be the best balance of right and complete."""
+"""The aim of merges: precision as the settings require, or the best balance of precision and recall."""
 
 FLOOR: Final = 0.9
-"""No pair merges for precision under it."""
+"""Minimum probability of a merge with the aim "precision"."""
 
 
 def of(aim: Aim, kinds: Ints, probabilities: Reals, may: Flags, precision: float) -> Reals:
@@ -79,16 +78,16 @@ def of_f1(kinds: Ints, probabilities: Reals, may: Flags) -> Reals:
     return found
 
 
-# Titles that recur: "Editorial", "Minutes of the board" name another thing each year or day.
+# Recurring titles: "Editorial" or "Minutes of the board" denote a different thing each year or day.
 #
-# A title whose rows spread over three dates and more says nothing by itself: the date says which of its things is meant, and a row that
-# states none and could be of two of them is of neither. A thing that is listed often, now and then under a wrong date, has most of its
-# rows under one. Dates part things only where they are dates of these: not the day of a filing, in which matches differ as a rule. Names of
-# persons are no titles.
+# A title whose rows spread over three or more dates identifies nothing alone: the date identifies the thing, and a row without a date that
+# could be either of two things is assigned to neither. A thing that is listed often, sometimes with a wrong date, has most of its rows
+# under one date. Dates distinguish things only if they are dates of the things, and not, for example, the day of a filing, in which matches
+# usually differ. Names of persons are not titles.
 
-_DATES: Final = 3  # dates that the rows of a title have
-_MOST: Final = 0.5  # share of these rows that may have one date
-_AGREE: Final = 0.3  # share of the matches of a type that agree in a column, from which it holds the dates of things
+_DATES: Final = 3  # minimum number of dates of the rows of a title
+_MOST: Final = 0.5  # maximum share of these rows with one date
+_AGREE: Final = 0.3  # share of a type's matches that agree in a column from which on it holds the dates of things
 _YEARS: Final = range(1500, 2101)
 
 
@@ -168,16 +167,17 @@ def _years(column: Column) -> bool:
     return all(text.isdecimal() and int(text) in _YEARS for text in column.texts.tolist())
 
 
-# What answers teach: each type's correction of its scores, and the rows that are joined before any score is read.
+# Effects of answers: a correction of each type's scores, and rows that are joined before scores are used.
 #
-# Answers of people enter twice. The pair itself is decided: nothing joins what a person called two things, and a pair called one is
-# joined first, though a rule of the names or identifiers speaks against it, which is counted and said; between all other rows every
-# veto stands. A recorded conflict and a rejection are decisions of people as well, and stronger than an answer. And the pairs like the
-# answered one are judged anew, by ``slowwave.matching.answers``. Which pairs to ask about belongs to ``slowwave.matching.review``.
+# Answers of people have two effects. The pair itself is decided: two rows that a person called different are never joined, and two rows
+# that a person called the same are joined first, even if a rule on names or identifiers contradicts it, which is counted and reported.
+# Between all other rows every veto remains. A recorded conflict and a rejection are decisions of people as well, and take precedence over
+# an answer. In addition, similar pairs are judged anew by ``slowwave.matching.answers``. ``slowwave.matching.review`` chooses the pairs to
+# ask about.
 
 _SURE: Final = 3.0  # log-odds, .95
-_OPEN: Final = -3.0  # log-odds from which words that differ are looked for
-_SAMPLE: Final = 100_000  # candidates that are looked at for those
+_OPEN: Final = -3.0  # log-odds from which on differing words are compared
+_SAMPLE: Final = 100_000  # candidates that are checked for those
 
 OVERRULED: Final = "A person has answered that they are the same, though a rule forbids it: {}."
 
@@ -192,12 +192,12 @@ def taught(evidence: Evidence, answered: AnsweredRows, vetoes: Vetoes, i: Ints, 
     sure = np.flatnonzero(answered.sure)
     if len(sure) or evidence.was_asked:
         evidence = evidence.looking_at(*_doubtful(evidence, vetoes, i, j))
-    told: dict[str, list[tuple[Reals, Traits, Flags]]] = {}
+    decisions: dict[str, list[tuple[Reals, Traits, Flags]]] = {}
     for name, raw, traits, same in evidence.decided():
-        told.setdefault(name, []).append((raw, traits, same))
+        decisions.setdefault(name, []).append((raw, traits, same))
     for name, at, raw, traits in evidence.traits(answered.i[sure], answered.j[sure]):
-        told.setdefault(name, []).append((raw, traits, answered.same[sure[at]]))
-    enough = {name: parts for name, parts in told.items() if sum(len(same) for _, _, same in parts) >= ENOUGH}
+        decisions.setdefault(name, []).append((raw, traits, answered.same[sure[at]]))
+    enough = {name: parts for name, parts in decisions.items() if sum(len(same) for _, _, same in parts) >= ENOUGH}
     trusted = _trusted(evidence, vetoes, i, j) if enough else {}
     calibrations: dict[str, ScoreCorrection] = {
         name: calibrate(
@@ -255,7 +255,7 @@ def joined(ids: NDArray[np.object_], vetoes: Vetoes, answered: AnsweredRows) -> 
     """Join the rows (n,) that were answered to be the same, unless a recorded conflict, a rejection or an answer forbids it."""
     yes = np.flatnonzero(answered.same & answered.sure)
     i, j = answered.i[yes], answered.j[yes]
-    decided = len(vetoes.cannot_link)  # the reasons up to here are decisions of people, those after it rules
+    decided = len(vetoes.cannot_link)  # the reasons up to here are decisions of people, later ones are rules
 
     def forbids(x: Ints, y: Ints) -> Flags:
         reason = vetoes.forbid(x, y, np.zeros(len(x), bool))
@@ -272,28 +272,28 @@ def joined(ids: NDArray[np.object_], vetoes: Vetoes, answered: AnsweredRows) -> 
         "answers that a conflict or rejection forbids": int(grown.refused.sum()),
     }
     links = zip(i[grown.joined].tolist(), j[grown.joined].tolist(), strict=True)
-    said = len(answered.i) + answered.unknown > 0
-    return Joined(grown.label, tuple(links), reasons, counts if said else {})
+    has_answers = len(answered.i) + answered.unknown > 0
+    return Joined(grown.label, tuple(links), reasons, counts if has_answers else {})
 
 
-# Who is the same as whom: candidates → comparisons → weights → vetoes → clusters → merge, review or nothing.
+# Matching: candidates → comparisons → weights → vetoes → clusters → merge, review or nothing.
 #
-# A pair may be *merged* when nothing vetoes it, neither name says more than the other in a specific, and its probability reaches the
-# threshold of its type: the lowest at which the expected precision of that type's merges is what the settings ask (.99), and never
-# under ``FLOOR``. Names must agree, but for ``OVERWHELMING`` evidence, and some attribute where any differs; of two names with a word
-# each that the other lacks only an identifier makes one. Vectors must be as near as the threshold of the type asks, unless names that mean
-# the same have an equal identifier. Where a type is too small to learn from, one thing more is asked: a cosine at
-# its threshold, names that mean the same with an equal identifier, or, without vectors, the same name of many words.
+# A pair may be *merged* if nothing vetoes it, neither name states more than the other in a specific, and its probability reaches the
+# threshold of its type: the lowest at which the expected precision of the type's merges is what the settings require (.99), and at least
+# ``FLOOR``. Names must agree unless the other evidence exceeds ``OVERWHELMING``. If any attribute differs, at least one must match. If each
+# name has a word that the other lacks, only an identifier can merge them. Vectors must be as near as the threshold of the type requires,
+# unless names with the same meaning have an equal identifier. If a type is too small to learn from, one more condition applies: a cosine at
+# its threshold, names with the same meaning and an equal identifier, or, without vectors, the same name of many words.
 #
-# In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. Then clusters join of which
-# a pair is likely but not sure, where enough pairs stand across their cores and every one of them is likely
-# (``slowwave.matching.clusters``). A cluster with two members whose vectors are farther apart than members may be is *multimodal*: it is
-# reported and not merged. A pair with a probability from ``REVIEW`` that is not merged goes to a person, with a reason; so does the same
-# rare name, and, without vectors, rows worded alike: which of them are shown belongs to ``slowwave.matching.review``. The rest is dropped.
-# A vetoed pair goes nowhere, but for one kind: one identifier in conflict while another is equal.
+# In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. Then two clusters with a
+# pair that is likely but not sure join, if enough pairs cross their cores and every one of them is likely (``slowwave.matching.clusters``).
+# A cluster with two members whose vectors are farther apart than allowed for members is *multimodal*: it is reported and not merged. A pair
+# with a probability from ``REVIEW`` that is not merged goes to a person, with a reason. So do pairs with the same rare name and, without
+# vectors, rows with similar wording; ``slowwave.matching.review`` chooses which of them are shown. The rest is dropped. A vetoed pair is
+# dropped as well, except if one identifier is in conflict while another is equal.
 #
-# Where people have answered, their answers come first (``slowwave.matching.match``): names and attributes that do not agree are then
-# weighed by what was answered of such pairs, instead of being a bar.
+# If people have answered, their answers come first: names and attributes that do not agree are then weighed by the answers about such
+# pairs, instead of preventing the merge.
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -304,10 +304,10 @@ MARGIN: Final[Mapping[Aim, float]] = {"precision": 2.0, "f1": 0.0}
 """Log-odds by which one cluster must suit a row better than another."""
 
 ANSWER: Final = "answer"
-"""The reason of a pair that a person has answered to be two things."""
+"""The reason of a pair that a person answered to be different."""
 
 WORDING: Final = 0.45
-"""How alike the letters of two whole rows must be for a person to see them though nothing else says much."""
+"""Minimum letter similarity of two whole rows for showing them to a person without other evidence."""
 
 _POSSIBLE: Final = 0.001
 _UNLEARNT_REVIEW: Final = 0.60
@@ -496,7 +496,7 @@ def _settle(task: _Task, answers: Answers, aim: Aim) -> Matches:
     vetoes = task.vetoes
     if len(answered.i):
         asked = np.union1d(answered.i, answered.j)
-        if not np.isin(asked, task.rows).all():  # names of rows that are in no pair have not been read
+        if not np.isin(asked, task.rows).all():  # names of rows without a pair were not parsed
             vetoes = Vetoes.of(population, np.union1d(task.rows, asked), task.cannot_link)
         vetoes = vetoes.besides(ANSWER, answered.keys(same=False))
     evidence = taught(task.evidence, answered, vetoes, task.i, task.j)
@@ -691,14 +691,14 @@ def _decide(
     population, settings = task.population, task.settings
     i, j, scores = judged.i, judged.j, judged.scores
     limits, grouping, conflicts, refuses, holds = _groupable(task, evidence, vetoes, judged, aim)
-    told = joined(population.ids, vetoes, answered)
-    counts.update(told.counts)
-    start, links = told.label, [*told.links]
+    answer_joins = joined(population.ids, vetoes, answered)
+    counts.update(answer_joins.counts)
+    start, links = answer_joins.label, [*answer_joins.links]
     expected_false = 0.0
     if len(answered.i):
         unasked = _unasked(task, aim)
         after = evidence.score(unasked.i, unasked.j)
-        start, kept = whole(len(population), unasked, after.odds, MARGIN[aim], conflicts, told.label)
+        start, kept = whole(len(population), unasked, after.odds, MARGIN[aim], conflicts, answer_joins.label)
         links += zip(kept.i.tolist(), kept.j.tolist(), strict=True)
         expected_false = float((1 - evidence.score(kept.i, kept.j).probability).sum())
     grown = grouping.grown(refuses, holds, start)
@@ -709,7 +709,7 @@ def _decide(
     merge_links: dict[int, list[tuple[str, str]]] = {}
     for one, other in links:
         merge_links.setdefault(int(grown.label[one]), []).append((str(ids[one]), str(ids[other])))
-    multimodal = _multimodal(task, evidence, grown.label, told.label)
+    multimodal = _multimodal(task, evidence, grown.label, answer_joins.label)
     clusters_by_label = {
         label: tuple(sorted({id_ for pair in found for id_ in pair})) for label, found in sorted(merge_links.items())
     }
@@ -739,10 +739,10 @@ def _decide(
         ids=ids,
         candidate_pairs=task.candidate_pairs,
         _evidence=evidence,
-        _overruled=told.reasons,
+        _overruled=answer_joins.reasons,
         _task=task,
         _doubts=doubts,
-        _told=told.label,
+        _told=answer_joins.label,
         _answered=answered,
     )
 
@@ -794,10 +794,10 @@ def _chunks(n: int) -> Iterator[slice]:
         yield slice(start, start + _CHUNK)
 
 
-# Cohesive groups: rows every two of which are near each other, out of pairs that are.
+# Cohesive groups: rows that are pairwise near each other, built from near pairs.
 #
-# Chains do not carry: a near b and b near c make no group of a and c. Which rows are compared, and what a group is good for, belongs to
-# the callers.
+# Nearness is not transitive here: if a is near b and b near c, then a and c need not be in one group. The callers choose the rows and use
+# the groups.
 
 
 def cohesive_groups(
@@ -820,7 +820,7 @@ def cohesive_groups(
         if ends in refused:
             continue
         if len(one) + len(two) > 2 and float((matrix[one] @ matrix[two].T).min()) < floor:
-            refused.add(ends)  # groups only grow, so what is too far apart stays so
+            refused.add(ends)  # groups only grow, so members that are too far apart stay so
             continue
         whole = sorted([*one, *two])
         group.update(dict.fromkeys(whole, whole))

@@ -20,10 +20,10 @@ from slowwave.text.forms import CodeMarks, code_marks
 from slowwave.text.keys import keys
 from slowwave.text.sameness import Sameness, WordsInUse, sameness
 
-# ``match_memories`` and ``cluster_memories``: which memories tell the same, and which are about one matter.
+# ``match_memories`` and ``cluster_memories``: memories that state the same, and memories about one subject.
 #
-# Vectors say which memories are near; whether two tell the same is said by their texts (``slowwave.text.sameness``). Cosine alone never
-# merges, and what contradicts is never merged. What becomes of the groups is decided by the planners.
+# Vectors show which memories are near; their texts decide whether two state the same (``slowwave.text.sameness``). Cosine alone never
+# merges, and contradictions are never merged. The planners decide what happens to the groups.
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -31,17 +31,18 @@ Embed = Callable[[Sequence[str]], np.ndarray]
 Decision = Literal["merge", "review", "contradiction", "different"]
 
 FLOOR: Final = 0.75
-"""Cosine from which a pair is looked at."""
+"""Minimum cosine of a pair that is compared."""
 
 LENIENCE: Final = 0.12
-"""How much less cosine two texts need that have the same words in the same order: function words and form move vectors."""
+"""Reduction of the required cosine for two texts with the same words in the same order, because function words and word forms move
+vectors."""
 
 SYNONYMS: Final = 0.88
-"""Cosine of two words alone from which they may stand for each other, in the offline model: of 31 pairs tried, synonyms had .70 to .96,
+"""Minimum cosine of two single words for treating them as synonyms, in the offline model. Of 31 pairs tried, synonyms had .70 to .96,
 others up to .87."""
 
 NEAREST: Final = 10
-"""Neighbours of a memory that are looked at; copies of one text count as one."""
+"""Number of neighbours of a memory that are compared; copies of one text count as one."""
 
 _COLUMNS: Final = ("id", "text", "created_at", "kind", "vector", "scope", "subject", "author")
 _ALIKE: Final = ("kind", "scope", "subject", "author")
@@ -214,8 +215,8 @@ class _Memories:
             np.int64,
         )
         if matrix is None or rows is None:
-            said = [n for n in range(len(ids)) if texts[n].strip()]
-            distinct = list(dict.fromkeys(texts[n] for n in said))
+            nonblank = [n for n in range(len(ids)) if texts[n].strip()]
+            distinct = list(dict.fromkeys(texts[n] for n in nonblank))
             place = {text: k for k, text in enumerate(distinct)}
             matrix = np.asarray(_embedder(embed)(distinct), np.float32) if distinct else np.empty((0, 1), np.float32)
             rows = np.array([place.get(text, -1) for text in texts], np.int64)
@@ -294,14 +295,14 @@ def _embedder(embed: Embed | None) -> Embed:
     return OfflineEmbedder().embed
 
 
-# Short notes no two of which are about one thing: how near an embedding model puts texts that have nothing to do with each other.
+# Short notes about pairwise different things, which show how near an embedding model puts unrelated texts.
 #
-# They are written for this and taken from nowhere. What a model makes of them is its null distribution of cosines; where the floor of an
-# operation lies above it belongs to the operation.
+# They were written for this purpose and are not copied. A model's cosines of them are its null distribution; each operation decides how far
+# its threshold lies above that.
 
 _MOST: Final = 512
 _DECILE: Final = 1.2816
-"""Standard deviations between the median and the first decile of a normal distribution."""
+"""Number of standard deviations between the median and the first decile of a normal distribution."""
 
 
 class NullCosines(NamedTuple):

@@ -17,7 +17,7 @@ from slowwave.text.names import is_given
 from slowwave.text.opposites import near, respelt
 from slowwave.text.words import is_known
 
-# Short forms of given names and what they stand for: the common ones, written by hand.
+# Short forms of given names and their formal names: the common ones, written by hand.
 
 _ENGLISH: Final = """
 abigail: abby abbie gail | abraham: abe | adelaide: addie heidi | adeline: addie | agnes: aggie nessie | alan: al | albert: al bert bertie
@@ -129,13 +129,13 @@ def _read(*tables: str) -> dict[str, tuple[str, ...]]:
 
 
 FORMAL: Final = _read(_ENGLISH, _OTHERS)
-"""Short form → the formal names it may stand for, itself first if it is one (Jennifer is short for Guinevere as well)."""
+"""Short form → the formal names that it may represent, itself first if it is one (Jennifer is short for Guinevere as well)."""
 
 
-# Letters of other alphabets as Latin ones, for those that stand for sounds: Cyrillic, Greek, and what Latin adds to a to z.
+# Transliteration to Latin letters for alphabets whose letters represent sounds: Cyrillic, Greek, and Latin letters beyond a to z.
 #
-# Scripts whose letters share sounds or leave vowels out (Chinese, Arabic, Hebrew, …) are left as they are: two names would become
-# one. Written by hand after the usual English transcriptions (BGN/PCGN, ELOT 743).
+# Scripts whose letters share sounds or omit vowels (Chinese, Arabic, Hebrew, …) are left unchanged, because two names would become equal.
+# Written by hand after the usual English transcriptions (BGN/PCGN, ELOT 743).
 
 _COMPOSED: Final = "й y  ё yo  ї yi  ў u  ѓ gj  ќ kj"
 _CYRILLIC: Final = """
@@ -164,13 +164,13 @@ def latin(text: str) -> str:
     return text.replace("ου", "ou").translate(_AFTER)
 
 
-# Names in the forms that are compared, as arrays: one row an entity, one integer a form.
+# Names in the forms that are compared, as arrays: one row per entity, one integer per form.
 #
-# Equal integers mean equal forms, so that pairs are compared without touching a string. Which forms make a candidate pair
-# belongs to ``slowwave.matching.candidates``, what agreement weighs to ``slowwave.matching.weights``.
+# Equal integers mean equal forms, so pairs are compared without strings. ``slowwave.matching.candidates`` chooses the forms that make a
+# candidate pair; ``slowwave.matching.weights`` learns the weight of agreement.
 
 Codes = NDArray[np.int64]
-"""Interned strings; -1 where a row has no such form."""
+"""Interned strings; -1 if a row lacks the form."""
 Flags = NDArray[np.bool_]
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*[+#]{0,2}")
@@ -183,17 +183,17 @@ _LEGAL: Final = frozenset(
 )
 _TITLES: Final = frozenset(("mr", "mrs", "ms", "miss", "mx", "dr", "prof", "professor", "sir", "the"))
 _LAST: Final = frozenset(("jr", "sr", "ii", "iii", "iv", "phd", "md", "esq"))
-"""What may follow a name after a second comma."""
+"""Suffixes of a name after a second comma."""
 _SMALL: Final = frozenset(("of", "the", "and", "for", "de", "la", "di", "von", "van", "in", "on", "to", "a"))
 UNNAMED: Final = _LEGAL | _TITLES | _LAST | _SMALL
-"""Words of a name that name nobody: titles, legal forms, ranks in a family, small words."""
+"""Words of a name that identify nobody: titles, legal forms, ranks in a family, small words."""
 
 LONGEST: Final = 200
-"""Letters up to which names are compared letter by letter; longer ones are prose, and match only when a form is equal."""
+"""Maximum length in letters of names that are compared letter by letter. Longer ones are prose and match only if a form is equal."""
 
 _NICKNAMES: Final = 4
-_ENDS: Final = 5  # words up to which the first and the last stand for a name
-_UPPER: Final = 0.05  # share of names with a capital below which a namespace is written in small letters
+_ENDS: Final = 5  # maximum number of words of a name that its first and last word can represent
+_UPPER: Final = 0.05  # share of names with a capital below which a namespace counts as written in lower case
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -455,7 +455,7 @@ def _may_be_short(names: pa.Array, words: _Words, compact: pa.Array) -> Flags:
     lower = pc.equal(pc.utf8_lower(names), names).to_numpy(zero_copy_only=False)
     capital = pc.utf8_is_upper(pc.utf8_slice_codeunits(names, 0, 1)).to_numpy(zero_copy_only=False)
     if len(lower) - np.count_nonzero(lower) < _UPPER * len(lower):
-        capital |= lower  # a namespace in small letters
+        capital |= lower  # a namespace in lower case
     length = pc.utf8_length(compact).to_numpy()
     single = np.minimum.reduceat(words.letters[words.codes] == 1, words.first) | (words.count == 1)
     token = pc.list_element(pc.utf8_split_whitespace(pc.binary_join_element_wise(names, "-", " ")), 0)
@@ -487,12 +487,12 @@ def _objects(texts: pa.Array) -> NDArray[np.object_]:
     return out
 
 
-# The name that an entity keeps when rows with several names become one.
+# The name of an entity that results from merging rows with several names.
 #
-# The name is chosen for its quality, apart from the row that survives. In this order: it is spelt correctly, it is the full form, its words
-# stand in their natural order, it keeps its accents, it is written as a name (with capitals, a brand in its own spelling), and most sources
-# have it. Each property compares a name with the other names of the group, so that nothing is held against a name that has no better rival.
-# No name is made up: one of those given is kept.
+# The name is chosen for its quality, independently of the surviving row. The criteria, in this order: it is spelt correctly, it is the full
+# form, its words are in natural order, it keeps its accents, it is written as a name (with capitals, a brand in its usual spelling), and
+# most sources have it. Each criterion compares a name with the others of the group, so a name loses only to a better one. No name is
+# invented: one of those given is kept.
 
 _WORD_BEST_NAMES: Final = re.compile(r"[^\W_]+")
 _BRAND: Final = re.compile(r"\b[^\W\d_]{3,}(?<=[a-z])[A-Z][^\W\d_]{2,}\b")
@@ -500,7 +500,7 @@ _BRAND: Final = re.compile(r"\b[^\W\d_]{3,}(?<=[a-z])[A-Z][^\W\d_]{2,}\b")
 
 _ACRONYM: Final = re.compile(r"\b[A-Z][A-Z0-9.&]{1,7}\b")
 _LONGEST: Final = 12
-"""Words up to which names are compared word by word; a longer name is prose."""
+"""Maximum number of words of names that are compared word by word; a longer name is prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -612,7 +612,7 @@ def _is_unaccented(name: _ReadName, other: _ReadName) -> bool:
     text = unicodedata.normalize("NFC", other.text)
     if not name.text.isascii() or not any(map(_is_accented, text)):
         return False
-    # letters of other alphabets that look like Latin ones are no accents: they would put a forged name in the place of the true one
+    # Letters of other alphabets that look like Latin ones do not count as accents: a forged name would otherwise replace the true one.
     if any(c.isalpha() and not c.isascii() and not _is_accented(c) for c in text):
         return False
     return fold(name.text) in (fold(text), fold(text.translate(_WRITTEN_OUT)))

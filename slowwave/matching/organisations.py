@@ -22,28 +22,27 @@ from slowwave.text.names import known_names
 from slowwave.text.opposites import near
 from slowwave.text.words import is_known
 
-# Names of organisations: which are one but for abbreviations, legal form and address.
+# Names of organisations: names that are equal except for abbreviations, legal form and address.
 #
-# "Univ. of Harrow, Harrow, U.K." and "University of Harrow" name one university; "Department of Physics, University of Harrow" names a part
-# of it, which is another thing, and so are "Harrow State University", a firm of another legal form ("Harrow AG", "Harrow GmbH") and a
-# branch in another town. An institution whose own name has a place ("Polytechnic of Arden") and one of that name at another place
-# ("Polytechnic of Arden-Westbrook", a campus) are two as well, and so is what calls itself a campus or a branch. A name is read into its
-# core, its part, its legal forms and its places. Where commas are missing, words at the end are places when other names of the type have
-# them as such.
+# "Univ. of Harrow, Harrow, U.K." and "University of Harrow" name one university. "Department of Physics, University of Harrow" names a part
+# of it, which is a different thing. So are "Harrow State University", a firm with another legal form ("Harrow AG", "Harrow GmbH"), a branch
+# in another town, an institution whose name contains a place ("Polytechnic of Arden") and one of that name at another place ("Polytechnic
+# of Arden-Westbrook", a campus), and any name of a campus or a branch. A name is parsed into its core, its part, its legal forms and its
+# places. If commas are missing, words at the end are places if other names of the type have them as such.
 #
-# Types are told by what they hold: one of whose names fewer than ``_SHARE`` are those of organisations is left alone. The words stand in
+# The rules apply only to types in which at least a share of ``_SHARE`` of the names are those of organisations. The words are in
 # ``organisations.toml``.
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _SHARE: Final = 0.2
-_LEAST: Final = 20  # names from which can be told what a type holds
-_SAMPLE: Final = 2_000  # names of a type by which it is told what it holds
-_CORES: Final = 2  # different organisations behind which an address stands from which its words are places
-_WORDS: Final = 2  # words of a core that say something
-_PLACE: Final = 3  # words that a place may have
-_LONG: Final = 4  # words from which a core of plain words names one organisation
+_LEAST: Final = 20  # minimum number of names for classifying a type
+_SAMPLE: Final = 2_000  # names of a type that are used to classify it
+_CORES: Final = 2  # different organisations before an address from which on its words are places
+_WORDS: Final = 2  # minimum number of distinctive words of a core
+_PLACE: Final = 3  # maximum number of words of a place
+_LONG: Final = 4  # words from which on a core of ordinary words names one organisation
 
 
 class Words(NamedTuple):
@@ -182,10 +181,14 @@ def _read(parts: Sequence[tuple[str, ...]], places: Set[str]) -> Read | None:
         at_end.insert(0, " ".join(core[-cut:]))
         del core[-cut:]
     where = at_end + where
-    told = tuple(w for w in core if w not in words.small)
+    name_words = tuple(w for w in core if w not in words.small)
     seat = next((" ".join(core[k + 1 :]) for k in range(len(core) - 1, 0, -1) if core[k] in words.small), "")
     part = tuple(w for w in (unit[0] if unit else ()) if w not in words.small)
-    return Read(told, part, legal, tuple(words.lands.get(place, place) for place in where), seat) if told else None
+    return (
+        Read(name_words, part, legal, tuple(words.lands.get(place, place) for place in where), seat)
+        if name_words
+        else None
+    )
 
 
 def _place_at_end(core: Sequence[str], places: Set[str], cut: bool) -> int:
@@ -291,14 +294,16 @@ def vocabulary() -> Words:
     )
 
 
-# Model codes that stand in names: "WH-1000XM4", "WH1000 XM4". Two names with the same codes are names of one model, as a rule.
+# Model codes in names: "WH-1000XM4", "WH1000 XM4". Two names with the same codes usually name one model.
 #
-# Not where one of them is that of a part or another offer of the model: "battery for WH-1000XM4", "WH-1000XM4, refurbished". Such words
-# stand in ``accessories.toml``. Which words of a name are codes belongs to ``slowwave.matching.attributes``.
+# The exception is the name of a part or of another offer of the model: "battery for WH-1000XM4", "WH-1000XM4, refurbished". Such words are
+# in ``accessories.toml``. ``slowwave.matching.attributes`` extracts the codes from names.
 
 Marks = NDArray[np.uint64]
 
-_SETS: Final = 3  # different sets of codes that a code may stand in: one of more is a size, or what many things fit
+_SETS: Final = (
+    3  # maximum number of different sets of codes with a code; a code in more sets is a size, or fits many things
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,16 +18,16 @@ from slowwave.matching.attributes import Attributes
 from slowwave.matching.names import Names, fold
 from slowwave.matching.vectors import cosines, unit_rows
 
-# The rows to be matched, as arrays: names, types, attributes, vectors, links. One row an entity, in id order.
+# The rows to be matched, as arrays: names, types, attributes, vectors, links. One row per entity, in id order.
 #
-# Everything later works on row numbers and pairs of them; ids come back at the end. Nothing is decided here.
+# All later steps work on row numbers and pairs of them; ids are restored at the end.
 
 Ints = NDArray[np.int64]
 
 _SAME: Final = 0.9999
 _NEARLY_ALL: Final = 0.9
 _ENOUGH: Final = 5
-"""Pairs of one name from which names are seen to be shared."""
+"""Number of pairs of one name from which on names count as shared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +123,7 @@ def _vectors(n: int, matrix: NDArray[np.float32] | None, rows: Ints | None) -> t
     units, kept = unit_rows(matrix)
     place = np.full(len(matrix) + 1, -1, np.int64)
     place[kept] = np.arange(len(kept))
-    return units, place[rows]  # row -1 reads the last place, which stays -1
+    return units, place[rows]  # row -1 reads the last entry, which is always -1
 
 
 def _beyond_names(
@@ -210,7 +210,7 @@ def _ones(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
     return matrix
 
 
-# Columns of a table of any origin, Arrow or pandas, as what matching reads; errors name the row.
+# Columns of a table of any origin, Arrow or pandas, in the form that matching uses; errors name the row.
 
 
 def read_columns(table: Any, known: Collection[str], needed: Sequence[str]) -> dict[str, Any]:

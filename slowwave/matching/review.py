@@ -24,29 +24,29 @@ from slowwave.matching.evidence import Evidence, Scores
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply
 
-# What a person is asked: few pairs that settle many, the most telling first, each with a reason and how likely it is the same.
+# Questions for a person: few pairs that settle many, the most informative first, each with a reason and a probability.
 #
-# Rows that merge are one thing, so one pair, the strongest, stands for all between two groups. Groups and such pairs are a graph. Of it a
-# *spanning forest* is asked about, the likeliest (Kruskal), then one of what that left, and so on, ``FORESTS`` in all or until there are as
-# many questions as a row may have. k forests have fewer than k pairs a group, and whatever hangs together through doubtful pairs still
-# does, where it did so in k separate ways also in k (Nagamochi and Ibaraki 1992). What the pairs left out would say follows from answers,
-# or is asked once these are given.
+# Rows that merge are one thing, so one pair, the strongest, represents all pairs between two groups. Groups and such pairs form a graph.
+# The questions are its likeliest *spanning forest* (Kruskal), then that of the remaining pairs, and so on, up to ``FORESTS`` forests or the
+# maximum number of questions per row. k forests have fewer than k pairs per group, and preserve connectivity: groups that doubtful pairs
+# connect stay connected, and groups that k separate paths connect keep k paths (Nagamochi and Ibaraki 1992). The pairs that are left out
+# follow from the answers or are asked afterwards.
 #
-# A pair that a rule, or the rest of its groups, keeps from merging is never told to be as sure as a merge: its probability ends at
-# ``DOUBTED``. Which pairs are doubtful belongs to ``slowwave.matching.match``; what answers teach to ``slowwave.matching.match``.
+# A pair that a rule, or the rest of its groups, keeps from merging is never shown with the probability of a merge: it is limited to
+# ``DOUBTED``. ``slowwave.matching.match`` decides which pairs are doubtful and learns from answers.
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 REVIEW: Final = 0.10
-"""Probability from which a pair is worth a look."""
+"""Minimum probability of a pair that a person is asked about."""
 
 FORESTS: Final = 3
-"""Ways in which groups that hang together still do: two answers may be missing or wrong."""
+"""Number of separate paths that keep groups connected: two answers may be missing or wrong."""
 
 DOUBTED: Final = 0.95
-"""Probability beyond which no pair is believed that a rule keeps for a person: about as many were right on the generated sets."""
+"""Maximum shown probability of a pair that a rule leaves to a person: about as many were right on the generated sets."""
 
 CONTESTED: Final = "One identifier is equal, another is in conflict."
 ONE_SIDED: Final = "One name says more than the other: a number, a date, a place or the like."
@@ -56,7 +56,7 @@ OTHER_NAME: Final = (
 )
 OTHER_VARIANT: Final = "The names have one model code, and a word each that tells variants of a model apart."
 UNDATED: Final = "The title recurs, and a row that states no date could be of several."
-"""Reasons for a review that only a person can judge."""
+"""Reasons for a review that only a person can decide."""
 
 REFUSED: Final = "It would join two groups of rows that do not all agree with each other."
 OPPOSED: Final = "The names agree, but as many attributes differ as are the same."
@@ -79,7 +79,7 @@ CONTRADICTORY: Final = frozenset(
         SPOKEN_AGAINST,
     )
 )
-"""Those of which no answer about others settles one."""
+"""Those reasons for which no answer about other pairs decides."""
 
 
 def has_equal_identifier(scores: Scores) -> Flags:
@@ -139,7 +139,7 @@ class Judged:
         return cls(i[by], j[by], scores.take(by), *(flag[by] for flag in flags))
 
 
-_SAID: Final = 0.005  # nats under which a loss is not shown
+_SAID: Final = 0.005  # nats below which a loss is not shown
 _FLAGS: Final = ("one_sided", "other_word", "other_name", "variant", "undated", "may")
 
 
@@ -255,26 +255,26 @@ def forests(label: Ints, i: Ints, j: Ints, most: int) -> NDArray[np.int8]:
     return layer
 
 
-# Which pairs to ask a person about next: those whose answers teach most about all the others.
+# The next questions for a person: pairs whose answers are the most informative about all others.
 #
-# Six in ten are chosen by what they would teach: the pair whose answer is expected to take most doubt out of the probabilities of all pairs
-# worth a look, one after the other (the I-optimal design of a logistic regression, Chaudhuri and Mykland 1993, with Laplace's covariance).
-# That is doubt about the pair times how many pairs share its traits, and a pair like one that was just chosen teaches little
-# more, so they spread over patterns by themselves. The design believes the model, so the others are chosen without it, evenly over all
-# probabilities: where the model is sure and wrong, only they find out. They see to types as well: one that lacks ``ENOUGH`` answers comes
-# first, the largest of them before others, then in proportion to the square roots of the pairs.
+# Six in ten are chosen by information: one after the other, the pair whose answer is expected to reduce the uncertainty of all pairs that
+# may be asked about the most (the I-optimal design of a logistic regression, Chaudhuri and Mykland 1993, with Laplace's covariance). That
+# is the uncertainty of the pair times the number of pairs with its traits. A pair like one that was just chosen adds little, so the
+# questions spread over patterns. Because this design relies on the model, the other questions are chosen without it, evenly over all
+# probabilities: only they reveal where the model is sure and wrong. They also balance types: a type without ``ENOUGH`` answers comes first,
+# the largest first, and then types in proportion to the square roots of their pairs.
 #
-# Pairs whose answer follows from earlier ones are not asked about, nor those that no score may merge, while there are others. In one
-# list no row is asked about twice where it can be helped. The same pairs and answers give the same questions.
+# Pairs whose answer follows from earlier ones, and pairs that no score may merge, are asked about only if there are no others. If possible,
+# no row occurs twice in one list. The same pairs and answers give the same questions.
 
 ENOUGH: Final = 5
-"""Answers that a type needs before they say anything about other pairs."""
+"""Minimum number of answers of a type for predicting other pairs."""
 
 EVEN: Final = 0.4
-"""Share of the questions that are spread evenly over the probabilities."""
+"""Share of the questions that is spread evenly over the probabilities."""
 
-_WORTH: Final = 4  # so many pairs for each of those answers, and a type is worth them
-_NEAR: Final = 1 - 1e-9  # gains that count as equal
+_WORTH: Final = 4  # pairs per required answer from which on a type is worth asking about
+_NEAR: Final = 1 - 1e-9  # gains above this ratio count as equal
 
 
 class Question(NamedTuple):
@@ -437,17 +437,17 @@ def _digests(pool: QuestionPool) -> NDArray[np.uint64]:
     return np.array([int.from_bytes(blake2b(t, digest_size=8).digest(), "big") for t in texts], np.uint64)
 
 
-# The judge: two language models look at doubtful pairs; a pair merges only when both say so, are sure, and cite a row of it.
+# The judge: two language models assess doubtful pairs. A pair merges only if both call it the same, are confident, and cite one of its
+# rows.
 #
-# Everything else stays for a person: a doubt, a disagreement, a low confidence, no citation, and every failure of a model. What
-# stands in memory is untrusted: rows, evidence and sources go out as one line of JSON without hidden characters, between two
-# equal lines that the JSON cannot hold, and a row that talks a model round has won one of the two votes it needs.
+# All other cases go to a person: a doubt, a disagreement, low confidence, no citation, and every failure of a model. The contents of memory
+# are untrusted: rows, evidence and sources are sent as one line of JSON without hidden characters, between two equal lines that the JSON
+# cannot contain. A row that manipulates one model has only one of the two votes it needs.
 #
-# How a model is reached belongs to ``slowwave.models.endpoint``; which pairs are doubtful, and what becomes of a verdict, to the
-# caller.
+# ``slowwave.models.endpoint`` calls the models; the caller chooses the pairs and acts on the verdicts.
 
 MAX_TOKENS: Final = 400
-"""Tokens of an answer: two ids and a reason fit twice."""
+"""Maximum number of tokens of an answer: two ids and a reason fit twice."""
 
 SCHEMA: Final[Mapping[str, object]] = {
     "type": "object",
@@ -460,7 +460,8 @@ SCHEMA: Final[Mapping[str, object]] = {
     "required": ["verdict", "confidence", "cited", "reason"],
     "additionalProperties": False,
 }
-"""One schema for all pairs, as servers compile each new one; strict modes differ in the bounds they take, so code checks those."""
+"""One schema for all pairs, because servers compile each new one. Strict modes differ in the bounds that they accept, so the code checks
+them."""
 
 SYSTEM: Final = """\
 You decide whether two rows of a memory store describe one and the same thing in the world.
@@ -490,7 +491,7 @@ _HIDDEN = frozenset(("Cf", "Cs", "Co", "Cn"))
 _BLANKS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Letters and marks that show nothing: fillers and variation selectors, which can carry text that no person sees."""
+"""Invisible letters and marks: fillers and variation selectors, which can carry text that no person sees."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -575,10 +576,10 @@ def judge(
             ids, user = (question.a, question.b), prompt(question)
             if not user:
                 verdicts[ids] = _not_asked("the rows are too long to be shown")
-            elif (said := panel.ask(user)) is None:
+            elif (replies := panel.ask(user)) is None:
                 break
             else:
-                verdicts[ids] = _verdict([_heard(s, ids) for s in said], sum(s.tokens for s in said), confidence)
+                verdicts[ids] = _verdict([_heard(s, ids) for s in replies], sum(s.tokens for s in replies), confidence)
     most = f"a plan asks about {pairs:,} pairs at the most, the most probable ones" if pairs is not None else ""
     verdicts = {(q.a, q.b): verdicts.get((q.a, q.b)) or _not_asked(panel.stopped or most) for q in order}
     sentences = _sentences(panel.names, verdicts, panel.spent, budget)
@@ -624,7 +625,7 @@ def visible(text: str, longest: int) -> str:
     invisible fillers are removed.
     """
     begin = text[: 4 * longest]
-    plain = begin.isascii() and begin.isprintable()  # nothing of it is replaced or goes
+    plain = begin.isascii() and begin.isprintable()  # nothing of it is replaced or removed
     spaced = ("" if (kind := unicodedata.category(c)) in _HIDDEN else " " if kind == "Cc" else c for c in begin)
     seen = " ".join((begin if plain else _BLANKS.sub("", "".join(spaced))).split())
     return seen if len(seen) <= longest and len(begin) == len(text) else seen[: longest - 1] + "…"

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-# BLAS on one thread, while products run beside each other or are too small for threads.
+# Limit BLAS to one thread while products run in parallel or are too small for threads.
 #
-# Finding the loaded libraries takes longer than multiplying a small block, so it is done once a process. A search that multiplies many
+# Finding the loaded libraries takes longer than multiplying a small block, so it is done once per process. A search that multiplies many
 # blocks enters ``one_thread`` around them all; entering it again inside costs a microsecond.
 
 _LOCK: Final = Lock()
 _held: list[Any] = []
-"""The limits that are in force, the first of which set the libraries: one for each search that is inside."""
+"""The active limits, one for each running search; the first set the libraries' limit."""
 
 
 @contextmanager
@@ -48,31 +48,29 @@ def _controller() -> Any:
 
 # All pairs of vectors with a cosine at or above a threshold, exactly.
 #
-# Rows are rotated onto their principal axes. The first k coordinates and, as one more, the norm of the rest give by
-# Cauchy–Schwarz an upper bound of every cosine in one small matrix product. The few pairs whose bound reaches the threshold are
-# bounded again, each alone, with 62 more coordinates, and what is left gets its full product. So no pair is missed and none is
-# invented. k comes from a cost model over a sample of rows; below some 8k rows, or where no k pays, tiles are multiplied in full.
-# Tiles run beside each other with one BLAS thread each, which on shared cores is faster than threads inside BLAS.
-#
-# Choosing which rows to compare belongs to ``slowwave.matching.candidates``.
+# Rows are rotated onto their principal axes. The first k coordinates and, as one more, the norm of the rest give by Cauchy–Schwarz an upper
+# bound of every cosine in one small matrix product. The few pairs whose bound reaches the threshold are bounded again, individually, with
+# 62 more coordinates, and the full product is computed for the rest. So no pair is missed or wrong. k results from a cost model over a
+# sample of rows; below about 8,000 rows, or if no k saves time, tiles are multiplied in full. Tiles run in parallel with one BLAS thread
+# each, which on shared cores is faster than threads inside BLAS.
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Pairs = tuple[Ints, Ints, Floats]
 
 PLAIN_ROWS: Final = 8_192
-"""Below this the sample and the rotation cost more than they save."""
+"""Number of rows below which the sample and the rotation take longer than they save."""
 
 _HEIGHT, _WIDTH = 1_024, 2_064  # of a tile; a row of 2,048 would put a whole column on the same few cache lines
 _CHUNK: Final = 1_024  # rows gathered at a time: they stay in the cache
 _SLACK: Final = np.float32(2e-5)  # float32 rounding of a bound or a product
-_UNIT: Final = 5e-7  # how far from 1 the length of a unit row may be
+_UNIT: Final = 5e-7  # allowed deviation of the length of a unit row from 1
 _REST: Final = np.float32(3e-6)  # added to a squared rest, so that rounding never makes it too small
 _PREFIXES: Final = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 _MORE: Final = 62  # coordinates of the second bound
-_LONGEST: Final = 64  # a longer prefix goes without the second bound: both tables would take too much memory
+_LONGEST: Final = 64  # a longer prefix has no second bound, because both tables would take too much memory
 _SAMPLE: Final = 1_024
-# In multiply-adds of a matrix product: what a tile's element costs beside its product, a second bound, a verified coordinate.
+# Costs in multiply-adds of a matrix product: an element of a tile in addition to its product, a second bound, a verified coordinate.
 _ELEMENT, _SECOND, _COORDINATE = 10.0, 3_000.0, 100.0
 
 
@@ -126,7 +124,7 @@ def unit_rows(matrix: NDArray[np.floating]) -> tuple[Floats, Ints]:
     unit length.
     """
     found = np.asarray(matrix, np.float32)
-    if len(found) <= _CHUNK:  # thousands of calls have a few unit rows
+    if len(found) <= _CHUNK:  # thousands of calls have only a few unit rows
         norms = np.sqrt(np.einsum("ij,ij->i", found, found))
         if np.abs(norms - 1).max(initial=0) < _UNIT:
             return found, np.arange(len(found))
@@ -162,7 +160,7 @@ def pairs_above(
                 parts = list(pool.map(lambda top: _stripe(search, top), tops))
     total = sum(len(i) for i, _, _ in parts)
     found = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float32)
-    while parts:  # each stripe is let go once it is copied
+    while parts:  # each stripe is released once it is copied
         i, j, score = parts.pop()
         at = slice(total - len(i), total)
         found[0][at], found[1][at], found[2][at] = kept[i], kept[j], score
@@ -288,7 +286,7 @@ def _tile(search: _Search, top: int, left: int, buffers: _Buffers) -> Pairs:
         if len(i) * d * _COORDINATE < full:
             return _true(i, j, _cosines(rows, i, j), threshold)
     i, j, score = multiplied(rows.block(top, bottom), rows.block(left, right))
-    near = np.flatnonzero(score < threshold + _SLACK)  # another tile may round the same product otherwise
+    near = np.flatnonzero(score < threshold + _SLACK)  # another tile may round the same product differently
     score[near] = _cosines(rows, i[near], j[near])
     return _true(i, j, score, threshold)
 
@@ -328,7 +326,7 @@ class _Buffers:
         np.matmul(a, b.T, out=products.reshape(len(a), len(b)))
         np.greater_equal(products, limit, out=marks[:size])
         marks[size:] = False
-        eights = np.flatnonzero(marks.view(np.uint64) != 0)  # marks are few: most are skipped eight at a time
+        eights = np.flatnonzero(marks.view(np.uint64) != 0)  # marks are rare, so most are skipped eight at a time
         at = np.flatnonzero(marks.reshape(-1, 8).take(eights, axis=0))
         return eights[at >> 3] * 8 + (at & 7), products
 
@@ -345,20 +343,20 @@ class _Buffers:
         return out
 
 
-# The nearest rows of every row: exact, from the floor up, in bounded memory however many rows are near each other.
+# The nearest rows of every row: exact, above a minimum cosine, in bounded memory for any number of near rows.
 #
-# Where few pairs reach the floor they all come from ``slowwave.matching.vectors``; where that would be too many, tiles are multiplied in
-# full and each row keeps the best that it has seen. What neighbours are good for belongs to the callers.
+# If few pairs reach the minimum, the search above finds them all. If there would be too many, tiles are multiplied in full and each row
+# keeps the best so far.
 
 FEW: Final = 2_000_000
-"""Expected pairs up to which all of them are held: some 120 bytes each."""
+"""Expected number of pairs up to which all of them are held in memory, about 120 bytes each."""
 
 _HEIGHT_NEIGHBOURS, _WIDTH_NEIGHBOURS = 1_024, 2_048  # of a tile
 _GRID: Final = 100_000.0  # cosines are ranked in steps of 1e-5, which float32 products of tiles do not blur
 _SLACK_NEIGHBOURS: Final = np.float32(2e-5)
-_SMALL: Final = 1_024  # rows of a block that is multiplied as a whole
-_HELD: Final = 8_192  # rows of such blocks that are read at a time
-_CROWDED: Final = 8  # times k rows of a tile that reach a row's limit, from which the tile is partitioned
+_SMALL: Final = 1_024  # rows of a block that is multiplied at once
+_HELD: Final = 8_192  # rows of such blocks that are loaded at a time
+_CROWDED: Final = 8  # a tile is partitioned if this many times k of its rows reach a row's limit
 
 
 def neighbours(

@@ -29,15 +29,14 @@ from slowwave.text.specifics import Specifics, may_have_specifics, specifics
 from slowwave.text.statements import exchanged, stem
 from slowwave.text.words import is_word
 
-# What forbids a merge, whatever the score: law 9. A contradiction is never merged.
+# Vetoes: conditions that forbid a merge at any score. A contradiction is never merged.
 #
-# A pair is vetoed when its names contradict each other in a specific, when a decisive identifier is in conflict, or when the pair is
-# a cannot-link of the caller (a recorded conflict, a rejection): nobody sees it. A pair of which one name states more ("PostgreSQL",
-# "PostgreSQL 16") is not vetoed but one-sided: no score merges it, a person may. So is one whose names have the same words with other
-# signs ("C", "C++"), and so are two names of code that are not the same letter by letter or not of one kind ("NIGHT_AGENT_ID",
-# "night_agent"), while names that exchange roles ("A to B", "B to A") contradict each other. The rules are those of
-# ``slowwave.text.contradictions``, ``signs`` and ``roles``; here they meet arrays. Names that differ in a word by letters alone are looked
-# at by ``other_words``.
+# A pair is vetoed if its names contradict each other in a specific, if a decisive identifier is in conflict, or if the caller excludes it
+# (a recorded conflict, a rejection); nobody is asked about it. If one name states more than the other ("PostgreSQL", "PostgreSQL 16"), the
+# pair is not vetoed but one-sided: no score merges it, but a person may. The same applies to names with the same words and different signs
+# ("C", "C++"), and to two names of code that differ in any letter or in their kind ("NIGHT_AGENT_ID", "night_agent"). Names with exchanged
+# roles ("A to B", "B to A") contradict each other. The rules are those of ``slowwave.text.contradictions``, ``slowwave.text.forms`` and
+# ``slowwave.text.statements``, applied to arrays here. ``other_words`` checks names that differ in one word by a few letters only.
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -53,13 +52,13 @@ _CODE: Final = (
         r"(?:~|\.{0,2})/\S+|(?:[\w.-]+/)+[\w.-]+\.\w{1,5}|[\w-][\w.-]*\.(?:cfg|conf|csv|env|ini|json|lock|md|py|sh|sql|toml|txt|ya?ml)"
     ),
 )
-"""Kinds of names of code: constants and environment variables, identifiers, and paths."""
+"""Kinds of code names: constants and environment variables, identifiers, and paths."""
 
 _ONE_SIDED, _CONFLICT = 1, 2
 _NUMBER, _SET, _LETTERS, _TEXT = 1, 2, 3, 4
-_READ: Final = 16_384  # names whose specifics are kept while pairs are compared
-_FEW: Final = 2  # words that are apart
-_LOOKED: Final = 262_144  # pairs of codes or names that are looked at once only
+_READ: Final = 16_384  # names whose specifics are cached while pairs are compared
+_FEW: Final = 2  # words that differ
+_LOOKED: Final = 262_144  # pairs of codes or names that are compared only once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +104,7 @@ class Vetoes:
         for k, title in enumerate(numbers):
             if may_have_specifics(title):
                 sign[k], sort[k], alone[k] = _sign(title, specifics(title))
-        # nothing has the sign 0, which sorts first
+        # The absence of signs has the code 0, which sorts first.
         _, first, code = np.unique(np.append(np.uint64(0), sign), return_index=True, return_inverse=True)
         says[rows] = code[1:][name[rows]]
         place = {str(id_): k for k, id_ in enumerate(population.ids)} if any(cannot_link.values()) else {}
@@ -270,15 +269,15 @@ def _digest(text: str) -> int:
 
 # Variants of one model: "WR 9710 vacuum, white" and "WR 9710 vacuum, graphite" have one code and are two things.
 #
-# No list says which words are of that kind. Two words *part* a model where names of one source and one code differ in them and in little
-# else, and hardly any name holds both; words that part one model part all. Two sources may mean one thing by two words ("headphones",
-# "headset"), so nothing is learnt across sources. Which names have one code belongs to ``slowwave.matching.organisations``.
+# There is no list of such words. Two words *distinguish* variants if names of one source and one code differ in them and in little else,
+# and hardly any name contains both; words that distinguish variants of one model do so for all models. Two sources may use two words for
+# one thing ("headphones", "headset"), so nothing is learnt across sources. ``slowwave.matching.organisations`` finds names with one code.
 
 Flags = NDArray[np.bool_]
 Pair = tuple[str, str]
-_SHARED: Final = 2  # words beside the code that such names have in common: a maker and a kind
-_PARTED: Final = 0.15  # of the codes of the rarer of two words, from which these part models
-_TOGETHER: Final = 0.1  # of the names of the rarer of two words, beyond which both are said of one thing
+_SHARED: Final = 2  # words next to the code that such names have in common: a maker and a kind
+_PARTED: Final = 0.15  # share of the codes of the rarer of two words from which on they distinguish variants
+_TOGETHER: Final = 0.1  # share of the names of the rarer of two words above which both describe one thing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,19 +38,19 @@ Levels = NDArray[np.int8]
 PRIOR: Final = -3.0
 """Log-odds that a candidate pair is a match before any data."""
 
-_PSEUDO_M, _PSEUDO_U, _PSEUDO_PRIOR = 30.0, 30.0, 30.0  # pairs that the tables count as
+_PSEUDO_M, _PSEUDO_U, _PSEUDO_PRIOR = 30.0, 30.0, 30.0  # weight of the prior tables in pairs
 _RAREST: Final = 0.01  # share of matches below which EM would lose them altogether
-_LABEL: Final = 5.0  # candidate pairs that a decided pair counts as
-_LIMIT: Final = 8.0  # no single level weighs more
-_OWN: Final = frozenset(("rarity", "email", "code", "codes"))  # what things of one context have each for themselves
-_APART: Final = frozenset(("name", "date"))  # and what they do as a rule
-_SPOKEN: Final = 1.5  # comparisons that a pair states, on average, for EM to have something to go by
-_DOUBT: Final = 10.0  # pairs that state more and would have to agree for silence to be judged by them
+_LABEL: Final = 5.0  # weight of a decided pair in candidate pairs
+_LIMIT: Final = 8.0  # maximum weight of a single level
+_OWN: Final = frozenset(("rarity", "email", "code", "codes"))  # shapes that each thing of a group has separately
+_APART: Final = frozenset(("name", "date"))  # shapes that usually differ between things of a group
+_SPOKEN: Final = 1.5  # average number of comparisons with a value per pair that EM needs
+_DOUBT: Final = 10.0  # weight, in pairs, of a pattern's own probability against that of fuller patterns
 _ENOUGH_MATCHES, _ENOUGH_PAIRS = 30.0, 100.0
 _TELLS: Final = (
-    3.0  # times that a value is likelier to be equal in matches than in others, from which its agreement tells
+    3.0  # times that a value must be more often equal in matches than in others for its agreement to be evidence
 )
-_DIFFER: Final = 0.5  # share of the matches that may differ in such a column
+_DIFFER: Final = 0.5  # maximum share of the matches that may differ in such a column
 _ROUNDS: Final = 100
 _STILL: Final = 1e-4
 
@@ -222,7 +222,9 @@ class _Classes:
         self.weight = [_ordered(np.log(m / u), mass, c.most) for m, u, mass, c in ratios]
         for k, c in enumerate(self._comparisons):
             m, u, a = self.m[k], self.u[k], self._among[k]
-            cut = np.maximum(np.log(m / u) - _LIMIT, 0)  # what the limit takes from a match, it takes from a neighbour
+            cut = np.maximum(
+                np.log(m / u) - _LIMIT, 0
+            )  # the reduction of a match by the limit applies to a neighbour as well
             self.beside[k] = np.zeros(len(u)) if c.shape in _OWN else np.log(a / u) - cut
 
     def _expect(self) -> None:

@@ -21,20 +21,20 @@ from slowwave.text.statements import stem
 from slowwave.text.tokens import tokenise
 from slowwave.text.words import GRAMMAR
 
-# The words of names as sparse rows: how much information two names share, and how much each has left over.
+# The words of names as sparse rows: how much information two names share, and how much remains in each.
 #
-# The information of a word is -ln of the share of names that hold it (inverse document frequency), so that the sum over shared
-# words is -ln of the probability that two names agree in them by coincidence. A rare word that is one slip away from a more
-# frequent one counts as that word in a second reading, which finds names that differ by typing errors alone.
+# The information of a word is -ln of the share of names with it (inverse document frequency), so the sum over shared words is -ln of the
+# probability that two names agree in them by coincidence. A rare word that is one slip away from a more frequent one also counts as that
+# word, which finds names that differ by typing mistakes only.
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
-_SLIPS: Final = 5  # letters from which a word may hold a slip
-_RARE: Final = 3  # names that may hold a word for it to be a slip
+_SLIPS: Final = 5  # minimum length in letters of a word that may contain a slip
+_RARE: Final = 3  # maximum number of names with a word that counts as a slip
 _MOST: Final = 5.0  # nats: one word in 150
-_FIGURES: Final = 3  # of a number that tells
-_CROWDED: Final = 50  # words one deletion apart: too many to tell which was meant
+_FIGURES: Final = 3  # minimum number of figures of a number that is evidence
+_CROWDED: Final = 50  # words at one deletion's distance above which the intended one is unclear
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,8 +105,8 @@ class WordInformation:
 
         Numbers count only if they have three figures or more, because a "5" is too little evidence.
         """
-        said: Any = self.mended.copy()
-        said.data[:] = 1
+        weighted: Any = self.mended.copy()
+        weighted.data[:] = 1
         for column in columns:
             lists = pc.utf8_split_whitespace(pa.array(column.texts, pa.string()))
             place = pc.fill_null(pc.index_in(pc.list_flatten(lists), self.words), -1).to_numpy().astype(np.int64)
@@ -122,9 +122,9 @@ class WordInformation:
                 (np.ones(len(column.rows), np.float32), (column.rows, column.codes)),
                 shape=(self.mended.shape[0], len(column.texts)),
             )
-            said = said + rows @ (held @ self.meant)
-        said.data[:] = self.information[said.indices].astype(np.float32)
-        return said
+            weighted = weighted + rows @ (held @ self.meant)
+        weighted.data[:] = self.information[weighted.indices].astype(np.float32)
+        return weighted
 
     def left_over(self, said: Any, i: Ints, j: Ints) -> Reals:
         """Return the information (p,) in the name of i that is not in the whole record of j."""
@@ -154,8 +154,8 @@ def _matrix(texts: NDArray[np.object_]) -> tuple[Any, NDArray[np.object_]]:
     lists = pc.utf8_split_whitespace(pa.array(texts, pa.large_string()))
     rows = pc.list_parent_indices(lists).to_numpy()
     flat = pc.list_flatten(lists)
-    said = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
-    rows, coded = rows[said], pc.dictionary_encode(flat.filter(said))
+    nonempty = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
+    rows, coded = rows[nonempty], pc.dictionary_encode(flat.filter(nonempty))
     found = np.array(coded.dictionary.to_pylist(), np.object_)
     words, number = np.unique(found, return_inverse=True) if len(found) else (found, np.empty(0, np.int64))
     codes = number[coded.indices.to_numpy()] if len(found) else number
@@ -235,14 +235,14 @@ def _steps(sizes: Ints) -> Ints:
     return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
 
 
-# Which words two texts share, the rare ones counting most: names and things tell two matters apart that a vector takes for one.
+# Words that two texts share, with more weight for rare ones: names and things distinguish two matters that a vector does not.
 #
-# Retellings of two incidents of one kind lie as near to each other as those of one: what they share beside the kind is the place, the
-# person, the day. How near their vectors are belongs to ``slowwave.matching.vectors``.
+# Reports of two incidents of one kind are as near to each other as those of one. The words that only reports of one incident share are the
+# place, the person and the day. ``slowwave.matching.vectors`` computes the nearness of vectors.
 
 Floats = NDArray[np.float32]
 
-_CHUNK: Final = 65_536  # pairs looked at a time
+_CHUNK: Final = 65_536  # pairs compared at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,24 +287,24 @@ class SharedWords:
         return np.asarray((own @ own.T).toarray(), np.float32)
 
 
-# Which words one name has and the other lacks: of software "windows" may mean nothing, "upgrade" much.
+# Words that one name has and the other lacks: for software, "windows" may mean nothing and "upgrade" much.
 #
-# A word that only one name has, where the other name has none of its own, is one sign; a word of two names that each have some is
-# another; and so are two words that stand for each other ("pro", "professional"). Of these the commonest among the pairs at hand count: in
-# a set of names few words make most of the differences. What they mean is learnt in ``slowwave.matching.answers``.
+# A word that only one name has, while the other name has no additional word, is one sign. A word of two names that both have additional
+# ones is another sign. Two words that replace each other ("pro", "professional") are a third. Only the most common signs among the given
+# pairs count, because few words make most of the differences in a set of names. ``slowwave.matching.answers`` learns their meaning.
 
 Flags = NDArray[np.bool_]
 
 MOST: Final = 96
-"""Signs that are looked at: each costs a coefficient, and the rare ones are never answered about."""
+"""Maximum number of signs: each costs a coefficient, and rare ones are never answered about."""
 
 FEWEST: Final = 3
-"""Pairs that must differ so."""
+"""Minimum number of pairs that differ in a sign."""
 
 MORE, OTHER, FOR = "more", "other", "for"
-"""How a sign is named: "more windows", "other physics", "pro for professional"."""
+"""The words in the names of signs: "more windows", "other physics", "pro for professional"."""
 
-_ENOUGH: Final = 4  # words beyond which it does not matter how many more
+_ENOUGH: Final = 4  # number of words above which more make no difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,14 +326,14 @@ class Differences:
             more += np.bincount(apart.word[~apart.both], minlength=w)
             other += np.bincount(apart.word[apart.both], minlength=w)
             pairs.append(apart.codes[apart.codes >= 0])
-        told, count = np.unique(np.concatenate([np.zeros(0, np.int64), *pairs]), return_counts=True)
+        codes, count = np.unique(np.concatenate([np.zeros(0, np.int64), *pairs]), return_counts=True)
         text = words.words.to_pylist()
         found = [
             *((int(more[k]), f"{MORE} {text[k]}") for k in np.flatnonzero(more >= FEWEST).tolist()),
             *((int(other[k]), f"{OTHER} {text[k]}") for k in np.flatnonzero(other >= FEWEST).tolist()),
             *(
                 (int(n), f"{text[c // w]} {FOR} {text[c % w]}")
-                for c, n in zip(told.tolist(), count.tolist(), strict=True)
+                for c, n in zip(codes.tolist(), count.tolist(), strict=True)
                 if n >= FEWEST
             ),
         ]
@@ -437,7 +437,7 @@ def _differing(words: WordInformation, i: Ints, j: Ints) -> _Apart:
     n, m = np.bincount(pair[~right], minlength=p), np.bincount(pair[right], minlength=p)
     codes = np.full(p, -1, np.int64)
     swapped = (n == 1) & (m == 1)
-    of = swapped[pair]  # each such pair has two entries, one after the other and the smaller word first
+    of = swapped[pair]  # each such pair has two consecutive entries, the smaller word first
     codes[swapped] = word[of][::2] * w + word[of][1::2]
     return _Apart(pair, word, ((n > 0) & (m > 0))[pair], codes)
 
@@ -450,12 +450,12 @@ def _entries(matrix: Any, rows: Ints) -> tuple[Ints, Ints]:
     return of, matrix.indices[np.repeat(start, length) + step].astype(np.int64)
 
 
-# How alike two texts are in their letters: tf-idf cosine of groups of three letters.
+# Letter similarity of two texts: tf-idf cosine of groups of three letters.
 #
-# Sees what a comparison field by field cannot: an artist in the title, a number moved to the description, words run together.
+# It detects what a comparison by fields does not: an artist in the title, a number moved to the description, words run together.
 
 _COLUMNS: Final = 1 << 20
-_LONGEST: Final = 400  # letters of a text that count
+_LONGEST: Final = 400  # maximum number of letters of a text that count
 
 
 def trigrams(texts: Sequence[str]) -> Any:

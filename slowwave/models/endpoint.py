@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     import httpx
 
 
-# One path of a server that speaks OpenAI's protocol: posting JSON with retries and deadlines, and what went wrong in words.
+# One path of a server with OpenAI's protocol: posting JSON with retries and deadlines, and descriptions of failures.
 #
-# What is asked, and how an answer reads, belongs to the modules beside this one. Nothing here repeats the key or what was sent. The HTTP
-# client is loaded by the first endpoint: with its command line it takes as long as half a server, and most processes ask no model.
+# Nothing here repeats the key or the request. The first endpoint imports the HTTP client: with its command line that takes half as long as
+# starting a server, and most processes use no model.
 
 Kind = Literal["timeout", "unreachable", "error status", "bad answer"]
 
@@ -164,15 +164,13 @@ def _seconds(retry_after: str, otherwise: float) -> float:
     except ValueError:
         try:
             asked = (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError, OverflowError):  # a date without a zone is none, either
+        except (ValueError, TypeError, OverflowError):  # a date without a zone is invalid as well
             return otherwise
     return asked if asked >= 0 else otherwise
 
 
-# Chat completions of an OpenAI-compatible endpoint in a role: asked again without a parameter that the server refuses, read as far as all
-# answers are alike, and told of in sentences that repeat neither the key nor the texts.
-#
-# What is asked, and what an answer means, belongs to ``slowwave.models.endpoint`` and ``slowwave.models.endpoint``.
+# Chat completions of an OpenAI-compatible endpoint in a role: a request is repeated without a parameter that the server refuses, the common
+# part of all answers is parsed, and failures are described in sentences that repeat neither the key nor the texts.
 
 ATTEMPTS: Final = 2
 
@@ -306,14 +304,14 @@ class Completions:
             return False
         try:
             error: Any = json.loads(reply.content)["error"]
-            name, said = str(error.get("param")).partition(".")[0], str(error.get("message"))
+            name, message = str(error.get("param")).partition(".")[0], str(error.get("message"))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            name = said = ""
+            name = message = ""
         if reply.status in (400, 422) and name in _OPTIONAL:
             known = name in self._left_out
             self._left_out.add(name)
             return not known
-        return again(reply.status, said)
+        return again(reply.status, message)
 
     def _read(self, content: bytes, lost: int, estimate: int) -> Completion:
         tokens = lost + estimate
@@ -340,8 +338,8 @@ def _used(usage: Any, estimate: int) -> int:
 
 # Chat models: a system text and a user text in, one JSON text out, through any OpenAI-compatible endpoint.
 #
-# What is asked and what an answer means belongs to the caller (``slowwave.matching.review``). The endpoint's key comes from the
-# environment variable of its role and nowhere else, and no error repeats it or the texts.
+# The callers write the texts and interpret the answers (``slowwave.matching.review``). The endpoint's key comes only from the environment
+# variable of its role, and no error repeats it or the texts.
 
 _MOST_BYTES: Final = 1_000_000
 _FORMATS: Final = ("json_schema", "json_object")
@@ -453,13 +451,13 @@ def most_tokens(system: str, user: str, schema: Mapping[str, object], max_tokens
     return sent // 2 + max_tokens
 
 
-# Chat models that call tools: a conversation in, the next turn out, as OpenAI's ``POST /v1/chat/completions`` has it.
+# Chat models that call tools: a conversation in, the next turn out, as in OpenAI's ``POST /v1/chat/completions``.
 #
-# What the tools do and when a conversation ends belongs to ``slowwave.wiki.deep``. The endpoint, its key, retries and deadlines are those
-# of ``slowwave.models.endpoint``; no error repeats the key or the texts.
+# ``slowwave.wiki.deep`` runs the tools and ends conversations. Endpoint, key, retries and deadlines are the same as above; no error repeats
+# the key or the texts.
 
 MOST_CALLS: Final = 16
-"""Tool calls of one turn; further ones are left out."""
+"""Maximum number of tool calls of one turn; further ones are left out."""
 
 DEEP: Final = Role(
     *("The deep pass's", "so the pass ended", "SLOWWAVE_WRITER_API_KEY"),

@@ -17,11 +17,10 @@ from typing import Any, Final, Literal, Self
 from slowwave.errors import ChatError, SettingsError
 from slowwave.models.endpoint import ATTEMPTS, Chat, Role, most_tokens
 
-# Token budgets: what a run and a namespace's last 24 hours may still spend on language models.
+# Token budgets: the tokens that a run, and a namespace in 24 hours, may still use for language models.
 #
-# An estimate is asked for before every call, so a limit is exceeded by no more than one call's error of estimate. What was spent
-# is written down by ``record`` at once, call by call, so that a killed process cannot forget it. Where the figures are kept
-# belongs to the ledger.
+# An estimate is checked before every call, so a limit is exceeded by at most the estimation error of one call. ``record`` stores the usage
+# of each call immediately, so that a killed process cannot lose it. The ledger keeps the figures.
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Usage:
 
 
 Record = Callable[[Usage], None]
-"""Writes one call down where it outlives the process."""
+"""Function that stores the usage of one call outside the process."""
 
 
 @dataclass(slots=True)
@@ -108,10 +107,10 @@ class Budget:
             self._held = max(0, self._held - estimate)
 
 
-# A panel: two different models that answer the same questions at once, within a budget, until one of them keeps failing.
+# A panel: two different models that answer the same questions concurrently, within a budget, until one of them keeps failing.
 #
-# What is asked and what the answers come to belongs to the callers (``slowwave.matching.review``,
-# ``slowwave.operations.conflicts.decide``); how a model is reached to ``slowwave.models.endpoint``.
+# The callers ask the questions and combine the answers (``slowwave.matching.review``, ``slowwave.operations.conflicts.decide``);
+# ``slowwave.models.endpoint`` calls the models.
 
 ENDPOINT_PROBLEMS: Final = ("timeout", "unreachable", "error status")
 FAILURES_IN_A_ROW: Final = 3
@@ -189,8 +188,8 @@ class Panel:
         if self.budget and not self.budget.allow(len(self.judges) * each):
             self.stopped, self.exhausted = "the run's or the day's token budget reaches no further", True
             return None
-        said = tuple(self._pool.map(self._one, self.judges, repeat(user)))
-        for one in said:
+        replies = tuple(self._pool.map(self._one, self.judges, repeat(user)))
+        for one in replies:
             self.spent += one.tokens
             if self.budget:
                 self.budget.spend(Usage(self.operation, one.model, one.tokens, seconds=one.seconds), each)
@@ -200,7 +199,7 @@ class Panel:
             self._in_a_row[one.model] = self._in_a_row.get(one.model, 0) + 1 if failed else 0
             if self._in_a_row[one.model] == FAILURES_IN_A_ROW and not self.stopped:
                 self.stopped = f"{one.model} failed {FAILURES_IN_A_ROW} times in a row"
-        return said
+        return replies
 
     def _one(self, model: Chat, user: str) -> PanelReply:
         began = time.perf_counter()
@@ -219,8 +218,7 @@ class Panel:
 
 # Asking a model for a text: one call within a budget, and the JSON object in its answer.
 #
-# What is asked, and whether an answer stands, belongs to the callers (``slowwave.operations.planners``); how a model is reached to
-# ``slowwave.models.endpoint``.
+# The callers (``slowwave.operations.planners``) write the question and check the answer; ``slowwave.models.endpoint`` calls the model.
 
 _FENCED: Final = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
 
@@ -280,16 +278,13 @@ def object_in(answer: str) -> Mapping[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-# Settings: one Pydantic model, from ``SLOWWAVE_`` variables, overlaid by a namespace's own ``settings``.
-#
-# Names and defaults follow khora's where it has the setting. Database addresses live in ``slowwave.store.connect``:
-# settings are fingerprinted, stored with plans and shown; secrets are not settings.
+# The steps of a search in which a model may help.
 
 SearchStep = Literal["expand", "plan", "rerank", "select", "research", "active_plan", "active_compose", "subject"]
 
 
-# The searcher: the model that helps with searches by day, when the settings name one. What it is asked belongs to ``slowwave.search`` and
-# ``slowwave.wiki.recall``; whatever fails leaves the plain answer and a warning.
+# The searcher: the model that helps with searches at run time, if the settings name one. ``slowwave.search`` and ``slowwave.wiki.recall``
+# use it. If it fails, the plain answer is returned with a warning.
 
 SEARCHER: Final = Role(
     *("The search model's", "so the search went on without it", "SLOWWAVE_SEARCH_API_KEY"),
@@ -333,12 +328,12 @@ class Searcher:
         """
         schema = {"type": "object", "additionalProperties": False, "required": [*answer], "properties": answer}
         sent = json.dumps(given, ensure_ascii=False)
-        said = ask_within(self.budget, self.chat, step, f"{task}{_RULE}", sent, schema, most)
-        if said is None:
+        reply = ask_within(self.budget, self.chat, step, f"{task}{_RULE}", sent, schema, most)
+        if reply is None:
             return Helped(None, f"The step {step} was left out: {SPENT}")
-        if said.problem:
-            return Helped(None, said.failure)
-        found = object_in(said.text)
+        if reply.problem:
+            return Helped(None, reply.failure)
+        found = object_in(reply.text)
         if found is None or not found.keys() >= answer.keys():
             return Helped(None, f"The model {self.chat.model} gave an answer of another form, {SEARCHER.outcome}.")
         return Helped(found)

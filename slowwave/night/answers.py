@@ -117,9 +117,9 @@ def split(store: Store, namespace: str, plan_hash: str, item: str, *, out: Colle
     if len(left) < 2:
         raise Refused("Fewer than two members would be left, which is no merge: say no instead. Nothing was changed.")
     names = of.evidence.get("names")
-    told = [str(n) for n in names] if isinstance(names, Sequence) and len(names) == len(members) else []
-    kept = [n for row, n in zip(members, told, strict=False) if row.id in left]
-    taken = [n for row, n in zip(members, told, strict=False) if row.id in out] or gone
+    member_names = [str(n) for n in names] if isinstance(names, Sequence) and len(names) == len(members) else []
+    kept = [n for row, n in zip(members, member_names, strict=False) if row.id in left]
+    taken = [n for row, n in zip(members, member_names, strict=False) if row.id in out] or gone
     pairs = _pairs_left(of, taken)
     evidence: dict[str, object] = {
         **{name: value for name, value in of.evidence.items() if name not in ("waterfall", "pairs", "names", "judges")},
@@ -192,9 +192,14 @@ def _other_sides(of: Item, answer: Otherwise) -> tuple[dict[str, object], Callab
     sides = _sides(of)
     if sides is None:
         raise Refused("That question is not about two sides. Nothing was changed.")
-    (stays, ends), told = sides, of.evidence
-    was = (told.get("winner", told.get("later")), told.get("loser", told.get("earlier")))
-    rest = {k: v for k, v in told.items() if k not in ("winner", "loser", "earlier", "later", "winner_id", "why")}
+    (stays, ends), item_evidence = sides, of.evidence
+    was = (
+        item_evidence.get("winner", item_evidence.get("later")),
+        item_evidence.get("loser", item_evidence.get("earlier")),
+    )
+    rest = {
+        k: v for k, v in item_evidence.items() if k not in ("winner", "loser", "earlier", "later", "winner_id", "why")
+    }
     if answer == "other":
         evidence = {**rest, "winner": was[1], "loser": was[0], "winner_id": ends[0], "why": _ANSWERED}
         loss = Loss(ends[0], (stays,), ())
@@ -267,27 +272,27 @@ def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, 
     since.
     """
     plan, stored = _waiting(store, namespace, plan_hash, item, by)
-    of, said = stored.item, text.replace("\r\n", "\n").strip()
+    of, wording = stored.item, text.replace("\r\n", "\n").strip()
     version = next((i for i in of.mutation.inserts if i.table == "memory_versions"), None)
     if of.mutation.kind != "new_version" or version is None or len(of.mutation.rows) != 1:
         raise Refused("That item gives no memory a new text, so there is nothing to word anew. Nothing was changed.")
-    _refuse_text(said, str(version.values.get("content")))
+    _refuse_text(wording, str(version.values.get("content")))
     memory = of.mutation.rows[0].id
     with store.connect("reader") as connection:
         sources = [str(t) for (t,) in connection.execute(_SAID, {"ids": [memory, *of.sources]})]
-    unsaid = sorted(_words(said).difference(*map(_words, sources)))
+    unsaid = sorted(_words(wording).difference(*map(_words, sources)))
     evidence: dict[str, object] = {
         **of.evidence,
-        **{name: quote(said, _QUOTED) for name in ("after", "says") if name in of.evidence},
+        **{name: quote(wording, _QUOTED) for name in ("after", "says") if name in of.evidence},
         **{"edited by": by, "edited from": f"item {of.id} of plan {plan.plan_hash[:12]}"},
         **({"words without a source": unsaid[:_NAMED]} if unsaid else {}),
     }
-    change = _again(of.mutation, memory, said, str(version.values.get("reason") or ""))
+    change = _again(of.mutation, memory, wording, str(version.values.get("reason") or ""))
     before = next((w.seen for w in of.mutation.writes if w.cell.column == "current_version_id"), None)
 
     def proposed(inputs: Inputs) -> Mutation:
         fits = inputs.embed if inputs.snapshot.vectors["memory_vectors"].model else None
-        vectors = np.asarray(fits([said]), np.float32) if fits else None
+        vectors = np.asarray(fits([wording]), np.float32) if fits else None
         (made,) = new_versions(inputs.snapshot, [change], vectors)
         if before != next((w.seen for w in made.writes if w.cell.column == "current_version_id"), None):
             raise Refused(_CHANGED)

@@ -152,7 +152,7 @@ class Outbox(Generic[T]):
             patience = Deadline(self._closing, lambda vital=vital: self._end if vital else self._rush)
             arrived = self._send(letter.content, patience)
             with self._changed:
-                if self._busy:  # else closing has given it up
+                if self._busy:  # otherwise closing has abandoned it
                     self._busy = False
                     self.lost += not arrived
 
@@ -384,7 +384,7 @@ class WebhookSink:
                 for part in answer.iter_raw():
                     received += len(part)
                     if received > _ANSWER or time.monotonic() > until:
-                        break  # the status says all
+                        break  # the status is sufficient
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError):
             return "unreachable", None
         except (httpx.HTTPError, RuntimeError):  # RuntimeError: the sink was closed meanwhile
@@ -502,8 +502,8 @@ def note(
     if made is None:
         return
     if to.channel:
-        told = {"id": str(made[0]), "store": store, "namespace_id": namespace_id, "run_id": run_id, "undo": undo}
-        connection.execute(_TELL, (to.channel, json.dumps(told)))
+        payload = {"id": str(made[0]), "store": store, "namespace_id": namespace_id, "run_id": run_id, "undo": undo}
+        connection.execute(_TELL, (to.channel, json.dumps(payload)))
     if not to.hook:
         connection.execute(_DELIVERED, (made[0],))
 
@@ -552,9 +552,9 @@ def _deliver_batch(connection: Connection, client: httpx.Client, to: Address) ->
                 arrived += 1
                 continue
             refused = 300 <= status < 500 and status not in (408, 429)
-            said = f"answered {status}" if status else "did not answer"
-            connection.execute(_FAILED, (f"{to.shown()} {said}", refused or late, id_, claim))
-            _LOG.warning("A notice to %s: it %s. What was written stands.", to.shown(), said)
+            outcome = f"answered {status}" if status else "did not answer"
+            connection.execute(_FAILED, (f"{to.shown()} {outcome}", refused or late, id_, claim))
+            _LOG.warning("A notice to %s: it %s. What was written stands.", to.shown(), outcome)
             if not refused:
                 return arrived, False
     finally:

@@ -372,7 +372,7 @@ def apply_approval(
         signed = [s for s in plan.items if s.id in named]
         refuse_unsigned(connection, approval, plan, signed, settings)
         items = [s for s in signed if s.status == "approved"]
-        for follower in followers():  # what a person wrote into files comes first
+        for follower in followers():  # text that people wrote into files comes first
             follower.before_write(store, connection, approval.namespace)
         claim = claim_namespace(
             connection,

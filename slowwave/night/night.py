@@ -185,7 +185,7 @@ def plan_summary(
     The plan's hash does not cover it.
     """
     held_back, lowered = made_of.held_back, made_of.lowered
-    said = {**reports, **{name: p.report for name, p in proposals.items()}}
+    all_reports = {**reports, **{name: p.report for name, p in proposals.items()}}
     return {
         "items": per_operation(plan.items),
         "deferred": len(plan.deferred),
@@ -193,7 +193,7 @@ def plan_summary(
         **({"held_back": per_operation(made_of.proposed), "why_held_back": held_back} if held_back else {}),
         "out_of_scope": made_of.out_of_scope,
         "budget_spent": sum(int(p.report.numbers.get(BUDGET_SPENT, 0)) for p in proposals.values()),
-        "skipped": {name: report.skipped for name, report in said.items() if report.skipped},
+        "skipped": {name: report.skipped for name, report in all_reports.items() if report.skipped},
         "audits": {name: _report_json(report) for name, report in reports.items()},
         "planners": {name: _report_json(p.report) for name, p in proposals.items()},
         "sentences": [*probes.sentences, *lowered.sentences()],

@@ -33,6 +33,6 @@ def _load() -> None:
         OfflineEmbedder().embed(["Loaded."])
 
 
-with suppress(SlowwaveError):  # whoever needs what is missing says so
+with suppress(SlowwaveError):  # the code that needs the missing part reports it
     _load()
-gc.freeze()  # a collection in a copy would write to each page of what all of them share
+gc.freeze()  # a collection in a forked process would copy each shared page

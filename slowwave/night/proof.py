@@ -235,7 +235,7 @@ def prove(
         arranged, decided, after = leaving(arranged, pages.ids), [], snapshot
     recall, radius = harmed.recall, harmed.radius
     release()
-    told = statements_probe(snapshot, after, decided)
+    statements = statements_probe(snapshot, after, decided)
     isolation = isolation_probe(snapshot, arranged.items)
     release()
     models = load_models()
@@ -243,7 +243,7 @@ def prove(
     stale = stale_models(models, changed)
     asked_models = bool(
         inputs.judges or inputs.writer or inputs.consolidator
-    )  # whose answers the second look does without
+    )  # the second check does not need these answers
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
     focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
 
@@ -272,13 +272,13 @@ def prove(
     )
     release()
     left = tuple(sentence for held in (waits, spared, pages) for sentence in held.sentences())
-    probes = (convergence, recall, specifics, told, radius, isolation)
+    probes = (convergence, recall, specifics, statements, radius, isolation)
     return replace(sealed(header, arranged), questions=asks), Probes(
         results={
             "convergence": convergence.to_json(),
             "recall": recall.to_json(),
             "specifics": specifics.to_json(),
-            "statements": told.to_json(),
+            "statements": statements.to_json(),
             "blast_radius": radius.to_json(),
             "isolation": isolation.to_json(),
             "limits": {name: getattr(settings, name) for name in LIMITS},

@@ -251,7 +251,7 @@ class FileSink:
         make_private(self._stem.parent)
         partial = self._file(_PARTIAL)
         if found:
-            self._file("manifest.json").unlink(missing_ok=True)  # what it vouches for is about to change
+            self._file("manifest.json").unlink(missing_ok=True)  # it describes files that are about to change
             found[0].replace(partial)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         self._events = os.fdopen(os.open(partial, flags, 0o600), "a+b")
@@ -282,7 +282,7 @@ class FileSink:
             undo = self._file("undo.json")
             try:
                 written[undo] = _write(undo, undo_record(self._store, account.run_id, self._redact))
-            except (psycopg.Error, SlowwaveError) as problem:  # the manifest vouches for what there is
+            except (psycopg.Error, SlowwaveError) as problem:  # the manifest describes the files that exist
                 failed = problem
         _write(self._file("manifest.json"), [self._manifest(account, written, completed=kind == _WHOLE)])
         if failed:
@@ -498,7 +498,7 @@ def _folders(path: Path) -> list[Path]:
 def _day(name: str) -> date:
     try:
         return date.fromisoformat(name)
-    except ValueError:  # 2026-13-45 is no day of ours
+    except ValueError:  # a date such as 2026-13-45 is not one of ours
         return date.max
 
 

@@ -64,7 +64,7 @@ class Probes:
     waits: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "results", quotable(self.results))  # they name what would be lost
+        object.__setattr__(self, "results", quotable(self.results))  # they name the values that would be lost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +147,7 @@ def open_stream(
     with store.connect("reader") as connection:
         try:
             settings = namespace_settings(connection, namespace)
-        except SettingsError:  # which ends the run, in words
+        except SettingsError:  # it ends the run with a message
             return Stream(run_id, namespace)
     sinks = sinks_for(settings, callbacks, store, dagster_run_id=dagster_run_id, kinds=khora_kinds)
     return Stream(run_id, namespace, sinks, settings.redact_text)
@@ -258,7 +258,7 @@ def _span(reports: Sequence[Report], otherwise: datetime) -> tuple[datetime, dat
 LONGEST_REASON: Final = 500
 """The most characters of a reason that are stored."""
 
-_READ_REASON: Final = 20_000  # characters of it that are looked at
+_READ_REASON: Final = 20_000  # characters of it that are checked
 
 _LAST_WHOLE: Final = """
 SELECT n.settings AS overlay, r.settings_fingerprint, r.started_at,
@@ -393,7 +393,7 @@ def begin(
 def _enabled(connection: Connection, namespace: str) -> bool:
     try:
         return namespace_settings(connection, namespace).enabled
-    except SettingsError:  # the run is opened, and ends with the sentence
+    except SettingsError:  # the run starts, and ends with the message
         return True
 
 

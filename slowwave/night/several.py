@@ -60,7 +60,7 @@ def in_processes(
     ) as pool:
         asked: dict[Future[Found], Sequence[str]] = {pool.submit(work, share): share for share in shares}
         for done in as_completed(set(asked)):
-            names = asked.pop(done)  # with it go the plans that it holds, once they are told
+            names = asked.pop(done)  # this also releases its plans once they are reported
             try:
                 yield from done.result()
             except BrokenProcessPool:
@@ -188,7 +188,7 @@ def _in_turn(
     with each_text_once(), few_collections(), each_recipe_once(), each_store_once(), one_database():
         for of, names in _together(store, namespaces, AT_ONCE):
             read: Mapping[str, Snapshot] = {}
-            with suppress(Exception):  # the night of each, which then reads its namespace alone, says why
+            with suppress(Exception):  # the night of each namespace, which then reads it alone, reports the reason
                 due = [name for name in names if not (whole and unchanged(store, name))] if of else []
                 read = export_snapshots(store, of, due) if len(due) > 1 else {}
             base = database_base(store) if read else ""
@@ -209,7 +209,7 @@ def _in_turn(
                             )
                     except Exception as problem:
                         if not (noted or isinstance(problem, SlowwaveError)):
-                            raise  # of a single namespace the whole error is shown
+                            raise  # for a single namespace the full error is shown
                         yield name, night_failure(store, name, problem)
                     else:
                         yield name, night
@@ -231,7 +231,7 @@ def _read_together(snapshots: Collection[Snapshot]) -> Generator[None]:
         yield
         return
     with ExitStack() as shared:
-        with suppress(Exception):  # it is done ahead for speed alone: the night of each does it, and says what is wrong
+        with suppress(Exception):  # only a speed-up: each namespace's night repeats it and reports errors
             note_keys(memories)
             note_plain(texts)
             shared.enter_context(read_together(texts))

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # Instruments: the meters' counters and histograms, made once, whose labels take a bounded number of values.
 
 SCOPE: Final = "slowwave"
-_MOST_VALUES: Final = 64  # distinct values of one label in a process; what comes after is "other"
+_MOST_VALUES: Final = 64  # distinct values of one label in a process; further ones become "other"
 _MOST_MODELS: Final = 16
 METRICS: Final[Mapping[str, tuple[str, str, str]]] = {
     "runs_total": ("counter", "1", "Runs that ended."),
@@ -247,7 +247,7 @@ class TelemetrySink:
         )
         key, whole = (event.phase, event.op_type), event.op_id == event.op_type
         if whole and event.started_at is None and not event.duration_ms:
-            return  # it did not run: the decision says why
+            return  # it did not run; the decision gives the reason
         self._run_span(event, _began_at(event))
         operation = self._operations.get(key)
         if operation is None:

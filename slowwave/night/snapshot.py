@@ -280,7 +280,7 @@ def _encoded(value: Any) -> Any:
 
 def _decoded(value: Any) -> Any:
     """Invert ``_encoded``; every list was a tuple."""
-    from slowwave.matching.compare import Comparison  # brings SciPy, which definitions do without
+    from slowwave.matching.compare import Comparison  # loads SciPy, which is not needed to import this module
     from slowwave.matching.weights import Weights
 
     if isinstance(value, list):

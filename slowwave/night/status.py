@@ -282,11 +282,15 @@ def digest(statuses: Sequence[NamespaceStatus], now: datetime | None = None) -> 
     wrong = [s for s in statuses if s.failed or s.last_failure or s.secrets or s.run.endswith("stuck")]
     asks = [s for s in statuses if s not in wrong and (s.to_approve or s.questions or s.half_signed or s.approvals)]
     rest = [s for s in statuses if s not in wrong and s not in asks]
-    for title, chosen, told in (("Look at", wrong, _wrong), ("Decide", asks, _asks), ("Nothing to do", rest, _rest)):
+    for title, chosen, describe in (
+        ("Look at", wrong, _wrong),
+        ("Decide", asks, _asks),
+        ("Nothing to do", rest, _rest),
+    ):
         if chosen:
             lines += ["", f"## {title}", ""]
             for one in chosen[:MOST]:
-                lines += told(one)
+                lines += describe(one)
             if len(chosen) > MOST:
                 lines.append(f"- … and {len(chosen) - MOST:,} more: {_command('status')}")
     return "\n".join(lines) + "\n"
@@ -300,7 +304,7 @@ def hidden(statuses: Sequence[NamespaceStatus], level: Level) -> list[NamespaceS
     if level == "none":
         return list(statuses)
     return [
-        replace(one, failed=tuple(cut(said) if level == "summary" else _HIDDEN for said in one.failed))
+        replace(one, failed=tuple(cut(failure) if level == "summary" else _HIDDEN for failure in one.failed))
         for one in statuses
     ]
 
@@ -353,14 +357,14 @@ def held_back_counts(one: NamespaceStatus) -> list[str]:
 
 
 def _head(statuses: Sequence[NamespaceStatus]) -> str:
-    told = ", ".join(f"{word} {n:,}" for word, n in sorted(words(statuses).items(), key=lambda w: -w[1]))
+    state_counts = ", ".join(f"{word} {n:,}" for word, n in sorted(words(statuses).items(), key=lambda w: -w[1]))
     items, asked = sum(s.to_approve for s in statuses), sum(s.questions for s in statuses)
     wait = (
         f" {counted(items, 'change waits', 'changes wait')} for approval, {counted(asked, 'question')} for an answer."
         if items or asked
         else ""
     )
-    return f"{counted(len(statuses), 'namespace')}: {told}.{wait}" if statuses else "There is no namespace yet."
+    return f"{counted(len(statuses), 'namespace')}: {state_counts}.{wait}" if statuses else "There is no namespace yet."
 
 
 def _asks(one: NamespaceStatus) -> Iterator[str]:
@@ -392,8 +396,8 @@ def _rest(one: NamespaceStatus) -> Iterator[str]:
 
 def _what(one: NamespaceStatus) -> str:
     most = sorted(one.operations.items(), key=lambda o: (-o[1], o[0]))
-    told = ", ".join(f"{n:,} {escape(name.replace('_', ' '))}" for name, n in most[:_OPERATIONS])
-    return f" Most: {told}." if told else ""
+    operation_counts = ", ".join(f"{n:,} {escape(name.replace('_', ' '))}" for name, n in most[:_OPERATIONS])
+    return f" Most: {operation_counts}." if operation_counts else ""
 
 
 def _next_step(one: NamespaceStatus) -> str:
@@ -633,7 +637,7 @@ def _cadence(connection: Connection, asked: _Asked, scope: str) -> Closed | None
     if last.night and last.hours < least - min(_SLACK_HOURS, least / 10):
         return Closed("too_soon", f"{name} had a night {last.hours:,.1f} hours ago, and gate_min_hours is {least:g}.")
     if connection.execute(_CONNECTED, (scope,)).fetchone():
-        return None  # what is new in a store of others is not told apart from what changed
+        return None  # in a connected store, new and changed rows are not distinguished
     records, sessions = _news(connection, scope, last.weekly if asked.weekly else last.night)
     if asked.weekly:
         if sessions >= settings.gate_min_sessions or last.weekly_days >= LONGEST_WEEKLY_WAIT_DAYS:

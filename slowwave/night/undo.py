@@ -182,7 +182,7 @@ def undo_run(
         if announce:
             announce(about)
         settings = settings or namespace_settings(connection, source.namespace)
-        for follower in followers():  # what a person wrote into files comes first
+        for follower in followers():  # text that people wrote into files comes first
             follower.before_write(store, connection, source.namespace)
         claim = claim_namespace(
             connection,

@@ -123,8 +123,12 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
         )
     elif now.missing:
         of_plan = half_signed(connection, approval.namespace, approval.plan_hash)
-        told = next((f"{one.sentence()}: `{one.command()}`" for one in of_plan if one.approval_id == approval.id), "")
-        message = f"The approval {approval.id} of plan {short} does not count yet. {told or 'A signature is missing'}."
+        next_step = next(
+            (f"{one.sentence()}: `{one.command()}`" for one in of_plan if one.approval_id == approval.id), ""
+        )
+        message = (
+            f"The approval {approval.id} of plan {short} does not count yet. {next_step or 'A signature is missing'}."
+        )
     else:
         return
     raise ApprovalWithdrawn(f"{message} Nothing more was applied.{_stands(connection, approval)}")

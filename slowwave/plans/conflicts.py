@@ -170,13 +170,13 @@ _ACTIVE: Final[Mapping[str, Callable[[pa.Table], pa.ChunkedArray]]] = {
 
 def _row(details: Mapping[str, Any], run_id: str) -> dict[str, object]:
     conflict, verdict = details["conflict"], details.get("verdict") or {}
-    said = {"reason": conflict["reason"], "evidence": conflict["evidence"], "note": verdict.get("note")}
+    explanation = {"reason": conflict["reason"], "evidence": conflict["evidence"], "note": verdict.get("note")}
     return {
         "id": str(uuid.uuid5(_IDS, f"{run_id}/{conflict['row_a_id']}/{conflict['row_b_id']}")),
         "table_name": conflict["table"],
         **{k: conflict[k] for k in ("row_a_id", "row_b_id", "seen")},
         **{k: verdict.get(k) for k in ("resolution", "winner_id", "loser_id", "resolved_by")},
-        **quotable(said),
+        **quotable(explanation),
     }
 
 

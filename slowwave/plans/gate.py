@@ -369,8 +369,8 @@ def reject_items(
             for stored, reason, about in made:
                 for item in about:
                     rows = [uuid.UUID(row) for row in item.mutation.row_ids()]
-                    told = (uuid.uuid4(), plan.header.namespace_id, item.operation, item.subject(), rows)
-                    copy.write_row((*told, reason, rejected_by, plan.plan_hash, stored.id, *of_policy))
+                    fields = (uuid.uuid4(), plan.header.namespace_id, item.operation, item.subject(), rows)
+                    copy.write_row((*fields, reason, rejected_by, plan.plan_hash, stored.id, *of_policy))
     except psycopg.errors.RaiseException as problem:
         raise Refused(f"{problem.diag.message_primary} Nothing was rejected.") from None
     connection.execute(_REJECT_ITEMS, ([s.id for s, *_ in made], [reason for _, reason, _ in made], plan.plan_hash))

@@ -380,7 +380,7 @@ class Item:
         elif self.mutation.kind in ("write_page", "forget_rows"):
             seen = [value_json(made) for made in self.mutation.made_from()]
         elif self.mutation.kind == "write_claims":
-            seen = [value_json(said) for said in (*self.mutation.made_from(), *self.mutation.said())]
+            seen = [value_json(key) for key in (*self.mutation.made_from(), *self.mutation.said())]
             seen += [write_json(w) for w in self.mutation.writes if w.cell.table == "memories"]
         else:
             reworded = self.mutation.kind == "new_version"
@@ -389,8 +389,8 @@ class Item:
             if self.mutation.table == "memories":
                 seen += self._named(_VERSION)
         about = value_json(self.mutation.row_ids()), value_json(tuple(sorted(seen)))
-        said = f"[{quoted(self.operation)},{quoted(self.mutation.kind)},{','.join(about)}]"
-        return hashlib.sha256(said.encode()).hexdigest()
+        canonical = f"[{quoted(self.operation)},{quoted(self.mutation.kind)},{','.join(about)}]"
+        return hashlib.sha256(canonical.encode()).hexdigest()
 
     def _named(self, columns: frozenset[str]) -> list[str]:
         """Return the canonical JSON of the guarded cells of ``columns``; another memory's text counts as its version."""

@@ -68,12 +68,12 @@ class LoweredItems:
 
     def sentences(self) -> list[str]:
         """Return sentences for readers of the plan on what was left out."""
-        told = [f"{operation}: {why}" for operation, why in sorted(self.off.items())]
+        lines = [f"{operation}: {why}" for operation, why in sorted(self.off.items())]
         if self.changed:
-            told.append(
+            lines.append(
                 f"{counted(self.changed, 'item')} rested on rows that changed while the night ran; the next one looks at them again."
             )
-        return told
+        return lines
 
 
 def lower_items(store: Store, namespace_id: str, items: Sequence[Item]) -> LoweredItems:

@@ -218,8 +218,8 @@ def _ended_rows(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
     label = str(quotable(_first(evidence, _ENDED)))
     ends = tuple(_row(mutation, r, words.get(r) or names.get(r) or label, dates[r]) for r in sides[0])
     stays = tuple(_row(mutation, r, words.get(r) or names.get(r, "")) for r in sides[1])
-    if not stays and (told := evidence.get("told_by")):
-        stays = (OutcomeRow("", str(quotable(str(told)))),)
+    if not stays and (source := evidence.get("told_by")):
+        stays = (OutcomeRow("", str(quotable(str(source)))),)
     return ItemOutcome(stays, ends, _reason(evidence))
 
 
@@ -231,8 +231,8 @@ def _ended_sentences(item: Item) -> ItemOutcome | None:
         return None
     over = [mark for mark in marks if isinstance(mark, Mapping) and "until" in mark]
     ends = (OutcomeRow(rows[0].id, str(quotable(str(m.get("sentence", "")))), str(m["until"])) for m in over)
-    said = dict.fromkeys(str(quotable(str(m.get("said", "")))) for m in over)
-    return ItemOutcome(tuple(OutcomeRow("", text) for text in said), tuple(ends), "it was stated later")
+    statements = dict.fromkeys(str(quotable(str(m.get("said", "")))) for m in over)
+    return ItemOutcome(tuple(OutcomeRow("", text) for text in statements), tuple(ends), "it was stated later")
 
 
 def _replaced_claims(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:

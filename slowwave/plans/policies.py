@@ -72,11 +72,11 @@ class QuestionKind:
 
         It names columns, which are untrusted, and no value.
         """
-        first, *rest = [said[:1].lower() + said[1:] for said in (self.names, *self.equal, *self.differ) if said] or [
-            "the evidence is alike"
-        ]
-        said = ", ".join((first, *rest))
-        return f"{said} ({self.doubt[:1].lower()}{self.doubt[1:].rstrip('.')})" if self.doubt else said
+        first, *rest = [
+            phrase[:1].lower() + phrase[1:] for phrase in (self.names, *self.equal, *self.differ) if phrase
+        ] or ["the evidence is alike"]
+        description = ", ".join((first, *rest))
+        return f"{description} ({self.doubt[:1].lower()}{self.doubt[1:].rstrip('.')})" if self.doubt else description
 
 
 def kinds_of(item: StoredItem, verdict: Verdict = "yes") -> frozenset[QuestionKind]:
@@ -99,8 +99,8 @@ def kinds_of(item: StoredItem, verdict: Verdict = "yes") -> frozenset[QuestionKi
     against = [s for s in values if float(s["weight"]) < 0]
     if not named or (verdict == "yes" and (against or doubt in _contradictory())):
         return none
-    told = sorted({str(s.get("detail") or s.get("evidence")) for s in (values if verdict == "yes" else against)})
-    parts = {(), *((value,) for value in told), tuple(told)}
+    details = sorted({str(s.get("detail") or s.get("evidence")) for s in (values if verdict == "yes" else against)})
+    parts = {(), *((value,) for value in details), tuple(details)}
     if verdict == "yes":
         return frozenset(QuestionKind(item.operation, named[0], part, doubt) for part in parts)
     return frozenset(QuestionKind(item.operation, named[0], (), doubt, part) for part in parts)
@@ -109,7 +109,7 @@ def kinds_of(item: StoredItem, verdict: Verdict = "yes") -> frozenset[QuestionKi
 @cache
 def _contradictory() -> frozenset[str]:
     """Return the reasons for a doubt that are contradictions or a statement that only one of the two rows makes."""
-    from slowwave.matching.review import CONTRADICTORY  # it brings SciPy
+    from slowwave.matching.review import CONTRADICTORY  # it loads SciPy
 
     return CONTRADICTORY
 
@@ -324,8 +324,8 @@ def decide_by_policies(
         if not policies:
             return Decisions()
         plan = read_plan(connection, plan_hash)
-    with store.connect("approver") as connection:  # who alone reads drafts
-        said = {(str(item), str(verdict)) for item, verdict in connection.execute(_SAID, (plan_hash,))}
+    with store.connect("approver") as connection:  # the only role that reads drafts
+        drafted = {(str(item), str(verdict)) for item, verdict in connection.execute(_SAID, (plan_hash,))}
     approvable = not (plan.summary.get("needs_force") or beyond_ordinary_caps(plan.probes))
     losing = {row for row, _ in disclosed_losses(plan)}
     approvals: list[Approval] = []
@@ -336,7 +336,7 @@ def decide_by_policies(
             continue
         left = [s for s in plan.items if s.status == "pending" and s.id not in taken and (only is None or s.id in only)]
         surest_first, otherwise = (-1, "no") if policy.verdict == "yes" else (1, "yes")
-        fitting = [s for s in left if (s.id, otherwise) not in said and policy.takes(s, losing)]
+        fitting = [s for s in left if (s.id, otherwise) not in drafted and policy.takes(s, losing)]
         chosen = sorted(fitting, key=lambda s: (surest_first * s.probability, s.id))
         chosen = chosen[: policy.per_night - policy.used]
         if not chosen:

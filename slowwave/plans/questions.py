@@ -222,7 +222,7 @@ def _asked(item: Item) -> tuple[Code, str]:
         return "change", "May the new statement end the earlier one?"
     if any(i.values.get("reason") == REDACTION for i in mutation.inserts):
         return "secret", "Should the marked passages leave recall? The rest of the text stays."
-    gone = evidence.get("lost")  # a deep pass notes itself what its text leaves out
+    gone = evidence.get("lost")  # a deep pass records what its text leaves out
     if isinstance(gone, Sequence) and not isinstance(gone, str) and gone:
         return "value_lost", f"The new text would lose {_terms([str(term) for term in gone])}. May it?"
     if mutation.kind in ("new_version", "insert_summary"):

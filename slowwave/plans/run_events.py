@@ -480,8 +480,8 @@ def _in_words(problem: BaseException, level: Level) -> str:
 
 def refusal(problem: psycopg.Error) -> str:
     """Return the database's message without the values of rows that it quotes."""
-    said = problem.diag.message_primary or "the database ended the connection"
-    return _QUOTED.sub("…", said) if (problem.sqlstate or "").startswith(_DATA_EXCEPTION) else said
+    message = problem.diag.message_primary or "the database ended the connection"
+    return _QUOTED.sub("…", message) if (problem.sqlstate or "").startswith(_DATA_EXCEPTION) else message
 
 
 def says_itself(problem: BaseException) -> bool:

@@ -174,7 +174,7 @@ def lost_lines(found: Losses) -> list[str]:
 
 _MARKS: Final = {"kept": " ", "lost": "-", "new": "+"}
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
-_AROUND: Final = 9  # parts, which are words, signs and what is between them
+_AROUND: Final = 9  # parts: words, signs and the text between them
 _BRACKETS: Final = {"kept": "{}", "lost": "[-{}-]", "new": "{{+{}+}}"}
 
 
@@ -294,8 +294,8 @@ def _few(names: list[str]) -> str:
 
 def _said(item: Item) -> tuple[str, ...]:
     """Return the names that the planner gave, without secrets."""
-    said: Any = item.evidence.get("names")
-    return tuple(str(quotable(str(name))) for name in said) if isinstance(said, (list, tuple)) else ()
+    names: Any = item.evidence.get("names")
+    return tuple(str(quotable(str(name))) for name in names) if isinstance(names, (list, tuple)) else ()
 
 
 # The changes of an item in the words of its rows: one line per change, names before ids, without bookkeeping.
@@ -353,25 +353,25 @@ def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowCh
     by_row: defaultdict[tuple[str, str], dict[str, Write]] = defaultdict(dict)
     for write in item.mutation.writes:
         by_row[write.cell.table, write.cell.row][write.cell.column] = write
-    told = _ShownLines([sides.sentence()] if sides else [], 0)
+    shown = _ShownLines([sides.sentence()] if sides else [], 0)
     ended = {row.id for row in sides.ends} if sides else set[str]()
     moved: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for (table, row), cells in by_row.items():
         if to := next((str(cells[c].value) for c in cells if c in _MOVED), ""):
             moved[table, to].add(row)
         subject = "" if row == alone else _name(own, table, row)
-        _add_row(told, table, subject, cells, merge=item.mutation.keep is not None, named=row in ended)
+        _add_row(shown, table, subject, cells, merge=item.mutation.keep is not None, named=row in ended)
     for (table, to), rows in moved.items():
-        told.lines.append(
+        shown.lines.append(
             f"{_count(len(rows), table)} of it {'moves' if len(rows) == 1 else 'move'} to {_name(own, 'row', to)}"
         )
-    _add_inserts(told, item.mutation.inserts, own)
+    _add_inserts(shown, item.mutation.inserts, own)
     for delete in item.mutation.deletes:
-        told.lines.append(f"deletes {_name(own, delete.table, delete.row)}")
-    if not told.lines and told.hidden and not rewordings(item):
-        told.lines.append(_silent(item))
-        told.hidden = 0
-    return RowChanges(tuple(str(quotable(line)) for line in told.lines), told.hidden)
+        shown.lines.append(f"deletes {_name(own, delete.table, delete.row)}")
+    if not shown.lines and shown.hidden and not rewordings(item):
+        shown.lines.append(_silent(item))
+        shown.hidden = 0
+    return RowChanges(tuple(str(quotable(line)) for line in shown.lines), shown.hidden)
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _LONGEST_BAR: Final = 10
 _LONGEST_TEXT: Final = 200
-_SILENT: Final = 0.05  # nats that nobody needs to read
+_SILENT: Final = 0.05  # nats that are too small to show
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,7 +268,7 @@ def _claims(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
     yield f"says of {_subject(mutation, texts)}{' (new subject)' if made else ''}:"
     if aliases := [str(i.values["alias"]) for i in mutation.inserts if i.table == "entity_aliases"]:
         yield f"also called: {quotable(', '.join(aliases))}"
-    said = {
+    statements = {
         i.refs["memory_id"]: str(i.values["content"])
         for i in mutation.inserts
         if i.table == "memory_versions" and "memory_id" in i.refs
@@ -280,7 +280,7 @@ def _claims(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
             times = f"since {_instant(insert.values.get('valid_from'))}" + (
                 f", until {_instant(until)}" if until else ""
             )
-            yield f"{_value(kind)}, {times}: {quotable(said.get(n, ''))}"
+            yield f"{_value(kind)}, {times}: {quotable(statements.get(n, ''))}"
 
     def claim(id_: str) -> str:
         return _stated(id_, seen.get(("memories", id_), {}), texts)
@@ -442,8 +442,8 @@ class ApplyEstimate:
         rows = sum(t.rows for t in self.tables)
         slow = [t for t in self.tables if t.hnsw]
         beside = f", {sum(t.rows for t in slow):,} of them beside a vector index (HNSW)" if slow else ""
-        said = f"An apply of all of it takes about {_duration_text(self.seconds)}: it writes {counted(rows, 'row')}{beside}."
-        return [said, *filter(None, (share.sentence() for share in self.retired))]
+        estimate = f"An apply of all of it takes about {_duration_text(self.seconds)}: it writes {counted(rows, 'row')}{beside}."
+        return [estimate, *filter(None, (share.sentence() for share in self.retired))]
 
 
 HOW: Final = (

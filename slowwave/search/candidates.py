@@ -18,14 +18,15 @@ from slowwave.store.logins import Connection
 
 # Candidates from the store: rows by their words, by their vectors, or by a substring, each with its raw score.
 #
-# BM25 is computed over the lists of the inverted index alone: how often a word stands in a text is in its terms (``memory.search_terms``),
-# so no text is read. Scopes are conditions of these queries: what they leave out takes nobody's place.
+# BM25 is computed over the lists of the inverted index alone: the terms (``memory.search_terms``) contain the frequency of each word in a
+# text, so no text is loaded. Scopes are conditions of these queries, so rows that they exclude take no place in a list.
 
 Part = sql.Composed | sql.SQL
-"""A piece of SQL; values are parameters."""
+"""A part of an SQL statement; values are parameters."""
 
 VECTORS: Final = {"entity_vectors": "entities", "chunk_vectors": "chunks", "memory_vectors": "memories"}
-"""Tables of vectors → kind of their rows; named here as ``slowwave.store.tables`` loads SQLAlchemy, which takes longer than a search."""
+"""Tables of vectors → kind of their rows. They are listed here because ``slowwave.store.tables`` loads SQLAlchemy, which takes longer than
+a search."""
 
 _LIVE: Final = sql.SQL("s.live")
 
@@ -125,7 +126,8 @@ def by_words(connection: Connection, domain: Domain, query: str, limit: int) -> 
     numbers, levels, lexemes = map(list, zip(*terms, strict=True))
     values |= {"terms": numbers, "levels": levels, "lexemes": lexemes, "times": list(times.values())}
     values |= {"limit": limit, "k1": K1, "b": B}
-    # Planned for this namespace: the plan that a prepared statement keeps reads all its rows' index for each word, at thrice the cost.
+    # Not prepared, so that PostgreSQL plans it for this namespace: the plan of a prepared statement scans the index of all its rows for
+    # each word, at three times the cost.
     rows = connection.execute(_BY_WORDS.format(domain=condition), values, prepare=False).fetchall()
     return Found([str(r[0]) for r in rows], _floats(r[1] for r in rows), float(str(rows[0][2])) if rows else 0.0)
 
@@ -145,7 +147,7 @@ def by_vector(connection: Connection, domain: Domain, model: str, vector: np.nda
         ).format(width=sql.Literal(len(vector)), table=sql.Identifier(name), model=sql.Literal(model), domain=condition)
         for name, (condition, _) in conditions.items()
     ]
-    with connection.pipeline(), connection.transaction():  # one way there and back
+    with connection.pipeline(), connection.transaction():  # a single round trip
         connection.execute(_INDEX_SCAN, (str(max(40, limit)),))
         cursor = connection.execute(sql.SQL(" UNION ALL ").join(parts), values)
     rows = cursor.fetchall()
@@ -275,20 +277,21 @@ def _floats(values: Any) -> np.ndarray:
     return np.array([float(str(value)) for value in values], np.float64)
 
 
-# Scores from 0 to 1, and one of two: what words say and what meaning says, weighed by how much the words had to go on.
+# Scores from 0 to 1, and their fusion: the score by words and the score by meaning, weighted by how well the words matched.
 #
-# A lexical score is BM25 as a share of what a text could get that holds every word of the query several times; a cosine is put between what
-# unrelated and what equal-minded texts of its model have. Fusing scores keeps what ranks throw away: by how much a row was better. Figures
-# of the alternatives are in ``docs/search.md``.
+# A lexical score is BM25 as a share of the score of a text that contains every word of the query several times. A cosine is scaled between
+# the typical cosines of unrelated texts and of texts with the same meaning for its model. Fusing scores keeps information that ranks lose:
+# by how much a row was better. ``docs/search.md`` has measurements of the alternatives.
 
 _FULL: Final = 0.6 * (K1 + 1)
-"""Share of BM25's bound per word at which a word counts as found in full: about once more often than once in a text of mean length."""
+"""Share of BM25's maximum per word at which a word counts as fully found: about one more occurrence than a single one in a text of mean
+length."""
 
 _TAIL: Final = 0.02
 _LEAST: Final = 1e-9
 
 CONTEXT: Final = 0.25
-"""How much of a score passes on to the passage that follows in the same document."""
+"""Share of a passage's score that is added to the next passage of the same document."""
 
 
 class Calibration(NamedTuple):
@@ -310,7 +313,7 @@ class Calibration(NamedTuple):
 _CALIBRATIONS: Final[Mapping[str, Calibration]] = {
     "fast-use-v3": Calibration(
         0.25, 0.85, 0.6, 1.0, worth=0.5, evidence=0.3
-    ),  # static: words know better nearly always
+    ),  # static: words are nearly always the better evidence
     "all-minilm-l6-v2-int8": Calibration(0.1, 0.75, 0.3, 0.7),
 }
 CONTEXTUAL: Final = Calibration(0.1, 0.8, 0.3, 0.7)
@@ -338,9 +341,8 @@ def semantic_scores(cosines: np.ndarray, calibration: Calibration) -> np.ndarray
 
 
 LEADERS: Final = 3
-"""Best lexical scores, of different things, whose mean says how much words had to go on: one copy of the question in the store says nothing
-of the rest.
-"""
+"""Number of the best lexical scores, of different things, whose mean measures how well the words matched. A single copy of the question in
+the store is no evidence for the other rows."""
 
 
 def weight_of_words(found: np.ndarray | float, calibration: Calibration) -> np.ndarray:
@@ -360,17 +362,17 @@ def fuse(
     best score, so a candidate that is far ahead by one measure stays ahead. The best fused score equals the one that the calibrated
     scores alone would give.
     """
-    said, meant = np.asarray(lexical, np.float64), np.asarray(semantic, np.float64)
-    if not len(said):
-        return said
+    word_scores, meant = np.asarray(lexical, np.float64), np.asarray(semantic, np.float64)
+    if not len(word_scores):
+        return word_scores
     starts = np.flatnonzero(np.diff(query, prepend=query[0] - 1)) if query is not None else np.zeros(1, np.int64)
-    sizes = np.diff(starts, append=len(said))
+    sizes = np.diff(starts, append=len(word_scores))
 
     def best(scores: np.ndarray) -> np.ndarray:
         return np.repeat(np.maximum(np.maximum.reduceat(scores, starts), _LEAST), sizes)
 
-    calibrated = words * said + (1 - words) * meant
-    mixed = calibrated + words * said / best(said) + (1 - words) * meant / best(meant)
+    calibrated = words * word_scores + (1 - words) * meant
+    mixed = calibrated + words * word_scores / best(word_scores) + (1 - words) * meant / best(meant)
     return mixed * best(calibrated) / best(mixed)
 
 
@@ -382,13 +384,13 @@ def in_context(own: np.ndarray, before: np.ndarray) -> np.ndarray:
     return own + CONTEXT * before * (1 - own)
 
 
-# What matches a query, with one score from 0 to 1, in each mode: candidates of words and of meaning, calibrated and fused, in context.
+# The search in each mode: candidates by words and by meaning, calibrated, fused and rated in context, with one score from 0 to 1.
 
 _WORDINGS: Final = 3
-"""Rows looked at for each of the things whose lexical scores lead."""
+"""Number of rows that are checked for each of the things with the best lexical scores."""
 
 _LEADING: Final = 20
-"""Best passages among the candidates whose following passages are looked at."""
+"""Number of the best passages among the candidates whose following passages are loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,27 +413,29 @@ def matches(
         found = by_substring(connection, domain, query, depth)
         return ScoredIds(dict(zip(found.ids, found.scores.tolist(), strict=True)))
     words = Found([], np.empty(0)) if mode == "vector" else by_words(connection, domain, query, depth)
-    said = dict(zip(words.ids, lexical_scores(words.scores, words.bound).tolist(), strict=True))
+    word_scores = dict(zip(words.ids, lexical_scores(words.scores, words.bound).tolist(), strict=True))
     if mode in ("bm25", "recall"):
-        return ScoredIds(said)
+        return ScoredIds(word_scores)
     model = embedder()
     vector = model.embed([query])[0]
     near = by_vector(connection, domain, model.model, vector, depth)
     meant = dict(zip(near.ids, near.scores.tolist(), strict=True))
     if not meant:
-        return ScoredIds(said, (f"No row here has a vector of the model {model.model}: only words were compared.",))
+        return ScoredIds(
+            word_scores, (f"No row here has a vector of the model {model.model}: only words were compared.",)
+        )
     calibration = calibration_of(model.model)
     if mode == "vector":
         return ScoredIds(
             dict(zip(meant, semantic_scores(np.array([*meant.values()]), calibration).tolist(), strict=True)),
             cosines=meant,
         )
-    meant |= cosines(connection, model.model, vector[None], [id_ for id_ in said if id_ not in meant])
-    weight = weight_of_words(leading_mean(connection, said), calibration)
+    meant |= cosines(connection, model.model, vector[None], [id_ for id_ in word_scores if id_ not in meant])
+    weight = weight_of_words(leading_mean(connection, word_scores), calibration)
 
     def fused() -> dict[str, float]:
-        ids = sorted(said.keys() | meant.keys())
-        lexical = np.array([said.get(id_, 0.0) for id_ in ids])
+        ids = sorted(word_scores.keys() | meant.keys())
+        lexical = np.array([word_scores.get(id_, 0.0) for id_ in ids])
         semantic = semantic_scores(np.array([meant.get(id_, -1.0) for id_ in ids]), calibration)
         return dict(zip(ids, fuse(lexical, semantic, weight).tolist(), strict=True))
 
@@ -450,13 +454,13 @@ def leading_mean(connection: Connection, said: Mapping[str, float]) -> float:
     A row is skipped if it is the passage of a memory, or the memory of a passage, that already counts.
     """
     best = sorted(said, key=lambda id_: (-said[id_], id_))[: LEADERS * _WORDINGS]
-    told: dict[str, set[str]] = {id_: set() for id_ in best}
+    duplicates: dict[str, set[str]] = {id_: set() for id_ in best}
     for memory, passage, sure in cited_among(connection, best) if len(best) > LEADERS else ():
         if sure:
-            told[memory].add(passage)
-            told[passage].add(memory)
+            duplicates[memory].add(passage)
+            duplicates[passage].add(memory)
     things: list[str] = []
     for id_ in best:
-        if told[id_].isdisjoint(things):
+        if duplicates[id_].isdisjoint(things):
             things.append(id_)
     return sum(said[id_] for id_ in things[:LEADERS]) / LEADERS

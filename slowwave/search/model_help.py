@@ -13,14 +13,14 @@ from slowwave.store.configured_models import searcher_for
 from slowwave.store.logins import Connection
 from slowwave.text.screening import quotable
 
-# More queries for one question, by a model: a plan of what to look for, or other words where the plain search found little.
+# Additional queries for one question, from a model: a plan of queries, or other words if the plain search found little.
 
 MOST: Final = 3
-"""Queries of a plan for each plane."""
+"""Maximum number of queries of a plan for each plane."""
 
 EXPANSIONS: Final = 2
 WEAK: Final = 0.5
-"""Best match below which other words are asked for."""
+"""Score of the best match below which queries with other words are requested."""
 
 _LONGEST: Final = 500
 _LIST: Final = {"type": "array", "items": {"type": "string"}}
@@ -73,14 +73,15 @@ def expanded(searcher: Searcher, question: str) -> QueryPlan:
     return QueryPlan(other, other, warning=helped.warning)
 
 
-# Another order of what was found, by a model: a score for each candidate, or the few pages that answer. What it omits stays, behind.
+# Reordering of results by a model: a score for each candidate, or a selection of the few pages that answer. Results that the model omits
+# are kept after the others.
 
 RERANKED: Final = 40
 SELECTED: Final = 12
-"""Candidates that are shown to the model, of each step."""
+"""Number of candidates that the model sees in each step."""
 
 SHOWN: Final = 500
-"""Characters of a candidate that it reads."""
+"""Maximum length in characters of a candidate that the model sees."""
 
 _RERANK: Final = "Score from 0 to 1 how well each candidate answers the query. Give each one's chunk_id with its score, the best first."
 _SELECT: Final = "Name the paths of the candidates that answer the query, the best first, and no others."
@@ -146,10 +147,10 @@ def _candidate_json(one: Candidate) -> dict[str, str]:
     return {"path": one.path, "text": str(quotable(one.text))[:SHOWN]}
 
 
-# The model that helps those who ask by day, within what it may cost their namespace in 24 hours.
+# The model that helps at run time, within the budget of a namespace for 24 hours.
 #
-# Every call is booked in ``memory.model_calls`` as it ends, so that neither a restart nor another process forgets it. What the model is
-# asked belongs to ``slowwave.search.model_help``, ``slowwave.search.model_help`` and ``slowwave.wiki.recall``.
+# Every call is recorded in ``memory.model_calls`` as it ends, so that restarts and other processes count it. ``slowwave.wiki.recall`` uses
+# the model as well.
 
 _SPENT: Final = """
 SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM memory.model_calls

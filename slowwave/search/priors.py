@@ -20,10 +20,11 @@ from slowwave.search.words import words
 from slowwave.text.date_context import named_days
 from slowwave.text.dates import Rewrite, looked_at
 
-# Priors: what a row is worth before it is read, bounded so that none lifts it over one that matches better by more than the bound.
+# Priors: the relevance of a row independent of the match, bounded so that a row never passes one that matches better by more than the
+# bound.
 #
-# The weights are a table (``priors.toml``). What a query asks for by its words (a day, a digest, boundaries) is no prior: it is part of
-# what is asked, with a bound of its own.
+# The weights are a table (``priors.toml``). Requests in the words of a query (a day, a digest, boundaries) are not priors: they are part of
+# the query, with a separate bound.
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,11 @@ class QueryHints:
     @classmethod
     def of(cls, query: str, today: date) -> QueryHints:
         """Return the hints of a query that is asked on ``today``."""
-        said, days = set(words(query)), days_of(query, today)
+        query_words, days = set(words(query)), days_of(query, today)
         paths: list[tuple[str, float]] = []
         dated = 0.0
         for kind, wanted in _kinds():
-            if said & wanted or (days and "dated" in kind):
+            if query_words & wanted or (days and "dated" in kind):
                 paths += kind["paths"].items()
             if days:
                 dated += float(kind.get("dated", 0.0))
@@ -141,15 +142,15 @@ def _kinds() -> tuple[tuple[dict[str, Any], frozenset[str]], ...]:
     return tuple((kind, frozenset(w for phrase in kind["words"] for w in words(phrase))) for kind in _table()["asked"])
 
 
-# What kind of evidence a row is, how sure its match is, whether it is out of date, and which of two copies is kept.
+# The kind of evidence of a row, the certainty of its match, whether it is outdated, and which of two copies is kept.
 
 _TIMELINE: Final = re.compile(r"^#+\s*timeline\b|<!--\s*timeline", re.IGNORECASE | re.MULTILINE)
 _DATED_LINE: Final = re.compile(r"^\s*[-*]\s*\**(\d{4}-\d\d-\d\d)", re.MULTILINE)
 _STALE_DAYS: Final = 7
-_SHORTEST_COPY: Final = 80  # characters: shorter texts are alike by chance
+_SHORTEST_COPY: Final = 80  # minimum length in characters; shorter texts are alike by chance
 _COPIED: Final = 0.7
 _ALIKE: Final = 90.0
-_LEAST_ALIKE: Final = 80  # percent of the longer one's length, below which no two texts are alike
+_LEAST_ALIKE: Final = 80  # percentage of the longer length below which two texts are not alike
 
 
 def evidence_class(path: str, plane: str, metadata: Mapping[str, Any]) -> EvidenceClass:
@@ -204,9 +205,9 @@ def stale_warning(text: str, metadata: Mapping[str, Any]) -> str | None:
     """Return a warning if a document's newest timeline entry is more than a week later than the stated day of the document."""
     marker = _TIMELINE.search(text)
     entries = _DATED_LINE.findall(text, marker.end()) if marker else []
-    said = next((str(metadata[key])[:10] for key in ("updated", "created", "date") if metadata.get(key)), "")
+    stated_day = next((str(metadata[key])[:10] for key in ("updated", "created", "date") if metadata.get(key)), "")
     try:
-        newest, of = max(date.fromisoformat(entry) for entry in entries), date.fromisoformat(said)
+        newest, of = max(date.fromisoformat(entry) for entry in entries), date.fromisoformat(stated_day)
     except ValueError:
         return None
     return (

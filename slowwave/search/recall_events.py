@@ -24,8 +24,8 @@ from slowwave.store.logins import Connection, Role
 from slowwave.store.migrate import open_store
 from slowwave.store.namespaces import namespace_id
 
-# Recall events: what an agent asked its memory, what was found and what of it was used. The nights' signals, probes and thresholds
-# rest on them. Reading them belongs to ``slowwave.operations.scoring`` and the SQL models.
+# Recall events: the query of an agent, the results, and which of them it used. They are the basis of the nights' signals, probes and
+# thresholds. ``slowwave.operations.scoring`` and the SQL models load them.
 
 _LOG_RECALL: Final = """
 SELECT memory.log_recall(%s, %s, %s::uuid[], %s::float8[], %s::uuid[], coalesce(%s::timestamptz, now()), %s)
@@ -80,14 +80,12 @@ def log_recall(
     return str(row[0])
 
 
-# The log of what agents recall, written behind the answers by one thread: the share that ``recall_log_share`` says.
-#
-# How one event is written belongs to ``slowwave.search.recall_events``.
+# Log of recalls, written by one thread after the answers: the share of recalls that ``recall_log_share`` sets.
 
 Told = TypeVar("Told")
 
 MOST_WAITING: Final = 1_000
-"""Recalls that wait to be written; those that come while so many do are not logged."""
+"""Maximum number of recalls in the queue; while it is full, new ones are not logged."""
 
 _LOG: Final = logging.getLogger(__name__)
 _room: Final = BoundedSemaphore(MOST_WAITING)
@@ -128,9 +126,9 @@ class Recalled:
 
         Its hits are the rows of the results, followed by the memories among ``also_in``, because these were found as well.
         """
-        told = [(o.id, r.score) for r in found.results for o in r.also_in if o.kind == "memories"]
-        scores = dict(told) | {r.id: r.score for r in found.results}
-        hits = tuple(dict.fromkeys([*(r.id for r in found.results), *(id_ for id_, _ in told)]))
+        also_found = [(o.id, r.score) for r in found.results for o in r.also_in if o.kind == "memories"]
+        scores = dict(also_found) | {r.id: r.score for r in found.results}
+        hits = tuple(dict.fromkeys([*(r.id for r in found.results), *(id_ for id_, _ in also_found)]))
         return cls(found.query, hits, tuple(scores[id_] for id_ in hits))
 
 

@@ -17,7 +17,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 
-# What is asked of a search and what it answers: written once, for Python, the command line, HTTP and MCP.
+# Request and response of a search: one definition for Python, the command line, HTTP and MCP.
 
 Mode = Literal["bm25", "vector", "hybrid", "recall", "exact"]
 CorpusChoice = Literal["durable", "sessions", "all"]
@@ -127,12 +127,14 @@ class SearchResponse(BaseModel):
     results: tuple[SearchResult, ...]
 
 
-# The part of a text that is shown: around the words that were asked for.
+# Excerpt: the part of a text that is shown, around the words of the query.
 
 _WORD: Final = re.compile(r"\S+")
-_SPACE: Final = re.compile(r"[\x00-\x20]+")  # parts words in any script
-_BEFORE: Final = 80  # characters shown ahead of the first hit
-_SHORT: Final = 24  # characters of a part of a text of which the words are kept: results of one search, and of the next, share most of them
+_SPACE: Final = re.compile(r"[\x00-\x20]+")  # separates words in any script
+_BEFORE: Final = 80  # characters shown before the first hit
+_SHORT: Final = (
+    24  # characters of a part whose words are cached: results of one search, and of the next, share most of them
+)
 
 
 def snippet(text: str, wanted: Collection[str], longest: int) -> str:
@@ -143,10 +145,10 @@ def snippet(text: str, wanted: Collection[str], longest: int) -> str:
     if len(text) <= longest:
         return text.strip()
     hits = [
-        (match.start(), said)
+        (match.start(), word)
         for match in _WORD.finditer(text)
-        for said in _words_in(match[0])
-        if said in wanted
+        for word in _words_in(match[0])
+        if word in wanted
     ]  # fmt: skip
     start = max(0, _densest(hits, longest - _BEFORE) - _BEFORE)
     start = text.rfind(" ", 0, start) + 1 if start else 0
@@ -161,8 +163,8 @@ def coverage(text: str, wanted: Collection[str]) -> float:
     """Return the share of the words of a query that occur in a text, or 0 for a query without words."""
     if not wanted:
         return 0.0
-    said = {word for part in set(_SPACE.split(text)) for word in _words_in(part)}
-    return len(said.intersection(wanted)) / len(set(wanted))
+    text_words = {word for part in set(_SPACE.split(text)) for word in _words_in(part)}
+    return len(text_words.intersection(wanted)) / len(set(wanted))
 
 
 def _words_in(part: str) -> tuple[str, ...]:
@@ -182,8 +184,8 @@ def _densest(hits: list[tuple[int, str]], width: int) -> int:
     """
     most, where, first = 0, 0, 0
     counts: dict[str, int] = {}
-    for at, said in hits:
-        counts[said] = counts.get(said, 0) + 1
+    for at, word in hits:
+        counts[word] = counts.get(word, 0) + 1
         while at - hits[first][0] > width:
             gone = hits[first][1]
             counts[gone] -= 1
@@ -195,7 +197,7 @@ def _densest(hits: list[tuple[int, str]], width: int) -> int:
     return where
 
 
-# The settings that hold in a namespace, for those who answer by day: read with its row, made once as long as they stay.
+# The settings of a namespace at run time: loaded with its row, and built once for each distinct version.
 
 _NAMESPACE: Final = "SELECT id::text, settings::text FROM memory.namespaces WHERE slug = %s"
 

@@ -26,14 +26,14 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 
 DEPTH: Final = 100
-"""Places of each list that count in the fusion (more when more are asked for)."""
+"""Number of places of each list that count in the fusion, or more if more results are requested."""
 
-_TILE: Final = 4_000_000  # scores held at once: 16 MB
-_COSINE_STEP: Final = 1e-5  # float32 products of one vector differ by less, whatever its place in a matrix
+_TILE: Final = 4_000_000  # scores in memory at once: 16 MB
+_COSINE_STEP: Final = 1e-5  # float32 products of one vector differ by less, at any position in a matrix
 _BM25_STEP: Final = 1e-4
 _FUSED_STEP: Final = 1e-5
-_WORDINGS: Final = 3  # rows looked at for each of the things whose lexical scores lead
-_PAIRS: Final = 20_000  # cosines made at once for rows that words found
+_WORDINGS: Final = 3  # rows checked for each of the things with the best lexical scores
+_PAIRS: Final = 20_000  # cosines computed at once for rows that were found by words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,8 +139,8 @@ class Retriever:
         keys, place = np.unique(
             np.concatenate([lexical.query * width + lexical.row, near.query * width + near.row]), return_inverse=True
         )
-        said, meant = np.zeros(len(keys)), np.full(len(keys), np.nan)
-        said[place[: len(lexical.row)]] = lexical.score
+        word_scores, meant = np.zeros(len(keys)), np.full(len(keys), np.nan)
+        word_scores[place[: len(lexical.row)]] = lexical.score
         meant[place[len(lexical.row) :]] = near.score
         query, row = keys // width, keys % width
         without = np.flatnonzero(np.isnan(meant))
@@ -150,7 +150,7 @@ class Retriever:
         leading = ranked(ScoredRows(leading.query[alone], leading.row[alone], leading.score[alone]), LEADERS)
         found = np.bincount(leading.query, weights=leading.score, minlength=len(queries)) / LEADERS
         words = weight_of_words(found, self._calibration)
-        scores = fuse(said, semantic_scores(meant, self._calibration), words[query], query)
+        scores = fuse(word_scores, semantic_scores(meant, self._calibration), words[query], query)
         return ranked(ScoredRows(query, row, np.round(scores / _FUSED_STEP)), k)
 
     def finds_the_same_as(self, other: Retriever) -> bool:

@@ -16,11 +16,11 @@ from slowwave.search.words import asked, words
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.sentences import sentences
 
-# What recall searches: the rows of a snapshot that can be found, each with its text.
+# Searched rows: the rows of a snapshot that a recall can find, each with its text.
 #
-# Live, active rows alone: entities (name, description, aliases), chunks (content, under the title of
-# their document and the speaker of a message) and memories (their current version, under its subject). Facts,
-# relationships and documents are reached through these and are not searched. Ranking belongs to the modules beside this one.
+# Only live, active rows: entities (name, description, aliases), chunks (content, under the title of their document and the speaker of a
+# message) and memories (their current version, under its subject). Facts, relationships and documents are reached through these and are not
+# searched.
 
 SEARCHED: Final = ("entities", "chunks", "memories")
 """Tables whose rows can be found."""
@@ -122,27 +122,27 @@ def _flat(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
     return pa.concat_arrays([chunk.cast(kind) for chunk in column.chunks] or [pa.array([], kind)])
 
 
-# Things: a memory and the passage that it was made of are one thing, which a search tells once, in the better of its wordings.
+# Grouping: a memory and the passage from which it was made are one thing, which a search returns once, in the better wording.
 #
-# A memory is one thing with every passage that it cites. A summary, and a memory that cites no passage but a document, is one thing with
-# those passages of which one tells what the other says. Which rows cite which is read by ``slowwave.search.search`` from the store and by
-# ``slowwave.search.rows`` from a snapshot; near copies belong to ``slowwave.search.priors``.
+# A memory is one thing with every passage that it cites. A summary, and a memory that cites only a document, is one thing with those
+# passages of which one states what the other does. The citations come from ``slowwave.search.search`` for the store and from the class
+# below for a snapshot. ``slowwave.search.priors`` handles near copies.
 
 STEP: Final = 1e-6
-"""The least difference of two ranks."""
+"""The smallest difference of two ranks."""
 
 _TOLD: Final = 0.7
-"""Share of the words of content of a text that stand in another, from which that tells what it says."""
+"""Share of the content words of one text that another must contain to state the same."""
 
 
 _COMPARED: Final = 40
-_LONGEST: Final = 300  # characters of a text that may be one sentence
+_LONGEST: Final = 300  # maximum length in characters of a text that may be one sentence
 _SHARED: Final = 3
 _TAIL: Final = 6
-"""Words that sentences of one form have in common at the beginning, and may have apart at the end."""
+"""Number of leading words that sentences of one form share, and of final words in which they may differ."""
 
 _ADDING: Final = frozenset(("also", "another", "too", "sometimes"))
-"""Words by which a sentence adds a value instead of replacing one."""
+"""Words that show that a sentence adds a value instead of replacing one."""
 
 
 class Cited(NamedTuple):
@@ -190,20 +190,22 @@ def newer_first(texts: Sequence[str], days: Sequence[str], ranks: Sequence[float
     """
     given = list(ranks)
     order = sorted(range(len(ranks)), key=lambda n: -ranks[n])[:_COMPARED]
-    said = {n: words(texts[n]) for n in order if days[n] and len(texts[n]) <= _LONGEST}
-    said = {n: own for n, own in said.items() if _ADDING.isdisjoint(own) and len(sentences(texts[n])) == 1}
-    free = [n for n in order if n in said]
+    row_words = {n: words(texts[n]) for n in order if days[n] and len(texts[n]) <= _LONGEST}
+    row_words = {n: own for n, own in row_words.items() if _ADDING.isdisjoint(own) and len(sentences(texts[n])) == 1}
+    free = [n for n in order if n in row_words]
     while free:
         best = free[0]
         alike = [
-            n for n in free if n == best or (ranks[best] - ranks[n] <= margin and _have_one_form(said[best], said[n]))
+            n
+            for n in free
+            if n == best or (ranks[best] - ranks[n] <= margin and _have_one_form(row_words[best], row_words[n]))
         ]
         free = [n for n in free if n not in alike]
         by_day = sorted(alike, key=lambda n: days[n], reverse=True)
         for place, rank in zip(by_day, [ranks[n] for n in alike], strict=True):
             given[place] = rank
         for newer, older in reversed([*pairwise(by_day)]):
-            if days[newer] > days[older]:  # equal ranks would be ordered by id
+            if days[newer] > days[older]:  # otherwise equal ranks would be ordered by id
                 given[newer] = max(given[newer], given[older] + STEP)
     return given
 
@@ -232,8 +234,7 @@ def grouped(count: int, cited: Collection[Cited], told: Callable[[Cited], bool])
     return list(things.values())
 
 
-# Which searched rows of a snapshot are one thing: memories with the passages that they cite, as arrays. What makes two rows one thing is
-# said in ``slowwave.search.rows``.
+# Citations in a snapshot: the searched rows that are one thing (memories with the passages that they cite), as arrays.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -73,17 +73,16 @@ from slowwave.text.words import is_known
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
 _SHALLOWEST: Final = 40
-_DEEPER: Final = 4  # candidates a place
-_DEEPEST: Final = 800  # candidates beyond which a list stays as short as it is
+_DEEPER: Final = 4  # candidates per result
+_DEEPEST: Final = 800  # number of candidates from which on the search is not deepened again
 _LONG, _SHORT = 700, 240
 _OTHER_WORDS: Final = 0.9
 _SENTENCES: Final = 12
 _PARTS: Final = re.compile(r"[^\W_]+")
 _SAME_FORM: Final = 0.1
 """Difference of ranks within which the newer of two sentences of one form comes first. Chosen on two generated calendars at 9d52f4b: with
-.04 / .06 / .1 / .15 the first hit is right for .665 / .670 / .675 / .675 of 200 questions and stale for .125 / .120 / .115 / .115 of them;
-without it .660 and .135.
-"""
+.04 / .06 / .1 / .15 the first hit is right for .665 / .670 / .675 / .675 of 200 questions and outdated for .125 / .120 / .115 / .115 of
+them; without it .660 and .135."""
 _SESSION_WORDS: Final = frozenset(
     words("session sessions conversation chat said told discussed talked yesterday recently")
 )
@@ -184,7 +183,7 @@ def search_on(
     depth = max(_SHALLOWEST, _DEEPER * request.k)
     wishes = QueryHints.of(request.query, today)
     if request.mode != "exact" and wishes.days:
-        depth *= _DEEPER  # what was said on those days may match less than much that was said on others
+        depth *= _DEEPER  # statements of those days may match less well than many of other days
     searcher, warning = (None, "") if plain or request.mode == "exact" else helper(connection, known)
     steps = searcher.steps if searcher else frozenset[SearchStep]()
 
@@ -192,7 +191,7 @@ def search_on(
         chosen = embedder or _embedder_of(known.settings)
         return chosen if embed_until is None else DeadlineEmbedder(chosen, embed_until)
 
-    # A model that knows case would take a sentence in capitals for acronyms.
+    # A cased model would take a sentence in capitals for acronyms.
     query = request.query.lower() if request.query.isupper() and " " in request.query.strip() else request.query
 
     def found_by(text: str) -> ScoredIds:
@@ -215,7 +214,7 @@ def search_on(
         crowded = any(row.also for row in ordered) or any(row.over for row in rows)
         if len(ordered) >= request.k or len(best) < depth or depth > _DEEPEST or not crowded:
             break
-        depth *= _DEEPER  # things of so many wordings, or so many that are over, that others have no room among the candidates
+        depth *= _DEEPER  # for things with so many wordings, or so many outdated rows, that others have no place among the candidates
         found = found_by(query)
     warnings = [warning, plan.warning, *found.warnings]
     if request.rerank == "true" and not reorders:
@@ -292,13 +291,13 @@ def _meaning(
     if not found.cosines:
         return {}
     best, model = dict(found.cosines), embedder()
-    said = sentences(query)
-    if len(said) > _SENTENCES:
-        said = [*said[: _SENTENCES // 2], *said[-_SENTENCES // 2 :]]
-    if len(said) > 1:
+    query_sentences = sentences(query)
+    if len(query_sentences) > _SENTENCES:
+        query_sentences = [*query_sentences[: _SENTENCES // 2], *query_sentences[-_SENTENCES // 2 :]]
+    if len(query_sentences) > 1:
         ids = [other.id for row in rows for other in (row, *row.also)]
         with suppress(EmbeddingError):
-            for id_, cosine in cosines(connection, model.model, model.embed(said), ids).items():
+            for id_, cosine in cosines(connection, model.model, model.embed(query_sentences), ids).items():
                 best[id_] = max(best.get(id_, -1.0), cosine)
     nearest = {row.id: max(best.get(other.id, -2.0) for other in (row, *row.also)) for row in rows}
     known = {id_: cosine for id_, cosine in nearest.items() if cosine >= -1}
@@ -356,7 +355,7 @@ def _ordered(
     _well_worded(shown, asked(request.query))
     if request.mode != "exact":
         shown = _without_bare_names(shown, request)
-    if request.mode not in ("exact", "recall"):  # recall has the weight of recency in its match
+    if request.mode not in ("exact", "recall"):  # in recall mode, the match includes the weight of recency
         ranks = newer_first([r.text for r in shown], [r.day for r in shown], [r.rank for r in shown], _SAME_FORM)
         for row, rank in zip(shown, ranks, strict=True):
             row.rank = rank
@@ -365,7 +364,7 @@ def _ordered(
     things = _one_of_each(single, grouped(len(single), _cited(single), lambda pair: _says_the_same(single, pair)))
     first: dict[str, _Row] = {}
     kept: list[_Row] = []
-    for row in things:  # a turn that cites nothing is a memory and a passage of the same words as well
+    for row in things:  # a turn that cites nothing is also both a memory and a passage with the same words
         leader = first.setdefault(row.text, row)
         (kept if leader.kind == row.kind or row.also else leader.also).append(row)
     worth = [precedence(row.path, row.plane, row.metadata) for row in kept]
@@ -387,10 +386,12 @@ def _without_bare_names(rows: list[_Row], request: SearchRequest) -> list[_Row]:
 
     Such an entity is kept if the query asks for nothing else, if types are asked for, or if nothing else was found.
     """
-    said = frozenset(words(request.query))
+    query_words = frozenset(words(request.query))
     if request.scope.type:
         return rows
-    kept = [row for row in rows if row.kind != "entities" or not _is_bare(row) or said <= frozenset(words(row.title))]
+    kept = [
+        row for row in rows if row.kind != "entities" or not _is_bare(row) or query_words <= frozenset(words(row.title))
+    ]
     return kept or rows
 
 

@@ -14,15 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-# The words by which texts are searched: one analysis, here for queries, for columns in ``slowwave.search.words``, and in the store
-# as ``memory.search_terms``.
+# Words of queries and texts for search. The analysis is the same here, for columns below, and in the store as ``memory.search_terms``.
 #
-# NFKC, lower case, no possessive; whatever is no letter, digit or underscore parts words, and scripts without spaces become single
-# characters; a plural loses its s (Harman's S stemmer: "How effective is suffixing?", JASIS 42(1), 1991). Which characters part words is
-# written out as ranges that Python, Arrow and PostgreSQL read alike, whatever their locales are.
+# NFKC, lower case, no possessive. Any character except a letter, digit or underscore separates words, and scripts without spaces become
+# single characters. A plural loses its s (Harman's S stemmer: "How effective is suffixing?", JASIS 42(1), 1991). The separators are listed
+# as ranges that Python, Arrow and PostgreSQL interpret alike, in any locale.
 
 LONGEST: Final = 32
-"""Characters of a word that count."""
+"""Maximum number of characters of a word that count."""
 
 _STOPWORDS: Final = (
     "a about am an and any are as at be been but by can could did do does for from had has have he her him his how i if in into is it its "
@@ -59,7 +58,7 @@ def ranges(form: str, *, wide: str) -> tuple[str, str]:
 _BETWEEN, _SINGLE = (re.compile(pattern) for pattern in ranges(r"\u{:04x}", wide=r"\U{:08x}"))
 _POSSESSIVE = re.compile(r"'s(?![0-9a-z_])")
 _PLAIN: Final = re.compile(r"[0-9a-z_]+")
-"""What is between separators in folded ASCII."""
+"""The parts between separators in folded ASCII."""
 
 
 def words(text: str) -> list[str]:
@@ -95,7 +94,7 @@ def _singular(word: str) -> str:
 _STOP_STEMS: Final = frozenset(stem(word) for word in _STOPWORDS.split())
 
 
-# The words of columns of texts, by Arrow's kernels, as ``slowwave.search.words`` analyses them; a search of the store does without.
+# Words of columns of texts, by Arrow's kernels, with the same analysis. Searches of the store do not need it.
 
 _BETWEEN_WORD_COLUMNS, _SINGLE_WORD_COLUMNS = ranges(r"\x{{{:x}}}", wide=r"\x{{{:x}}}")
 
@@ -123,22 +122,21 @@ def stemmed(column: pa.Array) -> pa.Array:
     return stems.take(encoded.indices)
 
 
-# How much a word counts that stands in a text more than once: BM25's parameters, and the counts that the store's index knows.
+# Term frequency: BM25's parameters, and the counts that the store's index distinguishes.
 
 K1: Final = 1.2
 B: Final = 0.75
 
 LEVELS: Final = (1, 2, 3, 5, 8)
-"""How often a word stands in a text counts as the greatest of these that it reaches: the store's index knows no more."""
+"""The frequency of a word in a text counts as the greatest of these numbers that it reaches; the store's index distinguishes no others."""
 
 
-# BM25 on sparse matrices: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", Foundations and
-# Trends in Information Retrieval 3(4), 2009; k1 = 1.2, b = 0.75.
+# BM25 on sparse matrices: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", Foundations and Trends in
+# Information Retrieval 3(4), 2009; k1 = 1.2, b = 0.75.
 #
-# The weight of a term is ``ln(1 + (N - df + 0.5) / (df + 0.5))``: the added one, Lucene's, keeps the weight of common terms
-# positive. Which rows are searched, and how lists are ranked and fused, belongs elsewhere.
+# The weight of a term is ``ln(1 + (N - df + 0.5) / (df + 0.5))``: the added one, as in Lucene, keeps the weight of common terms positive.
 
-_SLICE: Final = 10_000  # texts split at once: their words as strings take several times the room of their numbers
+_SLICE: Final = 10_000  # texts split at once: their words as strings take several times the memory of their numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,7 +226,7 @@ def _counted(rows: np.ndarray, codes: np.ndarray, shape: tuple[int, int]) -> spa
     return sparse.csr_array((ones, (rows, codes)), shape=shape)
 
 
-# Ranked lists: the best of a matrix of scores. Where scores come from, and how two are fused, belongs elsewhere.
+# Ranked lists: the best entries of a matrix of scores.
 
 _BLOCKS_PER_PLACE: Final = 8
 _ABOVE_ZERO: Final = float(np.finfo(np.float32).tiny)

@@ -31,12 +31,12 @@ from slowwave.store.doctor import CHECKED, checked_columns
 from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
 
-# Reading a namespace out of Postgres: one REPEATABLE READ transaction, a COPY a table, straight into Arrow.
+# Export of a namespace from PostgreSQL: one REPEATABLE READ transaction, one COPY per table, directly into Arrow.
 #
-# Where its rows lie, in our own schema or in the tables of another store, is what ``slowwave.bindings`` says.
+# ``slowwave.bindings`` defines where the rows are, in our schema or in the tables of a connected store.
 #
-# Rows come as CSV into ``pyarrow.csv`` (its types are those of ``slowwave.snapshots.snapshot``), vectors as binary COPY, whose
-# fixed-width rows NumPy reads in place. Nothing is parsed by hand, and no Python object is made for a cell.
+# Rows come as CSV into ``pyarrow.csv`` (with the types of ``slowwave.snapshots.snapshot``), vectors as binary COPY, whose fixed-width rows
+# NumPy reads in place. No cell becomes a Python object.
 
 _COPY_HEADER = 19
 _BLOCK: Final = 1 << 24
@@ -48,7 +48,7 @@ SELECT t.name FROM unnest(%s::text[]) AS t (name) WHERE NOT EXISTS (SELECT 1 FRO
 """
 
 NAMESPACE = "namespace_id"
-"""The first column of what is read for several namespaces."""
+"""The first column of an export of several namespaces."""
 
 _NAMESPACE_ROW: Final = """
 SELECT id::text, read_only, settings, now(), (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id)
@@ -81,7 +81,7 @@ _LEDGER: Final[Mapping[str, LiteralString]] = {
     "rejections": "SELECT * FROM {table} r WHERE namespace_id = ANY({ids}::uuid[]) "
     "AND NOT EXISTS (SELECT 1 FROM night.withdrawals w WHERE w.rejection_id = r.id)",
 }
-"""What of the ledger's tables counts: of all others every row of the namespaces."""
+"""Filters of the ledger's tables; of all other tables every row of the namespaces is exported."""
 
 
 def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapshot:
@@ -208,7 +208,7 @@ def read_rows(
         schema = schema.append(pa.field(UNREADABLE, pa.string()))
     if table.schema == "memory":
         rows = select_rows(binding, table, scope, checked=checked)
-    else:  # what the ledger knows of the namespace
+    else:  # the parts of the ledger about the namespace
         rows = sql.SQL(_LEDGER.get(table.name, "SELECT * FROM {table} WHERE namespace_id = ANY({ids}::uuid[])")).format(
             table=sql.Identifier(str(table.schema), table.name), ids=sql.Literal([*_ids(scope)])
         )
@@ -346,11 +346,11 @@ def _copy(connection: Connection, statement: sql.Composed) -> io.BytesIO:
     return buffer
 
 
-# Snapshots of several namespaces of one connected store, read at once: a table of thousands of users is read in pieces of many users, not
-# once for each.
+# Snapshots of several namespaces of one connected store, exported at once: a table with thousands of users is read in parts of many users,
+# not once for each.
 #
-# Each snapshot is what ``slowwave.snapshots.export`` reads of its namespace alone, at the same instant as the others. How many are read at
-# once is for whoever asks: all of their rows are in memory.
+# Each snapshot equals the one that a separate export would give, at the same instant as the others. The caller chooses how many are
+# exported at once; all of their rows are in memory.
 
 _WHOSE = """
 SELECT n.id::text, n.slug, k.native, n.read_only, n.settings, now(), (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id)
@@ -439,19 +439,19 @@ def _vectors_several(
     return made
 
 
-# The memory that a process holds without using it.
+# Memory that the process holds without using it.
 #
-# Allocators keep what was freed. Between the steps of a night it is handed back to the system, so that the peak of a night is that of its
-# largest step and not the sum of all; that costs milliseconds. Arrow's own pool gives back little, so a night allocates by the C library's.
-# What only the program as a whole can choose it chooses where it begins (``slowwave.store.connect``).
+# Allocators keep freed memory. It is returned to the system between the steps of a night, so the peak of a night is that of its largest
+# step and not the sum of all; that takes milliseconds. Arrow's pool returns little, so a night allocates with the C library's allocator.
+# Options that only the whole program can set are set at its start (``slowwave.store.connect``).
 
 _LOCK: Final = Lock()
 SELDOM: Final = 0.25
-"""Seconds between two looks."""
+"""Minimum number of seconds between two releases."""
 
 _released = -SELDOM
 _inside: list[pa.MemoryPool] = []
-"""For each that is inside, the pool to which the last of them returns."""
+"""For each active context, the pool that the last one to end restores."""
 
 
 def release() -> None:

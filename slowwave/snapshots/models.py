@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
-# The DuckDB in which models are asked: a connection in memory that can reach nothing else, and what is offered on it.
+# The DuckDB connection for models: in memory, without access to anything else, and the tables that it offers.
 
 SOURCE_SCHEMA: Final = "snapshot"
-"""The schema in which models find a snapshot's tables."""
+"""The schema of a snapshot's tables in models."""
 
 _CREATE_SOURCE_SCHEMA: Final = f"create schema {SOURCE_SCHEMA}"
 
@@ -74,7 +74,7 @@ class ModelDatabase:
 
 
 _HELD: Final[ContextVar[list[ModelDatabase] | None]] = ContextVar("held", default=None)
-"""The connection that waits for the next snapshot, where the models of several run one after another."""
+"""The connection that is kept for the next snapshot if the models of several run one after another."""
 
 
 @contextmanager
@@ -122,7 +122,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
         ":memory:",
         config={
-            "threads": 1,  # a second one costs a third more CPU, and adds numbers up in another order each time
+            "threads": 1,  # a second thread takes a third more CPU, and varies the order in which numbers are added
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "enable_external_access": False,
@@ -133,16 +133,16 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-# SQL models: one DuckDB SELECT a file over a snapshot's tables, with dependencies and column lineage read by sqlglot.
+# SQL models: one DuckDB SELECT per file over a snapshot's tables, with dependencies and column lineage that sqlglot extracts.
 #
-# Here models are loaded, ordered, run and checked. Their SQL lies in ``dbt_like_sql/models``; the assets that show them belong
-# to ``dbt_like_sql``. Nothing here reads or writes a store.
+# This part loads, orders, runs and checks the models. Their SQL is in ``dbt_like_sql/models``; ``dbt_like_sql`` defines the assets that
+# show them. Nothing here reads or writes a store.
 
 PARAMETERS: Final = ("taken_at", "window_days", "frequency_cap")
-"""What a model may name as ``$taken_at`` (instant), ``$window_days`` and ``$frequency_cap`` (integers)."""
+"""The parameters of a model: ``$taken_at`` (instant), ``$window_days`` and ``$frequency_cap`` (integers)."""
 
 _DIALECT: Final = "duckdb"
-_MODEL_SCHEMA: Final = "model"  # what lineage calls the schema of tables without one: its schemas nest evenly
+_MODEL_SCHEMA: Final = "model"  # schema of the tables without one in lineage, because its schemas must have equal depth
 _CHECK: Final = re.compile(r"check:\s*(\w+)\s+(.+)")
 _CHECK_KINDS: Final = ("unique", "not_null")
 _OF_THESE: Final = "no row without:"
@@ -194,7 +194,7 @@ def load_models(folder: Path | None = None) -> tuple[SqlModel, ...]:
     return _packaged() if folder is None else _load(folder)
 
 
-@cache  # a night reads them twice, and those of many namespaces as often again
+@cache  # a night needs them twice, and the nights of many namespaces again
 def _packaged() -> tuple[SqlModel, ...]:
     return _load(models_folder())
 
@@ -281,8 +281,8 @@ def run_models(
 _SETTINGS: Final = ("window_days", "frequency_cap")
 _KEPT: Final = 64
 _of_nothing: Final[dict[tuple[object, ...], pa.Table]] = {}
-"""A model and its settings → what it gives of tables in which it finds nothing, where that is no row. A store that is not ours has most
-tables and columns empty, and to compile a query costs milliseconds for each of its users."""
+"""A model and its settings → its result for tables in which it finds nothing, if that has no rows. In a connected store most tables and
+columns are empty, and compiling a query takes milliseconds for each of its users."""
 
 
 def _has_nothing(model: SqlModel, snapshot: Snapshot, results: Mapping[str, pa.Table]) -> bool:
@@ -316,7 +316,7 @@ def column_lineage(model: SqlModel, models: Iterable[SqlModel]) -> dict[str, lis
     return {column: [*origins] for column, origins in _traced(model, tuple(models)).items()}
 
 
-@lru_cache(64)  # a tenth of a second a model, and the same every night
+@lru_cache(64)  # takes a tenth of a second per model, and is the same every night
 def _traced(model: SqlModel, models: tuple[SqlModel, ...]) -> dict[str, list[tuple[str, str]]]:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
@@ -345,7 +345,7 @@ def _read(file: Path, names: set[str]) -> SqlModel:
     return _parsed(file, file.read_text("utf-8"), frozenset(names))
 
 
-@lru_cache(64)  # parsing takes longer than many a query
+@lru_cache(64)  # parsing takes longer than many queries
 def _parsed(file: Path, text: str, names: frozenset[str]) -> SqlModel:
     from sqlglot import exp, parse
     from sqlglot.errors import SqlglotError

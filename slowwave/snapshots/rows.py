@@ -28,7 +28,7 @@ from slowwave.text.statements import PROGRAMS
 from slowwave.text.turns import HINT as INSTRUCTION_HINT
 from slowwave.text.turns import instructive
 
-# Memories as operations read them: those that recall can find, each with its text.
+# Memories for operations: those that a recall can find, each with its text.
 
 
 def active_memories(snapshot: Snapshot) -> pa.Table:
@@ -58,7 +58,7 @@ def version_texts(snapshot: Snapshot, versions: pa.ChunkedArray) -> pa.ChunkedAr
 
 
 WEIGHTS: Final = frozenset(("success", "decay_rate", "decay_function"))
-"""Attributes that weigh a memory (``slowwave.operations.scoring``) and say nothing of the world."""
+"""Attributes that weigh a memory (``slowwave.operations.scoring``) and state nothing about the world."""
 
 
 def attributes(cell: object) -> dict[str, object]:
@@ -73,13 +73,13 @@ def attributes(cell: object) -> dict[str, object]:
     return {str(k): v for k, v in found.items()} if isinstance(found, dict) else {}
 
 
-# Questions that memories have answered: the queries of past recalls, by the memories that were found.
+# Questions that memories have answered: the queries of past recalls, by the memories that they returned.
 
 _MOST: Final = 20
-"""Questions of one memory."""
+"""Maximum number of questions per memory."""
 
 FIRST: Final = 3
-"""Places of a list of hits that count where nobody said which of them was used."""
+"""Number of leading results that count if it is unknown which of them were used."""
 
 
 def questions_of(snapshot: Snapshot, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -99,25 +99,25 @@ def questions_of(snapshot: Snapshot, ids: Collection[str]) -> dict[str, tuple[st
     times: dict[str, Counter[str]] = defaultdict(Counter)
     for id_, query in zip(flat["id"].to_pylist(), queries.take(flat["event"]).to_pylist(), strict=True):
         if query and (asked := " ".join(str(query).split())):
-            times[id_][asked] += 1  # a counter keeps equal counts in the order of their first: the newest first
+            times[id_][asked] += 1  # a counter keeps equal counts in the order of insertion, so the newest come first
     return {id_: tuple(q for q, _ in found.most_common(_MOST)) for id_, found in times.items()}
 
 
-# Exemptions: which memories do not age, and why. Decay, relevance, archiving and summaries all ask here.
+# Exemptions: memories that do not age, each with its reason. Decay, relevance, archiving and summaries use them.
 #
-# An exempt memory never decays, does not fade, is not archived for its age and is not summed up.
+# An exempt memory never decays, does not fade, is not archived for its age and is not summarised.
 
 Mask = NDArray[np.bool_]
 
 EXEMPT: Final = ("pinned", "shock", "procedural", "instructions")
-"""Why a memory does not age, in the order in which a reason is named."""
+"""Reasons why a memory does not age, in order of precedence."""
 
 SHOCKS: Final = "shocks"
 PROCEDURAL: Final = ("procedural", "procedures")
-"""Plugged.in has the ring ``procedures``, mnemo the kind ``procedural``; either name means it, as a ring and as a kind."""
+"""Plugged.in has the ring ``procedures``, mnemo the kind ``procedural``. Either name counts, as a ring and as a kind."""
 
 RESTS_ON: Final = ("attributes", "author", "current_version_id", "kind", "pinned", "ring", "subject")
-"""Columns of a memory that an exemption rests on."""
+"""Columns of a memory that an exemption depends on."""
 
 _INSTRUCTIONS: Final = (
     "personas?|system_?prompt|instructions?|custom_?instructions|rules?|polic(?:y|ies)|guidelines?|guardrails?|"
@@ -187,12 +187,10 @@ def _among(column: pa.ChunkedArray, values: tuple[str, ...]) -> Mask:
     return pc.is_in(column, value_set=pa.array(values)).to_numpy().copy()
 
 
-# Facts of a snapshot: which hold now, which were recorded and never taken back, and which of them follow each other in time.
-#
-# What they mean is decided by the audits and planners that ask.
+# Facts of a snapshot: current facts, recorded facts that were never revoked, and facts that follow each other in time.
 
 SAYS: Final = ("subject", "predicate", "object")
-"""What a fact says, in columns."""
+"""The columns with the statement of a fact."""
 
 
 def live_facts(snapshot: Snapshot) -> pa.Table:
@@ -248,22 +246,22 @@ def successions(facts: pa.Table, now: datetime) -> Successions:
         return Successions(at[:0], at[:0], at[:0])
     topic, object_ = (c[at] for c in topics(facts))
     start = starts.cast(pa.int64()).fill_null(0).to_numpy()[at]
-    # the surest fact of an object first: it is the one that the earlier one names
+    # The fact of an object with the highest confidence comes first, because the earlier fact refers to it.
     order = np.lexsort((-facts["confidence"].to_numpy()[at], object_, start, topic))
     at, topic, object_, start = (c[order] for c in (at, topic, object_, start))
-    # a block is the facts of one topic and start
+    # A block consists of the facts of one topic and start.
     begins = np.ones(len(at), bool)
     begins[1:] = (topic[1:] != topic[:-1]) | (start[1:] != start[:-1])
     head = np.flatnonzero(begins)
     of, says = topic[head], object_[head]
-    alone = says == object_[np.append(head[1:], len(at)) - 1]  # sorted, so that the ends tell
-    # blocks that say the same one after another are one run, and what follows it follows each of them
+    alone = says == object_[np.append(head[1:], len(at)) - 1]  # they are sorted, so comparing the ends is enough
+    # Consecutive blocks with one object form a run, and the next block follows each of them.
     opens = np.ones(len(head), bool)
     opens[1:] = ~(alone[1:] & alone[:-1]) | (of[1:] != of[:-1]) | (says[1:] != says[:-1])
     follows = np.append(np.append(np.flatnonzero(opens), len(head))[np.cumsum(opens)], len(head))
     of, says, alone = np.append(of, -1), np.append(says, -1), np.append(alone, True)  # past the end: no topic
     after = follows[np.cumsum(begins) - 1]
-    same = (of[after] == topic) & alone[after] & (says[after] == object_)  # one of several goes on
+    same = (of[after] == topic) & alone[after] & (says[after] == object_)  # one of several objects continues
     after = np.where(same, follows[after], after)
     inside = of[after] == topic
     clear = inside & alone[after]
@@ -280,15 +278,15 @@ def topics(facts: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     return codes[0] * max(len(predicate.dictionary), 1) + codes[1], codes[2]
 
 
-# What rows of a snapshot say, in their own words, for people who are to judge them.
+# Texts of a snapshot's rows, for people who review them.
 #
-# Quotes are memory text: whoever shows them escapes them and obeys the namespace's ``redact_text``. Secrets are marked here already, as a
-# quote may be kept longer than the row that it is taken from.
+# Quotes are memory text: the code that shows them escapes them and obeys the namespace's ``redact_text``. Secrets are masked here already,
+# because a quote may be kept longer than its row.
 
 LONGEST_QUOTES: Final = 400
-"""Characters of a quote."""
+"""Maximum length in characters of a quote."""
 
-_READ: Final = 20_000  # characters of a text that are screened: a secret is never cut in two before it is looked for
+_READ: Final = 20_000  # characters of a text that are screened: a secret is never cut in two before screening
 
 
 def quotes(snapshot: Snapshot, wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
@@ -342,8 +340,8 @@ def _relationships(snapshot: Snapshot, rows: pa.Table) -> dict[str, str]:
     for row in rows.to_pylist():
         source, target = (names.get(row[f"{end}_entity_id"], "") for end in ("source", "target"))
         properties = row["properties"] if row["properties"] not in (None, "", "{}") else ""
-        said = ": ".join(part for part in (row["description"], properties) if part)
-        found[row["id"]] = f"{source} {row['relationship_type']} {target}{f': {said}' if said else ''}"
+        details = ": ".join(part for part in (row["description"], properties) if part)
+        found[row["id"]] = f"{source} {row['relationship_type']} {target}{f': {details}' if details else ''}"
     return found
 
 
@@ -351,13 +349,13 @@ def _quotes_among(ids: pa.ChunkedArray, wanted: Collection[str]) -> pa.ChunkedAr
     return pc.is_in(ids, value_set=pa.array(sorted(i for i in wanted if i), pa.string()))
 
 
-# Memories that may hold a relative date, each with its text and the day on which it was recorded, as its author knew it.
+# Memories that may contain a relative date, each with its text and the day on which it was recorded, in the author's time zone.
 #
-# What the phrases mean belongs to ``slowwave.text.dates``. That day is ``valid_from`` in the zone that the memory's attributes name
-# (``timezone``), else in the setting ``dates_zone``. A summary speaks of several days and is left out, as is a memory without a start.
+# ``slowwave.text.dates`` interprets the phrases. The day is ``valid_from`` in the zone that the memory's attributes name (``timezone``), or
+# else in the setting ``dates_zone``. A summary covers several days and is left out, and so is a memory without a start.
 
 LONGEST_RELATIVE_DATES: Final = 65_536
-"""Signs: a longer text is a document, not a memory, and is left as it is."""
+"""Maximum length in characters. A longer text is a document rather than a memory, and is left unchanged."""
 
 _SUMMARY: Final = "summary"
 
@@ -432,11 +430,11 @@ def as_meant(memories: pa.Table, wanted: NDArray[np.bool_], settings: Settings) 
     if not read.any():
         return texts
     rows = memories.filter(pa.array(read)).select(("text", "valid_from", "attributes")).to_pylist()
-    told = [
+    dated_texts = [
         absolutize(r["text"], r["valid_from"], zone=_zone(attributes(r["attributes"]), settings), idle=False).text
         for r in rows
     ]
-    return pc.replace_with_mask(texts, pa.array(read), pa.array(told, pa.large_string()))
+    return pc.replace_with_mask(texts, pa.array(read), pa.array(dated_texts, pa.large_string()))
 
 
 def _zone(more: Mapping[str, object], settings: Settings) -> str:
@@ -454,9 +452,7 @@ def _is_zone(name: str) -> bool:
     return True
 
 
-# Retired rows: which rows of a table have left the memory, and since when as far as the store tells.
-#
-# What becomes of them is decided by the audits and planners that ask.
+# Retired rows: the rows of a table that have left the memory, and the time of that as far as the store records it.
 
 _INSTANT: Final = pa.timestamp("us", tz="UTC")
 
@@ -482,7 +478,9 @@ def retired_since(snapshot: Snapshot, name: str) -> pa.ChunkedArray:
     if "superseded_by" in table.column_names:
         newer = pc.index_in(table["superseded_by"], value_set=table["id"].combine_chunks())
         marks.append(_past(snapshot, table["recorded_at"].take(newer)))
-    latest = pc.max_element_wise(*(m.cast(pa.int64()) for m in marks))  # Arrow has no greatest of instants
+    latest = pc.max_element_wise(
+        *(m.cast(pa.int64()) for m in marks)
+    )  # Arrow cannot compare instants with max_element_wise
     return latest.cast(_INSTANT)
 
 
@@ -492,16 +490,16 @@ def _past(snapshot: Snapshot, instants: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(past, instants, pa.scalar(None, _INSTANT))
 
 
-# Clearance: the word of a person that a memory may stay as it is, whatever screening finds in it; and what screening comes to first.
+# Cleared memories: a person decided that they stay unchanged whatever screening finds in them; and the result of screening.
 
 CLEARED: Final = "cleared"
-"""The value of a memory's attribute ``screening`` by which a person says so."""
+"""The value of the attribute ``screening`` of a memory that a person cleared."""
 
 
 def is_cleared(cell: object) -> bool:
     """Return whether a memory's cell of attributes marks it as cleared by a person."""
-    said = cell if isinstance(cell, Mapping) else attributes(cell) if CLEARED in str(cell) else {}
-    return said.get("screening") == CLEARED
+    fields = cell if isinstance(cell, Mapping) else attributes(cell) if CLEARED in str(cell) else {}
+    return fields.get("screening") == CLEARED
 
 
 def is_held_back(text: str, cell: object) -> bool:
@@ -510,19 +508,19 @@ def is_held_back(text: str, cell: object) -> bool:
     A plan holds the new words, and would hold the secret. ``cell`` holds the memory's attributes. A person's clearance covers
     instructions and the like; a secret remains a secret.
     """
-    from slowwave.text.screening import counting, screen  # its rules take a while to load
+    from slowwave.text.screening import counting, screen  # the rules of screening take a while to load
 
     found = counting(screen(text))
     return any(f.kind in ("secret", "hidden") for f in found) or bool(found and not is_cleared(cell))
 
 
-# Memories that are small talk alone: which of those that recall finds tell nothing to anybody.
+# Memories that consist of small talk only, among those that a recall can find.
 #
-# What small talk is belongs to ``slowwave.text.informative``, what becomes of it to the planner ``archive_small_talk``. Only what was said
-# is looked at, by its kind: what somebody wrote down as knowledge or as a way to do things, and summaries, are what they are.
+# ``slowwave.text.informative`` recognises small talk, and the planner ``archive_small_talk`` decides what happens to it. Only kinds for
+# spoken text are checked. Knowledge and procedures that someone wrote down, and summaries, are exempt.
 
 KINDS: Final = ("episodic", "working", "event")
-"""Kinds of memories that keep what was said."""
+"""Kinds of memories with spoken text."""
 
 
 def small_talk(memories: pa.Table) -> Mask:
@@ -537,9 +535,9 @@ _last: Final[Last[Mask]] = Last()
 
 
 def _found(memories: pa.Table) -> Mask:
-    said = pc.is_in(memories["kind"], value_set=pa.array(KINDS))
+    of_kind = pc.is_in(memories["kind"], value_set=pa.array(KINDS))
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
-    mask = pc.and_(said, short).to_numpy().astype(np.bool_)
+    mask = pc.and_(of_kind, short).to_numpy().astype(np.bool_)
     rows = memories.select(["text", "author"]).filter(pa.array(mask)).to_pylist()
     mask[mask] = [is_small_talk(r["text"], program=is_program(r["author"])) for r in rows]
     return mask

@@ -36,8 +36,7 @@ from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, conflicts, rejectio
 # A namespace at one instant, as Arrow tables and memory-mapped vectors.
 #
 # Column types: ids are 36-character strings, ``uuid[]`` are lists of them, ``jsonb`` is PostgreSQL's JSON text, instants are
-# ``timestamp[us, UTC]``. Reading one from Postgres belongs to ``slowwave.snapshots.export``; files belong to
-# ``slowwave.snapshots.snapshot``.
+# ``timestamp[us, UTC]``. ``slowwave.snapshots.export`` reads a snapshot from PostgreSQL.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,26 +126,24 @@ class Snapshot:
         return chosen if mask is None or pc.all(mask, min_count=0).as_py() else chosen.filter(mask)
 
 
-# Arrow schemas of a snapshot's tables, derived from the catalogue of columns.
-#
-# Here is the one mapping from PostgreSQL's types to Arrow's. Copying rows belongs to ``slowwave.snapshots.export``.
+# Arrow schemas of a snapshot's tables, derived from the catalogue of columns. This is the only mapping from PostgreSQL's types to Arrow's.
 
 decisions: Final = Table(
     "decisions",
     MetaData(),  # a query over the ledger, no table of the store
     Column("id", Uuid, primary_key=True),  # of the item
     Column("operation", Text, nullable=False),
-    Column("decision", Text, nullable=False),  # merge, or review where the plan was in doubt
+    Column("decision", Text, nullable=False),  # merge, or review if the plan was in doubt
     Column("status", Text, nullable=False),  # applied, rejected, undone
     Column("keep_id", Uuid, nullable=False),
-    Column("seen", JSONB, nullable=False),  # [row, column, value] of what the plan saw of the rows
+    Column("seen", JSONB, nullable=False),  # [row, column, value] of the cells that the plan saw
     Column("recorded_at", DateTime(timezone=True), nullable=False),  # of the plan
     schema="night",
 )
-"""What was decided about merges, by people or their policies: the newest 10,000."""
+"""Decisions about merges, by people or their policies: the newest 10,000."""
 
 SNAPSHOT_TABLES: Final = {table.name: table for table in (*EXPORTED, rejections, conflicts, decisions)}
-"""Name → table of everything that a snapshot holds beside vectors."""
+"""Name → table, for everything in a snapshot except vectors."""
 
 INSTANT: Final = pa.timestamp("us", tz="UTC")
 
@@ -189,7 +186,8 @@ def _arrow_type(sql_type: object) -> pa.DataType:
             )
 
 
-# The last answer to a question about tables, kept as long as the tables are: the audits and planners of one night ask the same.
+# The last answer to a question about tables, cached as long as the tables exist, because the audits and planners of one night ask the same
+# questions.
 
 Answer = TypeVar("Answer")
 
@@ -218,19 +216,20 @@ class Last(Generic[Answer]):
             self._known = None
 
 
-# Snapshots as files: ``BASE/db.IDENTITY/namespace/snapshot_id/table.arrow``, written once, read by mapping.
+# Snapshots as files: ``BASE/db.IDENTITY/namespace/snapshot_id/table.arrow``, written once and memory-mapped.
 #
-# BASE is a folder or an fsspec URL; IDENTITY tells the database (``slowwave.store.connect``), since several may share a BASE and have
-# namespaces of one name. ``meta.json`` is written last: a folder without it is not a snapshot. A table without a row has no file. Local
-# files are mapped into memory, remote ones are cached first. They hold memory text, so folders are for their owner only. Version 0.1.0
-# wrote ``BASE/namespace/snapshot_id``; such snapshots are read by their location, and go when the ledger that lists them lets go of them.
+# BASE is a folder or an fsspec URL. IDENTITY identifies the database (``slowwave.store.connect``), since several may share a BASE and have
+# namespaces with one name. ``meta.json`` is written last: a folder without it is not a snapshot. A table without rows has no file. Local
+# files are mapped into memory, remote ones are cached first. They contain memory text, so only the owner may access the folders. Version
+# 0.1.0 wrote ``BASE/namespace/snapshot_id``; such snapshots are found by their location, and are removed when the ledger no longer lists
+# them.
 
 _META: Final = "meta.json"
 _mapped: Final[WeakSet[mmap.mmap]] = WeakSet()
 """The files of snapshots that this process has mapped and still uses."""
 
 _LARGE: Final = 1 << 20
-"""Bytes from which a table is worth a file of its own."""
+"""Size in bytes from which on a table gets a separate file."""
 
 _ID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,79}")
 
@@ -408,7 +407,7 @@ def _says(system: fsspec.AbstractFileSystem, path: str, namespace: str, snapshot
 
 def _write_files(snapshot: Snapshot, folder: Path) -> None:
     for name, table in snapshot.tables.items():
-        if not table.num_rows and name in SNAPSHOT_TABLES:  # most are, in a store that is not ours
+        if not table.num_rows and name in SNAPSHOT_TABLES:  # most tables of a connected store have no rows
             continue
         with pa.OSFile(str(folder / f"{name}.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)

@@ -20,11 +20,11 @@ from slowwave.errors import StoreError
 from slowwave.store.logins import Connection
 from slowwave.store.tables import Vector
 
-# A namespace as it stood at an earlier instant: what recall could have found then, whatever nights did to it since.
+# A namespace at an earlier instant: what a recall could have found at that time, regardless of later nights.
 #
-# A night writes no text over another and deletes no row before its retention, and its journal keeps what a cell held before. So the state
-# of a row then is what it holds now, with the first change of each cell after that instant taken back. An instant is one in both times: a
-# row counts when it had been recorded and not yet invalidated (system time), and had not ended (world time), as in recall itself.
+# A night never overwrites text and deletes no row before its retention ends, and its journal keeps the former values of cells. So the
+# former state of a row is its current state with the first later change of each cell reversed. The instant applies to both times: a row
+# counts if it was recorded and not yet invalidated (system time), and had not ended (world time), as in recall itself.
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,13 +246,12 @@ def _json(row: dict[str, object]) -> dict[str, object]:
     }
 
 
-# Loading rows by COPY: the one way in for imports, generators and restored rows.
+# Loading rows by COPY, for imports, generators and restored rows.
 #
-# Rows are plain mappings; which rows to load and in which order (parents first) is the caller's matter. Reading rows out
-# belongs to the exporter.
+# Rows are plain mappings. The caller chooses the rows and their order (parents first).
 
 MANY: Final = 1_000
-"""Rows added to a table from which its statistics are renewed: .1 s for 6,000 memories with their vectors."""
+"""Number of added rows of a table from which on its statistics are renewed: .1 s for 6,000 memories with their vectors."""
 
 
 class _VectorDumper(Dumper):

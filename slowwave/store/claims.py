@@ -34,17 +34,17 @@ from slowwave.store.runs import (
     state_of,
 )
 
-# Who holds a namespace: one run at a time, whatever it does, as long as its heartbeat has not expired.
+# Claims: a namespace is held by one run at a time, of any kind, as long as its heartbeat has not expired.
 #
-# A claim is a row of ``night.runs`` in state ``planning`` or ``applying``. Claims are made one after another under a lock of the
-# namespace (``slowwave.store.runs``); batches have another one, so that whoever asks is answered at once while a batch is being written. A
-# run whose heartbeat has expired holds nothing: it is marked as crashed by whoever comes next, or named to them.
+# A claim is a row of ``night.runs`` in state ``planning`` or ``applying``. Claims are serialised by a lock of the namespace
+# (``slowwave.store.runs``). Batches have a separate lock, so a claim is answered at once while a batch is being written. A run whose
+# heartbeat has expired holds nothing: the next run marks it as crashed, or reports it.
 
 _POLL_SECONDS: Final = 0.25
 _T = TypeVar("_T")
 
 Stuck = Literal["take over", "raise"]
-"""What to do about a run whose heartbeat has expired: mark it as crashed and go on, or name it."""
+"""Handling of a run whose heartbeat has expired: mark it as crashed and continue, or raise an error with its name."""
 
 _HOLDERS: Final = """
 SELECT id::text AS run_id, mode, state, trunc(age)::bigint AS age, age BETWEEN -%(ahead)s AND %(expiry)s AS alive
@@ -144,10 +144,10 @@ def _stuck_sentence(namespace: str, gone: Holder) -> str:
     )
 
 
-# The row of a run that writes: its claim on the namespace, what is asked of it before every batch, its progress and its end.
+# The row of a run that writes: its claim on the namespace, the checks before every batch, its progress and its end.
 #
-# A partial unique index admits one run in state ``applying`` a namespace. Every claim has a token of its own, kept in the row's progress.
-# So a process whose heartbeat had expired, and whose run another one has resumed, can tell that the run is no longer its own.
+# A partial unique index allows one run in state ``applying`` per namespace. Every claim has a unique token, which is stored in the row's
+# progress. So a process whose heartbeat had expired, and whose run another process has resumed, can detect that it no longer owns the run.
 
 _RESUME: Final = """
 UPDATE night.runs SET state = 'applying', trigger = 'resume', heartbeat_at = clock_timestamp(), finished_at = NULL,
@@ -284,13 +284,13 @@ def _resume(
     return str(row[0]) if row else None
 
 
-# What a person asks of a run from any process: stop, wait, go on. The run itself looks at it between its batches or steps.
+# Requests of a person to a run, from any process: cancel, pause, resume. The run checks for them between its batches or steps.
 
 PAUSE_POLL_SECONDS: Final = 0.25
-"""How often a run that a person paused looks whether it may go on."""
+"""Interval in seconds at which a paused run checks whether it may resume."""
 
 _UNFINISHED: Final[tuple[State, ...]] = ("crashed", "paused", "refused")
-"""States of an apply run that the next attempt at its approval goes on with by itself."""
+"""States of an apply run that the next attempt for its approval resumes automatically."""
 
 _ASK_TO_CANCEL: Final = "UPDATE night.runs SET cancel_requested_at = now() WHERE id = %(run)s AND state = %(state)s"
 _CANCEL: Final = """
@@ -402,9 +402,9 @@ def _locked(connection: Connection, run_id: str) -> Run:
     return find_run(connection, run_id)
 
 
-# The row of a run that plans: opened, reopened, held while it goes from step to step, and joined to the plan that it wrote.
+# The row of a run that plans: inserted, reopened, held from step to step, and linked to the plan that it wrote.
 #
-# A plan run writes no memory, so one whose process is gone may be marked as crashed by anybody, and may plan again under its own id.
+# A plan run writes no memory, so any process may mark it as crashed if its process has ended, and it may plan again under the same id.
 
 _REOPEN: Final = """
 UPDATE night.runs SET state = 'planning', trigger = 'resume', heartbeat_at = clock_timestamp(), finished_at = NULL,

@@ -15,10 +15,7 @@ from slowwave.models.endpoint import ATTEMPTS, Chat, EndpointChat, Role, ToolCha
 from slowwave.models.panel import SEARCHER, Budget, Searcher
 from slowwave.store.settings import Settings
 
-# Chat models: a system text and a user text in, one JSON text out, through any OpenAI-compatible endpoint.
-#
-# What is asked and what an answer means belongs to the caller (``slowwave.matching.review``). The endpoint's key comes from the
-# environment variable of its role and nowhere else, and no error repeats it or the texts.
+# Chat models of the settings: a system text and a user text in, one JSON text out, through any OpenAI-compatible endpoint.
 
 
 def judges_for(settings: Settings) -> tuple[Chat, ...]:
@@ -68,11 +65,7 @@ def _served(settings: Settings, model: str, setting: str) -> Chat | None:
     return EndpointChat(settings.writer_endpoint, model, timeout=settings.writer_timeout_seconds, role=WRITER)
 
 
-# Embedders: texts in, unit vectors out, by a model from a wheel or through any OpenAI-compatible endpoint.
-#
-# Which model a namespace uses is a setting; storing and comparing vectors belong to ``slowwave.store`` and
-# ``slowwave.matching``. The endpoint's key comes from ``SLOWWAVE_EMBEDDING_API_KEY`` and nowhere else, and no error repeats
-# it or the texts.
+# Embedders of the settings: texts in, unit vectors out, by a model from a wheel or through any OpenAI-compatible endpoint.
 
 
 def embedder_for(settings: Settings) -> Embedder:
@@ -96,8 +89,8 @@ def embedder_for(settings: Settings) -> Embedder:
     return offline[settings.embedding_model]()
 
 
-# The searcher: the model that helps with searches by day, when the settings name one. What it is asked belongs to ``slowwave.search`` and
-# ``slowwave.wiki.recall``; whatever fails leaves the plain answer and a warning.
+# The searcher: the model that helps with searches at run time, if the settings name one. ``slowwave.search`` and ``slowwave.wiki.recall``
+# use it. If it fails, the plain answer is returned with a warning.
 
 
 def searcher_for(settings: Settings, budget: Budget | None = None, *, timeout: float | None = None) -> Searcher | None:
@@ -123,10 +116,7 @@ def searcher_for(settings: Settings, budget: Budget | None = None, *, timeout: f
     return Searcher(chat, frozenset(settings.search_steps), budget or Budget())
 
 
-# Chat models that call tools: a conversation in, the next turn out, as OpenAI's ``POST /v1/chat/completions`` has it.
-#
-# What the tools do and when a conversation ends belongs to ``slowwave.wiki.deep``. The endpoint, its key, retries and deadlines are those
-# of ``slowwave.models.endpoint``; no error repeats the key or the texts.
+# Chat models of the settings that call tools, for ``slowwave.wiki.deep``: a conversation in, the next turn out.
 
 
 def deep_chat(settings: Settings) -> ToolChat | None:

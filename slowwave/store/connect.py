@@ -21,11 +21,11 @@ from slowwave.errors import NoAnswer, StoreError
 from slowwave.store import logins as idle
 from slowwave.store.logins import LOGINS, ROLES, Connection, Role, checked, passwords
 
-# Where the store is and who connects to it.
+# The address of the store, and its connections.
 #
-# Addresses and passwords live here and nowhere else: in environment variables (``SLOWWAVE_DATABASE_URL``,
-# ``SLOWWAVE_APPLY_DATABASE_URL``) or, for the embedded server, in files that only their owner can read. A ``Store`` never shows
-# them. Every role has a connection of its own; with a single external address the code takes a role by ``SET ROLE``.
+# Addresses and passwords come only from environment variables (``SLOWWAVE_DATABASE_URL``, ``SLOWWAVE_APPLY_DATABASE_URL``) or, for the
+# embedded server, from files that only their owner can read. A ``Store`` never shows them. Every role has a separate connection; with a
+# single external address the code takes a role by ``SET ROLE``.
 
 _URL: Final = "SLOWWAVE_DATABASE_URL"
 _APPLY_URL: Final = "SLOWWAVE_APPLY_DATABASE_URL"
@@ -172,7 +172,7 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-# Which database this is: what keeps apart the files of several databases that share a folder.
+# The identity of the database, which separates the files of several databases that share a folder.
 
 _STORE_AND_DATABASE: Final = """
 SELECT (SELECT id::text FROM night.store), (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -200,7 +200,7 @@ def identity(store: Store) -> str:
     return hashlib.sha256(f"{row[0]}|{row[1]}|{server[0] if server else ''}".encode()).hexdigest()[:16]
 
 
-# Allocators whose free memory can be given back (``slowwave.snapshots.export``), chosen before any thread begins.
+# Options of the allocators that return free memory (``slowwave.snapshots.export``), set before any thread starts.
 
 _ARENA_MAX: Final = -8
 """glibc's number of ``M_ARENA_MAX``."""
@@ -220,7 +220,7 @@ def trimmable() -> None:
             ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
-# Names of namespaces and runs as parts of paths: of snapshots, reports and pages. They come from outside, and may hold anything.
+# Names of namespaces and runs as parts of paths: of snapshots, reports and pages. They come from outside and may contain any character.
 
 _PLAIN_NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 _NOT_PLAIN: Final = re.compile(r"[^0-9A-Za-z_-]+")

@@ -23,20 +23,21 @@ from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, VECTORS, metadata, 
 
 # Values that PostgreSQL stores and a night cannot read: infinite instants and numbers, deeply nested JSON, lists of a million ids.
 #
-# One constraint per table of memory (migration 0049) refuses them, ``NOT VALID``, so that rows from before do not stop a migration. When a
-# night reads such rows, or rows of connected stores, it recognises them by the same conditions.
+# One constraint per table of memory (migration 0049) refuses them, ``NOT VALID``, so that existing rows do not stop a migration. When a
+# night reads such rows, or rows of connected stores, it detects them by the same conditions.
 
 CHECKED: Final = tuple(table for table in EXPORTED if table.name not in ("corpora", "recall_events"))
-"""The tables that have a constraint. Slowwave alone writes ``corpora``, and new partitions of ``recall_events`` are made without one."""
+"""The tables with a constraint. Only Slowwave writes ``corpora``, and new partitions of ``recall_events`` are created without one."""
 
 MOST_LEVELS: Final = 100
-"""Levels of nesting of a JSON value. Python's own parser ends at about a thousand."""
+"""Maximum nesting depth of a JSON value. Python's parser supports about a thousand levels."""
 
 MOST_MEMBERS: Final = 100_000
-"""Members of a list: ids of that many rows are 4 MB of text, in one row."""
+"""Maximum number of members of a list: that many ids are 4 MB of text in one row."""
 
 LEAST_COUNT: Final = -1_000_000
-"""Counters are written as differences, so an undo can leave one below zero for a while; none comes near this."""
+"""Minimum value of a counter. Counters are written as differences, so an undo can temporarily leave one below zero, but none comes near
+this."""
 
 REASONS: Final = {
     "instant": "is outside the years 1 to 9999",
@@ -45,7 +46,7 @@ REASONS: Final = {
     "json": f"is nested deeper than {MOST_LEVELS} levels or holds a number of more than 300 digits",
     "list": f"has more than {MOST_MEMBERS:,} members",
 }
-"""Kind of value → what is wrong with one that cannot be read, to follow the name of its column."""
+"""Kind of value → the fault of an unreadable one, to follow the name of its column."""
 
 _CONDITIONS: Final = {
     "instant": "{0} >= '0001-01-01 00:00:00+00' AND {0} < '10000-01-01 00:00:00+00'",
@@ -108,7 +109,7 @@ def repair(table: Table) -> str:
     return f"UPDATE memory.{table.name} SET {changes} WHERE ({constraint(table)}) IS FALSE"
 
 
-# What is wrong with a database, in words, each with its remedy.
+# Problems of a database, each with a description and a remedy.
 
 OLDEST_POSTGRES: Final = 150000
 OLDEST_PGVECTOR: Final = (0, 7)
@@ -403,7 +404,7 @@ def _rights(connection: Connection) -> list[Diagnosis]:
     return found
 
 
-# One hash of everything that a namespace's memory tables hold: equal digests, equal memory.
+# Digest: one hash of the contents of a namespace's memory tables; equal digests mean equal memory.
 
 _TABLES = [
     namespaces,

@@ -24,31 +24,31 @@ from psycopg.pq import TransactionStatus
 
 from slowwave.errors import StoreError
 
-# Open connections of this process that wait to be used again: a few, each for one address, login and role.
+# Idle connections of this process for reuse: a few, each for one address, login and role.
 #
-# ``Store.connect`` takes one from here and gives it back, so a process that asks for the store fifty times connects a few times. What is
-# given back is as new: no transaction, setting, role, cursor, temporary table, lock or channel is left. What the server ended meanwhile is
-# not handed out. How many connections are in use is no matter of this module, and no thread belongs to it.
+# ``Store.connect`` takes one from here and returns it, so a process that uses the store fifty times connects a few times. Returned
+# connections are reset: no transaction, setting, role, cursor, temporary table, lock or channel remains. Connections that the server ended
+# meanwhile are not reused. The number of connections in use is not limited here, and no thread is involved.
 #
-# A pool with workers (``psycopg_pool``) connects in a thread of its own and tries again until a time is over: whoever asks would wait, and
-# be shown the time instead of what the server said.
+# A pool with workers (``psycopg_pool``) connects in a thread and retries until a timeout: the caller would wait, and would see the timeout
+# instead of the server's message.
 
 MOST: Final = 4
-"""Idle connections of a process, whatever they are for: a night needs one a role, and many processes share a server."""
+"""Maximum number of idle connections of a process, in total: a night needs one per role, and many processes share a server."""
 
 SECONDS: Final = 30.0
-"""After which an idle connection is no longer used: a proxy between may have forgotten it without a word.
+"""Seconds after which an idle connection is no longer used, because a proxy in between may have dropped it silently.
 
-It is closed by whoever connects or gives back next; a process that does neither keeps it until it ends.
+It is closed when a connection is next requested or returned; a process that does neither keeps it until it ends.
 """
 
 _RESET: Final = """
 CLOSE ALL; RESET SESSION AUTHORIZATION; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES
 """
-"""``DISCARD ALL`` but for prepared statements: psycopg makes those by itself, and would not know that they are gone."""
+"""``DISCARD ALL`` without prepared statements: psycopg creates those itself, and would not notice that they are gone."""
 
 Key = tuple[str, str]
-"""Address with login, and the role that is taken on it (empty when the login has its own)."""
+"""Address with login, and the role that is set on it (empty if the login has its rights directly)."""
 Connection = psycopg.Connection[tuple[object, ...]]
 
 
@@ -69,9 +69,9 @@ class _Idle:
 
 _idle = _Idle()
 _AT_HAND: Final[ContextVar[dict[Key, Connection] | None]] = ContextVar("at_hand", default=None)
-"""Those that the blocks of one piece of work hand on to each other, by what they are for."""
+"""Connections that the blocks of one unit of work pass on to each other, by key."""
 
-_inherited: list[_Idle] = []  # a child that closed its parent's connections would end the parent's sessions
+_inherited: list[_Idle] = []  # if a child closed its parent's connections, it would end the parent's sessions
 
 
 def take(key: Key) -> Connection | None:
@@ -182,10 +182,10 @@ os.register_at_fork(after_in_child=_forget)
 atexit.register(close_idle)
 
 
-# Addresses of databases as people give them: checked before anything is done with them, and never repeated in a message.
+# Addresses of databases as users enter them: checked before use, and never repeated in a message.
 #
-# What stands in an address may be a password, or a part of one that was not percent-encoded, so a refusal names the variable, says what is
-# wrong with its form and shows none of it. Connecting belongs to ``slowwave.store.connect``.
+# A part of an address may be a password, or a part of one that was not percent-encoded, so a refusal names the variable and the fault of
+# its form and shows none of it. ``slowwave.store.connect`` connects.
 
 _FORM: Final = "It reads like postgresql://user:password@host:5432/database."
 _ENCODE: Final = "Write @ : / ? # and % in a user's name or a password as %40 %3A %2F %3F %23 and %25."
@@ -227,10 +227,10 @@ def _is_host(name: str) -> bool:
     )
 
 
-# Who owns what root makes: the account in whose folder it is made.
+# Ownership of files that root creates: they belong to the account of the folder in which they are created.
 #
-# A service has its home, and now and then an administrator runs a command as root. What root makes there belongs to the service's account,
-# which else could neither read nor remove it. For every other account nothing here does anything.
+# A service has its home folder, and sometimes an administrator runs a command as root. Files that root creates there are given to the
+# service's account, which otherwise could neither read nor remove them. For any other account nothing happens.
 
 
 def keeper(path: Path) -> tuple[int, int] | None:
@@ -265,11 +265,7 @@ def make_private(path: Path, mode: int = 0o700) -> None:
             hand_over(folder)
 
 
-# Where the store is and who connects to it.
-#
-# Addresses and passwords live here and nowhere else: in environment variables (``SLOWWAVE_DATABASE_URL``,
-# ``SLOWWAVE_APPLY_DATABASE_URL``) or, for the embedded server, in files that only their owner can read. A ``Store`` never shows
-# them. Every role has a connection of its own; with a single external address the code takes a role by ``SET ROLE``.
+# Roles of the store, and the embedded server's logins with their passwords, in a file that only its owner can read.
 
 Role = Literal["owner", "reader", "planner", "approver", "applier", "server"]
 ROLES: Final[tuple[Role, ...]] = ("reader", "planner", "approver", "applier", "server")
@@ -278,7 +274,7 @@ LOGINS: Final[Mapping[str, str]] = {
     "dagster": "slowwave_dagster",
     **{role: f"slowwave_login_{role}" for role in ROLES},
 }
-"""The embedded server's logins by what ``logins.json`` calls them; none is a superuser. ``store.bootstrap`` makes them."""
+"""Names in ``logins.json`` → logins of the embedded server; none is a superuser. ``slowwave.store.server`` creates them."""
 
 
 def passwords(path: Path) -> dict[str, str]:
@@ -298,17 +294,17 @@ def passwords(path: Path) -> dict[str, str]:
     return known
 
 
-# The roles of a store: what a login lacks to work with them, and what nobody else may do in its database.
+# Rights of the roles of a store: what a login lacks to work with them, and what other roles must not be able to do in its database.
 #
-# Which statements would mend something is worked out here, so that `slowwave migrate` runs, and `slowwave doctor` prints, the same
-# ones. Roles belong to the whole server and rights on a database are in no dump, so both are looked at again whenever migrations run.
+# The statements that repair them are built here, so that `slowwave migrate` runs, and `slowwave doctor` prints, the same ones. Roles belong
+# to the whole server and dumps contain no rights on a database, so both are checked whenever migrations run.
 
 RECORDER: Final = "slowwave_recorder"
-"""Owns the functions that run with their owner's rights. Nobody logs in as it; its rights are what those functions do."""
+"""Owner of the functions that run with their owner's rights. Nobody logs in as this role; its rights are those that the functions need."""
 
 GROUPS: Final = (*(f"slowwave_{role}" for role in ROLES), RECORDER)
 SET_IS_GRANTED: Final = (
-    160000  # since then whoever creates a role may hand it out, and take it only when that is granted
+    160000  # since then the creator of a role may grant it to others, and may use it only if that is granted
 )
 
 _HELD_ROLES: Final = """
@@ -319,7 +315,7 @@ CROSS JOIN LATERAL (SELECT rolname AS name, rolsuper AS super FROM pg_roles
   WHERE rolname = CASE WHEN g.name = %(recorder)s THEN current_user ELSE session_user END) u
 LEFT JOIN pg_roles r ON r.rolname = g.name ORDER BY g.n
 """
-"""SET ROLE asks who logged in, ALTER OWNER asks as whom he acts."""
+"""``SET ROLE`` depends on the session user, ``ALTER OWNER`` on the current user."""
 
 _PUBLIC_RIGHTS: Final = """
 SELECT quote_ident(current_database()), quote_ident(current_user), has_database_privilege('public', current_database(), 'TEMPORARY'),
@@ -407,7 +403,7 @@ def narrow(connection: psycopg.Connection[Any]) -> None:
             with connection.transaction():
                 connection.execute(statement.encode())
         except psycopg.errors.InsufficientPrivilege:
-            pass  # the schema public may be another's, in a database that came from PostgreSQL 14
+            pass  # the schema public may have another owner in a database that came from PostgreSQL 14
 
 
 def unsafe_definers(connection: psycopg.Connection[Any]) -> dict[str, list[str]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 
-# The monthly partitions of ``memory.recall_events`` that will be needed: made ahead, since agents that log recalls may not make any.
+# Monthly partitions of ``memory.recall_events``, created in advance, since agents that log recalls may not create any.
 
 _MONTHS_AHEAD: Final = 3
 
@@ -36,7 +36,7 @@ def make_partitions_ahead(store: Store) -> None:
             return
 
 
-# Bringing a database to this version's schema.
+# Migration of a database to this version's schema.
 
 _SCRIPTS: Final = Path(__file__).with_name("migrations")
 
@@ -66,9 +66,7 @@ def migrate(store: Store) -> list[str]:
     from sqlalchemy.exc import DBAPIError
     from sqlalchemy.pool import NullPool
 
-    pending = pending_migrations(
-        store
-    )  # which says in our words that a database is not reached, or is of a newer version
+    pending = pending_migrations(store)  # it reports if a database is not reachable, or is of a newer version
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
     try:
         with engine.begin() as connection:
@@ -118,7 +116,7 @@ def newest_revision() -> str:
     return max(file.name.split("_")[0] for file in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))
 
 
-# The store of the environment, ready to use.
+# The store that the environment names, ready for use.
 
 
 def open_store() -> Store:

@@ -69,7 +69,7 @@ def store_of(connection: Connection, namespace: str) -> str:
 
 def namespace_settings(connection: Connection, namespace: str) -> Settings:
     """Return the settings of a namespace: the environment's, overlaid by its own."""
-    from slowwave.store.settings import Settings  # brings pydantic, which listing namespaces does without
+    from slowwave.store.settings import Settings  # loads pydantic, which listing namespaces does not need
 
     row = connection.execute(_SETTINGS, (namespace,)).fetchone()
     return Settings.for_namespace(row[0] if row and isinstance(row[0], dict) else {})

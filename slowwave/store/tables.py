@@ -29,12 +29,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.types import UserDefinedType
 
-# The tables of the store, as SQLAlchemy Core: the one catalogue of columns and their types.
+# The tables of the store, as SQLAlchemy Core: the only catalogue of columns and their types.
 #
-# Migrations create them, the exporter reads them and the mutations write them, all by this catalogue. Triggers, roles and
-# indexes that SQLAlchemy does not express live in the migrations. No queries belong here.
+# Migrations create them, the exporter reads them and the mutations write them, all by this catalogue. Triggers, roles and indexes that
+# SQLAlchemy does not express are in the migrations.
 #
-# Over 900 lines: it is the whole schema, so that whoever asks what a column is finds it in one place.
+# Over 900 lines: it is the whole schema, so that every column is found in one place.
 
 metadata = MetaData()
 
@@ -130,7 +130,7 @@ tokens = Table(
 lock_rows = Table(
     "lock_rows",
     metadata,
-    Column("key", BigInteger, primary_key=True, autoincrement=False),  # of the name that memory.lock_name holds
+    Column("key", BigInteger, primary_key=True, autoincrement=False),  # of the name that memory.lock_name locks
     schema="memory",
 )
 
@@ -177,9 +177,9 @@ corpora = Table(
     _namespace(),
     Column("root", Text, nullable=False),  # a folder
     Column("profile", Text, nullable=False),
-    _score("standing"),  # how much its answers count beside others
+    _score("standing"),  # the weight of its search results compared with others
     _json("settings"),
-    _json("sync_state"),  # what the last sync saw of the files
+    _json("sync_state"),  # the state of the files at the last sync
     _instant("synced_at"),
     *_system(),
     *_versioned(),
@@ -202,7 +202,9 @@ documents = Table(
     Column("path", Text),  # relative to the corpus's root, with slashes
     Column("content_hash", Text),  # SHA-256 of the file's bytes
     Column("plane", Text, nullable=False, server_default="durable"),  # durable, sessions
-    Column("version_of", Uuid, ForeignKey("memory.documents.id")),  # what this was until invalidated_at
+    Column(
+        "version_of", Uuid, ForeignKey("memory.documents.id")
+    ),  # the document of which this was the text until invalidated_at
     schema="memory",
 )
 
@@ -212,7 +214,7 @@ pending_files = Table(
     Column("corpus_id", Uuid, ForeignKey("memory.corpora.id"), primary_key=True),
     Column("path", Text, primary_key=True),
     _namespace(),
-    Column("was_hash", Text),  # SHA-256 of what the file said before the first write that it has not followed
+    Column("was_hash", Text),  # SHA-256 of the file's text before the first write that it has not followed
     _instant("recorded_at", required=True, now=True),
     schema="memory",
 )
@@ -251,7 +253,7 @@ proposals = Table(
     metadata,
     Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
     _namespace(),
-    Column("fingerprint", Text, nullable=False),  # SHA-256 of what is asked for and of what it rests on
+    Column("fingerprint", Text, nullable=False),  # SHA-256 of the request and of its inputs
     Column("about", Text, nullable=False),
     Column("actions", JSONB, nullable=False),
     Column("reason", Text, nullable=False, server_default=""),
@@ -262,9 +264,9 @@ proposals = Table(
     _instant("recorded_at", required=True, now=True),
     Column("state", Text, nullable=False, server_default="kept"),  # kept, planned, refused, rejected
     Column("plan_hash", Text),
-    Column("said", Text, nullable=False, server_default=""),  # why it could not be planned, or signed
-    Column("verdict", Text),  # approve, reject, and done once whoever signs acted on it
-    Column("verdict_plan", Text),  # the plan that was read
+    Column("said", Text, nullable=False, server_default=""),  # why it could not be planned, or approved
+    Column("verdict", Text),  # approve, reject, or done after the approver acted on it
+    Column("verdict_plan", Text),  # the plan that was reviewed
     Column("verdict_by", Text),
     Column("verdict_reason", Text, nullable=False, server_default=""),
     _instant("verdict_at"),
@@ -285,7 +287,7 @@ purges = Table(
     schema="memory",
 )
 
-erasures = Table(  # written by plans alone: its trigger deletes the rows that it names (migration 0052)
+erasures = Table(  # only plans insert rows: a trigger deletes the rows that they name (migration 0052)
     "erasures",
     metadata,
     Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
@@ -312,7 +314,7 @@ chunks = Table(
     Column("start_line", Integer),  # of the document's content, from 1
     Column("end_line", Integer),
     Column("content_hash", Text),  # SHA-256 of the text
-    Column("speaker", Text),  # the name of who sent a message; null for other passages
+    Column("speaker", Text),  # the name of the sender of a message; null for other passages
     schema="memory",
 )
 
@@ -366,7 +368,7 @@ links = Table(
     Column("line", Integer, nullable=False),
     Column(
         "awaited_id", Uuid
-    ),  # the document that it means as soon as that is there (migration 0026); a plan names it before
+    ),  # the document that it will refer to once that exists (migration 0026); a plan names it in advance
     *_system(),
     *_versioned(),
     schema="memory",
@@ -461,7 +463,7 @@ memory_versions = Table(
 )
 
 claim_events = (
-    Table(  # written by memory.remember and memory.forget (migration 0019) and by plans; it holds no statement
+    Table(  # written by memory.remember and memory.forget (migration 0019) and by plans; it contains no statement
         "claim_events",
         metadata,
         _id(),
@@ -469,7 +471,7 @@ claim_events = (
         Column("claim_id", Uuid, nullable=False),
         Column("event", Text, nullable=False),  # added, supported, replaced, contradicted, retired, invalidated
         Column("other_id", Uuid),  # the claim that replaced or contradicts it
-        Column("evidence_id", Uuid),  # the document that holds what was said
+        Column("evidence_id", Uuid),  # the document that contains the evidence
         Column("agent", Text, nullable=False, server_default=""),
         Column("session_id", Text),
         Column("reason", Text, nullable=False, server_default=""),
@@ -559,10 +561,12 @@ def _vectors(name: str, of: str, *more: Column[Any]) -> Table:
 
 
 entity_vectors = _vectors("entity_vectors", "entities")
-chunk_vectors = _vectors("chunk_vectors", "chunks", Column("speaker", Text))  # the one in the text that was embedded
+chunk_vectors = _vectors(
+    "chunk_vectors", "chunks", Column("speaker", Text)
+)  # the speaker in the text that was embedded
 memory_vectors = _vectors("memory_vectors", "memories")
 
-search_texts = Table(  # kept by triggers (migration 0012), read by slowwave.search
+search_texts = Table(  # maintained by triggers (migration 0012), used by slowwave.search
     "search_texts",
     metadata,
     _id(),
@@ -604,7 +608,7 @@ runs = Table(
     Column("settings_fingerprint", Text),
     _json("counts"),
     Column("error", Text),
-    _json("parameters"),  # operations and scope, as the run was asked for
+    _json("parameters"),  # operations and scope, as they were requested
     _json("progress"),  # phase, done, total
     _instant("pause_requested_at"),
     schema="night",
@@ -624,7 +628,7 @@ plans = Table(
     _json("header"),
     _json("probes"),
     _json("summary"),
-    Column("seal", Text, nullable=False),  # what night.plan_seal gave when the plan was written
+    Column("seal", Text, nullable=False),  # the value of night.plan_seal when the plan was written
     schema="night",
 )
 
@@ -643,9 +647,9 @@ plan_items = Table(
     _json("mutation", "null"),
     _json("evidence"),
     _json("sources", "[]"),
-    Column("subject", Text, nullable=False, server_default=""),  # what a rejection of this item remembers
+    Column("subject", Text, nullable=False, server_default=""),  # the subject that a rejection of this item remembers
     Column("tokens", Integer, nullable=False, server_default="0"),
-    Column("question", Text, nullable=False, server_default=""),  # the code of what a review item asks
+    Column("question", Text, nullable=False, server_default=""),  # the code of a review item's question
     schema="night",
 )
 
@@ -662,10 +666,10 @@ approvals = Table(
     Column("note", Text, nullable=False, server_default=""),
     _instant("recorded_at", required=True, now=True),
     _instant("expires_at", required=True),
-    Column("seal", Text, nullable=False),  # the plan's, as it was signed
-    _json("probes"),  # what the probes said of these items; figures, and no text of memory
-    Column("login", Text, nullable=False, server_default=""),  # of the database, by which it was signed
-    Column("policy_id", Uuid, ForeignKey("night.policies.id")),  # by which it was given, where a person accepted one
+    Column("seal", Text, nullable=False),  # the plan's seal at the time of the approval
+    _json("probes"),  # the probes' figures about these items, without text of memory
+    Column("login", Text, nullable=False, server_default=""),  # the database login that approved
+    Column("policy_id", Uuid, ForeignKey("night.policies.id")),  # the policy that gave it, if a person accepted one
     schema="night",
 )
 
@@ -679,14 +683,14 @@ policies = Table(
     Column("kind", JSONB, nullable=False),  # of questions, see slowwave.plans.policies
     Column("says", Text, nullable=False),
     Column("answered", Integer, nullable=False),
-    Column("agreed", Integer, nullable=False),  # of those, with its verdict
-    Column("least", Double, nullable=False),  # probability of what it decides, from here
+    Column("agreed", Integer, nullable=False),  # those with its verdict
+    Column("least", Double, nullable=False),  # minimum probability of the items that it decides
     Column("per_night", Integer, nullable=False),
     Column("accepted_by", Text, nullable=False),
     Column("login", Text, nullable=False, server_default=""),
     _instant("recorded_at", required=True, now=True),
     Column("verdict", Text, nullable=False, server_default="yes"),
-    Column("most", Double, nullable=False, server_default="1"),  # to here
+    Column("most", Double, nullable=False, server_default="1"),  # maximum probability
     schema="night",
 )
 
@@ -705,7 +709,7 @@ approval_rules = Table(
     "approval_rules",
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
-    Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id")),  # none: all that have no rule of their own
+    Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id")),  # null: all namespaces without a separate rule
     Column("signatures", Integer, nullable=False),
     Column("not_author", Boolean, nullable=False, server_default="false"),
     Column("own_login", Boolean, nullable=False, server_default="false"),
@@ -756,7 +760,7 @@ journal = Table(
     "journal",
     metadata,
     Column("id", BigInteger, primary_key=True),
-    Column("namespace_id", Uuid, nullable=False),  # triggers see that it is there
+    Column("namespace_id", Uuid, nullable=False),  # triggers check that it exists
     Column("run_id", Uuid, nullable=False),
     Column("item_id", Uuid, nullable=False),
     Column("table_name", Text, nullable=False),
@@ -774,7 +778,7 @@ journal = Table(
 before_images = Table(
     "before_images",
     metadata,
-    Column("journal_id", BigInteger, primary_key=True, autoincrement=False),  # triggers see that the entry is there
+    Column("journal_id", BigInteger, primary_key=True, autoincrement=False),  # triggers check that the entry exists
     Column("namespace_id", Uuid, nullable=False),
     Column("before", Text),
     Column("after", Text),
@@ -818,8 +822,8 @@ conflicts = Table(
     _json("evidence"),
     _instant("recorded_at", required=True, now=True),
     _instant("resolved_at"),
-    Column("seen", Text, nullable=False, server_default=""),  # hash of what both rows said
-    Column("run_id", Uuid),  # that detected it
+    Column("seen", Text, nullable=False, server_default=""),  # hash of the contents of both rows
+    Column("run_id", Uuid),  # the run that detected it
     Column("winner_id", Uuid),
     Column("loser_id", Uuid),
     Column("resolved_by", Text),  # a person's name, a policy or a run
@@ -845,7 +849,7 @@ model_answers = Table(
     "model_answers",
     metadata,
     Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id"), primary_key=True),
-    Column("key", Text, primary_key=True),  # SHA-256 of what was asked of which model
+    Column("key", Text, primary_key=True),  # SHA-256 of the model and the question
     Column("model", Text, nullable=False),
     Column("answer", Text, nullable=False),
     _instant("recorded_at", required=True, now=True),
@@ -886,14 +890,14 @@ rejections = Table(
     _id(),
     _namespace(),
     Column("operation", Text, nullable=False),
-    Column("subject", Text, nullable=False),  # the rows and what the item saw of them
+    Column("subject", Text, nullable=False),  # the rows and the values that the item saw of them
     _ids("row_ids"),
     Column("reason", Text, nullable=False),
     Column("rejected_by", Text, nullable=False),
     Column("plan_hash", Text),
     Column("item_id", Uuid),
     _instant("recorded_at", required=True, now=True),
-    Column("policy_id", Uuid, ForeignKey("night.policies.id")),  # by which it was given, where a person accepted one
+    Column("policy_id", Uuid, ForeignKey("night.policies.id")),  # the policy that gave it, if a person accepted one
     schema="night",
 )
 
@@ -915,12 +919,12 @@ review_drafts = Table(
     _namespace(),
     Column("plan_hash", Text, ForeignKey("night.plans.plan_hash"), nullable=False),
     Column("item_id", Uuid, nullable=False),
-    Column("verdict", Text, nullable=False),  # yes, no, skip; none takes back what the reviewer said of the item before
+    Column("verdict", Text, nullable=False),  # yes, no, skip; none withdraws the reviewer's earlier verdict
     Column("note", Text, nullable=False, server_default=""),
     Column("reviewer", Text, nullable=False),
-    Column("undoes", BigInteger, ForeignKey("night.review_drafts.id")),  # the reviewer's own draft that this takes back
+    Column("undoes", BigInteger, ForeignKey("night.review_drafts.id")),  # the reviewer's own draft that this withdraws
     _instant("recorded_at", required=True, now=True),
-    Column("amended", Text, ForeignKey("night.plans.plan_hash")),  # the plan that came of the item, where one did
+    Column("amended", Text, ForeignKey("night.plans.plan_hash")),  # the plan that resulted from the item, if any
     schema="night",
 )
 
@@ -934,7 +938,7 @@ review_signatures = Table(
     Column("signed_by", Text, nullable=False),
     _count("approved"),
     _count("rejected"),
-    Column("last_draft", BigInteger, nullable=False, server_default="0"),  # the drafts up to here are spent
+    Column("last_draft", BigInteger, nullable=False, server_default="0"),  # drafts up to this one are used
     _instant("recorded_at", required=True, now=True),
     schema="night",
 )
@@ -955,14 +959,16 @@ stores = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("kind", Text, nullable=False),  # the binding of the package, or `table`
-    Column("binding", Text, nullable=False, server_default=""),  # a person's own, as slowwave.bindings.files reads it
+    Column(
+        "binding", Text, nullable=False, server_default=""
+    ),  # a user's binding, in the format of slowwave.bindings.files
     _json("parameters"),
     _json("fingerprint"),  # bound table → lines of its structure when it was connected
     Column("embedding_model", Text, nullable=False, server_default=""),
     Column("writing", Boolean, nullable=False, server_default="false"),
     _instant("recorded_at", required=True, now=True),
     _instant("disconnected_at"),
-    _json("namespace_settings"),  # of the namespaces that nights enter
+    _json("namespace_settings"),  # for the namespaces that nights enter
     schema="night",
 )
 
@@ -971,13 +977,13 @@ store_namespaces = Table(
     metadata,
     Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id"), primary_key=True),
     Column("store", Text, ForeignKey("night.stores.name"), nullable=False),
-    Column("native", Text),  # what it is called there; none where the whole store is one
-    Column("sign", Text, nullable=False, server_default=""),  # of its rows as the last night saw them
+    Column("native", Text),  # its name in the store; null if the whole store is one namespace
+    Column("sign", Text, nullable=False, server_default=""),  # of its rows at the last night
     _instant("recorded_at", required=True, now=True),
     schema="night",
 )
 
-notices = Table(  # word of what was written to a store, for those who keep something beside it: slowwave.night.delivery
+notices = Table(  # notices of writes to a store, for systems that keep derived data: slowwave.night.delivery
     "notices",
     metadata,
     _id(),
@@ -991,7 +997,7 @@ notices = Table(  # word of what was written to a store, for those who keep some
     Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
     _instant("delivered_at"),
     _instant("given_up_at"),
-    Column("claim", Uuid),  # of whoever sends it now
+    Column("claim", Uuid),  # the process that is sending it
     _instant("claimed_until"),
     schema="night",
 )
@@ -1007,10 +1013,10 @@ overlay = Table(
 )
 
 DERIVED_COLUMNS: Final = ("content_version", "updated_at", "sync_state", "synced_at")
-"""Columns kept by triggers, and what a sync remembers of its folder: never exported, digested or compared."""
+"""Columns that triggers maintain, and the sync state of a folder: never exported, digested or compared."""
 
 COUNTERS: Final = {"entities": ("mention_count",), "memories": ("access_count", "reinforcement_count")}
-"""Columns written as deltas only; they carry no fingerprint."""
+"""Columns that are written only as deltas; they have no fingerprint."""
 
 EXPORTED: Final = (
     corpora,
@@ -1029,22 +1035,22 @@ EXPORTED: Final = (
     pages,
     communities,
 )
-"""Row tables of a snapshot; their vectors travel beside them."""
+"""Row tables of a snapshot; their vectors are exported separately."""
 
 VECTORS: Final = {"entity_vectors": "entities", "chunk_vectors": "chunks", "memory_vectors": "memories"}
 """Vectors table → the table whose rows it describes."""
 
 
-# Python's garbage collector, while many rows are read.
+# Python's garbage collector while many rows are loaded.
 #
-# It looks for cycles among all objects that a program holds. A night, or the reading of a large plan, holds millions that have none.
+# It searches for cycles among all objects of a program. A night, or loading a large plan, creates millions of objects without cycles.
 
 SELDOM: Final = (100_000, 50, 100)
 """Thresholds of the garbage collector while many rows are read; by default the first is 700."""
 
 _LOCK: Final = Lock()
 _inside: list[tuple[int, int, int]] = []
-"""For each that is inside, the thresholds to which the last of them returns."""
+"""For each active context, the thresholds that the last one to end restores."""
 
 
 @contextmanager

@@ -14,10 +14,11 @@ from slowwave.text.dates import BESIDE
 
 _DAY: Final = r"\d{4}-\d\d-\d\d"
 LATER: Final = rf" \((?:until {_DAY}(?:(?:; then)?: “[^“”]*”)?|later, on {_DAY}: “[^“”]*”|(?:told )?before {_DAY}(?:: “[^“”]*”)?)\)"
-"""Until when a sentence held, or what was told later, with what was said then; "until DAY: …" and "before DAY: …" are former forms."""
+"""The day until which a sentence held, or a later statement with its day and text; "until DAY: …" and "before DAY: …" are former
+formats."""
 
 WRITTEN: Final = f"(?:{BESIDE}|{LATER})"
-"""All that nights write beside; RE2 and PostgreSQL read it as well."""
+"""Every note that nights add to a text; also valid in RE2 and PostgreSQL."""
 
 _WRITTEN: Final = re.compile(WRITTEN)
 

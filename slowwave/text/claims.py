@@ -33,10 +33,10 @@ def third_person(text: str) -> str:
 
     Returns an empty string if the rest addresses or refers to others, or to something in an earlier sentence.
     """
-    said = _TRAIL.sub("", text)
+    rewritten = _TRAIL.sub("", text)
     for pattern, instead in _THIRD:
-        said = pattern.sub(instead, said)
-    return "" if _FIRST.search(said) or _OTHERS.search(said) else said
+        rewritten = pattern.sub(instead, rewritten)
+    return "" if _FIRST.search(rewritten) or _OTHERS.search(rewritten) else rewritten
 
 
 # Plain claims: statements of a conversation about a person or thing, in words that need no context.
@@ -48,7 +48,7 @@ def third_person(text: str) -> str:
 Kind = Literal["preference", "decision", "state", "fact"]
 
 LONGEST: Final = 240
-"""Characters of a statement."""
+"""Maximum length in characters of a statement."""
 
 _ISO: Final = r"\d{4}-\d\d(?:-\d\d)?(?:/\d{4}-\d\d-\d\d)?"
 _MONTHS: Final = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -153,7 +153,7 @@ lead leader manager head owner maintainer chair director captain coach founder c
 partner intern assistant accountant tester customer client vendor supplier mentor reviewer approver analyst designer developer
 programmer copywriter marketer researcher technician scientist writer editor producer architect administrator admin lawyer
 """)
-"""What somebody is to a team, besides professions."""
+"""Roles of a person in a team, in addition to professions."""
 _LEADS: Final = re.compile(
     rf"^(?:I|{_PERSON}) (?:now )?(?:leads?|manages?|heads) (?P<thing>(?:the )?(?:{NAME})(?: [\w.-]+){{0,2}}?)(?: (?:now|"
     rf"from now on))?[.!]*$"
@@ -202,7 +202,7 @@ _INTRODUCED: Final = re.compile(
 _NO_FAMILY_NAMES: Final = words_of("""
 again here back too also now still today speaking calling writing once actually sorry just only really there then
 """)
-"""Words behind a given name that are no part of it ("I'm Nora again")."""
+"""Words after a given name that are not part of it ("I'm Nora again")."""
 
 
 class PlainClaim(NamedTuple):
@@ -222,10 +222,10 @@ def introduced(sentence: str) -> str:
     """Return the name by which the speaker introduces themselves, or an empty string if they do not."""
     match = _INTRODUCED.match(sentence)
     whole = match["name"] if match else ""
-    said = match[0][: -len(whole)].lower() if match else ""
+    opening = match[0][: -len(whole)].lower() if match else ""
     first, *more = whole.split() or [""]
     name = " ".join([first, *(w for w in more if w[:1].isupper() and w.lower() not in _NO_FAMILY_NAMES)])
-    sure = "name" in said or "call" in said
+    sure = "name" in opening or "call" in opening
     return name if name[:1].isupper() and (sure or is_given(_first(name))) else ""
 
 
@@ -302,8 +302,8 @@ def _decision(text: str) -> PlainClaim | None:
 
 
 def _decided(statement: str, rest: str) -> PlainClaim | None:
-    for said in (statement, _CUT.sub("", statement)):
-        plain = said.replace(" our ", " the team's ")
+    for wording in (statement, _CUT.sub("", statement)):
+        plain = wording.replace(" our ", " the team's ")
         if not _VAGUE.search(
             re.sub(r"\b(?:Decided|Agreed|decided|agreed) that\b", "", plain)
         ) and not _NO_DECISION.search(plain):
@@ -350,19 +350,21 @@ def _own_relation(text: str, speaker: str) -> PlainClaim | None:
         thing = match["thing"]
         return PlainClaim("state", thing, _ended(f"{speaker} leads {thing}"), f"lead of {_key(thing)}")
     for stated in stated_relations(text):
-        told = _surface(stated.object, text) if stated.subject == SELF else ""
-        article = "an" if told[:1].lower() in "aeiou" else "a"
+        object_text = _surface(stated.object, text) if stated.subject == SELF else ""
+        article = "an" if object_text[:1].lower() in "aeiou" else "a"
         forms = {"lives in": "lives in {}", "works for": "works for {}", "works as": f"works as {article} {{}}"}
         form = forms.get(stated.relation)
-        if form and told and (told[0].isupper() or stated.relation == "works as"):
-            return PlainClaim("state", "", _ended(f"{speaker} {form.format(told)}"), f"{stated.relation} of {SELF}")
+        if form and object_text and (object_text[0].isupper() or stated.relation == "works as"):
+            return PlainClaim(
+                "state", "", _ended(f"{speaker} {form.format(object_text)}"), f"{stated.relation} of {SELF}"
+            )
     return None
 
 
 def _of_other(text: str) -> PlainClaim | None:
     """Return the claim about a named person or thing."""
-    for said in dict.fromkeys((text, _CUT.sub("", text))):
-        plain = said.replace(" our ", " the team's ").replace("Our ", "The ")
+    for wording in dict.fromkeys((text, _CUT.sub("", text))):
+        plain = wording.replace(" our ", " the team's ").replace("Our ", "The ")
         if not _VAGUE.search(plain) and (found := _named(plain)) is not None:
             return found
     return None
@@ -441,9 +443,9 @@ def _ended(text: str) -> str:
 # because the later of two claims of one slot is kept. Time: linear in the claims times the sentences after each.
 
 _SHORT: Final = 6
-"""Words of a sentence that names a value and nothing else ("No, 12 February")."""
+"""Maximum number of words of a sentence that names only a value ("No, 12 February")."""
 NEAR: Final = 2
-"""Sentences before a correction without a subject ("I meant the 12th") among which the corrected claim is."""
+"""Number of sentences before a correction without a subject ("I meant the 12th") that are searched for the corrected claim."""
 
 _RETRACTS: Final = re.compile(
     r"(?<!n't )(?<!not )(?<!never )\b(?:forget|ignore|disregard|scratch|strike|drop) (?:about )?(?:what|everything|that|my|the|all)\b|"
@@ -553,15 +555,15 @@ def _corrects(one: _Read, key: frozenset[str], later: _Read, *, near: bool) -> b
         return False
     if other_claim is not None and claim.slot and other_claim.slot == claim.slot:
         return False
-    said, values, text = one.values, later.values, later.said.text
-    other = _is_other(said, values)
+    earlier_values, values, text = one.values, later.values, later.said.text
+    other = _is_other(earlier_values, values)
     if other_claim is not None and not later.retracts:
         return named and other and _is_due(claim, one.said.text) and _is_due(other_claim, text)
     if named:
         if other:
-            return later.turns or not (is_open(text) or _repeats(said, values))
+            return later.turns or not (is_open(text) or _repeats(earlier_values, values))
         return later.retracts and not _has_values(values) and _is_of_same_noun(one.said.text, text)
-    if (other_claim is not None and other_claim.about) or values.names - said.names - {fold(claim.about)}:
+    if (other_claim is not None and other_claim.about) or values.names - earlier_values.names - {fold(claim.about)}:
         return False
     if other:
         return later.corrects or later.retracts or bool(_LEANS.search(text)) or len(text.split()) <= _SHORT

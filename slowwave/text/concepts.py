@@ -13,12 +13,12 @@ from functools import cache, lru_cache
 from typing import Final
 
 MOST: Final = 8
-"""Tags of one text."""
+"""Maximum number of tags of one text."""
 
 _LONGEST: Final = 32  # characters
-_TOO_LONG: Final = 4 * _LONGEST  # of a token with its edges
-_LONGEST_CJK: Final = 10  # as many as fit into 32 bytes: a longer run without a space is a sentence
-_READ: Final = 20_000  # characters of a text that are looked at
+_TOO_LONG: Final = 4 * _LONGEST  # maximum length in characters of a token with its edges
+_LONGEST_CJK: Final = 10  # as many as fit into 32 bytes; a longer run without a space is a sentence
+_READ: Final = 20_000  # maximum number of characters of a text that are parsed
 
 _PROTECTED: Final = """
 access control|access token|api key|audit log|autoscaling group|background job|batch job|blue green deployment|build pipeline
@@ -109,8 +109,8 @@ _SENTENCES: Final = re.compile(r"[^\W\d_]*[a-zß-ÿ]\.[A-ZÀ-Þ][^\W\d_]*")  # a
 _PARTICLES: Final = str.maketrans(
     dict.fromkeys("的了是在和与及或把被我你他她它们這这那嗎吗呢吧啊", " ")
 )  # between Chinese words
-_MACHINE: Final = 16  # letters and digits in one run of this length are a key or a hash, and no concept
-_KNOWN: Final = 65_536  # tokens whose tag is remembered
+_MACHINE: Final = 16  # a run of this many letters and digits is a key or a hash, not a concept
+_KNOWN: Final = 65_536  # number of tokens whose tag is cached
 
 
 def concept_tags(text: str, name: str = "") -> tuple[str, ...]:

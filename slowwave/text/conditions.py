@@ -18,7 +18,7 @@ from slowwave.text.statements import stem
 from slowwave.text.words import GRAMMAR
 
 Reach = Literal["", "sentence", "paragraph"]
-"""It limits no other sentence; the one before it; one somewhere before it in its paragraph."""
+"""The reach of a limit: no other sentence; the previous sentence; an earlier sentence of the paragraph."""
 
 _STRICT: Final = (
     r"only\s(?:if|when|while|after|before|until|on|in|at|during|for|with|where|as\slong\sas|by|from)|unless|except(?:ing)?(?!ion)|provided(?:\sthat)?"
@@ -55,8 +55,8 @@ _POINTS_BACK: Final = re.compile(
     r"|,\sthat\sis[.!]?$",
     re.IGNORECASE,
 )
-"""Words that take up a condition or a statement: ``On such days``, ``It is usually in those weeks that``. Must not match ``in pots such as
-these``."""
+"""Words that refer back to a condition or a statement: ``On such days``, ``It is usually in those weeks that``. Must not match ``in pots
+such as these``."""
 
 _BOUNDED: Final = re.compile(
     r"\b(?:is|are|be|stays?|remains?)\s(?:\w+ly\s)?(?:limited|restricted|confined|reserved|subject|conditional|dependent|bound|meant|allowed|valid|kept)"
@@ -64,7 +64,7 @@ _BOUNDED: Final = re.compile(
     r"\b(?:applies|apply|holds?|counts?|is\s(?:true|so|the\scase))\s(?:\w+ly\s)?(?:for|to|in|on|at|during|with|from|outside|between)\b|\b(?:requires?|presupposes?|assumes?)\b",
     re.IGNORECASE,
 )
-"""What a sentence about "this" says when it limits it: ``All of this is limited to frost``."""
+"""Phrases by which a sentence about "this" limits it: ``All of this is limited to frost``."""
 
 
 _SUPPOSED: Final = re.compile(
@@ -73,7 +73,8 @@ _SUPPOSED: Final = re.compile(
     r"|(?:the\srest\sof\sthe|at\s(?:all\s)?other|in\s(?:all\s)?other|on\s(?:all\s)?other|the\sother)\b)",
     re.IGNORECASE,
 )
-"""A supposition, or what holds in the other cases: ``Should it rain, the gate stays shut.`` Must not match ``Should it rain tomorrow?``"""
+"""A supposition, or a statement about the remaining cases: ``Should it rain, the gate stays shut.`` Must not match ``Should it rain
+tomorrow?``"""
 
 _PRONOUN: Final = re.compile(
     rf"{_LEAD}(?:it|its|this|that|these|those|they|their|such|both|he|she|all\sof\s(?:this|that)|the\s(?:same|rule|arrangement|exception|above|former|latter))\b",
@@ -85,7 +86,8 @@ _LONGEST: Final = 600  # characters of a sentence
 
 _KEPT: Final = 0.7
 _REPEATED: Final = 0.5
-"""Shares of the stems of a statement, and of its condition, with which a text states them; a reworded sentence changes some."""
+"""Shares of the stems of a statement (``_KEPT``) and of its condition (``_REPEATED``) that a text must contain to state them; a reworded
+sentence changes some."""
 
 
 class Condition(NamedTuple):
@@ -101,24 +103,24 @@ def limits(sentence: str, before: str) -> Reach:
 
     Time: linear in both sentences, of which at most 600 characters are used.
     """
-    said = sentence[:_LONGEST]
-    if _POINTS_BACK.search(said) or _FRAGMENT.match(said) or _SUPPOSED.match(said):
+    excerpt = sentence[:_LONGEST]
+    if _POINTS_BACK.search(excerpt) or _FRAGMENT.match(excerpt) or _SUPPOSED.match(excerpt):
         return "paragraph"
-    if _PRONOUN.match(said) and _BOUNDED.search(said):
+    if _PRONOUN.match(excerpt) and _BOUNDED.search(excerpt):
         return "paragraph"
-    opening = _OPENS.match(said)
-    marked = opening or _MARK.search(said)
-    if marked is None or (marked["strict"] is None and _is_past(said)):
+    opening = _OPENS.match(excerpt)
+    marked = opening or _MARK.search(excerpt)
+    if marked is None or (marked["strict"] is None and _is_past(excerpt)):
         return ""
-    if _PRONOUN.match(said):
+    if _PRONOUN.match(excerpt):
         return "paragraph"
-    if opening and (len(said.split()) <= _SHORT or _stems(said) & _stems(before)):
+    if opening and (len(excerpt.split()) <= _SHORT or _stems(excerpt) & _stems(before)):
         return "sentence"
     return ""
 
 
 _SHORT: Final = 8
-"""Words of a sentence with nothing but a condition: "Unless the tide is high." """
+"""Maximum number of words of a sentence that consists of a condition only, such as "Unless the tide is high"."""
 
 
 def lost_conditions(before: Sequence[str], after: Sequence[str]) -> list[Condition]:
@@ -129,8 +131,8 @@ def lost_conditions(before: Sequence[str], after: Sequence[str]) -> list[Conditi
     wanted = [c for text in before for c in _conditions(text)]
     if not wanted:
         return []
-    told = [[_stems(s) for s in sentences(text)] for text in after]
-    return [c for c in dict.fromkeys(wanted) if _is_lost(c, told)]
+    sentence_stems = [[_stems(s) for s in sentences(text)] for text in after]
+    return [c for c in dict.fromkeys(wanted) if _is_lost(c, sentence_stems)]
 
 
 def _is_lost(c: Condition, told: Sequence[Sequence[frozenset[str]]]) -> bool:

@@ -26,9 +26,9 @@ from slowwave.text.words import CARDINALS, DENIALS, EXCLUSIVE, GRAMMAR, GROUPS, 
 # texts mean the same.
 
 _NONE: Final[frozenset[str]] = frozenset()
-_BESIDE: Final = 4  # words of each text that the other has not, of which two are opposites
-_COMPANY: Final = 2  # words of content that statements with opposites have in common
-_MOST: Final = 64  # differing figures that are compared with each other; no name has as many
+_BESIDE: Final = 4  # maximum number of words that only one of the texts has, two of which are opposites
+_COMPANY: Final = 2  # minimum number of content words that statements with opposites share
+_MOST: Final = 64  # maximum number of differing figures that are compared pairwise; no name has as many
 
 
 class Difference(NamedTuple):
@@ -250,8 +250,8 @@ def _denies(a: Specifics) -> frozenset[str] | None:
 
 def _rivals_in_company(a: Specifics, b: Specifics, groups: Iterable[str]) -> set[str]:
     """Return the groups of which two statements use different terms next to the same word."""
-    said = (s.company if (s := x.statement()) else frozenset() for x in (a, b))
-    one, two = ({(group, beside): term for group, term, beside in sorted(s)} for s in said)
+    companions = (s.company if (s := x.statement()) else frozenset() for x in (a, b))
+    one, two = ({(group, beside): term for group, term, beside in sorted(s)} for s in companions)
     return {g for g, beside in one.keys() & two.keys() if g in groups and one[g, beside] != two[g, beside]}
 
 
@@ -278,10 +278,10 @@ def _show(values: Iterable[str]) -> str:
 # other; this part knows their place in the statement. Members of a list, some of several items, questions, denials and other subjects can
 # be true together.
 
-_LONGEST_REPLACEMENTS: Final = 60  # words of a statement
-_WIDE: Final = 4  # words of the place
-_FRAME: Final = 2  # words besides that both say: what is shorter is a name
-_MORE: Final = 3  # words of content that one of them may say more
+_LONGEST_REPLACEMENTS: Final = 60  # maximum number of words of a statement
+_WIDE: Final = 4  # maximum number of words of the place
+_FRAME: Final = 2  # minimum number of other words that both share; a shorter text is a name
+_MORE: Final = 3  # maximum number of content words that only one of them has elsewhere
 
 
 class StatementLine(NamedTuple):
@@ -393,11 +393,11 @@ def _place(one: StatementLine, two: StatementLine) -> Place | None:
     here, there = len(a) - end, len(b) - end
     if start < min(here, there) and max(here, there) - start <= _WIDE and set(a[start:here]).isdisjoint(b[start:there]):
         return Place((start, start), (here, there))
-    said = (
+    own_words = (
         [w for w, s in zip(x.words, x.stems, strict=True) if s in own and w not in GRAMMAR]
         for x, own in ((one, mine), (two, theirs))
     )
-    if not any(exclusion(x, y) for x, y in product(*said)):
+    if not any(exclusion(x, y) for x, y in product(*own_words)):
         return None
     both = {w for w, s in zip(one.words, one.stems, strict=True) if s in two.bag}
     if both <= _NO_MATTER_REPLACEMENTS:
@@ -428,8 +428,10 @@ def _only_there(one: StatementLine, two: StatementLine, place: Place, terms: tup
     rest = [frozenset((*here, *other)) - {term} for (here, other), term in zip(sides, terms, strict=True)]
     if not all(_DENIED.isdisjoint(words) for words in rest):
         return False
-    said = [{PERSONS.get(w) or TURNS.get(w) for w in here if w not in terms} - {None, "now"} for here, _ in sides]
-    return said[0] == said[1]
+    persons_and_times = [
+        {PERSONS.get(w) or TURNS.get(w) for w in here if w not in terms} - {None, "now"} for here, _ in sides
+    ]
+    return persons_and_times[0] == persons_and_times[1]
 
 
 def _terms(one: StatementLine, two: StatementLine, place: Place) -> Iterator[tuple[str, str]]:
@@ -523,7 +525,7 @@ _SAYS_NOTHING: Final = re.compile(
     r"|are|am|was|were|have|has|thanks?|congratulations|sorry|let's|that(?:'s| sounds?| seems?))\b",
     re.IGNORECASE,
 )
-"""Questions, also without their sign, what is only polite, and what is said of something said before."""
+"""Questions, also without a question mark, courtesies, and remarks about an earlier statement."""
 
 _TOKEN_REPLACEMENTS: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;&]")
 _OPENS_REPLACEMENTS: Final = re.compile(r"[.!?:;\n][\"'“)]?\s*$")
@@ -554,15 +556,15 @@ _TURNED: Final = frozenset(TURNS) | NEGATIONS | DENIALS
 # other and does not contradict it. The caller must know which statements are about one subject.
 
 Kind = Literal["number", "date", "polarity", "object"]
-"""Number: quantities, versions, ordinals or codes. Date: days and times. Polarity: denied, or terms that exclude each other. Object:
+"""Number: quantities, versions, ordinals or codes. Date: days and times. Polarity: a denial, or terms that exclude each other. Object:
 another name or thing in the same place, or another nature."""
 
-_LONGEST: Final = 2_000  # characters of a text that are read
+_LONGEST: Final = 2_000  # maximum length in characters of a text
 _READ: Final = 4_096
-_CLAUSE: Final = 6  # words of content that a negation may turn round
-_MET: Final = 0.7  # share of a denied clause that the other text must say
-_DEFINED: Final = 12  # words of a definition
-_REACH: Final = 12  # words behind a negation among which a figure is denied
+_CLAUSE: Final = 6  # maximum number of content words that a negation may negate
+_MET: Final = 0.7  # share of a denied clause that the other text must contain
+_DEFINED: Final = 12  # maximum number of words of a definition
+_REACH: Final = 12  # words after a negation within which a figure is denied
 
 
 def find(pairs: Iterable[tuple[str, str]]) -> list[Kind | None]:
@@ -851,7 +853,7 @@ def _heads(words: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-_LIKE: Final = 3  # letters in front that two spellings of a name share
+_LIKE: Final = 3  # leading letters that two spellings of a name share
 _PREFERS: Final = words_of("prefer prefers preferred")
 _NAMED: Final = re.compile(
     r"(?P<says>[^,;.!?\n]{1,40}?\b(?:(?:live|lives|living|based|born|raised) in|(?:work|works|working) (?:at|for)"
@@ -869,16 +871,16 @@ _LOSES: Final = NEGATIONS | words_of("lost lose loses")
 _FIGURES: Final = frozenset(CARDINALS) | frozenset(TENS)
 
 _TWICE: Final = re.compile(r"(?:\b(?:never|not)|n['’]t) (?:fail|forget|neglect|miss|skip)(?:s|es)?\b", re.IGNORECASE)
-"""Who never forgets to do something does it."""
+"""Double negation: someone who never forgets to do something does it."""
 
 _EMPTY: Final = GRAMMAR | NEGATIONS | _DENIALS | words_of("longer anymore currently ever always")
 _TERMS: Final = frozenset(map(stem, EXCLUSIVE))
 _NO_STEMS: Final[frozenset[str]] = frozenset()
 _EXCLUDED: Final = _excluded()
-"""Stem of an exclusive term → those of the terms that it excludes."""
+"""Stem of an exclusive term → stems of the terms that it excludes."""
 _NO_MATTER: Final = frozenset(map(stem, (*EXCLUSIVE, *_EMPTY)))
 _ENDS: Final = words_of(", ; . : ( ) ! ? -- but and or because while which who that although though when where if nor")
-_TURNS: Final = words_of("until till before after")  # behind these a denied clause states since when it holds
+_TURNS: Final = words_of("until till before after")  # after these, a denied clause states when it begins to hold
 _COPULAS: Final = words_of("is was are were")
 _OPENS: Final = words_of("a an the only solely exclusively purely entirely")
 _CLOSES: Final = words_of(

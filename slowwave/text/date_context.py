@@ -19,7 +19,7 @@ from slowwave.text.words import GRAMMAR, OPENERS, words_of
 # forms show no tense or are about plans of the past ("planned to go on Friday").
 
 Tense = Literal["past", "future", "unclear", "none"]
-"""``unclear``: a plan of the past, of which the day may be either; ``none``: no verb tells."""
+"""``unclear``: a former plan, whose day may be past or future; ``none``: no verb shows the tense."""
 
 
 class Cues(NamedTuple):
@@ -124,17 +124,17 @@ _LED_BY_VERB: Final = re.compile(
     r"\b(?:do|does|did|will|would|shall|should|can|could|may|might|must|lets?|makes?|have|has|helps?|sees?|that|and|or|if|when|to)\ $",
     re.IGNORECASE,
 )
-"""Behind these "Tom put" is no past: "will Tom put it up?", "let Tom put it up"."""
+"""Words after which "Tom put" is not in the past tense: "will Tom put it up?", "let Tom put it up"."""
 
 _LONGEST_ASIDE: Final = 60  # characters
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _SUBORDINATE: Final = re.compile(
     r"\W*(?:since|because|if|when|while|as|after|before|although|though|until|unless)\b", re.IGNORECASE
 )
-"""A clause that says under what condition or why: "On Friday, since the gate was broken, call Ann"."""
+"""A clause that states a condition or a reason: "On Friday, since the gate was broken, call Ann"."""
 
 _TIMES: Final = words_of("early late morning afternoon evening night noon")
-_FAR: Final = 24  # cues that are looked at on each side
+_FAR: Final = 24  # maximum number of cues that are checked on each side
 _KIND: Final = {"regular": "past", "irregular": "past", "same": "past", "hedged": "unclear", "ahead": "future"}
 IRREGULAR: Final = words_of("""
 was were wasn't weren't had hadn't did didn't been went gone met saw seen got took taken made came said gave given bought found left felt
@@ -145,19 +145,19 @@ rebuilt rewrote redid overslept overheard
 burnt spilt spoilt smelt leant leapt spelt
 fought froze hung knelt laid lit sank sought sped spun stuck swept swung blew bit bent bound bred crept dealt fled forgave
 """)
-"""Past forms, and participles, of irregular verbs."""
+"""Past forms and participles of irregular verbs."""
 
 NO_PAST: Final = words_of("""
 need feed speed seed weed indeed exceed proceed succeed hundred naked wicked sacred kindred bleed breed freed greed embed shed sled wed
 tired excited interested bored married worried scared relaxed crowded closed limited unlimited complicated advanced detailed united
 used based related supposed armed
 """)
-"""Words that end as past forms of regular verbs do and are none, or more often adjectives."""
+"""Words with the ending of a regular past form that are not one, or that are more often adjectives."""
 
 _WITH_OBJECT: Final = words_of(
     "bored married worried scared relaxed closed limited advanced detailed united used armed"
 )
-"""Adjectives that are verbs of the past where what they act upon follows: "closed the deal"."""
+"""Adjectives that are past forms of verbs if an object follows: "closed the deal"."""
 
 _UNCLEAR: Final = words_of("""
 planned wanted decided agreed promised hoped intended expected scheduled booked arranged reserved invited reminded asked postponed
@@ -165,7 +165,7 @@ rescheduled moved supposed
 """)
 
 _SAME: Final = "cut|set|hit|read|let|shut|cost|hurt|spread|split|beat|bet|burst|cast|broadcast"
-"""Verbs whose past is like their present, most of them nouns as well."""
+"""Verbs whose past form equals the present form; most of them are nouns as well."""
 
 _WHAT: Final = "the|an?|my|our|his|her|their|its|it|him|them|us|me|up|off|out|down"
 _CUE: Final = re.compile(
@@ -237,7 +237,7 @@ OWNED: Final = re.compile(
     r"(?:\b(?:the|an?|my|his|their|our|your|its|every|each|that|very|one|no|any|second|third)"
     r"|\b(?:in|during|on|of|since|is|was|it's|for)\sher|^her|[.!?]\sher|\b(?!(?:it|he|she|that|what|who|there|here|where|how|when)['’])[a-z]+['’]s)\s$"
 )
-"""Words that make a "last week" one of a story, not of the day it is recorded."""
+"""Words after which "last week" is relative to a story and not to the day of recording."""
 _STORY: Final = re.compile(
     r"\b(?:the|an?|my|his|her|their|our|your|its|every|each|that|very|one|no|any|in\sthe|by\sthe)\s$"
 )
@@ -279,14 +279,14 @@ HABIT: Final = re.compile(
     r"\b(?:when\s(?:i|he|she|we|they)\swas|when\swe\swere|as\sa\s(?:child|kid|boy|girl)|back\sthen|used\sto|every|each|usually|always|often|sometimes|"
     r"normally|typically|generally|weekly|week\s(?:start|end|begin)s|childhood|in\s(?:19|20)\d\d)\b"
 )
-"""Nobody means one certain Sunday in such company."""
+"""Words that show that no particular day is meant."""
 _ONE_OFF: Final = (
     r"(?:appointments?|meeting|interview|exam|exams|test|flight|date|party|wedding|call|concert|deadline|presentation|surgery|operation|funeral|"
     r"viewing|audition|hearing|trial|rehearsal|match|game|race|launch|release|demo|delivery|check-?up|scan|x-?ray|ceremony|graduation|"
     r"inspection|reunion|vote|election|premiere|opening|inauguration|final|biopsy|visit|departure|move|birthday|anniversary|storm warning|"
     r"strike|training|workshop|webinar|conference|results?|due date|handover|signing|auction|barbecue|dinner|reception|play|recital)"
 )
-"""What takes place once: with a bare weekday it is the next one."""
+"""Events that take place once: with a bare weekday, the next one is meant."""
 BOOKED: Final = re.compile(
     r"\b(?:(?:have|has|got|['’]ve\sgot)\s(?:an?|my|the|our|his|her)|there(?:\sis|['’]s|\sare)(?:\san?|\sthe)?)\s(?:[\w'’-]+\s){0,3}"
     rf"{_ONE_OFF}\s(?:(?:at|in|with|for)\s(?:[\w'’-]+\s){{1,3}})?(?:on|for)\s$"
@@ -294,13 +294,13 @@ BOOKED: Final = re.compile(
 TAKES_PLACE: Final = re.compile(
     rf"\b{_ONE_OFF}\s(?:(?:for|of|with|at|in|about)\s(?:[\w'’-]+\s){{1,4}}?)?(?:is|are|['’]s)\s(?:on\s|for\s|set\sfor\s)?$|['’]s\s{_ONE_OFF}\sis\s(?:on\s)?$"
 )
-"""What stands before the weekday in "the deadline for the report is …"."""
+"""The words before the weekday in "the deadline for the report is …"."""
 OPENS: Final = re.compile(r"(?:^|[.!?;:\n]|,?\s(?:and|but|so))\s*$")
 ONE_DAY_IS: Final = re.compile(
     rf"\s(?:is|will\sbe)\s(?:an?|the|my|our|his|her|their|[\w'-]+'s)\s(?:(?:bank|public|national|legal|school|company|final|last)\s)?(?:holiday|{_ONE_OFF})"
     r"\s*(?:[.,;!]|$|\s(?:so|and|but|here)\b)"
 )
-"""What is said of one certain weekday: "Thursday is a bank holiday"."""
+"""The words after a weekday that means one particular day: "Thursday is a bank holiday"."""
 OWN_VERB: Final = re.compile(
     r"(?:\s(?!(?:is|are|has|have|will)\b)[\w-]+){1,4}?\s(?:(?P<was>was|were|had|did|went|took|got|ran|came|brought|cost|left|broke|fell|lasted|failed|ended|started"
     r"|showed|caused|revealed|turned\sout|crashed|passed|drew|moved\sto\stears)|will(?:\snot)?|won't|is\sgoing\sto)\b"
@@ -309,11 +309,11 @@ PUT_OFF: Final = re.compile(
     r"[^.!?]{0,50}?\s(?:was|were|is|are|got|has\sbeen|have\sbeen)\s(?:just\s|now\s|been\s|\w+ly\s)?(?:cancel|postpon|mov|resched|delay|plann|schedul|call|push|brought"
     r"|book|confirm|announc|approv|agree|set|suppos|due|going|still|meant|chang|expect|fill|sold)"
 )
-"""What is done to a day that is still to come as well as to one that was: "Friday's meeting was cancelled"."""
+"""Changes of an event on a day that may be future or past: "Friday's meeting was cancelled"."""
 GIVEN_UP: Final = re.compile(
     r"[^.!?;]{0,40}\bbut\s(?:then\s)?(?:(?:i|he|she|we|they)\s)?(?:forgot|overslept|never\s(?:did|got)|didn't|couldn't|missed)\b"
 )
-"""A plan of the past that came to nothing: "I was going to call on Sunday but forgot"."""
+"""A former plan that was not carried out: "I was going to call on Sunday but forgot"."""
 COMES_ONCE: Final = re.compile(
     r"\b(?:arrives?|lands?|returns?|flies\s\w+|moves?\s(?:in|out|house|to\s\w+)|starts?|begins?|gets?\smarried|retires?|results?\scome|comes?\s(?:back|home))"
     r"(?:\s(?!at\b)[\w'’-]+){0,5}\son\s$"
@@ -327,7 +327,7 @@ WEEKLY: Final = re.compile(
     r"laundry|garbage|bins?|trash|recycling|pay ?day|day\soff|football|swimming|dance|dancing|gym|church|school|kindergarten|tutoring|"
     r"therapy|hours?|quiz|bingo|office|shop|store|library|museum|gallery|bakery|pool)\b(?:\s[\w'’-]+){0,3}?\s(?:is|are)\s(?:on\s)?$"
 )
-"""What comes again each week, or may: no certain day is meant."""
+"""Events that may recur every week, so no particular day is meant."""
 KEPT_HOURS: Final = re.compile(r"\b(?:opens?|closes?|shuts?)\b[^.]{0,20}\bat\b[^.]{0,12}\son\s$")
 SOON: Final = re.compile(r"\b(?:see\s(?:you|ya|u)|arrives|leaves|starts|begins|due)\s$")
 
@@ -335,7 +335,7 @@ SOON: Final = re.compile(r"\b(?:see\s(?:you|ya|u)|arrives|leaves|starts|begins|d
 def narrated(when: str, place: PhraseContext) -> bool:
     """Return whether "the next week" or a similar phrase is relative to a time in a story."""
     before = place.before()
-    if when == "current" and re.search(r"\bthe\s$", before):  # as manuals speak
+    if when == "current" and re.search(r"\bthe\s$", before):  # a usage of manuals
         return True
     if when in ("coming", "upcoming", "current"):
         return bool(re.search(rf"\b(?:my|his|her|their|our|your|its|every|each|any|no|{N})\s$", before))
@@ -385,7 +385,7 @@ _FORMS: Final = tuple(
     )
 )
 _SAID: Final = re.compile(r"\b(?:decided|agreed|promised|asked|reminded)\b", re.IGNORECASE)
-"""Acts of the past whose day is that on which they were recorded, though what they are about may be to come."""
+"""Past acts whose day is the day of recording, although the subject may be in the future."""
 
 
 def named_days(text: str, today: date) -> tuple[date, date] | None:
@@ -405,8 +405,8 @@ def named_days(text: str, today: date) -> tuple[date, date] | None:
 
 
 def _days(match: re.Match[str], today: date) -> tuple[date, date] | None:
-    said = match.groupdict()
-    year, month, day = said["year"], said.get("month"), said.get("day")
+    fields = match.groupdict()
+    year, month, day = fields["year"], fields.get("month"), fields.get("day")
     if month is None:
         return date(int(year), 1, 1), date(int(year), 12, 31)
     number = int(month) if month.isdigit() else _numbered(month)

@@ -65,7 +65,7 @@ def side_of_month(match: re.Match[str], place: PhraseContext) -> Value | None:
         return None
     first, last = _third(*found, re.sub(r"^the\s|\sof$", "", match["side"].lower()))
     past = place.tense() == "past"
-    if (past and first > place.today) or (not past and last < place.today):  # of the month that is under way
+    if (past and first > place.today) or (not past and last < place.today):  # the current month
         first, last = _third(found[0] - 1 if past else found[0] + 1, found[1], match["side"].lower())
     return interval(first, last, "range")
 
@@ -274,10 +274,10 @@ FEASTS_AGO: Final = r"(?:christmas(?:es)?|easters?|thanksgivings?|halloweens?)"
 
 _FIRST: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _FAR_ENOUGH: Final = 21
-"""Days to a feast from which "last" and "next" mean the nearest one."""
+"""Number of days to a feast from which on "last" and "next" mean the nearest one."""
 
 _AROUND: Final = 60
-"""Days around a feast in which what was done for it tells which one is meant."""
+"""Number of days around a feast within which an activity for it shows which one is meant."""
 
 
 def season_of_year(match: re.Match[str], place: PhraseContext) -> Value | None:
@@ -313,7 +313,7 @@ def in_the_season(match: re.Match[str], place: PhraseContext) -> Value | None:
     if _within(season, place.today) or HABIT.search(_sentence(place)) or _NOUN_AFTER.match(place.after()):
         return None
     tense = "past" if led == "since" else place.tense()
-    if tense == "past" and led != "in":  # "in the spring" may be one of a story
+    if tense == "past" and led != "in":  # "in the spring" may be relative to a story
         return _moved(season, place.today, -_months_since(season, place.today))
     return _moved(season, place.today, _months_until(season, place.today)) if tense == "future" else None
 
@@ -331,8 +331,10 @@ def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
     name = re.sub(r"^the\s", "", " ".join(match["feast"].lower().replace("’", "'").replace("'", "").split()))
     led = _LED.search(place.before()) or _SPENT.search(place.before())
     when, year = (match["when"] or "").lower(), (match["year"] or "").lower()
-    told = bool(_OPENS_DATE_SEASONS.search(place.before())) and bool(_TOLD_OF.match(place.after()))
-    if not (led or when or year or told) or not (told or _FEAST_ENDS.match(place.text[place.end : place.end + 24])):
+    is_topic = bool(_OPENS_DATE_SEASONS.search(place.before())) and bool(_TOLD_OF.match(place.after()))
+    if not (led or when or year or is_topic) or not (
+        is_topic or _FEAST_ENDS.match(place.text[place.end : place.end + 24])
+    ):
         return None
     if HABIT.search(_sentence(place)) or (when and narrated(when, place)):
         return None
@@ -354,9 +356,9 @@ def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
             return None
     elif not when:
         n = {"past": -1, "future": 1}.get(tense, 0)
-        if n < 0 and (told or (led and led[1] == "spent")) and (place.today - back[-1][1]).days > _AROUND:
+        if n < 0 and (is_topic or (led and led[1] == "spent")) and (place.today - back[-1][1]).days > _AROUND:
             return None
-        if led and led[1] == "for" and n < 0:  # "I bought a coat for Christmas": one that was, or one to come
+        if led and led[1] == "for" and n < 0:  # "I bought a coat for Christmas": a past one, or the next one
             since, until = (abs((place.today - d).days) for d in (back[-1][1], ahead[0][1]))
             n = 0 if min(since, until) > _AROUND else -1 if since < until else 1
     if not n:
@@ -469,7 +471,7 @@ def _moved(season: str, today: date, months: int) -> Value | None:
 
 _LATELY: Final = 7
 _SOON: Final = 9
-"""Months that "this summer" may lie back or ahead."""
+"""Maximum number of months that "this summer" may be in the past or future."""
 
 _LED: Final = re.compile(r"\b(on|at|over|during|since|until|till|by|before|after|for|around|last|this)\s(?:the\s)?$")
 _SPENT: Final = re.compile(r"\b(spent|spend(?:ing)?|celebrated?|celebrating|hosted|hosting)\s(?:the\s)?$")
@@ -479,7 +481,7 @@ _TOLD_OF: Final = re.compile(
     r"|was\s(?!(?:an?|the|my|his|her|our|their|originally|first|once|never|always|called|named|invented|banned|introduced|created|about|for|to|when|why)\b)"
     r"|was\san?\s(?:\w+\s)?(?:disaster|blast|mess|success|joy|nightmare|delight|washout|hit|flop)\b)"
 )
-"""What tells of one feast, not of the feast: "Halloween was fun", "Thanksgiving will be at her house"."""
+"""Statements about one particular feast: "Halloween was fun", "Thanksgiving will be at her house"."""
 
 _FEAST_ENDS: Final = re.compile(
     r"\s*(?:[.,;:!?)]|$)|\s(?:is|was|will|falls|i|he|she|we|they|it|you|the|an?|her|his|my|our|their|with|at|in|and|but|because|when|somebody|nobody|everybody|"

@@ -116,7 +116,7 @@ _BESIDE_ANOTHER: Final = re.compile(
 _ANOTHER_BESIDE: Final = re.compile(
     rf"\s(?:for|from|to|until|till|before|after|not|instead\sof|rather\sthan)\s(?:on\s|the\s)?{_WEEKDAY}\b"
 )
-"""Two weekdays that belong together, as in a rule: "order them by Tuesday for Friday"."""
+"""Two weekdays that are related, as in a rule: "order them by Tuesday for Friday"."""
 
 _ORDER: Final = re.compile(
     r"\W*(?:please\s)?(?:call|send|buy|pick|book|check|pay|order|water|meet|email|submit|finish|prepare|review|schedule|bring|take|return|renew|"
@@ -470,7 +470,7 @@ def the_weekend(match: re.Match[str], place: PhraseContext) -> Value | None:
     if re.match(r"\s(?:of|before|after)\b", place.after()):
         return None
     tense, weekday = place.tense(), place.today.weekday()
-    if weekday > 4:  # on a Saturday the last one may be meant
+    if weekday > 4:  # on a Saturday, the last one may be meant
         return weekend_value(place.today, 0) if (tense, weekday) in (("past", 6), ("future", 5)) else None
     return weekend_value(place.today, -1 if tense == "past" else 0) if tense in ("past", "future") else None
 
@@ -846,7 +846,7 @@ _SELDOM_HINT: Final = re.compile(
     r"|(?:black|good)\sfriday|(?:end|start|beginning|middle|half)\s|week\s(?:of|in)\s|on\sthe\s\d|(?:in|since|by|until)\s(?:jan|feb|mar|apr|may|ju|aug|sep|oct|nov|dec))",
     re.IGNORECASE,
 )
-"""Without a match of it no rule of ``_SELDOM`` matches, and the others are tried in half of the time."""
+"""Every match of a rule in ``_SELDOM`` contains a match of it. Without those rules, the others take half of the time."""
 
 _ANY: Final = _any(range(len(RULES)))
 _OFTEN: Final = _any(n for n, rule in enumerate(RULES) if rule.name not in _SELDOM)
@@ -858,7 +858,7 @@ HINT: Final = (
     r"|(?:early|mid|late|in|since|by|until)[\s-]{1,2}(?:january|february|march|april|may|june|july|august|september|october|november|december)"
     r"|(?:day|night|week|wk|fortnight|month|mth|mo|quarter|qtr|year|yr|decade)s?)\b"
 )
-"""Without a match of this there is no phrase; RE2 and Python read it alike."""
+"""Every phrase contains a match of it; equally valid in RE2 and Python."""
 
 
 def find(text: str) -> list[tuple[Rule, re.Match[str]]]:

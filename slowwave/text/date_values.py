@@ -26,7 +26,7 @@ class Value(NamedTuple):
 
 
 _REACH: Final = 150
-"""Years."""
+"""Maximum number of years."""
 
 
 def shifted(day: date, days: int) -> date | None:

@@ -23,7 +23,7 @@ from slowwave.text.words import TERMS, is_word, words_of
 
 Idleness = Literal["", "asked", "idle"]
 
-_REACH_IDLE_DATES: Final = 400  # signs of a sentence before and behind a phrase
+_REACH_IDLE_DATES: Final = 400  # characters of a sentence before and after a phrase
 _SENTENCE_OPENS: Final = re.compile(r"^|[.!?…][\"'”’)\]]*\s+|\n")
 _SENTENCE_CLOSES: Final = re.compile(r"[.!?…]+|\n")
 _ASKING: Final = re.compile(
@@ -31,7 +31,7 @@ _ASKING: Final = re.compile(
     re.IGNORECASE,
 )
 _FIRST_PERSON: Final = re.compile(r"(?i)\b(?:i|me|my|mine|we|us|our|ours|let['’]?s)\b")
-_OWNED: Final = 16  # signs behind a phrase: "'s conversation"
+_OWNED: Final = 16  # characters after a phrase: "'s conversation"
 _CLAUSE: Final = re.compile(r"[,;:–—]\s|\s(?:and|but|so)\s", re.IGNORECASE)
 _ADDRESSED: Final = re.compile(r"(?<!\w)(?:you|let['’]?s|our conversation|our chat)(?!\w)", re.IGNORECASE)
 _TODAY_IDLE_DATES: Final = re.compile(r"today|tonight|this (?:morning|afternoon|evening)", re.IGNORECASE)
@@ -80,8 +80,8 @@ def is_nowadays(before: str, after: str) -> bool:
     The sentence must state membership of a class, or make a general statement in the present tense about no particular person, day or
     thing, without an event. A name at the start ("Ola is in Rome today") is a particular person.
     """
-    said = f"{before} {_SENTENCE_CLOSES.split(after)[0]}"
-    if not before.strip() or _PERSONAL.search(said) or not _PRESENT.search(before) or _EVENT.search(said):
+    sentence = f"{before} {_SENTENCE_CLOSES.split(after)[0]}"
+    if not before.strip() or _PERSONAL.search(sentence) or not _PRESENT.search(before) or _EVENT.search(sentence):
         return False
     return bool(_CLASS.search(before)) or _is_generic(before)
 
@@ -109,16 +109,16 @@ def idleness(text: str, start: int, end: int) -> Idleness:
     opens = max(m.end() for m in _SENTENCE_OPENS.finditer(text[max(0, start - _REACH_IDLE_DATES) : start]))
     opens += max(0, start - _REACH_IDLE_DATES)
     before, phrase, after = text[opens:start], text[start:end], text[end:close]
-    said = before + phrase + after
+    sentence = before + phrase + after
     asks = closes is not None and "?" in closes[0]
-    if asks and (_ASKING.match(said) is not None or _FIRST_PERSON.search(said) is None):
+    if asks and (_ASKING.match(sentence) is not None or _FIRST_PERSON.search(sentence) is None):
         return "asked"
     if _A_DAY.match(after) or _OF_THE_TALK.search(phrase + after[:_OWNED]):
         return "idle"
     if _TODAY_IDLE_DATES.fullmatch(phrase) and (_WISH_AFTER.match(after) or _WISH_BEFORE.search(before)):
         return "idle"
-    if has_no_content(said + ("?" if asks else "")) and (
-        _ADDRESSED.search(said) or not _TODAY_IDLE_DATES.fullmatch(phrase)
+    if has_no_content(sentence + ("?" if asks else "")) and (
+        _ADDRESSED.search(sentence) or not _TODAY_IDLE_DATES.fullmatch(phrase)
     ):
         return "idle"  # "Today is a beautiful day." may set the scene for what comes next
     left = max((m.end() for m in _CLAUSE.finditer(before)), default=0)
@@ -275,9 +275,9 @@ def _said_on(heads: list[tuple[int, date]], start: int, today: date) -> date | N
     return day if day <= today else None
 
 
-_SHORT: Final = 500  # signs
+_SHORT: Final = 500  # maximum length in characters
 _known: Final = lru_cache(maxsize=16_384)(_phrases)
-"""An audit and planners of one night read the same texts, some 200 µs a sentence."""
+"""The audit and planners of one night parse the same texts, at about 200 µs per sentence."""
 
 
 class _Reading:
@@ -340,8 +340,8 @@ class _Reading:
             return "repeated"
         phrase = text[start:end].lower()
         if any(
-            said.match(phrase) and (led.search(before.lower()) or followed.match(after.lower()))
-            for said, led, followed in _FIGURES
+            figure.match(phrase) and (led.search(before.lower()) or followed.match(after.lower()))
+            for figure, led, followed in _FIGURES
         ):
             return "figure of speech"
         return "" if self.idle else idleness(text, start, end)
@@ -395,7 +395,7 @@ def _is_title(text: str, start: int, end: int) -> bool:
         return True
     special = _WORD_AFTER.match(after) if big and _OWNER.search(text[start:end]) else None
     if special and special[1][0].isupper() and special[1] not in _OFTEN_CAPITAL and _is_no_name(special[1].casefold()):
-        return True  # "Today's Special" is what somebody calls it
+        return True  # "Today's Special" is a name
     follow = _WORD_AFTER.match(after)
     if follow and follow[1][0].isupper() and follow[1] not in _OFTEN_CAPITAL:
         low = follow[1].lower()
@@ -417,7 +417,7 @@ def _is_no_name(word: str) -> bool:
 
 
 BESIDE: Final = r" \((?:about )?\d{4}(?:-\d\d){0,2}(?:/\d{4}(?:-\d\d){0,2})?\)"
-"""A date as it is written beside a phrase, for RE2 as well."""
+"""A date as it is added after a phrase; also valid in RE2."""
 
 _NAMED: Final = frozenset(
     ("last Christmas", "two Christmases ago", "spring of 2021", "last summer", "over the summer", "in June")
@@ -446,7 +446,7 @@ _COUNTED: Final = frozenset(
         *("Monday of last week", "first Monday of the month", "the end of next month", "late last year"),
     )
 )
-"""Rules whose phrases say which way the date lies, and how far."""
+"""Rules whose phrases state the direction and the distance of the date."""
 
 _NEAREST: Final = re.compile(r"this\s+week-?end", re.IGNORECASE)
 _HINT: Final = re.compile(HINT)
@@ -459,7 +459,7 @@ _DATE: Final = (
     rf"(?:{_ISO}|\d{{1,2}}[./]\d{{1,2}}(?:[./]\d{{2,4}})?\b|{_MONTH}\s\d|(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}"
     r"|(?:the\s)?\d{1,2}(?:st|nd|rd|th)\b|\d{4}\b)"
 )
-_REACH: Final = 240  # characters of a sentence before and behind a phrase
+_REACH: Final = 240  # characters of a sentence before and after a phrase
 _ENDS: Final = re.compile(r"[.!?;]+(?=\s|$)|\n")
 _NAME_OF_MONTH: Final = (
     r"\b(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?"
@@ -470,7 +470,7 @@ _WHOLE_DATE: Final = re.compile(
     rf"\b{_ISO}\b|\b\d{{1,2}}([./])\d{{1,2}}\1\d{{2,4}}\b|{_NAME_OF_MONTH}\.?\s(?:the\s)?{_NUMBER_OF_DAY}|\b{_NUMBER_OF_DAY}\s(?:of\s)?{_NAME_OF_MONTH}",
     re.IGNORECASE,
 )
-"""A date of its own in a sentence. Matches ``suggested for May 18-19`` and must not match ``the bus at 5.18``."""
+"""A date that a sentence states itself. Matches ``suggested for May 18-19`` and must not match ``the bus at 5.18``."""
 
 _DATE_OR_MONTH: Final = re.compile(rf"(?i:{_WHOLE_DATE.pattern})|{_NAME_OF_MONTH}(?<!^May)(?<!^March)")
 _YEARS: Final = re.compile(r"\b(?:years?|yrs?|decades?)\b", re.IGNORECASE)
@@ -565,7 +565,7 @@ _FIGURES: Final = (
         _NEVER,
     ),
 )
-"""Phrase, what leads it and what follows it: figures of speech, in which no day is meant."""
+"""Phrase, the words before it and the words after it: figures of speech, in which no day is meant."""
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _WORD_BEFORE: Final = re.compile(r"([^\W\d_]+)\s$")

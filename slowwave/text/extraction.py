@@ -42,15 +42,15 @@ from slowwave.text.tokens import normalise_name
 # ``slowwave.text.markdown`` finds the code; names in prose are handled below.
 
 LONGEST: Final = 60
-"""Characters; longer code is a line of a program."""
+"""Maximum length in characters of a code name; longer code is a line of a program."""
 
 _NAME: Final = re.compile(r"(?=\S*(?:[\d_./()-]|[a-z][A-Z]))[\w.$@#~/:()-]{3,60}")
-"""One word, by a sign, a figure or a capital none of English."""
+"""A single word that is not English, as a sign, a figure or a capital shows."""
 _VALUE: Final = re.compile(r"0[xXbBoO][\da-fA-F_]*|[vV]?[\d.,_:/()+-]+(?:[a-z]{1,2}\d*)?|[\da-fA-F]{7,}|[^\w]*")
 """A number, a version, a date, an address in hexadecimal."""
 _LETTERS: Final = re.compile(r"[^\W\d_]")
 _LEAST: Final = 3
-"""Letters; a symbol of a formula has one or two."""
+"""Minimum length in letters; a symbol of a formula has one or two."""
 _COMMAND: Final = re.compile(r"[a-z][a-z0-9_.-]*(?: -{0,2}(?=[^ ]*\w)[\w./:@][\w./:@=-]*){1,3}")
 _KEY: Final = re.compile(r"^[ \t]*(?:- +)?[\"']?[A-Za-z_][\w-]*[\"']?:(?=[ \t]|$)", re.MULTILINE)
 _HEAD: Final = re.compile(r"\ufeff?---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -98,10 +98,10 @@ def metadata_keys(text: str) -> list[tuple[int, int]]:
 # in the text's length: memory text is untrusted.
 
 LONGEST_NAME: Final = 200
-"""Characters; what is longer is a passage, not a name."""
+"""Maximum length in characters of a name; a longer text is a passage."""
 
 LONGEST_RUN: Final = 8
-"""Words in a name outside quotes; a longer run is a heading or shouting."""
+"""Maximum number of words in a name outside quotes; a longer run is a heading or shouting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ _PATTERNS: Final = (
     ("code", re.compile(r"(?<![\w.])[a-z]++[a-z0-9]*+(?:[A-Z][a-z0-9]++)++(?:\(\))?(?!\w)")),
     ("identifier", re.compile(r"(?<![\w-])[A-Z]{2,10}+-\d{1,10}+(?![\w-])")),
 )
-"""Type and pattern, strongest first: a stretch of text belongs to the first pattern that takes it."""
+"""Type and pattern, strongest first: a span of text gets the type of the first pattern that matches."""
 
 _QUOTED: Final = re.compile(r"[\"“]([^\"“”\n]{2,120})[\"”]")
 _LETTER: Final = r"(?:[^\W_]|[\u0300-\u036f]|_(?=\w))"
@@ -144,9 +144,9 @@ _ABBREVIATED: Final = re.compile(r"[A-Z][A-Z\d]+s?")
 """ETH, EOAs."""
 _UNITS: Final = frozenset(("kib", "mib", "gib", "tib", "khz", "mhz", "ghz", "phd", "kbit", "mbit", "gbit"))
 _WRAPPED: Final = 60
-"""Characters of a line from which the next one may go on with it."""
+"""Minimum length in characters of a line that the next one may continue."""
 _SHORTEST: Final = 4
-"""Letters of a word that the lexicon of English would have, were it one."""
+"""Minimum length in letters of a word that would be in the English lexicon if it were English."""
 _WHERE: Final = frozenset(("in", "from", "to", "near", "at", "through", "across", "visit", "visited", "visiting", "of"))
 
 
@@ -241,7 +241,7 @@ def _tokens(text: str, patterned: Sequence[Mention]) -> list[NameToken]:
             word, end = word[:-1], end - 1
         gap = text[last:start]
         if "\n" in gap and not gap.strip() and gap.count("\n") == 1 and last - text.rfind("\n", 0, last) > _WRAPPED:
-            gap = " "  # a line of prose that goes on
+            gap = " "  # a line of continued prose
         tokens.append(NameToken(word, start, end, gap, not tokens or bool(_ENDS_SENTENCE.search(gap))))
         last = end
     return tokens
@@ -366,8 +366,8 @@ def _trimmed(tokens: Sequence[NameToken], first: int, last: int, lower: set[str]
     while first < last:
         token, several = tokens[first], last - first > 1
         by_place = several and token.folded in lower and not is_given(token.folded)
-        told = token.folded in IMPERATIVES or _is_act(tokens, first, last)
-        if not small(token) and not (token.initial and several and (by_place or told)):
+        is_instruction = token.folded in IMPERATIVES or _is_act(tokens, first, last)
+        if not small(token) and not (token.initial and several and (by_place or is_instruction)):
             break
         if token.folded in TITLES and several:
             break
@@ -415,7 +415,7 @@ def _is_name(
     ):
         return False
     if len(run) > 1:
-        if (all(short) or name.isupper()) and strength < 2:  # shouting, or abbreviations beside each other
+        if (all(short) or name.isupper()) and strength < 2:  # shouting, or adjacent abbreviations
             return False
         if strength:
             return True
@@ -424,7 +424,7 @@ def _is_name(
         return not all(word in lower for word in words)
     if words[0] in ORGANISED and strength < 3:
         return False
-    if short[0] or name.isupper():  # an abbreviation, unless a list has it
+    if short[0] or name.isupper():  # an abbreviation, unless a list contains it
         return strength >= 2 and (kind != "person" or len(name) >= _SHORTEST)
     elsewhere = head.folded in inside and head.folded not in lower
     if strength < 3 and plain and head.initial and not is_given(head.folded):

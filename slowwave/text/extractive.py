@@ -23,10 +23,10 @@ from slowwave.text.tokens import BYTES_A_TOKEN, normalise_name
 from slowwave.text.words import GRAMMAR, NEGATIONS
 
 _NEWS: Final = 0.25
-"""Share of a sentence's words of content that stand nowhere else, from which it tells something new."""
+"""Share of a sentence's content words that must be new for the sentence to count as informative."""
 
 _MOST_NEEDED: Final = 12
-"""Passages that one may bring along; one that needs more is not taken."""
+"""Maximum number of passages that one may require; a passage that needs more is not selected."""
 
 _SEPARATOR: Final = 2  # bytes between two passages at most
 _DAY: Final = 13  # bytes of a day at the beginning of a line
@@ -90,14 +90,14 @@ def extract(sources: Sequence[Source], max_tokens: int, *, dated: bool = False) 
     )
     chosen = _Choice(found, max_tokens * BYTES_A_TOKEN - _DAY * len(set(days.values()))).made()
     text, statements = _joined(chosen, days)
-    said = frozenset[str]().union(*(s.says for s in chosen))
+    covered = frozenset[str]().union(*(s.says for s in chosen))
     words = frozenset[str]().union(*(s.words for s in chosen))
     terms = {s.id: specifics(s.text).terms() for s in ordered}
     missing = unsaid(frozenset[str]().union(*terms.values()), [text])
     owed: dict[str, bool] = {s.id: bool(text) and terms[s.id].isdisjoint(missing) for s in ordered}
     kept = {s.at for s in chosen}
     for s in found:
-        if s.at not in kept and (s.says - said or _adds(s, chosen, words, days)):
+        if s.at not in kept and (s.says - covered or _adds(s, chosen, words, days)):
             owed.update(dict.fromkeys(s.sources, False))
     cited = tuple(id_ for id_, whole in owed.items() if whole)
     return Extract(text, cited, tuple(s.text for s in chosen), tuple(sorted(missing)), statements)
@@ -198,7 +198,7 @@ class _Choice:
 
     def made(self) -> list[_Found]:
         """Choose the passages and return them in order."""
-        self.left += _SEPARATOR  # the last needs none
+        self.left += _SEPARATOR  # the last one needs none
         for s in self.found:
             for other in s.brings or ():
                 self.bringing[other].append(s.at)
@@ -224,13 +224,13 @@ class _Choice:
         return (k for m in more for k in self.bringing[m.at] if k not in self.chosen)
 
     def _cover(self) -> None:
-        said: set[str] = set()
+        covered: set[str] = set()
 
         def gain(s: _Found) -> tuple[float, list[_Found], int]:
             more = self._with(s)
             size = sum(m.size for m in more)
             says = s.says.union(*(m.says for m in more[1:])) if len(more) > 1 else s.says
-            return len(says - said) / size, more, size
+            return len(says - covered) / size, more, size
 
         heap = [(-gain(s)[0], s.at) for s in self.found if s.brings is not None]
         heap = [(bound, at) for bound, at in heap if bound]
@@ -247,7 +247,7 @@ class _Choice:
                 heapq.heappush(heap, (-value, at))
                 continue
             cheaper = list(self._take(s, more))
-            said.update(*(m.says for m in more))
+            covered.update(*(m.says for m in more))
             for k in cheaper:
                 if again := gain(self.found[k])[0]:
                     heapq.heappush(heap, (-again, k))
@@ -263,7 +263,7 @@ class _Choice:
             if s.brings is None or self.held[at] or not all(times[term] > 1 for term in s.says):
                 continue
             if any(self.found[o].brings is None and self.held[o] == 1 for o in s.brings):
-                continue  # its heading would stay without it
+                continue  # its heading would remain without it
             self.chosen.remove(at)
             self.left += s.size
             for o in s.brings:
@@ -323,19 +323,19 @@ def _joined(chosen: Sequence[_Found], days: Mapping[int, str]) -> tuple[str, tup
     on lines that begin with the day. The second value is empty if there are no days.
     """
     parts: list[str] = []
-    told: list[dict[str, None]] = []
+    dated_sources: list[dict[str, None]] = []
     for before, s in zip([None, *chosen], chosen, strict=False):
         source = s.place[0]
         new_day = bool(days) and (before is None or days.get(before.place[0], "") != days.get(source, ""))
         if before is not None:
             parts.append("\n" if new_day else _separator(before, s))
         if new_day:
-            told.append({})
+            dated_sources.append({})
             parts.append(f"{days[source]}: " if source in days else "")
-        if told:
-            told[-1].update(dict.fromkeys(s.sources))
+        if dated_sources:
+            dated_sources[-1].update(dict.fromkeys(s.sources))
         parts.append(s.text)
-    return "".join(parts).strip(), tuple(tuple(t) for t in told)
+    return "".join(parts).strip(), tuple(tuple(t) for t in dated_sources)
 
 
 def _separator(before: _Found, s: _Found) -> str:

@@ -19,7 +19,7 @@ from slowwave.text.words import MEASURES
 Kinds = defaultdict[str, set[str]]
 """Kind of figure (numbers, dates, versions, identifiers, ordinals) → normalised strings."""
 
-_SHORT: Final = 64  # signs: longer figures are not kept in memory
+_SHORT: Final = 64  # maximum length in characters of figures that are cached
 
 Relation = Literal["same", "fits", "rivals", "apart"]
 

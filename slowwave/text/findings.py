@@ -19,7 +19,8 @@ Severity = Literal["low", "medium", "high"]
 
 KINDS: Final[tuple[Kind, ...]] = ("secret", "injection", "hidden", "lookalike")
 MOST: Final = 1_000
-"""Findings of one kind that are reported of one text: a hostile text shall not make a report of its own size."""
+"""Maximum number of findings of one kind that are reported for one text, so that a hostile text cannot produce a report of its own
+size."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -87,7 +88,7 @@ _BRAILLE = re.compile("[\u2801-\u28ff]")
 _DIRECTIONS: Final = "\u200e\u200f\u061c\u202a\u202b\u202c\u2066\u2067\u2068\u2069"
 _MOST_STRAY: Final = 3
 _MOST_VARIANTS: Final = 8  # different selectors after ideographs; a text has one or two, bytes hidden there have many
-_LETTERS: Final = 3  # of the shortest part of a word that may break
+_LETTERS: Final = 3  # minimum letters of a part of a word that is split
 _LONG_WORD: Final = 8
 
 
@@ -279,7 +280,8 @@ _FOREIGN = re.compile(  # Greek, Coptic, Cyrillic, Armenian, Cherokee, Lisu
 _WORD = re.compile(r"[^\W\d_]{2,64}")
 _SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
 _DOUBTFUL: Final = frozenset("ανρικτυχγηωεσβ")
-"""Greek small letters that science ties to Latin words; a capital or an omicron in a Latin word is no sign of anything."""
+"""Greek lower-case letters that scientific terms combine with Latin words. Capitals and omicron are excluded, because they have no such
+use."""
 
 _PHONETIC = re.compile("[\u0250-\u02ff]")
 _LATIN_LETTER = re.compile("[A-Za-z]")
@@ -322,11 +324,11 @@ def _judge_lookalike(word: str, mostly_latin: bool) -> Severity | None:
     if switches == 1:
         own = [c for c, s in zip(word, scripts, strict=True) if s == "LATIN"]
         if (all(c.isupper() for c in own) and len(own) > 1) or (not all(c in LATIN for c in strange)):
-            return None  # an abbreviation with an ending, or a word beside another
+            return None  # an abbreviation with an ending, or adjacent to a word
         if all(c in _DOUBTFUL for c in strange) and (latin < 4 or len(strange) > 1):
             return None
         if latin == 1 and len(strange) > 3:
-            return "low"  # a slip of the keyboard
+            return "low"  # a typing mistake
     elif (others == {"GREEK"} and all(c in _DOUBTFUL or c not in LATIN for c in strange) and latin < 4) or not any(
         c in LATIN for c in strange
     ):

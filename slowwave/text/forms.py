@@ -11,10 +11,10 @@ from slowwave.text.figures import MONTHS
 from slowwave.text.tokens import fold
 from slowwave.text.words import CARDINALS, TENS, words_of
 
-# Standard forms: what is written in several ways, written in one: contractions, clock times, dates, counts, units and currencies.
+# Standard forms: one notation for contractions, clock times, dates, counts, units and currencies that can be written in several ways.
 #
-# "It doesn't start before 6:40 pm on the 3rd of May" is "It does not start before 18:40 on 3 May"; "twelve mins" is "12 minutes". A bare
-# "one" stays, as it is a pronoun too.
+# "It doesn't start before 6:40 pm on the 3rd of May" becomes "It does not start before 18:40 on 3 May"; "twelve mins" becomes "12 minutes".
+# A bare "one" is kept, because it is also a pronoun.
 
 _READ: Final = 16_384
 
@@ -145,16 +145,17 @@ _CAPITALS: Final = "|".join(sorted((m.capitalize() for m in MONTHS), key=len, re
 _FIRST: Final = "".join(
     sorted({letter for word in _VALUES for letter in (word[0], word[0].upper())} | {m[0].upper() for m in MONTHS})
 )
-_FIGURE: Final = re.compile(  # most places are passed by after one letter
+_FIGURE: Final = re.compile(  # most positions are rejected after one letter
     rf"(?=[0-9{_FIRST}])"
     rf"(?:(\d{{1,2}})(?::(\d\d))? ?([apAP])(?:m\b|\.m\.)|([0-9]+)|\b({_CAPITALS})\b|(?i:{_NUMBER}))"
 )
 
 
-# Signs that mean something: punctuation by which two texts of the same words are two things, as in code, paths and formulas.
+# Signs that carry meaning: punctuation that distinguishes two texts with the same words, as in code, paths and formulas.
 #
-# "C++" and "C#", "a - b" and "a + b", "foo!" and "foo?", ".NET" and "NET", "*args" and "**args", "/etc/hosts" and "etc/hosts". Commas,
-# quotes, brackets, full stops and hyphens are punctuation; so are emphasis in Markdown and the signs that open a mention or a list.
+# Examples: "C++" and "C#", "a - b" and "a + b", "foo!" and "foo?", ".NET" and "NET", "*args" and "**args", "/etc/hosts" and "etc/hosts".
+# Commas, quotes, brackets, full stops and hyphens count as plain punctuation. So do Markdown emphasis and the signs that open a mention or
+# a list.
 
 _LONGEST: Final = 4_000
 
@@ -276,7 +277,7 @@ _CLOSING: Final = _DASHES | frozenset(
 )
 _MIDDLE: Final = _DASHES | frozenset(("%", "/", "//", "&", "|", "~", "*", "**", "***", "#", "##", "@", "•", "!", "?"))
 _OPENING: Final = frozenset(("", "-", "@", "#", "$", "+", "€", "£", "&", "~"))
-"""Signs that may be left out: between letters, behind a word, between words, before a word."""
+"""Signs that may be left out: between letters, after a word, between words, before a word."""
 
 _SIGN: Final = re.compile(
     r"[+*/\\<>=~^|&%!?@#$\u2190-\u22ff]|(?<![\w.])\.{1,2}[\w/]|(?:^|\s)--?\w|\s-\s|_|::|[a-z][A-Z]|\w\.\w"
@@ -288,10 +289,10 @@ _CODE: Final = re.compile(
 _JOINTS: Final = re.compile(r"[\W_]+")
 
 
-# Marks of code: what tells two commands, options or expressions apart that have the same words.
+# Marks of code: differences between commands, options or expressions that have the same words.
 #
-# "-v" and "-V", "`make test-unit`" and "`make test_unit`", "f(x) + 1" and "f(x + 1)", "a[0]" and "a(0)", and abbreviations that are
-# everyday words in small letters ("WHO", "the US office"). Operators and paths belong to ``slowwave.text.forms``.
+# Examples: "-v" and "-V", "`make test-unit`" and "`make test_unit`", "f(x) + 1" and "f(x + 1)", "a[0]" and "a(0)", and abbreviations that
+# are everyday words in lower case ("WHO", "the US office").
 
 
 class CodeMarks(NamedTuple):
@@ -356,14 +357,14 @@ def other_code(a: str, b: str) -> tuple[str, str] | None:
 def _recased(one: CodeMarks, two: CodeMarks, other: str) -> str:
     """Return the words that the other text writes in different case."""
     mine = one.cased - two.cased
-    said = set(_SAID.findall(other.casefold())) if mine else ()
-    return " ".join(sorted(word for word in mine if word.casefold() in said))
+    other_words = set(_SAID.findall(other.casefold())) if mine else ()
+    return " ".join(sorted(word for word in mine if word.casefold() in other_words))
 
 
 _OPTION: Final = re.compile(r"(?<![\w-])-[A-Za-z]+\b(?!-)")
 _LETTER: Final = re.compile(r"(?<![\w'’.&-])(?![aAiI]\b)[^\W\d_](?![\w'’&-]|\.\w)")
 _ABBREVIATIONS: Final = words_of("us it who or am in an as at he me my so we is be do go id")
-"""Words of grammar that are another word in capitals; what is shouted for emphasis ("NOT", "ALL") is none of them."""
+"""Grammar words that are another word in capitals. Words that are often capitalised for emphasis ("NOT", "ALL") are not among them."""
 
 _ABBREVIATION: Final = re.compile(rf"\b(?:{'|'.join(sorted(w.upper() for w in _ABBREVIATIONS))})\b")
 _SAID: Final = re.compile(r"-?\w+")

@@ -15,17 +15,19 @@ from slowwave.text.specifics import specifics
 from slowwave.text.tokens import fold
 from slowwave.text.words import DENIALS, GRAMMAR, NEGATIONS, words_of
 
-# Informative sentences: what of a conversation is worth telling somebody who was not there, and as what: a decision, an outcome and so on.
+# Informative sentences: the sentences of a conversation that are useful to someone who was not there, and their kind (a decision, an
+# outcome and so on).
 #
-# Read are plain English sentences. Questions, greetings, offers, suppositions and what leans on the sentence before it tell nothing here:
-# a sentence that is left out can be looked up, one that stands alone and means something else cannot. Nothing is reworded but a lead-in
-# ("By the way,") that is taken off. What a sentence claims of whom belongs to ``slowwave.text.claims``. Linear, some 20 µs.
+# The rules cover plain English sentences. Questions, greetings, offers, suppositions and sentences that depend on the one before are
+# excluded: a sentence that is left out can still be looked up, but a sentence that is quoted alone and means something else misleads. The
+# wording is kept, except that a lead-in ("By the way,") is removed. The person or thing that a claim is about is determined in
+# ``slowwave.text.claims``. Linear, about 20 µs.
 
 SentenceKind = Literal["decision", "outcome", "followup", "state", "preference", "fact"]
-"""What a sentence tells; ``state`` is what may be otherwise next month, ``fact`` what somebody is or a thing is made of."""
+"""Kinds of informative sentences. A ``state`` may be different next month; a ``fact`` says who someone is or what something is made of."""
 
 LEAST: Final = 3
-"""Words of a sentence that tells something."""
+"""Minimum number of words of an informative sentence."""
 
 _LEAD_IN: Final = re.compile(
     r"^(?:(?:ok(?:ay)?|right|so|well|yes|yeah|yep|also|and|but|oh|ah|hm+|btw|fyi|by the way|just so (?:you|we all) know|for the record|"
@@ -49,7 +51,7 @@ NAME: Final = (
     r"Yesterday|Tonight|Everyone|Everything|Nothing|Nobody|Anyone|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|"
     r"May|June|July|August|September|October|November|December)\b))[A-Z][\w'’-]{1,30}"
 )
-"""A word that may be a name by its place and letters."""
+"""A word that may be a name, judged by its position and letters."""
 
 _WHO: Final = rf"(?:[Ww]e(?: all)?|I|[Tt]hey|[Tt]he team|[Ee]veryone|(?:{NAME})(?:(?:, {NAME})* and (?:{NAME}|I))?)"
 _HAVE: Final = r"(?:(?:['’]ve| have| has)? (?:just |now |finally |all |both |also |since )?)"
@@ -189,15 +191,15 @@ def _leans(text: str) -> bool:
     return (first is not None and first[0].lower() in _LEANS) or bool(lean(text))
 
 
-# Small talk: sentences that tell nothing to who reads them later: greetings, thanks, courtesies, offers of help, empty questions.
+# Small talk: sentences without information for a later reader, such as greetings, thanks, courtesies, offers of help and empty questions.
 #
-# A sentence is small talk when it is made of formulas ("Take care") and of words of a closed list alone, none of which names a thing, a
-# person or a place: no statement is taken for small talk because of how it begins. A figure, a name, a denial, any other word, and mostly
-# what people say of themselves ("I feel great") make it something that may be worth knowing: in doubt a sentence tells something. English;
-# the words are in ``small_talk.toml``. How much of a text tells something belongs to ``slowwave.text.informative``.
+# A sentence is small talk if it consists only of formulas ("Take care") and words of a closed list, none of which names a thing, a person
+# or a place. So no statement is taken for small talk because of its beginning. A figure, a name, a denial, any other word, and most of what
+# people say about themselves ("I feel great") make a sentence possibly informative; in doubt it counts as informative. English only; the
+# words are in ``small_talk.toml``.
 
 LONGEST: Final = 400
-"""Characters of a text that is read: who talks longer tells something."""
+"""Maximum length in characters of a text that is checked for small talk. Longer texts are informative."""
 
 _FILE: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_name("small_talk.toml").read_text(encoding="utf-8"))
 _FORMULAS: Final = re.compile(rf"(?<![\w'])(?:{_FILE['formulas'].replace(chr(10), '')})(?![\w'])", re.IGNORECASE)
@@ -207,7 +209,7 @@ _TALK: Final = words_of(_FILE["talk"])
 _WORDS: Final = (_TALK | words_of(_FILE["times"]) | GRAMMAR) - NEGATIONS - DENIALS - _SOMEBODY
 _WORD_SMALL_TALK: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _IN_FORMULAS: Final = frozenset(re.findall(r"[a-z]+", _FILE["formulas"]))
-"""Every word of a formula and more: parts of words too; a formula may hold any word that ends with "ly" besides."""
+"""All words that occur in a formula, and more: also parts of words, since a formula may contain any word that ends in "ly"."""
 
 _OWN: Final = re.compile(r"(?<!\w)(?:I|my|mine|myself)(?!\w)", re.IGNORECASE)
 _NAMED: Final = re.compile(r"(?<=[\w,;] )(?!I\b|AI\b)[A-Z]")
@@ -236,7 +238,7 @@ def without_small_talk(text: str, *, program: bool = False) -> str:
     if len(text) > 2 * LONGEST or "\n" in text.strip():
         return text
     if not any(has_no_content(part, program=program) for part in _ROUGHLY.split(text)):
-        return text  # most texts: where sentences end exactly is ten times as dear
+        return text  # most texts; finding exact sentence boundaries takes ten times as long
     parts = sentences(text)
     left = [s for s in parts if not has_no_content(s, program=program)] if len(parts) > 1 else parts
     return " ".join(left) if len(left) < len(parts) and any(map(_says_more, left)) else text
@@ -260,25 +262,25 @@ def _has_content(said: str) -> bool:
 
 def has_no_content(sentence: str, *, program: bool = False) -> bool:
     """Return whether a sentence is small talk; see ``is_small_talk``."""
-    said = sentence.replace("’", "'")
-    if _has_content(said) or _MARKS.search(said):
+    plain = sentence.replace("’", "'")
+    if _has_content(plain) or _MARKS.search(plain):
         return False
-    left = _FORMULAS.sub(" . ", said)
+    left = _FORMULAS.sub(" . ", plain)
     words = [fold(word) for word in _WORD_SMALL_TALK.findall(left)]
     if not _WORDS.issuperset(words) or _NAMED.search(left):
         return False
-    if left == said and _TALK.isdisjoint(words):
-        return False  # "The same.", "Tomorrow." may answer something
-    asks = said.rstrip("\"') ").endswith("?")
-    return program or asks or _OWN.search(left) is None or _COURTESIES.search(said) is not None
+    if left == plain and _TALK.isdisjoint(words):
+        return False  # "The same." or "Tomorrow." may be an answer
+    asks = plain.rstrip("\"') ").endswith("?")
+    return program or asks or _OWN.search(left) is None or _COURTESIES.search(plain) is not None
 
 
-# Substance: how much of a text tells something that somebody may want to know later.
+# Substance: the share of a text that someone may want to know later.
 #
-# A question, a greeting, thanks and an offer are small talk and tell nothing. What a sentence tells by itself
-# (``slowwave.text.informative``), and what has a figure, a date, a name or an identifier in it, counts whole; of others a quarter
-# counts, as nobody knows: what to do may be a rule or mere advice. So does what is said to somebody and has no more than a name in it,
-# mostly theirs ("I will always support you, Ida"). English; elsewhere figures, dates and identifiers count. Linear.
+# Questions, greetings, thanks and offers are small talk and count 0. A sentence that is informative by itself counts 1, and so does one
+# with a figure, a date, a name or an identifier. Other sentences count a quarter, because their value is unknown: an instruction may be a
+# rule or mere advice. So do sentences that address someone and contain no more than a name, which is mostly the addressee's ("I will always
+# support you, Ida"). English; in other languages figures, dates and identifiers count. Linear.
 
 _UNKNOWN: Final = 0.25
 _ORDERS: Final = re.compile(
@@ -294,9 +296,9 @@ def substance(text: str) -> float:
 
     Time: about 50 µs per sentence.
     """
-    said = [(len(sentence.split()), _content_share(sentence)) for sentence in sentences(text)]
-    words = sum(length for length, _ in said)
-    return sum(length * share for length, share in said) / words if words else 0.0
+    shares = [(len(sentence.split()), _content_share(sentence)) for sentence in sentences(text)]
+    words = sum(length for length, _ in shares)
+    return sum(length * share for length, share in shares) / words if words else 0.0
 
 
 def _content_share(sentence: str) -> float:

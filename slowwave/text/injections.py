@@ -24,16 +24,16 @@ from slowwave.text.markdown import code_spans
 from slowwave.text.tokens import folded, spelled_out
 from slowwave.text.words import words_of
 
-# Orders to a model by what stands together in a sentence: what only who serves a user has in hand, sent to an address; rules of a
-# model, called void here; a part that knows no limits, given to a machine; a check that is waived, to be kept in mind.
+# Orders to a model, detected by combinations of signs in a sentence: data that only the user's agent holds, sent to an address; rules of a
+# model declared void; an unlimited persona given to a machine; a waived check that is to be remembered.
 #
-# Each sign is a pattern over folded text, harmless by itself; ``order_signs.toml`` holds them and says which together are an order, in one
-# sentence or in two that follow each other. Fixed phrases and rows of classes are ``slowwave.text.injections``'.
+# Each sign is a pattern over folded text and is harmless alone. ``order_signs.toml`` contains the signs and the combinations that are an
+# order, within one sentence or within two consecutive ones. Fixed phrases and patterns over word classes follow below.
 
 _FILE_ORDER_SIGNS: Final = tomllib.loads(Path(__file__).with_name("order_signs.toml").read_text(encoding="utf-8"))
 _END: Final = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s)|[。！？]+|\n+")
 _LONGEST: Final = 600
-"""Characters of a sentence that are read: a longer one is a table or a dump."""
+"""Maximum length in characters of a sentence that is checked; a longer one is a table or a dump."""
 
 
 def _pattern(written: str) -> str:
@@ -84,7 +84,8 @@ _RULES_ORDER_SIGNS: Final = tuple(map(_rule, _FILE_ORDER_SIGNS["rules"]))
 MAY_HOLD: Final = tuple(
     f"(?i:{prefilter.relaxed(PATTERNS[sign])})" for sign in dict.fromkeys(rule.all[0] for rule in _RULES_ORDER_SIGNS)
 )
-"""Patterns of RE2 of which a text with an order matches one: each rule's first sign. Apart, they cost a third of one alternation."""
+"""RE2 patterns, of which every text with an order matches at least one: the first sign of each rule. Separate patterns take a third of the
+time of one alternation."""
 
 
 def orders(small: str) -> Iterator[Detection]:
@@ -100,9 +101,9 @@ def orders(small: str) -> Iterator[Detection]:
         for n, (start, end) in enumerate(sentences):
             if rule.within > 1:
                 end = min(sentences[min(n + rule.within, len(sentences)) - 1][1], start + 2 * _LONGEST)
-            said = small[start:end]
-            if all(_SIGNS_ORDER_SIGNS[sign].search(said) for sign in rule.all) and not any(
-                _SIGNS_ORDER_SIGNS[sign].search(said) for sign in rule.none
+            passage = small[start:end]
+            if all(_SIGNS_ORDER_SIGNS[sign].search(passage) for sign in rule.all) and not any(
+                _SIGNS_ORDER_SIGNS[sign].search(passage) for sign in rule.none
             ):
                 yield Detection(start, end, "injection", rule.rule, rule.severity)
                 break
@@ -119,13 +120,12 @@ def _sentences_order_signs(small: str) -> Iterator[tuple[int, int]]:
         yield start, min(len(small), start + _LONGEST)
 
 
-# Mentions: passages that quote or document an order and do not give it: code, quotations, quoted lines, lists of options.
+# Mentions: passages that quote or document an order without giving it: code, quotations, quoted lines, lists of options.
 #
-# An order in such a passage is text about an order, provided that the rest of the text says something and does not ask the reader to
-# obey it. Which orders there are belongs to ``slowwave.text.injections``.
+# An order in such a passage counts as a mention if the rest of the text has content and does not ask the reader to obey the passage.
 
 _LEAST_AROUND: Final = 3  # words
-_REACH: Final = 80  # characters before a passage in which somebody may ask to obey it
+_REACH: Final = 80  # characters before a passage that are searched for a request to obey it
 
 _QUOTED: Final = re.compile(
     r"""(?<![\w=])(?<!['"]:)(?<!['"]:\ )(?<!['"]:\ \ )"[^"\n]*"(?!\s*:)
@@ -154,21 +154,21 @@ _TERM: Final = r"(?:`[^`\n]{1,60}`|--?\w[\w-]{0,40}(?:[ =,/|]{1,3}(?:<?[\w-]{1,4
 _OPTION: Final = re.compile(
     rf"^[ \t]*(?:[-*+•|][ \t]+|\d{{1,2}}[.)][ \t]+)?{_TERM}[ \t]*(?:[-–—:|=]|[ ]{{2}})[^\n]*$", re.MULTILINE
 )
-"""A line that says what an option does. Matches ``- `--yes` - Skip all confirmation prompts`` and must not match ``- Skip all prompts``."""
+"""A line that documents an option. Matches ``- `--yes` - Skip all confirmation prompts`` and must not match ``- Skip all prompts``."""
 
 _NAMED: Final = re.compile(
     r"^[ \t]*(?:[-*+•][ \t]+|\d{1,2}[.)][ \t]+)(?:\*\*[^*\n]{1,40}\*\*|[\w.-]{1,30})[ \t]*"
     r"(?:[-–—:]|\([^)\n]{1,40}\)[ \t]*[-–—:])[ \t][^\n]*$",
     re.MULTILINE,
 )
-"""An item that begins with a name: ``- **plan**: read only``; a list has at least two of them. Must not match ``- Ignore the rules``."""
+"""An item that begins with a name: ``- **plan**: read only``. A list has at least two of them. Must not match ``- Ignore the rules``."""
 
 _CHOICES: Final = re.compile(
     r"^[^\n]{0,120}\b(?:options?|choices?|choose|select|modes?|menu|settings?|flags?|arguments?|parameters?)\b[^\n]{0,60}:[ \t]*\n"
     r"(?P<items>(?:\s*(?:[-*+•]|\d{1,2}[.)])[ \t]+[^\n]*(?:\n|\Z)){2,40})",
     re.MULTILINE,
 )
-"""The items under a line that announces choices: ``Choose one of these modes:`` before two items or more. Must not match ``Rules:``."""
+"""The items under a line that announces choices: ``Choose one of these modes:`` before two or more items. Must not match ``Rules:``."""
 
 _SPEAKERS: Final = re.compile(
     r"\W*(?:system|admin\w*|developer|user|assistant|human|ai|agent|model|note|important|attention)\b"
@@ -220,9 +220,10 @@ def _documented(small: str) -> list[tuple[int, int]]:
     return [*found, *(m.span() for m in named if len(named) > 1)]
 
 
-# What an encoding says: base64, base32, base85, hexadecimal digits, escapes, bits and Morse code within a text, read as text.
+# Decoding of base64, base32, base85, hexadecimal digits, escapes, bits and Morse code within a text.
 #
-# What is readable is letters and spaces for the most part; a digest or a key says nothing. What came to light is judged elsewhere.
+# A decoded text counts as readable if most of it is letters and spaces; digests and keys decode to something else. The callers judge the
+# decoded text.
 
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/_\-]{24,}={0,2}|[A-Z2-7]{24,}={0,6})(?![A-Za-z0-9+/=])")
 _HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :]?){16,}(?![0-9A-Fa-f])")
@@ -245,7 +246,7 @@ MAY_HOLD_ENCODED: Final = (
     r"[A-Za-z0-9+/_\-]{24}",  # base64
     r"[!-~]{40}",  # base85
 )
-"""Patterns of RE2 of which every text with an encoding in it matches one."""
+"""RE2 patterns, of which every text with an encoded part matches at least one."""
 
 
 def readings(text: str) -> Iterator[tuple[int, int, str]]:
@@ -255,8 +256,8 @@ def readings(text: str) -> Iterator[tuple[int, int, str]]:
     """
     for pattern, decode in _encodings(text):
         for match in pattern.finditer(text):
-            if said := decode(match[0][:_LONGEST_WORD]):
-                yield match.start(), match.end(), said
+            if decoded := decode(match[0][:_LONGEST_WORD]):
+                yield match.start(), match.end(), decoded
 
 
 def _encodings(text: str) -> Iterator[tuple[re.Pattern[str], Callable[[str], str]]]:
@@ -334,22 +335,23 @@ def _morse(dots: str) -> str:
 
 def _readable(octets: bytes) -> str:
     """Decode octets to text; return an empty text unless most of it is letters and spaces."""
-    said = octets.decode("utf-8", "ignore")
-    if len(said) < 0.9 * len(octets):  # a digest, as most words of that length are
+    decoded = octets.decode("utf-8", "ignore")
+    if len(decoded) < 0.9 * len(octets):  # a digest, like most words of that length
         return ""
-    return said if sum(c.isalpha() or c.isspace() for c in said) >= 0.75 * len(said) else ""
+    return decoded if sum(c.isalpha() or c.isspace() for c in decoded) >= 0.75 * len(decoded) else ""
 
 
-# Phrases that speak to a model and not to a reader: orders to drop its rules, to leak its prompt or data, to call a tool.
+# Phrases that address a model rather than a reader: orders to ignore its rules, to leak its prompt or data, or to call a tool.
 #
-# Sentences are read as rows of classes: each word that matters (an order to ignore, instructions, previous, …; English, German, French,
-# Spanish, Italian, Portuguese, Dutch, Polish, Russian, Turkish, Swedish) becomes one letter, every other word a dot, the end of a
-# sentence a bar, and rules are patterns over these letters. What has no words apart (Chinese, Japanese, Korean) and what is fixed
-# (chat templates, tool calls) is looked for as it stands; words and phrases stand in ``order_phrases.toml``. Texts are folded first, so
-# that a disguise changes nothing; encodings (``slowwave.text.injections``), ROT13 and reversed text are read as well. Orders in no set
-# words are ``slowwave.text.injections``'.
+# Sentences are converted to rows of classes: each relevant word (an order to ignore, instructions, previous, …; English, German, French,
+# Spanish, Italian, Portuguese, Dutch, Polish, Russian, Turkish, Swedish) becomes one letter, every other word a dot, and the end of a
+# sentence a bar. Rules are patterns over these letters. Languages without word boundaries (Chinese, Japanese, Korean) and fixed phrases
+# (chat templates, tool calls) are matched literally. Words and phrases are in ``order_phrases.toml``. Texts are folded first, so that a
+# disguise has no effect; encoded, ROT13 and reversed text is checked as well. Orders without a fixed wording are detected by the signs
+# above.
 #
-# Talk about injections ("the phrase 'ignore previous instructions' is an attack") and ordinary orders ("ignore my last message") are none.
+# Text about injections ("the phrase 'ignore previous instructions' is an attack") and ordinary orders ("ignore my last message") are not
+# detected.
 
 _FILE: Final = tomllib.loads(Path(__file__).with_name("order_phrases.toml").read_text(encoding="utf-8"))
 
@@ -407,7 +409,7 @@ _RULES: Final[tuple[tuple[str, Severity, re.Pattern[str]], ...]] = (
     ("safety override", "high", re.compile(r"K[^|]{0,3}[LI][^|]{0,3}X")),
 )
 _NEEDED: Final = (("V", "IL"), ("R", "SY"), ("F", "NZ"), ("Z", "UB"), ("T", "S"), ("K", "X"))
-"""Every match of a rule has the first letter and one of the others: where no such pair stands, no row has to be made."""
+"""Every match of a rule has the first letter and one of the others. If no such pair occurs, the row need not be built."""
 
 
 def _letters_of_words() -> dict[str, str]:
@@ -433,7 +435,7 @@ class _Phrase(NamedTuple):
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
     rare: bool
-    across: bool  # whether a match may go on behind the end of a sentence
+    across: bool  # whether a match may extend beyond the end of a sentence
 
     @property
     def in_ascii(self) -> bool:
@@ -469,11 +471,11 @@ the you your to of at for say not can all any this that what it is are have been
 _PARTS: Final = {
     h: max(_BARE.findall(h), key=lambda part: (part not in _COMMON, len(part))) for h in _HINTS if _BARE.search(h)
 }
-"""Hint → its longest run of letters that few texts have, which a text that holds the hint has within a word."""
+"""Hint → its longest run of letters. A text that contains the hint contains this run within a word, while few other texts do."""
 
 _SIGNS: Final = tuple(h for h in _HINTS if h not in _PARTS)
 _MANY: Final = 1_000
-_REMEMBERED: Final = 32  # characters of a word that is looked up again
+_REMEMBERED: Final = 32  # maximum length in characters of a word whose class is cached
 _COMPACT = re.compile(
     r"(?:ignore|disregard|forget|bypass)(?:all|any|the|your|my|of)*(?:previous|prior|above|earlier|system)?(?:the)?"
     r"(?:instruction|rule|prompt|guideline)|(?:reveal|show|print)(?:me|your|the)*systemprompt"
@@ -491,7 +493,7 @@ _OF_OTHERS = re.compile(
     r" (?:from|of|by|on) (?:(?:the|my|our|his|her|their) )?(?!system|developer|user|prompt|operator|assistant|admin|model|this|that)[a-z]+"
 )
 _FOLDED: Final = r"[a-z][013457]|[013457][a-z]|[a-z][@$!|][a-z]|(?:^|\s)[@$!|][a-z]|\b\w(?:[ .\-_*+~]\w){4}"
-"""What folding would read as other letters, or as a word that is spelled out."""
+"""Characters that folding would convert to other letters, and words that are spelled out."""
 
 _MAY_HOLD: Final = "|".join(
     (
@@ -530,7 +532,7 @@ def may_hold(texts: prefilter.Texts) -> prefilter.Flags:
     flags = prefilter.found(texts, _MAY_HOLD, _RARE, *MAY_HOLD)
     rest = np.flatnonzero(prefilter.found(texts, _FIRST) & ~flags)
     if len(rest):
-        apart = pc.replace_substring(texts.take(pa.array(rest)), "_", " ")  # underscores part words here
+        apart = pc.replace_substring(texts.take(pa.array(rest)), "_", " ")  # underscores separate words here
         flags[rest] = prefilter.found(apart, _ORDERS)
     return flags
 
@@ -665,7 +667,7 @@ def _hinted(word: str) -> tuple[str, ...]:
     return tuple(hint for hint, part in _PARTS.items() if part in word)
 
 
-_hints: Final = lru_cache(16_384)(_hinted)  # texts have most words in common
+_hints: Final = lru_cache(16_384)(_hinted)  # most words occur in many texts
 
 
 def _talked_about(small: str, finding: Detection) -> bool:
@@ -680,8 +682,8 @@ def _talked_about(small: str, finding: Detection) -> bool:
 
 def _decoded(text: str, words: set[str]) -> Iterator[Detection]:
     """Yield the parts of a text with orders that an encoding hides."""
-    for start, end, said in readings(text):
-        if _spoken(said):
+    for start, end, decoded in readings(text):
+        if _spoken(decoded):
             yield Detection(start, end, "injection", "encoded order")
     if len(words & _ROTATED) > 1 and _spoken(codecs.encode(text, "rot13")):
         yield Detection(0, len(text), "injection", "encoded order")

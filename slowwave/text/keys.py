@@ -15,17 +15,17 @@ import pyarrow.compute as pc
 
 from slowwave.text.screening import known_keys
 
-_BEFORE: Final[tuple[tuple[str, str], ...]] = (  # which the decomposition would run into the digits beside them
+_BEFORE: Final[tuple[tuple[str, str], ...]] = (  # decomposition would otherwise join these to the digits next to them
     (r"([²³¹⁰⁴-⁹₀-₉]+)", r"^\1"),
     (r"([¼-¾⅐-⅞])", r" \1"),
 )
 _REWRITES: Final[tuple[tuple[str, str], ...]] = (
-    (r"([\p{Latin}\p{Greek}])[\x{300}-\x{36F}]+", r"\1"),  # in other alphabets a mark makes another letter
+    (r"([\p{Latin}\p{Greek}])[\x{300}-\x{36F}]+", r"\1"),  # in other alphabets a mark makes a different letter
     (r"[’ʼ]", "'"),
     (r"[‐‑‒–—―−]", "-"),
     (r"[\s_,;:!?¡¿…\"“”„«»‹›`()\[\]{}|]*[\s_;!?¡¿…\"“”„«»‹›`()\[\]{}|]+[\s_,;:!?¡¿…\"“”„«»‹›`()\[\]{}|]*", " "),
     (r"(\p{L})[-,:]+(\p{L})", r"\1 \2"),
-    (r"(\p{L})[-,:]+(\p{L})", r"\1 \2"),  # "a-b-c": one pass leaves every other joint
+    (r"(\p{L})[-,:]+(\p{L})", r"\1 \2"),  # in "a-b-c" one pass matches only every other hyphen
     (r"[.,:']+( |$)", r"\1"),
     (r"(^| )[',:]+(\p{L})", r"\1\2"),
     (r"^ +| +$", ""),
@@ -39,11 +39,11 @@ _OF_ASCII: Final[tuple[tuple[str, str], ...]] = (
     (r"(^| )[',:]+([a-z])", r"\1\2"),
     *_REWRITES[8:],
 )
-"""What those come to in ASCII, which has nothing to decompose and is in small letters by then: most texts are that, and a pattern that
-knows all alphabets takes milliseconds to compile, at each call."""
+"""The same rewrites for ASCII texts, which have nothing to decompose and are in lower case at this point. Most texts are ASCII, and a
+pattern for all alphabets takes milliseconds to compile, at each call."""
 
 _LEVEL: Final = "^[a-z0-9]+(?: [a-z0-9]+)*$"
-"""Texts in which no rewrite finds anything: to see that once costs a tenth of the rewrites."""
+"""Texts that no rewrite changes. Checking this once takes a tenth of the time of the rewrites."""
 
 _SHORT: Final = 4_096
 _REMEMBERED: Final = 100_000
@@ -109,7 +109,7 @@ def _decomposed(texts: pa.Array) -> pa.Array:
 
 
 def _levelled(texts: pa.Array, rewrites: Sequence[tuple[str, str]]) -> pa.Array:
-    if not len(texts):  # a pattern is compiled at each call
+    if not len(texts):  # because a pattern is compiled at each call
         return texts
     found = pc.utf8_lower(texts)
     rough = pc.invert(pc.match_substring_regex(found, _LEVEL))

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import yaml
 
-# Sections of a Markdown text by their headings; ``#`` within a block of code is no heading.
+# Sections of a Markdown text by their headings; ``#`` within a code block does not start a heading.
 
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -24,13 +24,13 @@ def in_line(text: str) -> str:
 
     Cost: linear in the text.
     """
-    fence, told = "", list[str]()
+    fence, lines = "", list[str]()
     for line in text.splitlines():
         fence, marks = _fenced(line, fence)
         heading = None if fence or marks else _HEADING.match(line)
         title = heading[2] if heading else ""
-        told.append((title if title[-1:] in ".:!?…" else f"{title}:") if heading else line)
-    return "\n".join(told)
+        lines.append((title if title[-1:] in ".:!?…" else f"{title}:") if heading else line)
+    return "\n".join(lines)
 
 
 def _fenced(line: str, fence: str) -> tuple[str, bool]:
@@ -60,7 +60,7 @@ def sections(text: str) -> dict[str, str]:
     ends: list[int] = []
     open_: list[
         tuple[int, int]
-    ] = []  # level and place of the headings of which the end is not seen yet, the outermost first
+    ] = []  # level and position of the headings whose end was not found yet, the outermost first
     for place, (level, _, line) in enumerate(found):
         ends.append(len(lines))
         while open_ and open_[-1][0] >= level:
@@ -73,7 +73,7 @@ def sections(text: str) -> dict[str, str]:
     return named
 
 
-# Anchors: the heading or block of a page that a link names, and whether the page has it.
+# Anchors: the heading or block of a page that a link names, and the check whether the page has it.
 
 Missing = Literal["heading", "block"]
 
@@ -153,11 +153,11 @@ def _between(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return found
 
 
-# Which lines of a text look like headings: every word of weight has a capital, so that a capital says nothing of a word.
+# Lines that look like headings: every longer word is capitalised, so a capital there does not suggest a name.
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _SHORTEST: Final = 4
-"""Letters of a word of weight."""
+"""Minimum length in letters of a word that counts."""
 _LINKS: Final = frozenset(
     (
         "with",
@@ -192,8 +192,8 @@ class HeadingLines(NamedTuple):
         starts, headings = [0], []
         for line in text.split("\n"):
             words = _WORD.findall(line)
-            told = any(len(word) >= _SHORTEST and word[0].islower() and word not in _LINKS for word in words)
-            headings.append(len(words) > 1 and not told)
+            is_prose = any(len(word) >= _SHORTEST and word[0].islower() and word not in _LINKS for word in words)
+            headings.append(len(words) > 1 and not is_prose)
             starts.append(starts[-1] + len(line) + 1)
         return cls(starts[:-1], headings)
 
@@ -202,10 +202,8 @@ class HeadingLines(NamedTuple):
         return self.headings[bisect_right(self.starts, place) - 1]
 
 
-# Markup in prose that is none: tags and comments of HTML, images of Markdown, directives of reStructuredText, a Python prompt; and text
-# without it, for readers of a line.
-#
-# Code between backticks and fences belongs to ``slowwave.text.markdown``.
+# Markup in prose that is not Markdown structure (HTML tags and comments, Markdown images, reStructuredText directives, Python prompts), and
+# the text without it, for display in one line.
 
 _MARKUP: Final = (
     re.compile(r"<!--(?:[^-<]++|-(?!->)|<(?!!--))*+-->"),
@@ -248,17 +246,17 @@ def markup_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for pattern in _MARKUP for match in pattern.finditer(text)]
 
 
-# Paths of pages: which ones name a file inside of a folder, and which ones a new page may have.
+# Paths of pages: the paths that name a file inside a folder, and the paths that a new page may have.
 #
-# A folder of notes that people keep has capitals, spaces and every script in its names, so a page that exists may have any name that is
-# safe. A new page also has a name that every file system accepts and that no reader takes for another one.
+# Folders of notes that people keep have capitals, spaces and all scripts in their names, so an existing page may have any safe name. The
+# name of a new page must also be accepted by every file system and must not be confusable with another name.
 
 LONGEST_PATH: Final = 300
 LONGEST_PART: Final = 200
-"""Bytes of UTF-8 in one part of a new path. File systems take 255, of which a tombstone and a temporary file need some."""
+"""Maximum length in UTF-8 bytes of one part of a new path. File systems allow 255, of which a tombstone and a temporary file need some."""
 
 _JOINERS: Final = "\u200c\u200d"
-"""Format characters that words of Persian or Hindi and many emoji are written with."""
+"""Format characters that occur in words of Persian or Hindi and in many emoji."""
 _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 _UNPORTABLE: Final = re.compile(r'[<>:"|?*]')
 _RESERVED: Final = ("logs/sessions/", "archive/")
@@ -302,13 +300,13 @@ def _is_plain(character: str) -> bool:
 
 # Frontmatter: the YAML between two lines of ``---`` at the head of a Markdown file.
 #
-# It is read event by event, so that nothing is built that was not looked at: no tags, no anchors, no key twice, no great depth. Words are
-# those of YAML 1.2: ``no`` and ``12:30`` are text, and dates stay as they are written. What fields mean belongs to
-# ``slowwave.sources.page_files``.
+# It is parsed event by event, so that each part is checked before it is built: no tags, no anchors, no duplicate keys, limited depth.
+# Scalars follow YAML 1.2: ``no`` and ``12:30`` are text. Dates stay as they are written. ``slowwave.sources.page_files`` interprets the
+# fields.
 
 DEEPEST: Final = 16
 LONGEST: Final = 65_536
-"""Characters; a longer head is refused."""
+"""Maximum length in characters; longer frontmatter is refused."""
 
 _FENCE_FRONTMATTER: Final = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _END: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
@@ -338,7 +336,7 @@ class Frontmatter:
     fields: dict[str, Any] = field(default_factory=dict)
     lines: int = 0
     end: int = 0
-    """The character at which the body begins."""
+    """The index of the character at which the body begins."""
 
 
 def body(text: str) -> str:

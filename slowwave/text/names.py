@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from slowwave.text.words import is_word
 
-# Words of names: what begins, ends and joins names of people, organisations, places and products in English.
+# Words of names: words that begin, end and join English names of people, organisations, places and products.
 
 
 def _words(text: str) -> frozenset[str]:
@@ -43,7 +43,7 @@ STARTERS: Final = _words(
     mon tue wed thu fri sat sun january february march april june july august september october november december
     jan feb mar apr jun jul aug sep sept oct nov dec am pm utc gmt asap faq fyi ps etc eg ie ok"""
 )
-"""Words that are no name on their own, wherever they stand; at a sentence's start they are cut off a run."""
+"""Words that are never a name alone, in any position. At the start of a sentence they are removed from a run."""
 IN_TITLES: Final = _words(
     """about above after again all always any as at be before behind better both but by come could did do down each even ever every
     everything few first follow for from get give go good he her here his how if in into it its just keep last let like little look
@@ -51,7 +51,7 @@ IN_TITLES: Final = _words(
     since so some something soon still take than that their them these they third this those through to together too two under until
     up us very we what when where which while who whose why with within without would you your"""
 )
-"""Words of no meaning of their own that are part of a title where they have a capital within a sentence."""
+"""Words without a meaning of their own that are part of a title if they have a capital within a sentence."""
 IMPERATIVES: Final = _words(
     """add added allow avoid build bump change changed clone configure connect contact copy create define delete deploy deprecate
     disable donate download drop edit enable execute export extend fix fixed fixes ignore implement import include increase install
@@ -59,7 +59,7 @@ IMPERATIVES: Final = _words(
     require reset return review run save search send serve set setup share show sign skip start stop store submit support
     supports switch sync test train turn update updated upgrade upload validate verify view visit watch write"""
 )
-"""What a heading or a step begins with, before the name of what is meant."""
+"""Words with which a heading or a step begins, before the name that it is about."""
 GIVEN: Final = _words(
     """aaron adam adrian ahmed alan albert alex alexander alexandra ali alice alicia alison amanda amir amy ana andrea andrew
     angela anita ann anna anne anthony antonio anya arthur barbara ben benjamin bernard beth betty bill bob brandon brenda brian
@@ -95,7 +95,7 @@ GIVEN: Final = _words(
 GIVEN_ALONE: Final = GIVEN - _words(
     "chad chen christian felix frank grace jack jan jean jordan kim lee lily luna mark mei rob sunny will"
 )
-"""Given names that are a person even as the only word of a sentence's start, where nothing else speaks for a name."""
+"""Given names that count as a person even as the only word at the start of a sentence, without other evidence."""
 TITLES: Final = _words(
     "mr mrs ms miss dr prof professor sir madam lord lady captain king queen uncle aunt auntie doctor"
 )
@@ -111,11 +111,11 @@ OFFICES: Final = _words(
     prime princess prince principal professor queen representative secretary senator sergeant sheriff speaker superintendent
     supervisor treasurer vice vp svp evp"""
 )
-"""Offices that somebody holds: with ``of`` behind, or alone, no name of anybody."""
+"""Offices that a person holds. Before "of", or alone, they name nobody."""
 WORKS: Final = _words(
     "film movie novel book album song single musical opera poem sitcom miniseries documentary videogame ballad"
 )
-"""What the title of a work follows."""
+"""Words before the title of a work."""
 ORGANISED: Final = _words(
     """inc corp corporation ltd limited llc gmbh plc company group bank university college school institute academy labs laboratory
     foundation association agency industries logistics systems technologies technology solutions partners holdings airlines
@@ -125,7 +125,7 @@ ORGANISED: Final = _words(
     enterprises"""
 )
 LEGAL_FORMS: Final = _words("AB AG ApS AS ASA BV EOOD GmbH KG KK NV OHG Oy Oyj Pty SA SARL SAS SE SpA Srl SRO ULC")
-"""What a company is in law, as it is written behind its name."""
+"""Legal forms of companies, as written after the name."""
 ORGANISATIONS: Final = _words(
     "google microsoft amazon netflix ibm nasa nato openai facebook meta apple intel nvidia unesco unicef"
 )
@@ -157,7 +157,7 @@ TOWNS: Final = _words(
     thessaloniki tilburg timisoara tirana toulouse trieste trondheim turin turku ulm uppsala utrecht valencia valletta verona vilnius
     walthamstow wellington wiesbaden winterthur wolverhampton wroclaw wuppertal yerevan zagreb zaragoza"""
 )
-"""Towns that no list of the lexicon has, but for those that are words or names of people."""
+"""Towns that are missing in the lexicon, without those that are words or names of people."""
 PLACE_STARTS: Final = _words(
     "new san santa los las mount north south east west saint st fort port rio lake cape gulf isle"
 )
@@ -178,14 +178,14 @@ SOFTWARE: Final = _words(
     qdrant rabbitmq redis redshift sqlalchemy sqlite supabase tensorflow terraform tmux typescript ubuntu valkey vercel webpack
     wireshark zookeeper"""
 )
-"""Software whose name is no word of English."""
+"""Software whose name is not an English word."""
 PRODUCT_NEXT: Final = _words(
     "app application software platform library framework database version api sdk plugin dashboard"
 )
 NAMED_AFTER: Final = _words(
     "agent award code day desktop engine house island line method model office prize project rice school server team test"
 )
-"""What is called by somebody's given name: a line, a prize, a model."""
+"""Things that are named after a person: a line, a prize, a model."""
 PARTICLES: Final = _words("de del della di da van von der den la le du bin al")
 LINKS: Final = PARTICLES | _words("of the")
 CONNECTORS: Final = LINKS | _words("and for")
@@ -208,18 +208,18 @@ PERSONAL: Final = _words(
     cried apologized apologised agreed believes believed prefers hates hated enjoys enjoyed remembers forgot hopes worries replied
     answered explained complained admitted insisted joked promised suggested recommended invited"""
 )
-"""What people do, behind the name of one."""
+"""Verbs after the name of a person, for actions of people."""
 STANDARDS: Final = _words(
     "AES COVID DES DSA ECDSA GPT HTTP ISO MD MP RFC RS RSA SARS SHA SSL TLS UTF VT WPA USB CC AC DC PM AM UTC GMT PEP ASCII BASE"
 )
-"""What stands before a number and is no key of a tracker."""
+"""Prefixes of numbers that are not keys of an issue tracker."""
 
 
-# Known names: given and family names, places, organisations and demonyms, by which a capitalised word is told from another.
+# Known names: given and family names, places, organisations and demonyms, which identify a capitalised word as a name.
 #
-# ``known_names.txt`` is made of compromise's lexicon by ``scripts/known_names.mjs`` (``known_names.LICENSE``). A word that is a name may be
-# a word as well (Rose, Mark): whether it is one here is for the words around it to say. ``english_names.txt.gz`` has the words of the
-# lexicon that are written with a capital only, made of SCOWL's lists by ``scripts/english_names.py``.
+# ``scripts/known_names.mjs`` generates ``known_names.txt`` from compromise's lexicon (``known_names.LICENSE``). A name may be an ordinary
+# word as well (Rose, Mark); the context decides. ``english_names.txt.gz`` contains the words that SCOWL's lists have with a capital only;
+# ``scripts/english_names.py`` generates it.
 
 _FILE: Final = "known_names.txt"
 _OF_A_PEOPLE: Final = ("ish", "ese", "ian", "ians", "etan", "icans", "ican")
@@ -281,9 +281,9 @@ def _capitalised() -> frozenset[str]:
     )
 
 
-# What a text says that a name is: the head of "X is a …", "X was the …", as the type of X.
+# Types of names that a text states: the head noun of "X is a …" or "X was the …" is the type of X.
 #
-# Lists of nouns and nothing else; a head that none of them has says nothing. Whether X is a name belongs to ``slowwave.text.extraction``.
+# These are lists of nouns only; a head noun in none of them gives no type. ``slowwave.text.extraction`` decides whether X is a name.
 
 _IS: Final = re.compile(
     r"(?: ?\([^()\n]{0,200}\)| -LRB-[^\n]{0,200}?-RRB-)?,? (?:is|was|are|were|became) (?:also |now |still )?"
@@ -313,7 +313,7 @@ _ENDS: Final = frozenset(
         *("set", "that", "to", "what", "when", "where", "which", "who", "whose", "with", "within"),
     )
 )
-"""Words behind the head."""
+"""Words after the head noun."""
 _FORMS: Final = re.compile(r"..(?:ed|ing)$")
 _KINDS: Final = {
     noun: kind
@@ -357,7 +357,7 @@ def defined_type(text: str, end: int) -> str | None:
     return _KINDS.get(head) or _KINDS.get(head.removesuffix("s"))
 
 
-# What a name is the name of: a person, an organisation, a place, a product, by lists and by the words around it; else ``unknown``.
+# The type of a name: person, organisation, place or product, by lists and by the words around it; otherwise ``unknown``.
 
 UNKNOWN: Final = "unknown"
 POSSESSIVE: Final = re.compile(r"['’]s?$")
@@ -391,9 +391,9 @@ _STOPS: Final = re.compile(r"[.!?]\s|\n")
 _UNITS: Final = ("phd", "ib", "hz", "dsa")
 _AROUND: Final = 60
 _SENTENCE: Final = 200
-"""Characters before and behind in which words speak of what a name is."""
+"""Number of characters before and after a name that are searched for words that show its type."""
 _NO_FAMILY: Final = ORGANISED | PRODUCTS | PRODUCT_NEXT | WORKS | NAMED_AFTER
-"""What stands behind a given name in the name of something else: Nobel Prize, Turing Test."""
+"""Words after a given name that show that it is part of another name: Nobel Prize, Turing Test."""
 _AUTHOR: Final = re.compile(r" ?(?:\(@|<[\w.+-]{1,64}@)")
 _LABEL: Final = re.compile(r"^[A-Z][\w'’-]{1,20}(?: [A-Z][\w'’-]{1,20}){0,2}: \S", re.MULTILINE)
 _PEOPLE_OF: Final = ("ans", "ers", "ese")

@@ -16,13 +16,13 @@ from rapidfuzz.distance import OSA
 
 from slowwave.text.words import is_known, words_of
 
-# Opposites by their prefixes: words of one stem that rule each other out ("hyperkalemia", "hypokalemia"; "ascending", "descending").
+# Opposites by prefix: words with one stem that exclude each other ("hyperkalemia", "hypokalemia"; "ascending", "descending").
 #
-# The prefixes decide, whatever the stem; words that exclude each other for other reasons stand in ``slowwave.text.words``.
+# The prefixes decide, for any stem. Words that exclude each other for other reasons are listed in ``slowwave.text.words``.
 
-_STEM: Final = 3  # letters of a stem, at least
-_WHOLE: Final = 4  # letters of a prefix; what is longer has much of its stem, and needs none behind it
-_BARE: Final = 4  # letters of a stem that stands without a prefix
+_STEM: Final = 3  # minimum length in letters of a stem
+_WHOLE: Final = 4  # letters of a prefix; a longer one contains much of its stem, so it needs no stem after it
+_BARE: Final = 4  # minimum length in letters of a stem without a prefix
 
 
 @lru_cache(maxsize=65_536)
@@ -46,7 +46,7 @@ def _rivals(a: str, b: str, rivals: Mapping[str, frozenset[str]]) -> bool:
     end = 0
     while end < min(len(a), len(b)) and a[-1 - end] == b[-1 - end]:
         end += 1
-    # the stem may begin anywhere in what they share: what rivals are may end alike ("impor", "expor")
+    # The stem may begin anywhere in the shared part, because rival prefixes may end alike ("impor", "expor").
     for stem in range(end + 1):
         prefix = a[: len(a) - stem]
         if b[: len(b) - stem] in rivals.get(prefix, ()) and (stem >= _STEM or len(prefix) > _WHOLE):
@@ -59,7 +59,7 @@ def _turned(a: str, b: str, by: frozenset[str]) -> bool:
     cut = len(a) - len(b)
     if len(b) < _BARE or cut < 1 or a[:cut] not in by or not a.endswith(b):
         return False
-    return cut > 1 or b[0] not in _VOWELS  # "aagain" is mistyped
+    return cut > 1 or b[0] not in _VOWELS  # "aagain" is a typing mistake
 
 
 def _table(lines: str) -> dict[str, frozenset[str]]:
@@ -158,16 +158,16 @@ _TURNING: Final = _DENYING | words_of("a ab an anti counter de dis il im in ir m
 _VOWELS: Final = "aeiouh"
 
 
-# Slips: whether two words are one word, of which one is mistyped or spelt as in another country.
+# Slips: whether two words are the same word, mistyped or in another country's spelling.
 #
-# A slip of the finger turns a word into none. So of two words in a lexicon neither is a slip of the other ("including", "excluding"), and
-# of two that stand in none nobody can tell ("amlodipine", "amrodipine"): that takes a person.
+# A typing mistake rarely makes another word. So if both words are in the lexicon, neither is a slip of the other ("including",
+# "excluding"). If neither is in it, a program cannot tell ("amlodipine", "amrodipine"), and a person has to.
 
 ONE: Final = 5
-"""Letters of a word in which one may be wrong."""
+"""Minimum length in letters of a word that may have one wrong letter."""
 
 TWO: Final = 9
-"""Letters of a word in which two may."""
+"""Minimum length in letters of a word that may have two wrong letters."""
 
 
 def slip(a: str, b: str, used: Container[str] = ()) -> bool:
@@ -264,7 +264,7 @@ _BESIDE: Final = frozenset(
     if other
     for pair in (key + other, other + key)
 )
-"""Letters side by side on a keyboard, in either order."""
+"""Pairs of adjacent letters on a keyboard, in both orders."""
 
 _SUBSTANCE: Final = re.compile(
     r"(?:ane|ene|yne|ine|one|idine|olone|ol|al|ide|ite|ate|ic|ous|ium|yl|oyl|in|ose|ase|ile|ille|inib|imab|umab|ximab|tinib"
@@ -292,19 +292,19 @@ _SPELLINGS: Final = tuple(
 )
 
 
-# Exclusions: whether two English words cannot both stand in one place of a statement: antonyms, and things of one kind.
+# Exclusions: whether two English words exclude each other at one place of a statement: antonyms, and nouns or verbs of one kind.
 #
-# The table is made of WordNet 3.1 by ``scripts.word_relations``; ``word_relations.LICENSE`` has its notice. A line is a word, then, each
-# behind a bar: its paths in kinds (a letter for the kind, small for verbs, and one for every step down its hypernyms); the sides of
-# antonyms that it is on ("4f+" against "4f-"; "4f>" and "4f<" when it is only near one of them); words that it does not exclude whatever
-# the rest says; the base of an irregular form. Empty cells at the end are left out. Words of one kind exclude each other, but for a
-# hypernym, whose path begins the other's, and for parts and wholes: the first line has pairs of their paths. What a sentence says is not
-# known here.
+# ``scripts.word_relations`` generates the table from WordNet 3.1; ``word_relations.LICENSE`` contains its notice. A line has a word and
+# then, each after a bar: the word's paths in kinds (a letter for the kind, lower case for verbs, and one for every step down its
+# hypernyms); its sides of antonym pairs ("4f+" against "4f-"; "4f>" and "4f<" if it is only near one of them); words that it does not
+# exclude, whatever the rest states; and the base of an irregular form. Empty cells at the end are omitted. Words of one kind exclude each
+# other, except a hypernym, whose path is a prefix of the other's, and except parts and wholes: the first line lists pairs of their paths.
+# The context of the words is not considered here.
 
 Exclusion = Literal["antonyms", "kind", "deed"]
-"""Antonyms, nouns of one kind, or verbs of one kind."""
+"""The reason for an exclusion: antonyms, nouns of one kind, or verbs of one kind."""
 
-_ASKED: Final = 32_768  # words and pairs that are remembered
+_ASKED: Final = 32_768  # cached words and pairs
 
 
 class Relations(NamedTuple):
@@ -409,7 +409,7 @@ _Found = tuple[str, list[str], frozenset[bool] | None]
 _TURN: Final = str.maketrans("+-", "-+")
 _PLAIN: Final = str.maketrans("><", "+-")
 _PATHS, _SIDES, _SPARED, _FORM = range(4)
-"""The cells behind a word."""
+"""Indexes of the cells after a word."""
 
 _LEAST: Final = 3
 _NOUN, _VERB, _BOTH, _NEITHER = frozenset((False,)), frozenset((True,)), frozenset((False, True)), frozenset[bool]()

@@ -26,10 +26,10 @@ Texts: TypeAlias = "pa.Array | pa.ChunkedArray"
 Answer: TypeAlias = "Callable[[Texts], Texts]"
 
 FEW: Final = 500
-"""Texts up to which making the pattern costs more than reading them."""
+"""Number of texts up to which building the pattern takes longer than checking all texts."""
 
 SMALL: Final = 2_000
-"""Texts up to which a column is asked for text by text, where those of many were read together."""
+"""Number of texts up to which a column is looked up text by text if many namespaces' texts were checked together."""
 
 _CONTROLS: Final = r"[\x00-\x08\x0b-\x1f\x7f]"
 _MARKS: Final = r"[\x{300}-\x{34e}\x{350}-\x{36f}]"
@@ -38,7 +38,7 @@ _SIGNS: Final = (
     "\\x{2010}-\\x{2027}\\x{2030}-\\x{205e}\\x{20a0}-\\x{20c0}\\x{2190}-\\x{21ff}]"
 )
 _COUNTED: Final = 8
-"""Repeats that are counted; a longer one is looked for as one of so many and more, which keeps RE2's automaton small."""
+"""Largest repeat count that is kept. A larger one becomes "this many or more", which keeps RE2's automaton small."""
 
 _ANYTHING: Final = "(?s:.*)"
 _FLAGS: Final = re.compile(r"\(\?([a-z]+)\)")
@@ -55,13 +55,13 @@ def relaxed(pattern: str) -> str:
     parts: list[str] = []
     left_out: list[bool] = []  # for each group that is open
     for match in _PART.finditer(pattern, flags.end() if flags else 0):
-        kind, said = match.lastgroup, match[0]
+        kind, part = match.lastgroup, match[0]
         if kind in ("around", "open"):
             left_out.append(kind == "around")
-            said = said if said.endswith("i:") else "(?:"
+            part = part if part.endswith("i:") else "(?:"
         if True not in left_out:
-            parts.append(_ANYTHING if kind == "back" else "" if kind == "edge" else _repeat(match) or said)
-        if said == ")":
+            parts.append(_ANYTHING if kind == "back" else "" if kind == "edge" else _repeat(match) or part)
+        if part == ")":
             left_out.pop()
     return f"(?{flags[1].replace('m', '') if flags else ''}:{''.join(parts)})"
 
@@ -89,7 +89,7 @@ def found(texts: Texts, *patterns: str) -> Flags:
     if len(texts) <= FEW:
         return np.ones(len(texts), bool)
     column = pc.cast(texts, pa.large_string())
-    if isinstance(column, pa.ChunkedArray):  # of which a mask would have to have the same chunks
+    if isinstance(column, pa.ChunkedArray):  # a mask would need the same chunks
         column = column.combine_chunks()
     other = pc.fill_null(pc.invert(pc.string_is_ascii(column)), False)
     if pc.any(other).as_py():

@@ -16,16 +16,16 @@ from slowwave.text.statements import CONTRACTED, STOPS, WORD, is_own, matter, pe
 from slowwave.text.tokens import fold, normalise_name
 from slowwave.text.words import words_of
 
-# Plain statements of a relation that takes one object: where somebody lives and works, who leads something, what something is called.
+# Plain statements of a relation with one object: where someone lives and works, who leads something, what something is called.
 #
-# Read are present statements and changes ("moved to", "now", "no longer"), not questions, hypotheses, negations, wishes or the past. A
-# pattern begins at a subject and takes its object up to the next clause; what is not plain is left alone. Linear in the text.
+# Present statements and changes are parsed ("moved to", "now", "no longer"), but no questions, hypotheses, negations, wishes or past
+# statements. A pattern begins at a subject and takes the object up to the next clause; unclear sentences are ignored. Linear in the text.
 
 SELF: Final = "i"
-"""The subject of who speaks of himself."""
+"""The subject of statements by speakers about themselves."""
 
-_LONGEST: Final = 500  # characters of a sentence that is read
-_SHORT: Final = 4  # letters of a word that the lexicon would have
+_LONGEST: Final = 500  # maximum length in characters of a sentence
+_SHORT: Final = 4  # minimum length in letters of a word that the lexicon would contain
 _MOST_WORDS: Final = 6  # of an object
 
 
@@ -144,7 +144,7 @@ _PATTERNS: Final = (
 )
 
 _NAMED: Final = "employer|wife|husband|spouse|boss|manager|landlord|dentist|doctor|owner|name|nickname|capital|hometown"
-"""Attributes whose value is a name: "my boss is very demanding" gives none."""
+"""Attributes whose value is a name. "my boss is very demanding" therefore gives no value."""
 _ATTRIBUTES: Final = (
     rf"(?:favou?rite|preferred|current|home|work)(?: [a-z]+){{1,2}}|{_NAMED}|birthday|phone number|number|e-?mail(?: address)?|address|job|"
     "job title|title|role|budget|deadline|due date|price|status|colou?r|age|salary|rent|shoe size|blood type|nationality|username"
@@ -191,7 +191,7 @@ translator interpreter zookeeper cartographer developer consultant waiter waitre
 barista receptionist salesperson salesman saleswoman realtor recruiter paramedic firefighter attendant diver inspector operator tutor
 babysitter nanny caretaker gardener tester sysadmin
 """)
-"""What the lexicon files under no kind of work."""
+"""Professions that the lexicon does not list as a kind of work."""
 
 _MEMBERSHIPS: Final = words_of("""
 club clubs choir choirs group groups team teams band bands orchestra ensemble chorus class classes course courses league society societies
@@ -200,7 +200,7 @@ troupe guild fellowship circle network program programme workshop protest march 
 scouts rotary lions call meeting conversation discussion chat channel session game tour trip hike cruise convention conference festival
 library museum forum ranks family
 """)
-"""Last or other words of names of what people join without working for it: one person is a member of many of them."""
+"""Last or other words in names of groups that people join without working for them. A person may be a member of many groups."""
 
 _WORDS: Final = re.compile(r"[^\W_]+")
 _JOINED: Final = re.compile(r" and (?=now |is |am |works? |lives? |leads? |has )|; |, so |: (?=[A-Z])")
@@ -245,7 +245,7 @@ TRIGGER: Final = re.compile(
     rf"{_LIVES}|moved|relocated|{_WORKS}|a job|joined|{_JOINS}|{_LEADS}|{_POSTS}|over|Due|{_DUE}|{_PUT}|[Dd]eadline|goes|go|attends?|"
     rf"married|called|{_ATTRIBUTES})\b"
 )
-"""A word of it is in every text that states a relation; RE2 reads it as well."""
+"""A pattern that occurs in every text with a relation; also valid in RE2."""
 
 
 def stated_relations(text: str) -> tuple[StatedRelation, ...]:
@@ -253,8 +253,8 @@ def stated_relations(text: str) -> tuple[StatedRelation, ...]:
     found: dict[tuple[str, str], StatedRelation] = {}
     if TRIGGER.search(text):
         for sentence in sentences(without_later(text)):
-            for said in _each(sentence):
-                if len(said) <= _LONGEST and (stated := _of(said)) is not None:
+            for clause in _each(sentence):
+                if len(clause) <= _LONGEST and (stated := _of(clause)) is not None:
                     found[stated.subject, stated.relation] = stated
     return tuple(found.values())
 
@@ -276,9 +276,9 @@ def _of(sentence: str) -> StatedRelation | None:
     """Return the relation that one sentence states."""
     if is_unsure(sentence):
         return None
-    said = _begun(sentence)
+    statement = _begun(sentence)
     changed = bool(_CHANGED.search(sentence))
-    for clause in _clauses(said):
+    for clause in _clauses(statement):
         if (stated := _in_clause(clause, changed)) is not None:
             return stated
     return None
@@ -310,7 +310,7 @@ def _in_clause(said: str, changed: bool) -> StatedRelation | None:
             subject, object_ = _subject(match["subject"]), _object(match["object"])
             if accepts is not None and not accepts(match["object"]):
                 continue
-            if turned:  # who leads is a name
+            if turned:  # a leader is a name
                 named = _THE.sub("", match["subject"])
                 subject, object_ = _subject(_kept(match["object"])), normalise_name(named) if named[0].isupper() else ""
             if subject and object_ and object_ not in _RELATIVE:
@@ -340,7 +340,7 @@ def _subject(said: str) -> str:
     if folded.startswith(("my ", "our ")):
         return f"{SELF}: {bare}"
     common = all(is_plain(part) or len(part) < _SHORT for part in bare.split("-"))
-    alone = said[:1].isupper() and is_written_large(bare)  # without an article "Bastian" is somebody, and of no people
+    alone = said[:1].isupper() and is_written_large(bare)  # without an article "Bastian" is a person, not a nationality
     name = _THE.sub("", said)[:1].isupper() and (alone or is_given(bare) or not common)
     return bare if (name or " " in bare) and bare not in _PRONOUNS else ""
 
@@ -355,16 +355,16 @@ def _object(said: str) -> str:
     return folded if 0 < len(folded.split()) <= _MOST_WORDS and folded not in ("the", "a", "an") else ""
 
 
-# What a memory states, and of whom: the reading by which memories are put under topics.
+# Statements of a memory and their subjects, by which memories are grouped into topics.
 #
-# A question, a greeting, thanks, an offer or advice is no statement: a text with any of it is read as none, so that nothing of it is torn
-# apart. Nor is a text that speaks of two persons. What is wished, planned or told by others is a statement of its day. English; the words
-# are in ``topic_statements.toml``. Which statements make a topic belongs to ``slowwave.operations.planners.topic_memories``.
+# Questions, greetings, thanks, offers and advice are not statements. A text that contains one of them has no result at all, so that it is
+# not split; nor has a text about two persons. Wishes, plans and reports by others are statements of their day. English; the words are in
+# ``topic_statements.toml``. ``slowwave.operations.planners.topic_memories`` decides which statements make a topic.
 
 LONGEST: Final = 500
-"""Characters of a text that is read."""
+"""Maximum length in characters of a text."""
 
-_LEAST: Final = 3  # words of a statement
+_LEAST: Final = 3  # minimum number of words of a statement
 _FILE: Final[Mapping[str, Any]] = tomllib.loads(
     Path(__file__).with_name("topic_statements.toml").read_text(encoding="utf-8")
 )
@@ -380,7 +380,7 @@ _MAY_RELATE: Final = prefilter.relaxed(TRIGGER.pattern)
 _PRONOUNS_TOPIC_STATEMENTS: Final = words_of(_FILE["pronouns"])
 _TOKEN: Final = re.compile(WORD)
 RELATIONS: Final[Mapping[str, str]] = _FILE["relations"]
-"""How a relation is called; one that is an attribute is called as it is."""
+"""Display name of each relation. A relation that is an attribute keeps its name."""
 
 _LED_BY: Final = words_of("the a an")
 _NO_MATTER: Final = frozenset(stem(w) for w in words_of(_FILE["no_matter"]))

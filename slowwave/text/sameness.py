@@ -38,13 +38,11 @@ Synonyms = Callable[[str, str], bool]
 """Whether two words, folded, mean the same."""
 
 LONGEST: Final = 4_000
-"""Characters of a text that is compared word by word; longer ones are the same only letter by letter."""
+"""Maximum length in characters of texts that are compared word by word. Longer ones are the same only if they are equal."""
 
 _READ: Final = 4_096
-_COMMON: Final = 3  # texts that use a word, from which it is no slip of another
-_SHARED: Final = (
-    0.5  # of the words of the shorter text that the longer has, from which a pair is doubtful and not different
-)
+_COMMON: Final = 3  # number of texts with a word from which on it is not a slip of another
+_SHARED: Final = 0.5  # share of the words of the shorter text that the longer has, from which on a pair is doubtful and not different
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ASKS: Final = re.compile(
     r"\W*(?:so |and |please )?(?:what|who|whom|whose|why|which|how|do|does|did|can|could|will|would|should|is|are|am|was|were|have|has)\b"
@@ -101,19 +99,19 @@ def sameness(a: str, b: str, synonyms: Synonyms | None = None, known: Container[
         return Sameness("doubtful", "One of them denies more.")
     if one.question != two.question:
         return Sameness("different", "Only one of them asks.")
-    loose = AMOUNTS if found is not None else frozenset[str]()  # "many" stands where the other has a number
+    loose = AMOUNTS if found is not None else frozenset[str]()  # one text may have "many" and the other a number
     persons = _same_persons(one.persons, two.persons)
     if not persons and not _fewer_persons(one.persons, two.persons):
         return Sameness("doubtful", "They speak of other persons.")
     if turned := (one.turns ^ two.turns) - loose:
         return Sameness("doubtful", f"They hedge otherwise: {_show(turned)}.")
-    if (told := _pasts(one) ^ _pasts(two)) and told & set(one.words) & set(two.words):
-        return Sameness("doubtful", f"They tell of other times: {_show(told)}.")
+    if (past_words := _pasts(one) ^ _pasts(two)) and past_words & set(one.words) & set(two.words):
+        return Sameness("doubtful", f"They tell of other times: {_show(past_words)}.")
     if found is not None:
         return Sameness("doubtful", found.sentence, more=True)
     if mine or theirs:
-        said = " or ".join(_show(words) for words in (mine, theirs) if words)
-        return Sameness("doubtful", f"Only one of them says {said}.", more=not (mine and theirs))
+        unmatched_words = " or ".join(_show(words) for words in (mine, theirs) if words)
+        return Sameness("doubtful", f"Only one of them says {unmatched_words}.", more=not (mine and theirs))
     if not persons:
         return Sameness("doubtful", "Only one of them says whose or by whom it is.", more=True)
     swapped = one.figures != two.figures and sorted(one.figures) == sorted(two.figures)
@@ -197,7 +195,7 @@ def read(text: str) -> Reading:
             if written[0].isupper() and match.start() and not _SENTENCE.search(text[: match.start()][-3:]):
                 names.add(word)
             lead = ""
-    if "now" in turns:  # "was" beside another tense is an auxiliary
+    if "now" in turns:  # next to another tense "was" is an auxiliary
         turns.discard("then")
     roles = frozenset((w, lead) for w, lead in zip(words, leads, strict=True) if lead in DIRECTED)
     asks = text.rstrip(" \"'”)").endswith("?") or _ASKS.match(text) is not None
@@ -291,12 +289,12 @@ def _same_order(a: Reading, b: Reading) -> bool:
     two = [(w, lead) for w, r, lead in zip(b.words, b.raw, b.leads, strict=True) if r not in FILLERS]
     place = {w: k for k, (w, _) in enumerate(one)}
     numbers = [place.get(w, -1) for w, _ in two]
-    if len(one) != len(two) or len(place) != len(one):  # words run together, or a word said twice
+    if len(one) != len(two) or len(place) != len(one):  # words run together, or a repeated word
         return [w for w, _ in one] == [w for w, _ in two] or "".join(a.raw) == "".join(b.raw)
-    if -1 in numbers:  # a slip or a synonym stands where it stood
+    if -1 in numbers:  # a slip or a synonym in the same place
         gaps = iter(sorted(set(range(len(one))) - set(numbers)))
         numbers = [n if n >= 0 else next(gaps) for n in numbers]
-    if sorted(numbers) != list(range(len(numbers))):  # the other says a word twice
+    if sorted(numbers) != list(range(len(numbers))):  # the other repeats a word
         return False
     low, high = 0, len(numbers)
     while low < high and numbers[low] == low:

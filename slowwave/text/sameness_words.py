@@ -105,7 +105,7 @@ about
 through
 """)
 CLAUSES: Final = words_of("because although though despite while if unless until when where")
-"""Words that begin a clause, wherever it stands."""
+"""Words that begin a clause in any position."""
 DIRECTED: Final = words_of("to from by with without for against before after since under over between")
 EMPTY: Final = (
     GRAMMAR | NEGATIONS | CARDINALS.keys() | TENS.keys() | ORDINALS.keys() | words_of("hundred thousand")

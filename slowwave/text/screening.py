@@ -21,11 +21,10 @@ from slowwave.text.names import is_plain
 from slowwave.text.secrets import MAY_HOLD, PROVED, secrets
 from slowwave.text.sentences import sentences
 
-# What screening has found in texts already, and their keys: within a night each distinct text is read once, whoever asks.
+# Cache of screening results and text keys: within a night each distinct text is screened once for all callers.
 #
-# The audit, the planners and the second look at the night's outcome read the same memories. Kept is a digest of each text and what was
-# found, or that nothing was, and never the text; of texts in short columns, the text and its key (``slowwave.text.keys``). What is found
-# belongs to ``slowwave.text.screening``.
+# The audit, the planners and the final check of the night's outcome read the same memories. The cache holds a digest of each text and the
+# findings, or that there were none, but never the text. Only for short columns it holds the text and its key (``slowwave.text.keys``).
 
 Findings = tuple[Detection, ...]
 
@@ -34,7 +33,7 @@ _KEYS: Final[ContextVar[dict[str, str] | None]] = ContextVar("keys", default=Non
 _CLEAN: Final[ContextVar[set[bytes] | None]] = ContextVar("clean", default=None)
 
 _MOST: Final = 200_000
-"""Texts that are remembered as clean, some 100 bytes each."""
+"""Maximum number of texts that are remembered as clean, about 100 bytes each."""
 
 
 @contextmanager
@@ -84,8 +83,8 @@ def text_key(text: str) -> bytes:
 
 # Screening: secrets, orders to models, hidden characters and look-alike words of one text, and the text without them.
 #
-# Each kind has a module of its own beside this one; here they are put together, so that a secret or an order is found under the hidden
-# characters that split it, and in what the hidden characters say. A finding says what and where, never the thing itself.
+# A separate module detects each kind. This part combines them, so that a secret or an order is also found if hidden characters split it or
+# spell it. A finding contains the kind and the place, never the detected text.
 
 __all__ = [
     "KINDS",
@@ -266,7 +265,7 @@ def _passages(text: str, found: Sequence[Detection]) -> list[tuple[int, int]]:
         start = at
         for sentence in sentences(line):
             begin = text.find(sentence, start, at + len(line))
-            if begin < 0:  # the splitter changed white space: then the line is the passage
+            if begin < 0:  # the splitter changed white space, so the line is used as the passage
                 begin, sentence = at, line
             start = begin + len(sentence)
             if any(f.start < start and begin < f.end for f in found):
@@ -288,29 +287,29 @@ def _marked(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
     return "".join((*parts, text[at:]))
 
 
-# Quotations: memory text where it is quoted, in evidence, findings, summaries and errors: never with what screening would redact.
+# Quotations of memory text in evidence, findings, summaries and errors, without anything that screening would redact.
 #
-# Evidence is kept long after its memory was redacted, and read by people who may not read memory. What stands in a sealed plan, a report or
-# the ledger passes ``quotable``; what has to be cut passes ``quote``, as half a secret is known by no rule.
+# Evidence is kept long after its memory was redacted, and people who may not read memory can read it. Everything in a sealed plan, a report
+# or the ledger passes through ``quotable``. Text that has to be cut passes through ``quote``, because no rule detects half a secret.
 
 _SHORTEST: Final = 8
-"""Characters of ASCII below which nothing is a secret, not even with its name."""
+"""Minimum length of a secret in ASCII characters, even with its name."""
 
 _LARGEST: Final = 10**11
-"""Numbers beyond it are looked at like texts: a card has more digits."""
+"""Numbers of this size and above are screened like texts, because card numbers have more digits."""
 
 _MANY: Final = 1_000
-"""Values from which looking through them as a column takes less than reading each."""
+"""Number of values from which screening them as a column is faster than one by one."""
 
 _OURS: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NAMES_ONE: Final = re.compile(r"pass|pwd|secret|token|(?<![a-z])key|cred|auth(?!or)", re.IGNORECASE)
 
-_NAMED: Final = r'(?i:pass|pwd|secret|token|key|cred|auth)[^"]*":'  # a key of which ``_NAMES_ONE`` may say so
+_NAMED: Final = r'(?i:pass|pwd|secret|token|key|cred|auth)[^"]*":'  # a key of which ``_NAMES_ONE`` may hold
 
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 Known = dict[str, str]
-"""Text → what may be quoted of it: equal texts are read once."""
+"""Text → its quotable form; equal texts are screened once."""
 
 
 def quote(text: str, longest: int) -> str:
@@ -343,7 +342,7 @@ def quotable_all(values: Sequence[Any], written: Iterable[str] | None = None) ->
     known: Known = {}
     if len(values) < _MANY:
         return [quotable(value, known) for value in values]
-    import pyarrow as pa  # which takes a while to load, as do the rules of screening
+    import pyarrow as pa  # pyarrow takes a while to load, and so do the rules of screening
 
     from slowwave.text import prefilter
     from slowwave.text.secrets import MAY_HOLD
@@ -393,12 +392,12 @@ def _names_one(key: str) -> bool:
 
 
 def _clean(text: str) -> str:
-    if is_clean(text):  # labels and headlines are those of the last night, and of the last user
+    if is_clean(text):  # labels and headlines repeat from night to night and from user to user
         return text
     remembered = known()
     found = remembered.get(text_key(text)) if remembered else None
     if found is not None and all(f.kind not in ("secret", "hidden") for f in found):
-        return text  # what is quoted was mostly screened before
+        return text  # most quoted texts were screened before
     from slowwave.text.findings import hidden  # the rules of screening take a while to load
     from slowwave.text.secrets import secrets
 
@@ -417,16 +416,15 @@ def _named(text: str, key: str) -> str:
     return f"[redacted: {found[0].rule}]" if found else text
 
 
-# Privacy classes of a text by its words: credentials, financial, health, legal, contact, personal (Dory 4.9's backfill).
+# Privacy classes of a text, by its words: credentials, financial, health, legal, contact, personal (as in the backfill of Dory 4.9).
 #
-# A class is a proposal for a reader, no verdict: words alone say nothing about whose they are. Questions, wishes, and what is told of
-# "you", of people at large or of nobody ("walking can lower blood pressure") count for none; a short note needs no person ("Diagnosed with
-# asthma"). Secrets themselves belong to
-# ``slowwave.text.secrets``.
+# A class is a proposal for a reader and not a verdict, since words alone do not show whose data they are. Questions, wishes, and statements
+# about "you", about people in general or about nobody ("walking can lower blood pressure") do not count. A short note needs no person
+# ("Diagnosed with asthma"). ``slowwave.text.secrets`` detects the secrets themselves.
 
 PrivacyClass = Literal["credentials", "financial", "health", "legal", "contact", "personal"]
 
-_WORDS_SENSITIVITY: Final[dict[PrivacyClass, str]] = {  # an underscore stands for a space
+_WORDS_SENSITIVITY: Final[dict[PrivacyClass, str]] = {  # an underscore means a space
     "credentials": """
         password passwords passphrase passcode credential credentials api_key api_keys private_key secret_key access_token
         login_details pin_code
@@ -452,7 +450,7 @@ _WORDS_SENSITIVITY: Final[dict[PrivacyClass, str]] = {  # an underscore stands f
 }
 
 CLASSES: Final[tuple[PrivacyClass, ...]] = tuple(_WORDS_SENSITIVITY)
-"""The most sensitive first."""
+"""From the most to the least sensitive."""
 
 
 def _group(name: PrivacyClass) -> str:

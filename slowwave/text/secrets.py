@@ -17,11 +17,11 @@ from slowwave.text import prefilter
 from slowwave.text.findings import Detection, Severity, outermost
 from slowwave.text.words import is_known, words_of
 
-# Stated secrets: passwords, PINs, door codes, recovery codes, keys as people write them down, where no sign and no form sets them apart.
+# Stated secrets: passwords, PINs, door codes, recovery codes and keys in prose, without a sign or a format that sets them apart.
 #
-# "The wifi password at the cabin is …", "login: bob / …", "use … as the password", "the gate code is …", "my datadog key …". What stands
-# where a secret would is judged by its looks: a word, a date, a version or a length is none. The words are English, with the commonest
-# of some other languages. Every pattern is linear: repeats are bounded, or cannot follow one another.
+# Examples: "The wifi password at the cabin is …", "login: bob / …", "use … as the password", "the gate code is …", "my datadog key …". The
+# value is judged by its form: a word, a date, a version or a length is not a secret. The words are English, with the most common ones of
+# some other languages. Every pattern is linear: repeats are bounded or cannot follow one another.
 
 
 class Likeness(NamedTuple):
@@ -80,7 +80,9 @@ def _codes(text: str) -> Iterator[Detection]:
 def _phrases(text: str) -> Iterator[Detection]:
     for match in _SEED.finditer(text):
         words = list(_LETTERS.finditer(match["s"]))
-        of_list = list(takewhile(lambda word: word[0].lower() not in _NOT_LISTED, words))  # a sentence may go on
+        of_list = list(
+            takewhile(lambda word: word[0].lower() not in _NOT_LISTED, words)
+        )  # the sentence may continue after the phrase
         if len(of_list) >= _SHORTEST_SEED:
             yield Detection(match.start("s"), match.start("s") + of_list[-1].end(), "secret", "recovery phrase")
     for match in _PASSPHRASE.finditer(text):
@@ -205,7 +207,7 @@ _SEED, _PASSPHRASE, _WORDS, _JOINED, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART,
     )
 )
 _COINED: Final = re.compile(r"[A-Z][a-z]+-(?:[A-Z]?[a-z]+-){0,4}[A-Z][a-z]+\d{1,3}")
-"""Words with a number behind the last, written as nobody writes a name: "Coffee-and-Cake99"."""
+"""Hyphenated words with a number after the last, in a form that no name has: "Coffee-and-Cake99"."""
 
 _TAIL: Final = re.compile(r"(?:[.!?:)\]}]|\*\*)+$")
 _NEAR: Final = 48  # characters
@@ -229,7 +231,7 @@ the and not for with that this from have has been must should can may will too v
 into all any long short same only also before after never always required stored written kept case sensitive nowhere unknown lost somewhere
 still used because
 """)
-"""Words of a sentence about a passphrase, of which none is in one."""
+"""Words of a sentence about a passphrase that do not occur in a passphrase."""
 
 
 _NOT_IN_PASSWORDS: Final = _GRAMMAR | words_of("""
@@ -238,13 +240,13 @@ password passwords passcode pass secret token key keys name user users login adm
 prod production dev test staging config file files path url vault manager service server client cluster node id env var variable default
 based like free safe wide proof friendly specific related level sensitive protected encrypted hashed salted generated managed shared stored
 """)
-"""Words of compounds that describe a password ("one-time-use") and of names in configurations ("prod-db-password")."""
+"""Words in compounds that describe a password ("one-time-use") and in names of configurations ("prod-db-password")."""
 
 _NOT_LISTED: Final = words_of("""
 the and for with from not has was were are but your our his her their its she had been they did because others would could which whose
 these those than
 """)
-"""Words of a sentence that no list for recovery phrases (BIP 39) has."""
+"""Words of a sentence that are in no word list for recovery phrases (BIP 39)."""
 
 _SHORTEST_SEED: Final = 12
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
@@ -315,15 +317,15 @@ MAY_HOLD_STATED_SECRETS: Final = (
     _both(_of(_NAMED), r"[A-Za-z]{3}-[A-Za-z]{3,12}-[A-Za-z]{3}"),
     rf"{_of(_KEY_HINTS)}(?s:.*)[A-Za-z0-9+/_\-]{{20}}",
 )
-"""Patterns of RE2, for ``prefilter.found``: where none of them is found nothing is told."""
+"""RE2 patterns for ``prefilter.found``: a text without a match states no secret."""
 
 
-# Secrets in a text: keys and tokens by the form that their issuer gave them, passwords by what is said of them, cards by their sum.
+# Secrets in a text: keys and tokens by their issuer's format, passwords by the words around them, card numbers by their checksum.
 #
-# A provider's form is a rule of its own and is named after it. What has no form of its own (a password, a key of an unknown service)
-# is known by the name that it is given: ``password = …``, ``"api_key": "…"``, "my password is …". What only looks like a secret is
-# left out: examples and placeholders, references to variables and files, hashes, ids, public keys. The forms stand in
-# ``secret_forms.toml``. Every pattern is linear: repeats are bounded, or cannot follow one another.
+# Each provider's format is a rule with the provider's name. Secrets without a format (a password, a key of an unknown service) are detected
+# by their name: ``password = …``, ``"api_key": "…"``, "my password is …". Values that only look like secrets are excluded: examples and
+# placeholders, references to variables and files, hashes, ids, public keys. The formats are in ``secret_forms.toml``. Every pattern is
+# linear: repeats are bounded or cannot follow one another.
 
 
 class _Form(NamedTuple):
@@ -362,7 +364,7 @@ PROVED: Final[Mapping[str, str]] = {
     **dict.fromkeys(_RULES["proved"]["checksummed"], "checksummed format"),
     **dict.fromkeys(_RULES["proved"]["prefixed"], "verified prefix"),
 }
-"""Rule → the pattern (``slowwave.plans.items``) of secrets that prove themselves; other rules are not in it."""
+"""Rule → the pattern (``slowwave.plans.items``) of secrets whose format alone proves them. Other rules are missing."""
 
 _STRONG, _SECRETIVE, _HARMLESS_NAME, _PLACEHOLDER, _SEQUENCE = (
     re.compile("|".join(_RULES["named"][name]), re.IGNORECASE)
@@ -379,7 +381,7 @@ _HINTS: Final = (
 )
 _NAME_BEFORE = re.compile(r"[A-Za-z0-9_\-.]{0,50}\Z")
 _WORD_BEFORE = re.compile(r"[A-Za-z]{2,14} \Z")
-_ASSIGNED = re.compile(  # the rest of a name, what sets a value apart from it, and the value
+_ASSIGNED = re.compile(  # the rest of a name, the separator, and the value
     r"(?P<rest>[\w\-]{0,40})"
     r"(?:[\"'`\]]{0,3}[ \t]{0,3}(?P<sep>===?|:=|=>|->|=|:|,(?=[ \t]{0,3}[\"'])|\(|>)\s{0,3}"
     r"|(?P<of>[ \t]{1,2}(?:for|to|of|on)[ \t][^\n.:=;!?]{1,60}?)?[ \t]{1,3}"
@@ -409,7 +411,7 @@ _CARD = re.compile(
     r"(?P<c>[ \-]?)\d{4}(?P=c)\d{4}(?P=c)\d{4}|3[47]\d{2}(?P<a>[ \-]?)\d{6}(?P=a)\d{5})(?![\w\-]|\.\d)"
 )
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")
-_IBAN_LENGTHS: Final = (  # country and characters
+_IBAN_LENGTHS: Final = (  # country code and length in characters
     "AT20 BE16 BG22 CH21 CY28 CZ24 DE22 DK18 EE20 ES24 FI18 FR27 GB22 GR27 HR21 HU28 IE22 IT27 LI21 LT20 LU20 LV21 MT31 NL18 "
     "NO15 PL28 PT25 RO24 SE24 SI19 SK24 TR26 AE23 SA24 IL23 BR29 UA29"
 )
@@ -418,12 +420,12 @@ _AWS_NEAR = re.compile(r"(?i)aws|amazon|secret.?access.?key|AKIA|ASIA")
 _DIGITS = re.compile(r"\d{4}[ \-]?\d{4,6}[ \-]?\d{4,5}")
 _TOKEN = re.compile(r"[A-Za-z0-9+/_=.:~|\-]{16}|://|curl|sshpass|mysql|redis-cli|docker login|psk=|machine|BEGIN ")
 
-_GIVEN: Final = (  # what sets a value apart from its name
+_GIVEN: Final = (  # separators between a name and its value
     r"[\"'`\]]*\s*[=:,(>\-]"
     r"|(?:[ \t]+(?:for|to|of|on)[ \t][^\n.:=;!?]*)?[ \t]+(?:is|was|changed to|set to|ist|lautet|est|es)[: \t]"
 )
 _TOGETHER: Final = 40
-"""Forms in one pattern: RE2's automaton of all of them is too large for its memory, and takes four times as long."""
+"""Number of formats in one pattern. One RE2 automaton for all of them exceeds its memory limit and takes four times as long."""
 
 MAY_HOLD: Final = (
     *(
@@ -435,7 +437,7 @@ MAY_HOLD: Final = (
     rf"(?i:(?:{'|'.join(_HINTS)})[\w\-]*(?:{_GIVEN}))",
     *MAY_HOLD_STATED_SECRETS,
 )
-"""Patterns of RE2, for ``prefilter.found``: where none of them is found there is no secret."""
+"""RE2 patterns for ``prefilter.found``: a text without a match contains no secret."""
 
 
 def secrets(text: str) -> list[Detection]:
@@ -483,7 +485,7 @@ def _of_form(form: _Form, text: str) -> Iterator[Detection]:
             continue
         if not form.entropy and form.rule != "private key" and not _says_something(value):
             continue
-        # a key of the issuer's prefix and length may hold "1234567890" by chance or be a sample, so it proves nothing
+        # A key with the issuer's prefix and length may contain "1234567890" by chance or be a sample, so it proves nothing.
         rule, severity = (f"possible {form.rule}", "medium") if sequence else (form.rule, form.severity)
         yield Detection(match.start(group), match.end(group), "secret", rule, severity)
 
@@ -498,7 +500,7 @@ def _assigned(text: str) -> Iterator[Detection]:
             continue
         looked += 1
         if looked > _MOST_LOOKED:
-            at = match.end()  # values within values are for ordinary texts
+            at = match.end()  # the patterns for ordinary text find values within values
         value, start = match["value"], match.start("value")
         name = _name(text, keyword.start()) + keyword[0] + match["rest"]
         if _HARMLESS_NAME.search(name) or _ARN.search(text, max(0, keyword.start() - 120), keyword.start()):
@@ -538,7 +540,7 @@ def _kind_of(name: str, value: str, *, quoted: bool, sep: str) -> str:
         mixed = (letters and digits) or (signs and len(value) >= 6)
         if len(value) >= 6 and mixed and entropy(value) >= 2.0:
             return "password"
-        # a word alone is a password where a program gives it, and only there
+        # A single word is a password only where a program writes it.
         plain = sep in _BY_PROGRAM or (quoted and sep == ":")
         if plain and len(value) >= 6 and not _is_identifier(value) and entropy(value) >= 2.3:
             return "password"

@@ -11,10 +11,10 @@ from typing import Final, Literal, NamedTuple
 
 from slowwave.text.words import GRAMMAR, OPENERS, VERBS, words_of
 
-# Verbatim: the passages of a text that nobody may reword, as they are somebody else's words or no words at all.
+# Verbatim: passages of a text that must not be reworded, because they are quotations or not prose.
 #
-# Quotations, code, addresses, paths, markup, headings and front matter. Whether a phrase is the title of a work belongs to
-# ``slowwave.text.dates``, as it depends on the phrase.
+# These are quotations, code, addresses, paths, markup, headings and front matter. ``slowwave.text.dates`` decides whether a phrase is the
+# title of a work, because that depends on the phrase.
 
 
 class Verbatim(NamedTuple):
@@ -60,14 +60,14 @@ _PASSAGE: Final = re.compile(
 )
 
 
-# Sentences: where a reader ends them, in prose without line breaks.
+# Sentences: boundaries of sentences in prose without line breaks.
 #
-# A full stop ends no sentence in an abbreviation, an initial, a number, a version or an address, after the number of a list item, where
-# something is left out (…), nor within quotation marks, brackets or code. In doubt two sentences stay one: a long one is left whole, half
-# of one is wrong. Lines, lists, headings and tables belong to ``slowwave.text.structure``.
+# A full stop does not end a sentence in an abbreviation, an initial, a number, a version or an address, after the number of a list item, in
+# an omission (…), or within quotation marks, brackets or code. In doubt two sentences are not split: a long sentence is still complete,
+# half of one is wrong. ``slowwave.text.structure`` handles lines, lists, headings and tables.
 
 LONGEST_ASIDE: Final = 600
-"""Characters within quotation marks or brackets that are kept together."""
+"""Maximum length in characters of a quotation or parenthesis that is not split."""
 
 _BREAK: Final = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]»」』]*(?=\s)|(?<=[。！？])[”’」』）]*(?=\S)")
 _ABBREVIATED: Final = re.compile(
@@ -78,13 +78,13 @@ _ABBREVIATED: Final = re.compile(
     re.IGNORECASE,
 )
 _ORDINAL: Final = re.compile(r"\b(?:de[mnrs]|das|die|am|im|vom|zum|zur|beim|seit|bis) \d{1,2}\.$", re.IGNORECASE)
-"""A German ordinal: "am 4. November"; of English only "die 4." looks like one."""
+"""A German ordinal: "am 4. November". In English text only "die 4." looks like one."""
 
 _MAY_END: Final = re.compile(
     r"(?:\b(?:etc|usw|inc|ltd|co|corp|jr|sr|ave|blvd|rd|al|ext)|(?<!\w)(?!e\.g|i\.e)[^\W\d_](?:\.[^\W\d_])*|\bph\.d)\.$",
     re.IGNORECASE,
 )
-"""Abbreviations that end a sentence when one begins behind them."""
+"""Abbreviations that end a sentence if the next word begins one."""
 
 _FIRST_WORD: Final = re.compile(r"\s*([A-Z][a-z'’]*)(?=[\s,])")
 _ENUMERATOR: Final = re.compile(r"[\W_]*(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlIVXL]{1,6})[.)][\W_]*|[\W_]+")
@@ -98,7 +98,7 @@ def sentences(text: str) -> list[str]:
 
     A line break counts as a space. Cost: linear in the text.
     """
-    if _BREAK.search(text) is None:  # what most memories are: one sentence
+    if _BREAK.search(text) is None:  # most memories are one sentence
         return [whole] if (whole := text.strip()) else []
     parts: list[str] = []
     start = 0
@@ -184,13 +184,14 @@ def _whole(parts: Iterator[str]) -> Iterator[str]:
         yield held
 
 
-# Anaphora: sentences that say something only beside one before them, as they begin with a pronoun or a connective.
+# Anaphora: sentences that depend on an earlier one, because they begin with a pronoun or a connective.
 #
-# Found by the words that open a sentence, in English and the commonest of German, French, Spanish and Chinese; what a pronoun means is not
-# understood. In doubt a sentence leans on the one before it.
+# They are detected by their first words, in English and with the most common words of German, French, Spanish and Chinese. The pronoun is
+# not resolved. In doubt a sentence counts as dependent on the one before it.
 
 Lean = Literal["", "person", "previous", "exception"]
-"""On nothing; on whoever was named last; on the sentence before; on the sentence before, which does not stand without it either."""
+"""The reference of a dependent sentence: none, the person named last, the previous sentence, or the previous sentence that in turn cannot
+be kept without this one (``exception``)."""
 
 _PERSONS: Final = words_of("he she him his her hers himself herself he's she's he'd she'd he'll she'll")
 _THINGS: Final = words_of("""
@@ -203,7 +204,7 @@ conversely yeah nope er es daher deshalb deswegen danach dann außerdem dadurch 
 ce cela ceci donc puis ensuite ainsi et él ella ellos ellas esto eso entonces además después luego y
 """)
 _ALONE: Final = words_of("yes no next still again finally later eventually instead besides plus yet first here")
-"""Connectives when a comma or a stop follows: "Next, …", and not "Next week"."""
+"""Words that are connectives if a comma or a stop follows: "Next, …", but not "Next week"."""
 
 _EXCEPTIONS: Final = words_of("""
 but however except unless otherwise nevertheless nonetheless provided excluding exception exceptions aber jedoch allerdings außer mais
@@ -241,9 +242,9 @@ two three whenever wherever today tomorrow yesterday tonight sometimes maybe per
 _DETERMINERS: Final = words_of("the a an my our your some every each any no several many most all")
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _LEAD: Final = re.compile(r"^[\s\"'“‘«(\[*_>]*(?:(?:[-*+•–—]|\(?\d{1,3}[.)]|[a-z][.)])\s+)?[\"'“‘«(\[*_]*")
-_LOOKED_AT: Final = 8  # words
+_LOOKED_AT: Final = 8  # number of words that are checked
 _FRAGMENT: Final = 3
-"""Words that make no sentence without a verb: "Severity P2."."""
+"""Maximum number of words of a fragment without a verb: "Severity P2."."""
 
 
 def lean(sentence: str) -> Lean:
@@ -325,15 +326,15 @@ def people(sentence: str) -> tuple[bool, bool]:
     return subject or any(low in ("who", "whom") for low in lows), bool(inside) or subject
 
 
-# Connectives: how a sentence says that it belongs to one beside it: it goes on, answers, takes back, or holds only for a while.
+# Connectives: words by which a sentence refers to a neighbouring one: it continues, answers, retracts, or limits it to a period.
 #
-# More is read than the openers of ``slowwave.text.sentences``: a pronoun or "this" within a sentence, too, where nothing before it in the
-# sentence may be meant. What is meant is not understood; in doubt a sentence leans on the one before it. The words are in
-# ``connectives.toml``: English, and the commonest of German, French and Spanish.
+# This covers more than the first words of a sentence, for example a pronoun or "this" within a sentence, if nothing before it in the
+# sentence can be its referent. The referent is not determined; in doubt a sentence counts as dependent on the one before it. The words are
+# in ``connectives.toml``: English, and the most common of German, French and Spanish.
 
 Bond = Literal["", "person", "company", "previous", "both", "next"]
-"""It stands by itself; it needs whoever was named last; him and the sentence before; that sentence; that one, which needs it as well; the
-sentence behind it."""
+"""What a sentence needs: nothing; the person named last; that person and the previous sentence; the previous sentence; the previous
+sentence, which needs this one as well; the next sentence."""
 
 _FILE: Final[dict[str, str]] = tomllib.loads(Path(__file__).with_name("connectives.toml").read_text(encoding="utf-8"))
 _LEAD_CONNECTIVES: Final = r"[\s\"'“‘«(\[*_>]*(?:(?:[-*+•–—]|\(?\d{1,3}[.)]|[a-z][.)])\s+)?[\"'“‘«(\[*_]*"
@@ -364,7 +365,7 @@ _THAT: Final = re.compile(
     r"(?!it|he|she|they|we|you|i|the|an?|this|there|time|day|week|month|year|way)[a-z]{3,}\b",
     re.IGNORECASE,
 )
-"""A "that" that points: "within that frame"."""
+"""A "that" with a reference: "within that frame"."""
 
 _HIM: Final = words_of("he she him his her hers himself herself he's she's he'd she'd he'll she'll")
 _IT: Final = words_of("it its them their theirs they itself themselves it's they're they've they'd they'll")
@@ -375,17 +376,18 @@ _EMPTY: Final = re.compile(
     r"necessary|good|hard|easy|better|best|late|early|cold|warm|hot)",
     re.IGNORECASE,
 )
-"""An "it" that means nothing."""
+"""An "it" without a reference."""
 
 _TIMES: Final = words_of("in on at by during since after before until from within throughout")
 _TIME: Final = 6
-"""Words in which a sentence that begins with one of these says when, and not what it speaks of."""
+"""Number of words within which a sentence that begins with one of these states a time rather than its topic."""
 
 _ANSWERING: Final = _TIMES | {"because", "to", "with", "for"}
 _SHORT: Final = 6
-"""Words that an answer may have that says nothing without its question; one that begins with a preposition says as little."""
+"""Maximum number of words of an answer that is incomplete without its question. An answer that begins with a preposition is incomplete as
+well."""
 
-_LOOKED_AT_CONNECTIVES: Final = 40  # words
+_LOOKED_AT_CONNECTIVES: Final = 40  # number of words that are checked
 _LONGEST_HEAD: Final = 300  # characters
 _LONGEST_COURTESY: Final = 200  # characters
 

@@ -20,14 +20,14 @@ from slowwave.text.structure import KEY, MARKER, Passage, indent_of, passages
 from slowwave.text.tokens import BYTES_A_TOKEN, count
 from slowwave.text.words import GRAMMAR, NEGATIONS, OPENERS
 
-# Units: what a text is shortened by, each whole or not at all, and what each does not stand without.
+# Units: the parts by which a text is shortened. Each is kept as a whole or left out, and each lists the units that it needs.
 #
-# A unit is a passage (``slowwave.text.structure``); of a conversation it is a sentence with whoever says it. To what a passage needs come
-# the sentences that its connectives and pronouns point at (``slowwave.text.sentences``): a consequence its cause, an answer its
-# question, an assumption what took it back. Items beside each other make a list, so that it can be said where some are left out.
+# A unit is a passage (``slowwave.text.structure``), or in a conversation a sentence with its speaker. In addition to what a passage needs,
+# a unit needs the sentences that its connectives and pronouns refer to (``slowwave.text.sentences``): a consequence needs its cause, an
+# answer its question, an assumption its retraction. Adjacent items form a list, so that a line can show that some are left out.
 
 OMISSION: Final = "…"
-"""What stands for items that are left out, behind the mark of the first of them: "- …", "3. …", "| … | … |"."""
+"""The mark of omitted items, after the list mark of the first of them: "- …", "3. …", "| … | … |"."""
 
 _OMITTED: Final = re.compile(r"\s*(?:(?:[-*+•‣◦▪●–—]|\(?\w{1,5}[.)])\s+|\|[\s|]*)?…[\s|…]*")
 _PRONOUN: Final = re.compile(r"[\s\"'“*_]*(it|they|its|their)\b", re.IGNORECASE)
@@ -35,7 +35,7 @@ _STEP: Final = re.compile(
     r"\s*\(?\d{1,3}[.)]\s+[*_`]*(?:(?:Then|Next|Now|First|Finally),? )?([A-Za-z][a-z]+)[*_]*(?: \w+ly)? "
     r"(?:the|an?|it|them|this|these|that|your|all|any|no|each|every|both|to|into|on|in|at|for|from|with|[`\"'“*_<])"
 )
-"""A numbered item that begins with an order: a word that is none of grammar, with its object behind it."""
+"""A numbered item that begins with an instruction: a content word followed by its object."""
 
 _COUNTS: Final = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|following|below|zwei|drei|vier|folgende\w?|deux|trois|suivante?s?|dos|tres)\b",
@@ -44,20 +44,21 @@ _COUNTS: Final = re.compile(
 _MOST_STEPS: Final = 20
 _ASKS: Final = re.compile(r"[?？][\"'”’)*_]*\s*$")
 _REMEMBERED: Final = 60
-"""Units in which whoever a pronoun means is looked for."""
+"""Number of preceding units that are searched for the person that a pronoun refers to."""
 
 _LONGEST_LIMITED: Final = 20
 _LIMITED: Final = 6
-"""Sentences of a paragraph that are kept together for one that limits the others, and those before it in a longer paragraph."""
+"""Maximum number of sentences of a paragraph that are kept with a sentence that limits them. In a longer paragraph only those before it
+are kept."""
 
 _IN_A_LINE: Final = 20
-"""Items of one line that are kept together; more are a list like any other."""
+"""Maximum number of items of one line that are kept together; with more, the line is handled like any other list."""
 
 _LABEL: Final = 4
-"""Words of an item, its mark among them, that is a name and no sentence that leans on another."""
+"""Maximum number of words of an item, including its mark, that is a name and not a sentence that depends on another."""
 
 _SPEAKERS: Final = 2
-"""Names that take turns in a conversation, at least; and how often one of them speaks."""
+"""Minimum number of alternating speakers in a conversation, and of turns of one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +110,14 @@ def _spoken(found: Sequence[Passage]) -> list[Unit]:
     talks = len(times) >= _SPEAKERS and sum(times.values()) > len(times) and max(times.values()) >= _SPEAKERS
     made: list[Unit] = []
     talk: list[int] = []  # where turns begin
-    at: list[int] = []  # place of a passage → place of the unit that stands for it
+    at: list[int] = []  # index of a passage → index of its unit
     for p, key in zip(found, keys, strict=True):
         needs = tuple(at[n] if n < len(at) else -1 for n in p.needs)
         late = [n for n in p.needs if n >= len(at)]
         own = Unit(p.text, p.kind, p.line, p.paragraph, needs, p.alone)
-        said = KEY.match(p.text.split("\n", 1)[0]) if talks and key else None
-        parts = sentences(p.text[said.start("rest") :]) if said and said["rest"] else []
-        if said is None or not parts:
+        turn = KEY.match(p.text.split("\n", 1)[0]) if talks and key else None
+        parts = sentences(p.text[turn.start("rest") :]) if turn and turn["rest"] else []
+        if turn is None or not parts:
             at.append(len(made))
             made.append(
                 replace(own, needs=tuple(-2 - n if n in late else m for n, m in zip(p.needs, needs, strict=True)))
@@ -126,7 +127,7 @@ def _spoken(found: Sequence[Passage]) -> list[Unit]:
         made.append(
             replace(
                 own,
-                text=p.text[: said.start("rest")].rstrip(),
+                text=p.text[: turn.start("rest")].rstrip(),
                 kind="speaker",
                 alone=False,
                 needs=tuple(n for n in needs if n >= 0),
@@ -135,7 +136,7 @@ def _spoken(found: Sequence[Passage]) -> list[Unit]:
         made += [Unit(s, "turn", p.line, p.paragraph, (speaker,)) for s in parts]
         talk.append(speaker)
         at.append(len(made) - 1)
-    for k in range(talk[-1] if talk else 0):  # a question after which somebody goes on says nothing by itself
+    for k in range(talk[-1] if talk else 0):  # a question that the same speaker continues is incomplete alone
         if made[k].kind == "turn" and made[k].asks:
             made[k] = replace(made[k], alone=False)
     return [
@@ -162,7 +163,9 @@ def _bound(made: list[Unit]) -> list[Unit]:
     for k, u in enumerate(made):
         if u.kind in ("heading", "block"):
             if u.kind == "block" and before >= 0 and made[before].paragraph >= u.paragraph - 1:
-                made[k] = replace(u, needs=tuple(dict.fromkeys((*u.needs, before))))  # what it shows
+                made[k] = replace(
+                    u, needs=tuple(dict.fromkeys((*u.needs, before)))
+                )  # the sentence that the unit illustrates
             before = -1
         elif (
             u.kind == "item"
@@ -225,7 +228,7 @@ def _paragraph(made: Sequence[Unit], k: int) -> tuple[int, ...]:
         last += 1
     if last - first >= _LONGEST_LIMITED:
         first, last = max(first, k - _LIMITED), k
-    if first == k and k:  # a paragraph of its own limits the one before it
+    if first == k and k:  # a separate paragraph limits the one before it
         first = k - 1 if made[k - 1].kind == u.kind else k
     return tuple(range(first, last + 1))
 
@@ -264,7 +267,7 @@ def _whoever(made: Sequence[Unit], named: dict[int, tuple[bool, bool]], before: 
 
 def _listed(made: list[Unit]) -> list[Unit]:
     """Return the units with the numbers of their lists; items on one line need each other."""
-    open_: list[tuple[int, int, int]] = []  # indent, what they stand under, number
+    open_: list[tuple[int, int, int]] = []  # indent, the units above, number
     number = -1
     lines = Counter(u.line for u in made if u.kind == "item")
     for k, u in enumerate(made):
@@ -322,7 +325,7 @@ def _stepped(made: list[Unit]) -> list[Unit]:
         for k in places:
             beside = [n for n in places if n != k]
             made[k] = replace(made[k], step=True, needs=tuple(dict.fromkeys((*made[k].needs, *beside))))
-    # What stands under a step, its code or its items, is part of it.
+    # The code or items under a step are part of it.
     for k, u in enumerate(made):
         owner = max((n for n in u.needs if n < k and made[n].step), default=-1)
         if owner >= 0 and not u.step and u.kind in ("block", "item"):
@@ -335,17 +338,18 @@ def _orders(item: str) -> bool:
     return bool(found) and found[1].lower() not in GRAMMAR | OPENERS
 
 
-# Shortening: a text in fewer tokens by whole units of its own, what was asked of it first, and no unit without what it needs.
+# Shortening: select whole units of a text within a token budget, with those that answer a question first, and no unit without those that it
+# needs.
 #
-# No word is changed, so nothing can be invented; where a list or table loses items, a line says so ("- …"). What a unit is, and what it
-# needs, belongs to ``slowwave.text.shortening``.
+# No word is changed, so nothing can be invented. If a list or table loses items, a line shows it ("- …").
 #
-# The choice is budgeted maximum coverage, greedy by worth a byte or the best unit alone (Khuller, Moss and Naor, 1999; of summaries, Lin
-# and Bilmes, 2010), of concepts that count once however often they are said (Gillick and Favre, 2009): figures, names, what is denied, and
-# words, those that recur more. As units bring others along, the bound of the literature does not hold.
+# The selection is budgeted maximum coverage, by greedy choice of value per byte or the best single unit (Khuller, Moss and Naor, 1999; for
+# summaries Lin and Bilmes, 2010). It covers concepts, which count once however often they occur (Gillick and Favre, 2009): figures, names,
+# denied statements, and words, with more weight for words that recur. Because units require other units, the bound of the literature does
+# not hold.
 
 _MOST_NEEDED: Final = 24
-"""Units that one may bring along; one that needs more is not taken."""
+"""Maximum number of units that one unit may require; a unit that needs more is never selected."""
 
 _SEPARATOR: Final = 2  # bytes between two units at most
 _SPECIFIC: Final = 2.5
@@ -355,25 +359,26 @@ _OPENING: Final = 4.0
 _SECTION: Final = 1.0
 _WARNING: Final = 1.5
 _TOLD: Final = 1.0
-"""Worth of a figure, name or denial; of a word said once; of a word that was asked for; of what opens the text, and a section; of what
-forbids, commands or warns; of what somebody tells an assistant."""
+"""Values of a figure, name or denial; of a word that occurs once; of a word that was asked for; of the start of the text, and of a
+section; of a prohibition, command or warning; of a statement that a person makes to an assistant."""
 
 _EXPONENT: Final = 0.8
-"""Of the bytes by which a unit's worth is divided: below 1 a long sentence is not passed over for two fragments."""
+"""Exponent of the bytes by which a unit's value is divided. A value below 1 prevents that two fragments are preferred to a long
+sentence."""
 
 _NEWS: Final = 0.1
-"""Share of a unit's worth that has to be new, from which it is taken."""
+"""Minimum share of a unit's value that must be new for the unit to be selected."""
 
 _LEAST: Final = 0.15
-"""Worth below which a unit tells nothing: a greeting, thanks, grammar alone."""
+"""Minimum value of an informative unit. Greetings, thanks and grammar words alone are below it."""
 
 _FEW: Final = 2
-"""Items that stay together, as half of so short a list is none."""
+"""Number of items that stay together, because half of such a short list is not a list."""
 
 _ROUNDS: Final = 8
 _QUESTIONS: Final = 20
 _ANSWERS: Final = 5
-"""Questions that are looked at, and units that may answer each."""
+"""Maximum number of questions, and of units that may answer each."""
 
 _ADDRESS: Final = re.compile(r"\]\([^()\s]{1,500}\)|\bhttps?://\S+")
 
@@ -433,9 +438,9 @@ class _Pool:
     worth: Mapping[str, float]
     bonus: Sequence[float]
     brings: Sequence[frozenset[int] | None]
-    answers: Sequence[Sequence[int]]  # of each question, the best first
+    answers: Sequence[Sequence[int]]  # for each question, the best first
     asked: frozenset[int]
-    marks: Mapping[int, int]  # list → bytes of the line that says that items are left out
+    marks: Mapping[int, int]  # list → bytes of the line that marks omitted items
 
     @classmethod
     def of(cls, found: Sequence[Unit], questions: Sequence[str]) -> _Pool:
@@ -531,7 +536,9 @@ def _answering(
         else:
             under = (k for k, u in enumerate(found) if best in u.needs and u.alone)
             answers.update(dict.fromkeys(sorted(under, key=lambda k: (-scores[k], k))))
-    answers.update(dict.fromkeys(n for n in found[ranked[0]].needs if found[n].alone))  # what the best leans on
+    answers.update(
+        dict.fromkeys(n for n in found[ranked[0]].needs if found[n].alone)
+    )  # the units that the best answer depends on
     return list(answers)
 
 
@@ -559,8 +566,8 @@ class _Choice:
     banned: Collection[int]
     chosen: set[int] = field(default_factory=set[int])
     said: set[str] = field(default_factory=set[str])
-    paid: set[int] = field(default_factory=set[int])  # lists of which the mark is counted
-    pinned: set[int] = field(default_factory=set[int])  # what answers a question
+    paid: set[int] = field(default_factory=set[int])  # lists whose omission mark is counted already
+    pinned: set[int] = field(default_factory=set[int])  # units that answer a question
 
     def made(self) -> set[int]:
         """Return the places of the chosen units: answers first, then those with the highest value per byte.
@@ -569,7 +576,7 @@ class _Choice:
         """
         self._answer()
         room = self.left
-        first, said, paid = set(self.chosen), set(self.said), set(self.paid)
+        first, stated, paid = set(self.chosen), set(self.said), set(self.paid)
         self._greedy()
         alone = max(
             (k for k in range(len(self.pool.found)) if self._allowed(k) and self._cost(k, first) <= room),
@@ -577,7 +584,7 @@ class _Choice:
             default=-1,
         )
         if alone >= 0 and self._value([alone], first) > self._value(self.chosen, first):
-            self.left, self.chosen, self.said, self.paid = room, first, said, paid
+            self.left, self.chosen, self.said, self.paid = room, first, stated, paid
             self._take(alone)
             self._greedy()
         return self.chosen
@@ -600,8 +607,8 @@ class _Choice:
         """Return the joint value of units and all units that they need, not counting those in ``without``."""
         new = {b for k in places for b in self.pool.brings[k] or ()} - set(without)
         there = frozenset[str]().union(*(self.pool.says[k] for k in without))
-        told = frozenset[str]().union(*(self.pool.says[k] for k in new)) - there
-        return sum(self.pool.worth[c] for c in told) + sum(self.pool.bonus[k] for k in new)
+        concepts = frozenset[str]().union(*(self.pool.says[k] for k in new)) - there
+        return sum(self.pool.worth[c] for c in concepts) + sum(self.pool.bonus[k] for k in new)
 
     def _cost(self, k: int, there: Collection[int]) -> int:
         new = [b for b in self.pool.brings[k] or () if b not in there]
@@ -611,8 +618,8 @@ class _Choice:
     def _gain(self, k: int) -> tuple[float, float]:
         """Return the value that a unit adds to the chosen ones, and that value relative to its bytes."""
         new = [b for b in self.pool.brings[k] or () if b not in self.chosen]
-        told = {c for b in new for c in self.pool.says[b]} - self.said
-        gain = sum(self.pool.worth[c] for c in told) + sum(self.pool.bonus[b] for b in new)
+        concepts = {c for b in new for c in self.pool.says[b]} - self.said
+        gain = sum(self.pool.worth[c] for c in concepts) + sum(self.pool.bonus[b] for b in new)
         return gain, gain / max(1, self._cost(k, self.chosen)) ** _EXPONENT
 
     def _take(self, k: int) -> Sequence[int]:
@@ -652,7 +659,7 @@ class _Choice:
             if heap and -ratio > heap[0][0] and -ratio > bound:
                 heapq.heappush(heap, (-ratio, k))
                 continue
-            for b in self._take(k):  # those that need some of it too are cheaper now
+            for b in self._take(k):  # units that share a needed unit cost less now
                 for other in bringing[b]:
                     if other not in self.chosen:
                         heapq.heappush(heap, (-self._gain(other)[1], other))

@@ -34,10 +34,10 @@ from slowwave.text.words import (
     words_of,
 )
 
-# Specifics: what a text says that must not change or be lost — numbers, dates, names, negation and the like.
+# Specifics: the parts of a text that must not change or be lost, such as numbers, dates, names and negations.
 #
-# ``specifics`` extracts them, and the "nothing lost" probe counts them. Whether two texts contradict each other in one belongs to
-# ``slowwave.text.contradictions``; tokens for search belong to ``slowwave.text.tokens``.
+# ``specifics`` extracts them, and the "nothing lost" probe counts them. ``slowwave.text.contradictions`` decides whether two texts
+# contradict each other in one of them. ``slowwave.text.tokens`` provides tokens for search.
 #
 # All patterns are bounded or anchored at word starts, so the time is linear in the text's length.
 
@@ -130,7 +130,7 @@ class _Found:
         self.lower = text.islower()
         degree = _DEGREE.search(text) if "." in text else None
         self.matches = list(_WORD.finditer(text, 0, degree.start() if degree else len(text)))
-        if self.digits:  # "sm5th" and "46V" are no words
+        if self.digits:  # "sm5th" and "46V" are not words
             self.matches = [m for m in self.matches if not _beside_digit(text, m)]
         self.words = [m[0] for m in self.matches]
         self.lows = [w.casefold() for w in self.words]
@@ -311,10 +311,10 @@ _KNOWN: Final = (
 )
 
 
-# Grounding: what a sentence states and none of the texts that it cites does, and what of these it leaves unsaid.
+# Grounding: the parts of a sentence that none of its cited texts supports, and the parts of these texts that it omits.
 #
-# A model that words a summary may add a number, a name or a "not", or leave one out. Compared are specifics, word by word; what a
-# sentence means is not understood here, so a wrong sentence of nothing but the sources' own words passes.
+# A model that writes a summary may add a number, a name or a "not", or omit one. Specifics are compared word by word. The meaning is not
+# checked, so a false sentence that uses only the words of the sources passes.
 
 _CAPITAL_GROUNDING: Final = re.compile(r"(?<![\w'’])[^\W\d_]\w+")
 
@@ -331,14 +331,14 @@ def ungrounded(claim: str, sources: Sequence[str]) -> tuple[str, ...]:
 
     Time: linear in the texts, each of which is parsed once.
     """
-    said, known = _read_grounding(claim), [_read_grounding(s) for s in sources]
+    claimed, known = _read_grounding(claim), [_read_grounding(s) for s in sources]
     text = " \n ".join(["", *(" ".join(tokenise(s)) for s in sources), ""])
     words = _union(k.words for k in known)
     terms = _union(k.terms() for k in known)
-    foreign = {t for t in said.terms() - terms if _has_digit(t) or f" {' '.join(tokenise(t))} " not in text}
+    foreign = {t for t in claimed.terms() - terms if _has_digit(t) or f" {' '.join(tokenise(t))} " not in text}
     capitals = {w.casefold() for w in _CAPITAL_GROUNDING.findall(claim) if w[0].isupper()}
     foreign |= capitals - words - GRAMMAR - OPENERS
-    foreign |= _turned(said, known) | _excluded(said, known)
+    foreign |= _turned(claimed, known) | _excluded(claimed, known)
     return tuple(sorted(foreign))
 
 
@@ -388,13 +388,13 @@ def _read_grounding(text: str) -> Specifics:
     return specifics(text)
 
 
-# Losses: what of a text stands no longer in the text that comes after it, passage by passage and word by word, for people.
+# Losses: the parts of a text that its new version no longer contains, by passage and word, for display.
 
 Mark = Literal["kept", "lost", "new"]
 
-_COMPARED: Final = 400  # words of a passage that are compared one by one
+_COMPARED: Final = 400  # words of a passage that are compared individually
 _ALIKE: Final = 0.5
-"""Share of the words of the shorter of two passages that stand in the other, from which one is the other reworded."""
+"""Share of the words of the shorter of two passages that the other must contain to count as its new wording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,10 +427,10 @@ def losses(before: str, after: str, beside: Sequence[str] = ()) -> Losses:
     These texts are ``beside``. Time: linear in the passages; words are compared within passages that were reworded.
     """
     old, new = ([p.text.strip() for p in passages(text)] for text in (before, after))
-    said = {_key(p) for p in old}
+    old_keys = {_key(p) for p in old}
     stands = {_key(p) for p in new}
     stays = [_key(p) in stands for p in old]
-    fresh = [p for p in new if _key(p) not in said]
+    fresh = [p for p in new if _key(p) not in old_keys]
     partner = _partners([p for p, kept in zip(old, stays, strict=True) if not kept], fresh)
     gone = iter(range(len(old)))
     lines: list[tuple[Piece, ...]] = []
@@ -484,18 +484,18 @@ def _words(before: str, after: str) -> Iterator[Piece]:
             yield Piece("new", " ".join(new[c:d]))
 
 
-# Who did what to whom: whether a sentence exchanges two parties of something that the texts behind it say otherwise.
+# Roles: whether a sentence exchanges two parties of an action that its sources state the other way round.
 #
-# "Ann paid Bob" and "Bob was paid by Ann" say the same, "Bob paid Ann" does not, though it has all of the words. Read are the words of
-# content around a verb or other word that both have: before it, after it or behind a preposition; passives are turned round. What no
-# source says the other way round is not judged here; added words belong to ``slowwave.text.specifics``, two names to
+# "Ann paid Bob" and "Bob was paid by Ann" agree; "Bob paid Ann" does not, although it has the same words. The content words around a shared
+# verb or other word are compared: those before it, after it, or after a preposition. Passives are converted to active form. A sentence is
+# not judged if no source states the relation. Added words are detected under "Grounding", two exchanged names in
 # ``slowwave.text.statements``.
 
-_LONGEST: Final = 600  # characters of a sentence that is read
-_MOST: Final = 40  # words of a clause that is read
+_LONGEST: Final = 600  # maximum length in characters of a sentence
+_MOST: Final = 40  # maximum number of words of a clause
 
 Roles = Mapping[str, frozenset[str]]
-"""Word → its roles: ``subject`` or ``object`` of the word that relates it, or the preposition that it stands behind."""
+"""Word → its roles: ``subject`` or ``object`` of the relating word, or the preposition before it."""
 
 
 def exchanged_parties(claim: str, sources: Sequence[str]) -> tuple[str, ...]:
@@ -520,8 +520,8 @@ def _exchanged(mine: Roles, theirs: Iterable[Roles]) -> Iterator[tuple[str, str]
     for n, a in enumerate(words):
         for b in words[n + 1 :]:
             own = {(r, s) for r in mine[a] for s in mine[b] if r != s}
-            said = {(r, s) for t in theirs if a in t and b in t for r in t[a] for s in t[b]}
-            if any((s, r) in said for r, s in own) and not own & said:
+            other_roles = {(r, s) for t in theirs if a in t and b in t for r in t[a] for s in t[b]}
+            if any((s, r) in other_roles for r, s in own) and not own & other_roles:
                 yield a, b
 
 
@@ -600,7 +600,7 @@ _AUXILIARIES: Final = words_of(
 _BE: Final = words_of("be been being is are was were am got get gets 's")
 _BETWEEN: Final = words_of("not never also then already just still since later once first finally")
 _TURNED: Final = {"subject": "object", "by": "subject"}
-"""Role in a passive → the same party's role in the active: what stands before is what something is done to."""
+"""Role in a passive → the role of the same party in the active form: the subject of a passive is the object."""
 
 _FORMS: Final[Mapping[str, str]] = {
     form: base

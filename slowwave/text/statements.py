@@ -20,19 +20,19 @@ from slowwave.text.sentences import sentences
 from slowwave.text.tokens import fold
 from slowwave.text.words import CARDINALS, EXCLUSIVE, GRAMMAR, GROUPS, OPENERS, ORDINALS, VERBS, words_of
 
-# Statements: what a text of several words says about what, so that two that are alike but for one word can be distinguished.
+# Statements: which parts of a longer text belong together, to distinguish two texts that differ in one word.
 #
-# Only what needs the order of the words is here: names in the same place ("directed by …"), terms and letters in the same
-# company. Sets of specifics belong to ``slowwave.text.specifics``.
+# Only comparisons that need the order of words are here: names at the same place ("directed by …"), and terms and letters with the same
+# neighbours. ``slowwave.text.specifics`` compares sets of specifics.
 
 SHORTEST: Final = 6
 LONGEST: Final = 200
-"""Words: what is shorter is a name, what is longer a passage."""
+"""Maximum number of words of a statement. Texts shorter than ``SHORTEST`` are names; longer texts are passages."""
 
 Run = tuple[str, ...]
-"""Capitalised words in a row, folded."""
+"""Consecutive capitalised words, folded."""
 
-_LIKE: Final = 3  # letters in front that two spellings of a name share
+_LIKE: Final = 3  # leading letters that two spellings of a name share
 _WHERE: Final = frozenset(("in", "at", "on", "from"))
 
 
@@ -82,7 +82,7 @@ def read_statement(words: tuple[str, ...], letters: frozenset[str]) -> Statement
     small = sum(w[0].islower() for w in words)
     verb = any(w in VERBS or (w == "is" and after) for w, after in zip(words, [*grammar[1:], False], strict=True))
     sentence = small >= len(words) / 3 and verb
-    if not sentence:  # without such a verb it takes a name among small words, or the words that hold prose together
+    if not sentence:  # without such a verb it needs a name among grammar words, or the words of prose
         sentence = small > len(words) / 2 and (any(capital[1:]) or sum(grammar) >= len(words) / 4)
     runs = list(_runs(capital)) if sentence else []
     return Statement(
@@ -99,7 +99,7 @@ def read_statement(words: tuple[str, ...], letters: frozenset[str]) -> Statement
     )
 
 
-@lru_cache(maxsize=65_536)  # texts have most words in common
+@lru_cache(maxsize=65_536)  # most words occur in many texts
 def stem(word: str) -> str:
     """Return a folded word without the commonest endings, enough to recognise "works" in "working"."""
     for ending in ("ing", "ed", "es", "s", "e"):
@@ -152,17 +152,17 @@ def _alike(a: Run, b: Run) -> bool:
     return "".join(w[0] for w in a) in b or "".join(w[0] for w in b) in a
 
 
-# Plain statements of the present: which texts are one, of whom they speak, and whether two speak of one matter.
+# Plain statements of the present: recognising them, and deciding whom they are about and whether two have the same matter.
 #
-# A question, a wish, a plan, hearsay and the past are none. Two are of one matter when they have a word of content in common, name the same
-# persons, and speak of nothing that is kept apart ("work", "private"; "guest bathroom", "master bathroom"). English; the words are in
+# Questions, wishes, plans, hearsay and past statements do not count. Two statements have the same matter if they share a content word, name
+# the same persons, and differ in no distinguishing word ("work", "private"; "guest bathroom", "master bathroom"). English; the words are in
 # ``present_statements.toml``. Linear in the texts.
 
 WORD: Final = r"[^\W_]+(?:['’.,:/&+-][^\W_]+)*%?[+#]*"
-"""A word as it is written, with what joins its parts."""
+"""A word as written, including the characters that join its parts."""
 
 PROGRAMS: Final = frozenset(("assistant", "agent", "model", "system"))
-"""Authors whose "I" is a program's."""
+"""Authors whose "I" refers to a program."""
 
 _FILE: Final[Mapping[str, str]] = tomllib.loads(
     Path(__file__).with_name("present_statements.toml").read_text(encoding="utf-8")
@@ -179,7 +179,7 @@ STOPS: Final = words_of(_FILE["stops"])
 
 ARTICLES: Final = words_of(_FILE["articles"])
 COMMON: Final = words_of(_FILE["common"])
-"""Words of content that say too little to be what two statements are about."""
+"""Content words that are too general to be the matter of two statements."""
 
 _OPENERS: Final = words_of(_FILE["openers"]) | STOPS
 _CONTRASTS: Final = tuple(tuple(pair.split("/")) for pair in _FILE["contrasts"].split())
@@ -201,7 +201,7 @@ CONTRACTED: Final = re.compile(r"(?:i|we|you|he|she|it|they|that|there)['’]\w+
 """A pronoun with its verb."""
 
 NO_PRESENT: Final = rf"(?i)\?\s*$|\b(?:{_FILE['open']}|{_FILE['past']})\b".replace("\n", "")
-"""A text in which it is found is no plain statement of the present; RE2 reads it as well."""
+"""A match of it shows that a text is not a plain statement of the present; also valid in RE2."""
 
 _MARKED: Final = re.compile(r"\((?:until|(?:told )?before|later, on) \d{4}-\d\d-\d\d\b")
 _MARK: Final = re.compile(r" \((?:(?:told )?before|later, on) \d{4}-\d\d-\d\d(?:: “[^“”]*”)?\)")
@@ -268,7 +268,7 @@ def is_own(sentence: str) -> bool:
 
 def said(sentence: str) -> list[str]:
     """Return the folded words of a sentence in order."""
-    if sentence.isascii():  # folding moves no boundary of its words
+    if sentence.isascii():  # folding does not move word boundaries in ASCII
         return _TOKEN_PRESENT_STATEMENTS.findall(sentence.lower())
     return [fold(w) for w in _TOKEN_PRESENT_STATEMENTS.findall(sentence)]
 
@@ -302,7 +302,7 @@ def matter(sentence: str, without: Collection[str] = ()) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=65_536)  # texts have most words in common
+@lru_cache(maxsize=65_536)  # most words occur in many texts
 def _content(word: str) -> str:
     """Return the stem of a word of content; empty for any other word."""
     return stem(word) if _is_content(word) else ""
@@ -362,18 +362,18 @@ def _is_content(word: str) -> bool:
     return len(word) > 2 and not (word in GRAMMAR or word in STOPS or word in COMMON or word in ARTICLES)
 
 
-# Subjects: whether two statements are about different things, by what stands before their verbs: "bed 3" and "bed 4", "sales in Q3" and
+# Subjects: whether two statements are about different things, by the words before their verbs: "bed 3" and "bed 4", "sales in Q3" and
 # "sales in Q4", "the mail worker" and "the PDF worker", "Milo" and "Milo's cousin".
 #
-# What tells two things of a kind apart is part of their name: a number behind it, an ordinal or a date before it, another word. Only what
-# is plain is said to be apart; of a statement without a known verb nothing is known. Linear in the text.
+# The words that distinguish two things of a kind are part of their names: a number after the noun, an ordinal or a date before it, another
+# word. Only clear differences count; nothing is known about a statement without a known verb. Linear in the text.
 
-_MOST: Final = 12  # words of a subject
-_SHORT: Final = 3  # letters of what is short for a word
+_MOST: Final = 12  # maximum number of words of a subject
+_SHORT: Final = 3  # letters of a short word
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.,/:'’_-][^\W_]+)*%?|:(?=\s)")
 _FIGURE: Final = re.compile(r"[$€£¥]?[^\W_]+(?:[.,/:'’_-][^\W_]+)*%?")
 _COPULAS: Final = words_of("is are was were")
-_NEAR: Final = 5  # words next to a figure among which its noun is
+_NEAR: Final = 5  # words next to a figure that are searched for its noun
 _LED_IN: Final = re.compile(
     r"^(?:as of|since|from|effective|starting|beginning|until|update|note|reminder|correction)\b[^,:]{0,40}[,:] ",
     re.IGNORECASE,
@@ -381,12 +381,13 @@ _LED_IN: Final = re.compile(
 _OWNER: Final = re.compile(r"([A-Z][\w-]*)['’]s? ([a-z]+)")
 _OWNED: Final = re.compile(r"['’]s?$")
 _RELEASE: Final = re.compile(r"v?(\d{1,5}\.\d{1,5})\.\d{1,6}")
-"""A version of three components ("4.2.1", "v550.54.14"), apart from the last; not "4.2", which is an amount, nor an address "10.0.0.1"."""
+"""A version of three components ("4.2.1", "v550.54.14"), without the last one. Must not match "4.2", which is an amount, nor the address
+"10.0.0.1"."""
 
 _NUMBERED: Final = words_of(
     "section clause chapter article paragraph figure table step task item requirement rule appendix release version build tag"
 )
-"""Nouns whose number is their name: each number is another one."""
+"""Nouns whose number is their name, so that a different number means a different thing."""
 
 _YEAR: Final = re.compile(r"(?:19|20)\d\d(?:-\d\d)*")
 _PAST: Final = re.compile(r"[a-z]{3,}(?<!e)ed")
@@ -409,7 +410,7 @@ sunday spring summer autumn winter morning evening mondays tuesdays wednesdays t
 """)
 _HOW: Final = words_of("today always never usually often sometimes now currently still also only not just already")
 _NOUN_BEFORE: Final = words_of("of is are was were")
-"""Words before which "costs" or "plays" is a noun."""
+"""Words after which "costs" or "plays" is a noun."""
 
 
 class ReadSubject(NamedTuple):
@@ -621,10 +622,10 @@ def _is_verb(written: str) -> bool:
     return written in _VERBS or _PAST.fullmatch(written) is not None
 
 
-# Roles: whether two names have the same words in exchanged places of one relation ("Paris to Rome", "Rome to Paris").
+# Exchanged roles: whether two names have the same words in exchanged places of one relation ("Paris to Rome", "Rome to Paris").
 #
-# Words of a name come in any order ("Reyes Mara"), and what "and" or "vs" joins may change sides. Around a preposition, or a verb among
-# names, the order says who does what to whom.
+# The words of a name may have any order ("Reyes Mara"), and words joined by "and" or "vs" may be exchanged. Around a preposition, or a verb
+# between names, the order determines the roles.
 
 
 def exchanged(a: str, b: str) -> str:
@@ -668,6 +669,6 @@ _NO_ROLE: Final = words_of("""
 and or und oder et ou con och og en vs versus with mit avec plus nor the der die das den des dem los las les del della dello delle dos das
 van von zur zum aan het bin ibn ben bint abu dit sur aka alias née nee
 """)
-"""Small words that stand between names and set nothing in relation: they join equals, or belong to a name."""
+"""Small words between names that express no relation: they join equals or are part of a name."""
 
 _SMALL: Final = words_of("the a an and or of")

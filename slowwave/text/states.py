@@ -40,14 +40,15 @@ from slowwave.text.statements import (
 from slowwave.text.tokens import fold, normalise_name
 from slowwave.text.words import CARDINALS, GRAMMAR, words_of
 
-# Descriptions: what a definite description says somebody's one thing is: "Our vet is Dr. Amari", "The invoice limit is 3,500 euros".
+# Descriptions: the value that a definite description gives to a thing that a person has one of: "Our vet is Dr. Amari", "The invoice limit
+# is 3,500 euros".
 #
-# A description of one thing ("our primary region", "the project lead of Heron", "Mia's surname") has one value at a time; two that differ
-# exclude each other, or speak of two things that are called the same. Read are values that are names, figures or identifiers, as of other
-# words nobody knows whether they exclude each other, and no description of which there are many ("my friend is Anna"). What has a relation
-# of its own is read by ``slowwave.text.relations``. Linear in the text.
+# A description of a single thing ("our primary region", "the project lead of Heron", "Mia's surname") has one value at a time. Two
+# different values exclude each other, or are about two things with the same name. Only values that are names, figures or identifiers are
+# parsed, because other words need not exclude each other. Descriptions of which there may be several are skipped ("my friend is Anna").
+# ``slowwave.text.relations`` parses statements with a dedicated relation. Linear in the text.
 
-_LONGEST_DESCRIPTIONS: Final = 200  # characters of a sentence that is read
+_LONGEST_DESCRIPTIONS: Final = 200  # maximum length in characters of a sentence
 _WORD: Final = r"(?!(?:is|are|was|were|and|or|of|for|to)\b)(?:[a-z][a-z-]{1,20}|[A-Z]{2,5}\b)"
 _WORDS: Final = rf"{_WORD}(?: {_WORD}){{0,3}}"
 _NAME: Final = r"[A-Z][\w.-]{0,30}(?: [A-Z][\w.-]{0,30}){0,2}"
@@ -77,7 +78,7 @@ _FORMS: Final = (
 TRIGGER_DESCRIPTIONS: Final = re.compile(
     r"\bis [^,;:!?()\n]*[A-Z0-9]|^[^:\n]{3,60}: [^\n]{1,60}$|\bover\b[^\n]*\bas\b|\bnew [^\n]*[A-Z]"
 )
-"""Every text with a description matches it; RE2 reads it as well."""
+"""A pattern that matches every text with a description; also valid in RE2."""
 
 _LED_IN: Final = re.compile(
     r"^(?:(?:from now on|as of (?:now|today)|since (?:the |my |our )?\w+|btw|fyi|update|note)\b[,:]? )", re.IGNORECASE
@@ -100,7 +101,7 @@ question answer book film movie song game class story trip word point case step 
 """),
     )
 )
-"""What one may have several of."""
+"""Nouns of which a person may have several."""
 
 _MONTHS: Final = words_of("january february march april may june july august september october november december")
 _PASSING_DESCRIPTIONS: Final = words_of(
@@ -125,8 +126,8 @@ def _described_thing(sentence: str) -> StatedRelation | None:
     if is_unsure(sentence):
         return None
     for clause, form in product(sentence.strip().split("; "), _FORMS):
-        said = _LED_IN.sub("", clause)
-        if match := form.match(said[:1].upper() + said[1:]) or form.match(said):
+        statement = _LED_IN.sub("", clause)
+        if match := form.match(statement[:1].upper() + statement[1:]) or form.match(statement):
             things = [w for w in fold(match["thing"]).split() if w not in GRAMMAR and w != "new"]
             kind, value = kind_of(match["value"])
             if kind and things and stem(things[-1]) not in _MANY and _PASSING_DESCRIPTIONS.isdisjoint(things):
@@ -158,17 +159,17 @@ def kind_of(value: str) -> tuple[str, str]:
     return ("name", normalise_name(bare)) if named else ("", "")
 
 
-# States: what a plain statement says that one thing is, where it is, of what it is or on which days: "The depot is in Graz", "The curtains
-# are velvet", "Choir has moved to Wednesdays".
+# States: the plain statement of what a thing is, where it is, what it is made of or on which days it takes place: "The depot is in Graz",
+# "The curtains are velvet", "Choir has moved to Wednesdays".
 #
-# A thing has one such state at a time, so two of one kind exclude each other, or speak of two things that are called the same. Numbers and
-# names of a subject are part of it ("bed 3"), and so is what stands behind the state ("locked at night"). Read are short clauses of a
-# definite subject; none of what asks, supposes, denies, lists or passes ("this week"), and not where persons are. What has a relation
-# or description of its own is read there. Linear in the text.
+# A thing has one such state at a time, so two states of one kind exclude each other, or are about two things with the same name. Numbers
+# and names are part of the subject ("bed 3"), and so are the words after the state ("locked at night"). Short clauses with a definite
+# subject are parsed. Questions, suppositions, denials, lists, temporary states ("this week") and the places of persons are skipped.
+# Statements with a dedicated relation or description are parsed by those rules. Linear in the text.
 
-_LONGEST: Final = 160  # characters of a sentence that is read
-_MOST: Final = 8  # words of a subject
-_VALUE: Final = 4  # words of a state
+_LONGEST: Final = 160  # maximum length in characters of a sentence
+_MOST: Final = 8  # maximum number of words of a subject
+_VALUE: Final = 4  # maximum number of words of a state
 
 _TOKEN: Final = re.compile(r"[^\s,;:!?()]+")
 _CLAUSES: Final = re.compile(r"[;:–—] +|, +(?=(?:it|they|(?:the|my|our|his|her) [\w ]{1,30}) (?:is|are) )")
@@ -212,7 +213,7 @@ morning evening night trip visit session part side rest problem thing question a
 """),
     )
 )
-"""What is another one the next time."""
+"""Events, of which each occurrence is a different one."""
 
 _JOBS: Final = frozenset(map(stem, words_of("job occupation profession trade")))
 _LISTS: Final = words_of("and or nor plus either both also too partly only than")
@@ -232,7 +233,7 @@ TRIGGER: Final = re.compile(
     r"\b(?:is|are|was|were|be|stands?|sits?|lies|sleeps?|lives?|runs?|meets?|takes? place|moved|switched|changed|migrated|"
     r"relocated|shifted|wants?|[Jj]ob|[Oo]ccupation|[Pp]rofession)\b"
 )
-"""A word of it is in every text that tells a state; RE2 reads it as well."""
+"""A pattern that occurs in every text that states a state; also valid in RE2."""
 
 
 @lru_cache(maxsize=16_384)
@@ -269,7 +270,7 @@ def rivals(relation: str, one: str, other: str) -> bool:
         return True
     leading = relation.removesuffix(" (words)").split(" ", 1)[1:]
     found = _exclude(*(" ".join(("the thing is", *leading, value)) for value in (one, other)))
-    if leading == ["a"]:  # who is a doctor may be a mother
+    if leading == ["a"]:  # someone who is a doctor may also be a mother
         return found == "polarity" or (found is not None and is_profession(one) and is_profession(other))
     return found is not None
 
@@ -281,14 +282,14 @@ def _exclude(one: str, other: str) -> Kind | None:
 
 def _of(sentence: str) -> Iterator[StatedRelation]:
     """Yield the states in the clauses of a sentence."""
-    said = _PLANNED.sub("is", sentence).rstrip(".! ")
-    if _QUOTES.search(said) or is_unsure(said):
+    statement = _PLANNED.sub("is", sentence).rstrip(".! ")
+    if _QUOTES.search(statement) or is_unsure(statement):
         return
-    if wanted := _WANTED.match(said):
+    if wanted := _WANTED.match(statement):
         yield from _state(f"{wanted['what']} of {wanted['who']}", "wanted", wanted["state"].split())
-    elif not is_open(said):
-        tense = "is" if said == sentence.rstrip(".! ") else "planned"
-        yield from _in_clauses(_CLAUSES.split(said), tense)
+    elif not is_open(statement):
+        tense = "is" if statement == sentence.rstrip(".! ") else "planned"
+        yield from _in_clauses(_CLAUSES.split(statement), tense)
 
 
 def _in_clauses(clauses: Iterable[str], tense: str) -> Iterator[StatedRelation]:
@@ -303,8 +304,8 @@ def _in_clauses(clauses: Iterable[str], tense: str) -> Iterator[StatedRelation]:
             moved = _MOVED.match(clause)
             found = _moved(moved["subject"], moved["value"]) if moved else _in_clause(clause, tense)
         yield from (stated for stated in found if _is_whole(stated, more))
-        told = _SET.match(clause) or _ONLY_MOVED.match(clause)
-        before = told["what"] if told else clause
+        subject_match = _SET.match(clause) or _ONLY_MOVED.match(clause)
+        before = subject_match["what"] if subject_match else clause
 
 
 def _is_whole(stated: StatedRelation, more: str) -> bool:
@@ -319,10 +320,10 @@ def _in_clause(clause: str, tense: str) -> Iterator[StatedRelation]:
     if not 0 < at <= _MOST:
         return
     subject = [w for w in words[:at] if fold(w) not in _ADVERBS]
-    said = words[at + (2 if words[at] == "takes" else 1) :]
-    if subject and said and (words[at] in _COPULAS or said[0] in _PREPOSITIONS):
+    complement = words[at + (2 if words[at] == "takes" else 1) :]
+    if subject and complement and (words[at] in _COPULAS or complement[0] in _PREPOSITIONS):
         past = words[at] in ("was", "were")
-        yield from _state(" ".join(subject), "was" if past else tense, said, new="now" in words[:at])
+        yield from _state(" ".join(subject), "was" if past else tense, complement, new="now" in words[:at])
 
 
 def _moved(subject: str, said: str) -> Iterator[StatedRelation]:
@@ -362,7 +363,9 @@ def _state(subject: str, tense: str, said: Sequence[str], *, new: bool = False) 
         return
     if tense == "was" and not (person or _NAMED.search(subject)):
         return
-    bare = kind == "day" or is_profession(folded) or _head(subject) in _JOBS  # where and at what time are other matters
+    bare = (
+        kind == "day" or is_profession(folded) or _head(subject) in _JOBS
+    )  # place and time of day are separate kinds of state
     if key := _key(subject, [] if bare else words[end:]):
         leading = [] if kind == "day" else [*led, "a"] if person and one else led
         sure = new and _is_one(subject) and not (placed and kind == "name")  # a place may be part of another
@@ -381,7 +384,7 @@ def _kind(value: Sequence[str]) -> tuple[str, str]:
     kind, plain = kind_of(" ".join(value))
     if kind:
         return kind, plain
-    if all(w[0].isupper() for w in value):  # inside a clause even a common word is one with a capital
+    if all(w[0].isupper() for w in value):  # inside a clause even a common word is a name if it has a capital
         return ("", "") if folded in known_names().demonyms else ("name", folded)
     return "", ""
 
@@ -430,16 +433,16 @@ def _is_one(subject: str) -> bool:
     return len(words) > 1 or (words[0][0].isupper() and not is_plain(fold(words[0])))
 
 
-# Ended values: what a statement says is over ("I switched from Todoist to Bear", "chai instead of espresso"), and whether an earlier
-# statement held just that.
+# Ended values: values that a statement declares to be over ("I switched from Todoist to Bear", "chai instead of espresso"), and whether an
+# earlier statement states such a value.
 #
-# An earlier statement ends when it is a plain one in the present, states the value, is of the same owner and speaks of the same matter.
-# What was asked, denied, planned, told by others or happened once does not; nor what speaks of another of its kind ("guest bathroom",
-# "master bathroom"). Made to be right rather than to find all. The words are in ``ended_values.toml``. Linear in the texts.
+# An earlier statement ends if it is a plain statement in the present, states the value, and has the same owner and the same matter.
+# Questions, denials, plans, reports by others and single events do not end. Nor do statements about another thing of the kind ("guest
+# bathroom", "master bathroom"). The rules favour precision over recall. The words are in ``ended_values.toml``. Linear in the texts.
 
-_LONGEST_ENDED_VALUES: Final = 500  # characters of a sentence that is read
-_MOST_WORDS: Final = 4  # of a value
-_SHORT: Final = 12  # words of a statement in which the value is the object
+_LONGEST_ENDED_VALUES: Final = 500  # maximum length in characters of a sentence
+_MOST_WORDS: Final = 4  # maximum number of words of a value
+_SHORT: Final = 12  # maximum number of words of a statement in which the value is the object
 
 _FILE: Final[Mapping[str, Any]] = tomllib.loads(
     Path(__file__).with_name("ended_values.toml").read_text(encoding="utf-8")
@@ -480,8 +483,8 @@ _DENIED: Final = (
 _FOR_A_WHILE: Final = re.compile(rf"\b(?:{_WORDS_ENDED_VALUES['while']})", re.IGNORECASE)
 _BREAK: Final = re.compile(r"[,;:!?()]\s|\.\s")
 _TOKEN_ENDED_VALUES: Final = re.compile(WORD)
-_REACH: Final = 120  # characters before a marker that are looked at
-_MOST_BEFORE: Final = 6  # words there
+_REACH: Final = 120  # characters before a marker that are checked
+_MOST_BEFORE: Final = 6  # maximum number of words there
 _PLACED_ENDED_VALUES: Final = frozenset(("on", "in", "at"))
 _LOOSE: Final = frozenset(("from", "near", "of", "about", "than", "like", "past", "outside"))
 _GOES: Final = words_of(
@@ -495,7 +498,7 @@ _OF_A_DAY: Final = re.compile(
 _DENIES: Final = re.compile(r"n['’]t$|^(?:not|never)$", re.IGNORECASE)
 
 TRIGGER_ENDED_VALUES: Final = re.compile(rf"(?i)(?:\b|^|[,—–-])(?:{_WORDS_ENDED_VALUES['hint']})")
-"""One of it is in every text that says that something is over; RE2 reads it as well."""
+"""A pattern that occurs in every text that declares something to be over; also valid in RE2."""
 
 
 class EndedValue(NamedTuple):
@@ -616,10 +619,10 @@ def _led(said: str) -> list[str]:
     """Return the words nearest before a marker, back to a word that cannot be part of a value."""
     led: list[str] = []
     for word in reversed(said.split()):
-        if fold(word) in _PLACED_ENDED_VALUES and led:  # "the plant on my desk died": the plant did
+        if fold(word) in _PLACED_ENDED_VALUES and led:  # in "the plant on my desk died" the plant died
             led = []
         elif _DENIES.search(word):
-            led = led[:-1] or led  # "don't use Evernote any more": the verb is no part of it
+            led = led[:-1] or led  # in "don't use Evernote any more" the verb is not part of the value
             break
         elif _stops(word) or len(led) == _MOST_WORDS:
             break
@@ -660,18 +663,18 @@ def _is_named(words: Sequence[str], sentence: str) -> bool:
 
 def _at(sentence: str, words: Sequence[str]) -> int | None:
     """Return the position of the words, in sequence, among those of the sentence; None if they are not there."""
-    told, n = said(sentence), len(words)
-    return next((k for k in range(len(told) - n + 1) if told[k : k + n] == list(words)), None)
+    sentence_words, n = said(sentence), len(words)
+    return next((k for k in range(len(sentence_words) - n + 1) if sentence_words[k : k + n] == list(words)), None)
 
 
 def _of_one(sentence: str, value: EndedValue) -> bool:
     """Return whether both sentences are about the same persons and names, without the ended value; the speaker is a person."""
-    told = {stem(w.removesuffix("'s").removesuffix("’s")) for w in (*said(value.sentence), *value.words)}
-    if not {stem(w) for w in names(sentence)} <= told:
+    value_stems = {stem(w.removesuffix("'s").removesuffix("’s")) for w in (*said(value.sentence), *value.words)}
+    if not {stem(w) for w in names(sentence)} <= value_stems:
         return False
     mine, theirs = persons(sentence, value.words), persons(value.sentence, value.words)
     own = is_own(sentence) and is_own(value.sentence)
-    if own or any(is_given(w) for w in value.words):  # who else is named may be the new value
+    if own or any(is_given(w) for w in value.words):  # another named person may be the new value
         return mine <= theirs
     return mine == theirs
 
@@ -681,10 +684,10 @@ def _is_object(sentence: str, words: Sequence[str]) -> bool:
 
     They are if the statement ends with them or continues with another phrase.
     """
-    told, at = said(sentence), _at(sentence, words)
-    if not at or at < 2 or len(told) > _SHORT or not (is_own(sentence) or persons(sentence, words)):
+    sentence_words, at = said(sentence), _at(sentence, words)
+    if not at or at < 2 or len(sentence_words) > _SHORT or not (is_own(sentence) or persons(sentence, words)):
         return False
-    if told[at - 1] == "to" and told[at - 2] not in _GOES:  # "back to chat": a verb
+    if sentence_words[at - 1] == "to" and sentence_words[at - 2] not in _GOES:  # in "back to chat" the word is a verb
         return False
-    behind = told[at + len(words) : at + len(words) + 1]
-    return told[at - 1] not in _LOOSE and (not behind or behind[0] in STOPS)
+    behind = sentence_words[at + len(words) : at + len(words) + 1]
+    return sentence_words[at - 1] not in _LOOSE and (not behind or behind[0] in STOPS)

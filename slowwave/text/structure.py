@@ -11,7 +11,7 @@ from typing import Final, Literal
 from slowwave.text.sentences import lean, people, sentences
 from slowwave.text.words import words_of
 
-# A passage: a part of a text that is kept whole or not at all.
+# Passage: a part of a text that is kept as a whole or left out.
 
 Kind = Literal["sentence", "item", "row", "heading", "block"]
 
@@ -42,9 +42,8 @@ def not_alone(p: Passage) -> Passage:
     return Passage(p.text, p.kind, p.line, p.paragraph, p.needs, False)
 
 
-# Kinds of lines: what a line, or a run of lines, looks like by itself: a heading, an item, a row of a table, the start of a block of code.
-#
-# How lines belong together is decided by ``slowwave.text.structure``.
+# Kinds of lines by their own form: a heading, an item, a row of a table, the start of a code block. ``_Reader`` below decides how lines
+# belong together.
 
 FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\n(?:(?!---[ \t]*$).*\n){0,400}---[ \t]*$", re.MULTILINE)
 FENCE: Final = re.compile(r"\s*(```+|~~~+)")
@@ -73,16 +72,16 @@ _INLINE: Final = re.compile(
 )
 _BULLETS: Final = re.compile(r"(?:(?<=\s)|^)[•·●▪‣]\s+(?=\S)")
 _WRAPPED: Final = 50
-"""Characters from which a line that ends no sentence may go on in the next."""
+"""Minimum length in characters of a line without a sentence end that may continue on the next line."""
 _SHORT: Final = 40
-"""The same, when the next begins small."""
+"""The same if the next line begins in lower case."""
 _LAST_WORD: Final = re.compile(r"(?<=\s)([^\W\d_]+)\s*$")
 _UNFINISHED: Final = words_of("""
 a an the and or but of to from by for with into onto than as if that which who whose when where while because between during we they he
 she is are was were be been has have had will would can could shall should may might must its their our my your his
 der die das und oder ein eine mit von zu für le la les et ou un une de des du à el los las y o con por para
 """)
-"""Words that end no line of their own: a sentence goes on behind them."""
+"""Words that cannot end a line, so a sentence continues on the next one."""
 _CODE_INDENT: Final = 4
 _CODE: Final = re.compile(
     r"\s*(?:#|//|\$ |>>> |--\s|@\w|(?:def|class|return|import|from|const|let|var|function|SELECT|INSERT|UPDATE)\s)|"
@@ -229,17 +228,17 @@ def separated(lines: Sequence[str]) -> bool:
     return False
 
 
-# Structure: the passages of which a text consists, and which of them do not stand without which others.
+# Structure: the passages of a text, and the passages that each of them needs.
 #
-# A passage is a sentence of prose, an item of a list, a line with a key, a row of a table, a heading, a block of code or of quotation. It
-# is kept whole or not at all: an item keeps its number and its owner. A heading, a label or "the crew:" is none without what it is about,
-# and what stands under it needs it; a sentence that leans on another (``slowwave.text.sentences``) needs that.
+# A passage is a sentence of prose, an item of a list, a line with a key, a row of a table, a heading, or a block of code or of quotation.
+# It is kept as a whole or left out, so an item keeps its number and its owner. A heading or a label such as "the crew:" makes no sense
+# without the passages under it, and those need it. A sentence that depends on another (``slowwave.text.sentences``) needs that one.
 
 _REMEMBERED: Final = 60
-"""Passages in which whoever a pronoun means is looked for."""
+"""Number of preceding passages that are searched for the person that a pronoun refers to."""
 
 _TITLE: Final = 100
-"""Characters that a line without a stop may have that leads a list in."""
+"""Maximum length in characters of a line without a stop that introduces a list."""
 
 
 def passages(text: str) -> list[Passage]:
@@ -261,8 +260,8 @@ class _Open:
 
     place: int
     level: int
-    deeper: bool = False  # whether its first line below is indented more than it is
-    section: bool = False  # a label with an empty line behind it, which stands above all up to the next one
+    deeper: bool = False  # whether the first line below it is indented more than it is
+    section: bool = False  # a label with an empty line after it, which applies to all passages up to the next one
     keyed: bool = False  # a label with a colon
 
 
@@ -275,7 +274,7 @@ class _Reader:
     headings: list[_Open] = field(init=False, default_factory=list[_Open])
     labels: list[_Open] = field(init=False, default_factory=list[_Open])
     items: list[_Open] = field(init=False, default_factory=list[_Open])
-    lead: int = -1  # a passage that the next block belongs to
+    lead: int = -1  # a passage that introduces the next block
     lead_paragraph: int = -1
     keyed: bool = False
     people: dict[int, tuple[bool, bool]] = field(init=False, default_factory=dict[int, tuple[bool, bool]])
@@ -337,7 +336,7 @@ class _Reader:
             return self._heading(at, at + 2, 1 if "=" in self.lines[at + 1] else 2)
         return self._prose(at, indent)
 
-    # Places
+    # The passages above a place in the text.
 
     def _context(self, indent: int, *, under_item: bool = False) -> tuple[int, ...]:
         """Return the passages above a passage at this indent."""
@@ -395,7 +394,7 @@ class _Reader:
             self.items.pop()
         while self.labels:
             label = self.labels[-1]
-            below = label.place == len(self.found) - 1  # nothing stands under it yet
+            below = label.place == len(self.found) - 1  # there is nothing under it yet
             if below:
                 label.deeper = indent > label.level
                 break
@@ -413,7 +412,7 @@ class _Reader:
                 return not HEADING.match(line)
         return False
 
-    # Blocks
+    # Parsing of blocks.
 
     def _heading(self, at: int, end: int, level: int) -> int:
         while self.headings and self.headings[-1].level >= level:

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# Words and names in the one form in which they are compared.
-#
-# Shared by entity extraction, imports and retrieval. What a word means (dates, names, secrets) belongs to the modules beside
-# this one.
+# Words and names in the normalized form in which they are compared, for entity extraction, imports and retrieval.
 
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)?")
 _SPACE: Final = re.compile(r"\s+")
@@ -44,7 +41,7 @@ def normalise_name(name: str) -> str:
     return folded.strip(_EDGES) or folded
 
 
-# Tokens of a text without a tokenizer: one counter for what goes in, what comes out and what was saved.
+# Token counts without a tokenizer: one estimate for input, output and savings.
 
 BYTES_A_TOKEN: Final = 4
 
@@ -63,7 +60,7 @@ def count(text: str) -> int:
 def counts(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
     """Return (n,) tokens of (n,) texts by the rule of ``count``; 0 for a null."""
     import numpy as np
-    import pyarrow as pa  # which takes a while to load: who counts one text does without
+    import pyarrow as pa  # pyarrow takes a while to load, and counting one text does not need it
     import pyarrow.compute as pc
 
     column = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
@@ -72,13 +69,14 @@ def counts(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
     return -(-lengths.astype(np.int64) // BYTES_A_TOKEN)
 
 
-# One spelling for what looks alike: letters of other scripts, styled letters, accents, case, digits and signs within words.
+# Folding: one spelling for characters that look alike, such as letters of other scripts, styled letters, accents, case, digits and signs
+# within words.
 #
-# For recognising a phrase that somebody disguised, never for showing or storing: folding is not undone. Which look-alikes are worth
-# a finding belongs to ``slowwave.text.findings``, which characters nobody sees to ``slowwave.text.findings``.
+# For recognising disguised phrases, never for display or storage, because folding cannot be undone. ``slowwave.text.findings`` decides
+# which look-alike and invisible characters are reported.
 
 CYRILLIC: Final = "аaвbеeѕsіiїiјjкkмmнhоoрpсcтtуyхxԁdԛqԝwһhӏlғfгrпnьb"
-"""Cyrillic letters, each followed by the Latin one that it looks like, small letters (Unicode's confusables, those of one letter)."""
+"""Cyrillic letters, each followed by the Latin lower-case letter that it looks like (single letters of Unicode's confusables)."""
 
 CYRILLIC_CAPITALS: Final = "АaВbЕeЅsІiЇiЈjКkМmНhОoРpСcТtУyХxԌgԚqԜwҺhӀlЗ3ЬbЁeҮy"
 GREEK: Final = "αaοoνvρpιiκkτtυuχxγyηnωwεeσoβbϲcϳj"
@@ -102,7 +100,7 @@ LATIN: Final = {
     **_pairs(GREEK_CAPITALS),
     **_pairs(OTHERS),
 }
-"""Letter → the small Latin letter that it looks like."""
+"""Letter → the Latin lower-case letter that it looks like."""
 
 _LEET: Final = str.maketrans(
     {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i", "|": "l"}

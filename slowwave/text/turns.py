@@ -14,16 +14,16 @@ from slowwave.text.sentences import sentences
 from slowwave.text.structure import passages
 from slowwave.text.tokens import fold
 
-# Turns: who said what in a session's page, on which line, and when it is known, at what time.
+# Turns: the speaker, the text, the line and, if known, the time of each part of a session's page.
 #
-# Pages of imported sessions, and the common ways in which agents write a transcript: a role or a given name in bold, as a heading, or
-# before a colon, with or without a time. What stands before the first of them is said by nobody. Code, quotations, tables and headings are
-# not what somebody said. Which sentences are worth telling belongs to ``slowwave.text.informative``. Linear in the text.
+# The parser accepts pages of imported sessions and the common transcript formats of agents: a role or a given name in bold, as a heading,
+# or before a colon, with or without a time. Text before the first turn has no speaker. Code, quotations, tables and headings are not part
+# of a turn. ``slowwave.text.informative`` selects the informative sentences. Linear in the text.
 
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 LONGEST_SENTENCE: Final = 400
-"""Characters; what is longer is a passage that somebody pasted."""
+"""Maximum length in characters of a sentence; longer ones are pasted passages."""
 
 _ROLES: Final = {
     "user": USER,
@@ -124,19 +124,19 @@ def _begins(line: str) -> tuple[str, datetime | None, str] | None:
     if match is None:
         return None
     who, colon = match["who"], bool(match["colon"] or match["late"])
-    said = match["rest"] or ""
+    rest = match["rest"] or ""
     marked = bool(match["heading"] or match["bold"])
     role = _ROLES.get(who.lower())
     if role is not None:
-        if not (colon or (marked and not said)):
+        if not (colon or (marked and not rest)):
             return None
     elif (
         not who[0].isupper()
-        or not (colon or (match["bold"] and not said))
+        or not (colon or (match["bold"] and not rest))
         or (not is_given(fold(who.split()[0])) and not (match["bold"] and (match["before"] or match["after"])))
     ):
         return None
-    return role or who, _instant(match["before"] or match["after"]), said
+    return role or who, _instant(match["before"] or match["after"]), rest
 
 
 def _instant(text: str | None) -> datetime | None:
@@ -177,12 +177,12 @@ def _line_at(paragraph: Sequence[tuple[int, str]], place: int) -> int:
     return paragraph[-1][0]
 
 
-# Organization reports: what an outside dreamer writes about its own work under a heading, read by mnemo's grammar (mnemo 2.4).
+# Organization reports: the section in which an external dreamer describes its work, parsed by mnemo's grammar (mnemo 2.4).
 #
-# Which memories hold one, and what is done about it, belongs to ``slowwave.operations.planners.accept_external_edits``.
+# ``slowwave.operations.planners.accept_external_edits`` decides which memories contain one and what happens to it.
 
 HEADING: Final = r"(?im)^[ \t]*##[ \t]+organization[ \t]+report\b"
-"""A level-2 heading, in any case, anywhere in the text; Arrow's expressions read it as well."""
+"""A level-2 heading, in any case, anywhere in the text; also valid in Arrow's regular expressions."""
 
 _HEADING: Final = re.compile(HEADING)
 _KEY: Final = re.compile(r"\b(consolidated|removed|re[-_ ]?indexed)\b[ \t]*[:=][ \t]*([0-9]+)", re.IGNORECASE)
@@ -223,10 +223,10 @@ def _number(digits: str) -> int:
     return value if value <= _MOST else 0
 
 
-# Instructions: texts that tell an agent how to be and what to do, found by what they say: personas, lists of rules, policies.
+# Instructions: texts that tell an agent how to behave, recognised by their content: personas, lists of rules, policies.
 #
-# An agent lives by such a text as a whole; half a policy is another policy. What a row is called may say the same
-# (``slowwave.snapshots.rows``). English, and the commonest words of German, French, Spanish and Chinese.
+# An agent depends on such a text as a whole, and half a policy is a different policy. The name of a row may mark it as well
+# (``slowwave.snapshots.rows``). English, and the most common words of German, French, Spanish and Chinese.
 
 HINT: Final = (
     r"(?i)\b(?:must|shall|should|never|always|not|don.t|only|polic|rules?\b|guideline|instruction|guardrail|principle|directive|procedure|protocol|"
@@ -234,7 +234,7 @@ HINT: Final = (
     r"toujours|faut|doi|pas\b|règles|nunca|"
     r"siempre|debe|prohibid|reglas)|必须|不得|禁止|务必|不要|应当|规则"
 )
-"""Without a match of it (of RE2 as well) no text is one."""
+"""A pattern that occurs in every text with instructions; also valid in RE2."""
 
 _TITLE: Final = re.compile(
     r"\b(?:polic(?:y|ies)|rules|guidelines|instructions|guardrails|principles|directives|procedures?|protocols?|playbook|persona|regeln|richtlinien|"
@@ -272,7 +272,7 @@ _ORDER: Final = re.compile(
 """Matches "Answer in three lines at most.", not "Order of the day: tea."."""
 _LONGEST_TITLE: Final = 12  # words
 _PROSE: Final = 3
-"""Sentences of orders that make a policy of prose."""
+"""Minimum number of imperative sentences that make prose a policy."""
 
 
 def gives_order(sentence: str) -> bool:

@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Words with a part of their own in a text: they negate, exclude each other, measure or open a sentence. Tables by hand.
-#
-# Reading texts with them belongs to ``slowwave.text.specifics`` and its neighbours.
+# Words with a function in a text: they negate, exclude each other, measure or open a sentence. The tables are written by hand;
+# ``slowwave.text.specifics`` and other modules parse texts with them.
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -26,16 +25,16 @@ NEGATIONS: Final = words_of("""
 not no never none nor neither cannot without non nobody nothing nowhere isn't aren't wasn't weren't don't doesn't didn't hasn't haven't
 hadn't can't couldn't won't wouldn't shan't shouldn't mustn't mightn't mayn't needn't oughtn't daren't ain't
 """)
-"""English words that turn a sentence round."""
+"""English words that negate a sentence."""
 
 FOREIGN_NEGATIONS: Final = words_of("nicht kein keine keinen ohne nie niemals jamais sans sin nunca não sem niet geen")
-"""The commonest of other languages; they count in lower case only, for capitals make acronyms of some."""
+"""The most common negations of other languages. They count in lower case only, because some are acronyms in capitals."""
 
 DENIALS: Final = words_of("""
 refuse refuses refused decline declines declined fail fails failed unable incapable lack lacks lacked lacking avoid avoids avoided
 deny denies denied cease ceases ceased stop stops stopped yet except unlike instead
 """)
-"""Words that turn what follows round in a sentence ("refused to sign", "has yet to sign"); in a name they need not."""
+"""Words that negate the following words in a sentence ("refused to sign", "has yet to sign"), but not always in a name."""
 
 GRAMMAR: Final = words_of("""
 a an the this that these those and or but nor so if than as of in on at to from by for with into onto over under about after before
@@ -44,19 +43,19 @@ is are was were be been being am do does did done has have had having will would
 also just only very really quite too still already ever then now again more most much many some any all both each every other another
 such own same up out off down s t
 """)
-"""Words that hold a sentence together and say little of its matter."""
+"""Function words, which express little of a sentence's content."""
 
 VERBS: Final = words_of("are was were has had did does")
-"""Small words that make a sentence; "is" does before another word of grammar ("SD1100 IS" is a camera)."""
+"""Small words that make a sentence. "is" does so before another function word ("SD1100 IS" is a camera)."""
 
 VARIANTS: Final = words_of("""
 jr jnr junior sr snr senior remix remixed reprise instrumental acoustic unplugged karaoke demo live mini lite plus pro deluxe premium
 erratum corrigendum addendum appendix supplement
 """)
-"""Words that make another thing of a thing when they stand on one side only: a son, a remix, a larger model."""
+"""Words that denote a different thing if only one side has them: a son, a remix, a larger model."""
 
 TITLES: Final = words_of("baron baronet bt earl viscount duke marquess marquis lord count")
-"""Ranks that a person may bear or not; the number before one ("2nd baron") comes and goes with it."""
+"""Ranks that a person's name may have or omit, together with the number before one ("2nd baron")."""
 
 OPENERS: Final = words_of("""
 the a an i we he she it they you this that these those in on at to of for from with by and but or so my our his
@@ -64,7 +63,7 @@ her their its your when while if as after before then there here what who where 
 was were do does did have has had can could will would should may might must please let yesterday today tomorrow
 also however last next once since now later again still only hi hello dear thanks ok
 """)
-"""Words that open a sentence with a capital and are no names."""
+"""Words that open a sentence with a capital and are not names."""
 
 _SETS: Final = """
 inbound|incoming outbound|outgoing
@@ -282,7 +281,7 @@ _PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non", "de", "mis")
 def _table() -> dict[str, dict[str, str]]:
     groups: dict[str, dict[str, str]] = {}
     nations = " ".join(_NATIONS.split())
-    # the Scots are British; neither is French
+    # Two lines, because Scots are British, while both exclude French.
     lines = [
         *_SETS.strip().splitlines(),
         f"{nations} britain|british|uk",
@@ -292,14 +291,14 @@ def _table() -> dict[str, dict[str, str]]:
         terms = [term.split("|") for term in line.split()]
         groups[f"{number:03d}"] = {word: words[0] for words in terms for word in words}
     for base in _BASES.split():
-        # "enabled" and "disabled" have a base of their own: the stem with either prefix
+        # "enabled" and "disabled" get a shared base: the stem with either prefix.
         stem = base.removeprefix("en") if base in ("enable", "enabled") else base
         groups[f"={base}"] = {base: base} | {prefix + stem: f"not {base}" for prefix in _PREFIXES}
     return groups
 
 
 GROUPS: Final = _table()
-"""Group → word → the term it stands for. Words of different terms of one group rule each other out."""
+"""Group → word → its term. Words of different terms of one group exclude each other."""
 
 EXCLUSIVE: Final[dict[str, tuple[str, ...]]] = {
     word: tuple(sorted(g for g, words in GROUPS.items() if word in words))
@@ -335,7 +334,7 @@ def _natures() -> dict[str, str]:
 
 
 NATURES: Final = _natures()
-"""Noun → what a thing that it names is. A thing of one nature is of no other; nouns of several natures ("state", "plant") are left out."""
+"""Noun → the nature of the things that it names. A thing has one nature only; nouns of several natures ("state", "plant") are left out."""
 
 
 def _count(words: str, start: int, step: int = 1) -> dict[str, int]:
@@ -359,7 +358,7 @@ ROMANS: Final = {
     for one, units in enumerate(("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"))
     if len(tens + units) > 1
 }
-"""II to XXXIX; a single letter is a numeral only at the end of a name."""
+"""II to XXXIX. A single letter is a numeral only at the end of a name."""
 
 
 class Measure(NamedTuple):
@@ -405,19 +404,19 @@ def _measures() -> dict[str, Measure]:
 
 
 MEASURES: Final = _measures()
-"""Unit → its measure; a currency or a pixel is a measure of its own."""
+"""Unit → its measure; each currency and the pixel is a separate measure."""
 
 
-# A lexicon of English: whether a word is one, so that no two that are count as slips of each other.
+# English lexicon: whether a word is English. Two words of the lexicon are never slips of each other.
 #
-# The list is SCOWL 2020.12.07 to level 80, American and British spellings together: lower case, without accents and possessives, words of
-# four letters and more. ``english_words.LICENSE`` has its copyright notices. A few hundred terms of computing stand beside it.
+# The list is SCOWL 2020.12.07 to level 80, with American and British spellings together: lower case, without accents and possessives, words
+# of four letters and more. ``english_words.LICENSE`` contains its copyright notices. It is extended by a few hundred terms of computing.
 
 SHORTEST: Final = 4
-"""Letters of the shortest word in the list."""
+"""Minimum length in letters of a word in the list."""
 
-_LEAST: Final = 5  # letters of each part of a word that is made of two: of shorter parts many a mistyped word is made
-_ASKED: Final = 65_536  # words that are remembered
+_LEAST: Final = 5  # letters of each part of a compound; many mistyped words split into shorter parts
+_ASKED: Final = 65_536  # cached words
 
 
 @lru_cache(maxsize=_ASKED)
@@ -497,10 +496,10 @@ sysadmin systemd tailwind teardown tensorflow terraform timeout timestamp tls tm
 typescript ubuntu udp uptime url urls username utf uuid valkey varchar venv vercel vite vpn vue wasm webhook webpack websocket wheel
 whitelist wildcard windows workflow xml yaml yarn zookeeper zsh
 """)
-"""Terms of computing that the list has not, most of them names of software."""
+"""Terms of computing that the list lacks, most of them names of software."""
 
 ENDINGS: Final = tuple(sorted(words_of("s ed ing er ers ness less ship like wise")))
-"""What stands behind a word and makes another form of it."""
+"""Endings that make another form of a word."""
 
 PREFIXES: Final = tuple(
     sorted(
@@ -513,4 +512,4 @@ PREFIXES: Final = tuple(
         """)
     )
 )
-"""What stands before a word and makes another one of it."""
+"""Prefixes that make another word of a word."""

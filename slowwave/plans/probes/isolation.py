@@ -104,7 +104,7 @@ def isolation_probe(snapshot: Snapshot, items: Sequence[Item]) -> IsolationProbe
         for table, row in _rows(item):
             named[VECTORS.get(table, table)].add(row)
     missing = {(table, row) for table, rows in named.items() for row in _missing(snapshot, table, rows)}
-    if missing:  # what the plan itself inserts
+    if missing:  # rows that the plan itself inserts do not count
         missing -= {
             (insert.table, insert.row or inserted_id(item.id, n))
             for item in items

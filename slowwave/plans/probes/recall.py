@@ -131,8 +131,8 @@ def _episode_questions(
     order = pc.sort_indices(raw["id"])
     drawn = np.unique(np.linspace(0, len(raw) - 1, min(EPISODES, len(raw)), dtype=np.int64))
     rows = raw.take(order.take(pa.array(drawn, pa.int64()))).to_pylist()
-    told = _texts_of(before, {chain(row["id"], successors)[-1] for row in rows if row["id"] in successors})
-    asked = [(_asked_of(row["text"], told.get(chain(row["id"], successors)[-1])), row["id"]) for row in rows]
+    successor_texts = _texts_of(before, {chain(row["id"], successors)[-1] for row in rows if row["id"] in successors})
+    asked = [(_asked_of(row["text"], successor_texts.get(chain(row["id"], successors)[-1])), row["id"]) for row in rows]
     common = _said_by_many({query for query, _ in asked}, raw["text"])
     return [
         ProbeQuery(query, targets)
@@ -146,8 +146,8 @@ def _asked_of(text: str, successor: str | None) -> str:
     if successor is None:
         return longest_sentence(text)
     words = frozenset(text.casefold().split())
-    told = max(_SENTENCE_END.split(successor), key=lambda s: (len(words.intersection(s.casefold().split())), len(s)))
-    return longest_sentence(told)
+    closest = max(_SENTENCE_END.split(successor), key=lambda s: (len(words.intersection(s.casefold().split())), len(s)))
+    return longest_sentence(closest)
 
 
 def _texts_of(before: Snapshot, ids: Set[str]) -> dict[str, str]:
@@ -164,12 +164,12 @@ def _said_by_many(queries: Set[str], texts: pa.ChunkedArray) -> frozenset[str]:
 
     Empty if no question would be left.
     """
-    said = Counter(
+    occurrences = Counter(
         sentence
         for text in texts.to_pylist()
         for sentence in {" ".join(s.split()[:_QUESTION_WORDS]) for s in _SENTENCE_END.split(text)} & queries
     )
-    common = frozenset(sentence for sentence, times in said.items() if times > _MANY)
+    common = frozenset(sentence for sentence, times in occurrences.items() if times > _MANY)
     return common if len(common) < len(queries) else frozenset()
 
 

@@ -408,11 +408,11 @@ class StatementsProbe:
             )
             if count
         ]
-        told = (
+        summary = (
             f"{self.kept:,} of {counted(self.statements, 'statement')} ({self.share:.1%}) of {rows} that the plan retires or rewords "
             f"{'is' if self.kept == 1 else 'are'} still told"
         )
-        return f"{'; '.join([told, ', '.join(apart)] if apart else [told])}."
+        return f"{'; '.join([summary, ', '.join(apart)] if apart else [summary])}."
 
 
 def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = ()) -> StatementsProbe:
@@ -461,8 +461,8 @@ def statements(text: str) -> list[str]:
 def _keyed(text: str) -> list[tuple[str, str]]:
     """Return the statements of a text, each with its words in normalized form."""
     parts = [s for line in text.splitlines() for s in (sentences(line) if _STOP.search(line) else [line.strip()])]
-    told = [(s, tokenise(s)) for s in parts if s and not s.rstrip("\"'”’)").endswith("?")]
-    return [(s, _spaced(words)) for s, words in told if sum(word not in GRAMMAR for word in words) >= _CONTENT]
+    statements = [(s, tokenise(s)) for s in parts if s and not s.rstrip("\"'”’)").endswith("?")]
+    return [(s, _spaced(words)) for s, words in statements if sum(word not in GRAMMAR for word in words) >= _CONTENT]
 
 
 class _TextsAfter:

@@ -103,10 +103,10 @@ def surroundings(connection: Connection, plan: StoredPlan, item: StoredItem) -> 
         connection.execute(_LINKS, {**about, "most": MOST_LINKS}).fetchall() if mutation.table == "entities" else []
     )
     texts = [*(str(row[4]) for row in past), *(str(name) for link in links for name in link)]
-    said = [str(text)[:_LONGEST_SURROUNDINGS] for text in quotable_all(texts)]
-    names = said[len(past) :]
+    shown = [str(text)[:_LONGEST_SURROUNDINGS] for text in quotable_all(texts)]
+    names = shown[len(past) :]
     return Surroundings(
-        tuple(PastEvent(row[0], row[1], row[2], row[3], reason) for row, reason in zip(past, said, strict=False)),
+        tuple(PastEvent(row[0], row[1], row[2], row[3], reason) for row, reason in zip(past, shown, strict=False)),
         tuple(zip(names[::3], names[1::3], names[2::3], strict=True)),
     )
 
@@ -237,21 +237,21 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         texts, sources = _read(connection, wanted, item)
         around = surroundings(connection, plan, item)
         names = read_names(connection, named_rows([found]), plan.header.namespace_id)
-    told = why(found, plan.probes, texts, names, item.status)
-    decided = replace(found, decision="change", sealed_id=found.id)  # as if nobody had to be asked
+    explanation = why(found, plan.probes, texts, names, item.status)
+    decided = replace(found, decision="change", sealed_id=found.id)  # as if no person had to be asked
     done = why(decided, plan.probes, texts, names)
     gone: list[str] = []
     for r in reworded:
         if r.version in texts:
             after = texts.get(r.by, "") if r.by else str(quotable(r.text))
             gone += lost_lines(losses(texts[r.version], after))
-    lines = told.side_by_side()
+    lines = explanation.side_by_side()
     return Card(
         id=item.id,
         label=HEADINGS[code_of(item)],
         title=str(quotable(title_of(item, names))),
-        question=told.asks.sentence if told.asks else told.sentence,
-        sentence=str(quotable(told.sentence)),
+        question=explanation.asks.sentence if explanation.asks else explanation.sentence,
+        sentence=str(quotable(explanation.sentence)),
         operation=item.operation,
         risk=item.risk,
         probability=item.probability,
@@ -260,14 +260,14 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
             ComparedLine(str(quotable(line[""])).removeprefix("· "), marked([v for name, v in line.items() if name]))
             for line in lines
         ),
-        steps=told.steps,
-        verdict=told.verdict,
+        steps=explanation.steps,
+        verdict=explanation.verdict,
         notes=(
             *(unexplained_lines(item.id, forged) if forged else ()),
-            *(str(quotable(note)) for note in told.notes),
+            *(str(quotable(note)) for note in explanation.notes),
         ),
-        evidence=quotable(dict(told.evidence)),
-        writing=told.writing,
+        evidence=quotable(dict(explanation.evidence)),
+        writing=explanation.writing,
         lost=tuple(gone),
         sources=tuple(_quoted(id_, kind, text, _words(found)) for id_, kind, text in sources),
         if_yes=str(quotable(done.sentence)),
@@ -278,9 +278,9 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
 
 def whole_cell(plan: StoredPlan, item: StoredItem, line: str, column: int) -> str:
     """Return the full text of a cell that a card may cut, by line name and column, counted from 0; empty if there is none."""
-    for told in why(item.item, plan.probes).side_by_side():
-        if str(quotable(told[""])).removeprefix("· ") == line:
-            values = [value for name, value in told.items() if name]
+    for cells in why(item.item, plan.probes).side_by_side():
+        if str(quotable(cells[""])).removeprefix("· ") == line:
+            values = [value for name, value in cells.items() if name]
             return str(quotable(values[column])) if 0 <= column < len(values) else ""
     return ""
 
@@ -292,8 +292,8 @@ def marked(texts: Sequence[str]) -> tuple[tuple[MarkedRun, ...], ...]:
     """
     shown = [str(quotable(text))[:_LONGEST] for text in texts]
     words = [set(text.split()) for text in shown]
-    said = [own for own in words if own]
-    common = said[0].intersection(*said[1:]) if said else set[str]()
+    filled = [own for own in words if own]
+    common = filled[0].intersection(*filled[1:]) if filled else set[str]()
     return tuple(_runs(text, own - common) for text, own in zip(shown, words, strict=True))
 
 
@@ -311,22 +311,24 @@ def _runs(text: str, apart: set[str]) -> tuple[MarkedRun, ...]:
 def _words(item: Item) -> frozenset[str]:
     """Return the words in the names of an item's rows."""
     names = item.evidence.get("names")
-    said = [str(name) for name in names] if isinstance(names, Sequence) and not isinstance(names, str) else []
-    return frozenset(word for name in said for word in re.findall(r"\w+", name.casefold()) if len(word) > 1)
+    name_texts = [str(name) for name in names] if isinstance(names, Sequence) and not isinstance(names, str) else []
+    return frozenset(word for name in name_texts for word in re.findall(r"\w+", name.casefold()) if len(word) > 1)
 
 
 def _quoted(id_: str, kind: str, text: str, words: Iterable[str]) -> QuotedSource:
     """Return the sentence of a passage that contains most of the words, the first of several, and the text around it."""
-    told = str(quotable(text))
+    passage = str(quotable(text))
     wanted = frozenset(words)
     best = max(
-        sentences(told),
+        sentences(passage),
         key=lambda s: len(wanted.intersection(re.findall(r"\w+", s.casefold()))),
         default="",
     )
-    at = max(told.find(best), 0)
+    at = max(passage.find(best), 0)
     end = at + len(best)
-    return QuotedSource(id_, kind, told[max(0, at - _AROUND) : at].strip(), best, told[end : end + _AROUND].strip())
+    return QuotedSource(
+        id_, kind, passage[max(0, at - _AROUND) : at].strip(), best, passage[end : end + _AROUND].strip()
+    )
 
 
 def _read(

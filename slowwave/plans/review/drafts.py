@@ -332,8 +332,8 @@ def _of_all(rows: Sequence[_ReviewerVerdict]) -> Draft:
     last = decided[-1]
     against = tuple(sorted(row.reviewer for row in decided if row.verdict != last.verdict))
     amended = next((row.amended for row in reversed(decided) if row.amended), "") if last.verdict == "no" else ""
-    told = (last.item, last.verdict, last.note, last.reviewer, last.recorded_at)
-    return Draft(*told, against, last.followed, amended)
+    fields = (last.item, last.verdict, last.note, last.reviewer, last.recorded_at)
+    return Draft(*fields, against, last.followed, amended)
 
 
 def _check(drafts: Sequence[NewDraft], reviewer: str) -> None:
@@ -421,12 +421,12 @@ def reconsider(store: Store, namespace: str, items: Sequence[str], *, withdrawn_
 def _rejected(connection: Connection, namespace: str, scope: str, names: Sequence[str]) -> list[tuple[str, str, str]]:
     """Return id, operation and subject of the rejected items that are named. One query."""
     begins = [name.strip().lower() for name in names]
-    told: dict[str, list[tuple[str, str, str, bool]]] = {}
+    by_prefix: dict[str, list[tuple[str, str, str, bool]]] = {}
     for begin, *row in connection.execute(_FIND, ([b for b in begins if len(b) >= _LEAST], scope)):
         item, operation, subject, gone = row
-        told.setdefault(str(begin), []).append((str(item), str(operation), str(subject), bool(gone)))
+        by_prefix.setdefault(str(begin), []).append((str(item), str(operation), str(subject), bool(gone)))
     named = zip(names, begins, strict=True)
-    return [meant for name, begin in named for meant in _meant(namespace, name, told.get(begin, []))]
+    return [meant for name, begin in named for meant in _meant(namespace, name, by_prefix.get(begin, []))]
 
 
 def _meant(namespace: str, name: str, rows: Sequence[tuple[str, str, str, bool]]) -> list[tuple[str, str, str]]:
@@ -501,8 +501,8 @@ def coverage(plan: StoredPlan, drafts: Mapping[str, Draft]) -> Coverage:
     for stored in plan.items:
         if stored.status != "pending":
             continue
-        said = drafts[stored.id].verdict if stored.id in drafts else ""
-        kind = said if said in ("yes", "no") else "left" if said or stored.decision == "review" else "decided"
+        verdict = drafts[stored.id].verdict if stored.id in drafts else ""
+        kind = verdict if verdict in ("yes", "no") else "left" if verdict or stored.decision == "review" else "decided"
         found[kind].append(stored)
     return Coverage(*(tuple(found[kind]) for kind in ("yes", "no", "decided", "left")))
 
@@ -566,14 +566,14 @@ def _refuse_contradictions(plan: StoredPlan, drafts: Mapping[str, Draft]) -> Non
     found = [drafts[s.id] for s in plan.items if s.id in drafts and drafts[s.id].against]
     if not found:
         return
-    told = "; ".join(
+    contradictions = "; ".join(
         f"{draft.item}: {draft.verdict} by {draft.reviewer}, but not by {', '.join(draft.against)}"
         for draft in found[:_NAMED]
     )
     more = f"; and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
     raise Refused(
-        f"Reviewers contradict each other about {len(found):,} of the items ({told}{more}). One of each two has to take theirs back, or to "
-        "say the same. Nothing was signed."
+        f"Reviewers contradict each other about {len(found):,} of the items ({contradictions}{more}). One of each two has to take "
+        "theirs back, or to say the same. Nothing was signed."
     )
 
 

@@ -55,13 +55,13 @@ def information(
     the plan's probability. The groups of rows result from ``merges``, which are items that need no person, and from the drafts with yes.
     A drafted item keeps the value that it had without drafts. Cost: linear in rows, n log n in items.
     """
-    known, said = likely or {}, drafts or {}
+    known, drafted = likely or {}, drafts or {}
     same = [s for s in items if s.question == "same"]
     worth = _hanging([s for s in items if s.question != "same"])
-    yes = [s for s in same if s.id in said and said[s.id].verdict == "yes" and not said[s.id].against]
+    yes = [s for s in same if s.id in drafted and drafted[s.id].verdict == "yes" and not drafted[s.id].against]
     before, after = _settled(same, merges), _settled(same, [*merges, *yes])
     for s, alone, now in zip(same, before.tolist(), after.tolist(), strict=True):
-        worth[s.id] = known.get(s.id, s.probability) * (alone if s.id in said else now) ** 0.5
+        worth[s.id] = known.get(s.id, s.probability) * (alone if s.id in drafted else now) ** 0.5
     return worth
 
 
@@ -91,12 +91,12 @@ def _hanging(items: Sequence[StoredItem]) -> dict[str, float]:
     kinds = {s.id: likeness(s) for s in items}
     alike = Counter(kinds.values())
     asked: Counter[Likeness] = Counter()
-    told: dict[str, float] = {}
+    counts: dict[str, float] = {}
     for s in sorted(items, key=lambda s: s.id):
         kind = kinds[s.id]
         asked[kind] += 1
-        told[s.id] = together[s.id] + (alike[kind] - asked[kind]) / asked[kind]
-    return told
+        counts[s.id] = together[s.id] + (alike[kind] - asked[kind]) / asked[kind]
+    return counts
 
 
 def likeness(item: StoredItem) -> Likeness:
@@ -285,8 +285,8 @@ def title_from(item: Item, names: Mapping[str, str] | None = None, status: str =
     """Return the line of ``title_of`` for an item that no plan stores; ``status`` is the item's in its plan."""
     if sides := find_outcome(item, names or {}, status):
         return sides.sentence()
-    if told := _names_line(item):
-        return told
+    if line := _names_line(item):
+        return line
     mutation, rows = item.mutation, _rows(item)
     if names and (called := [names[row.id] for row in rows if row.id in names]):
         return ", ".join(called)
@@ -392,10 +392,12 @@ def gone_drafts(store: Store, namespace: str, plan_hash: str) -> list[GoneDraft]
         plan = find_plan(connection, namespace, plan_hash.strip())
         row = connection.execute(_BEFORE, (plan,)).fetchone()
         before = str(row[0]) if row else ""
-        said = {i: d for i, d in current_drafts(connection, before).items() if d.verdict != "skip"} if before else {}
+        earlier_drafts = (
+            {i: d for i, d in current_drafts(connection, before).items() if d.verdict != "skip"} if before else {}
+        )
         found: list[Any] = (
-            connection.execute(_GONE, {"before": before, "plan": plan, "items": sorted(said)}).fetchall()
-            if said
+            connection.execute(_GONE, {"before": before, "plan": plan, "items": sorted(earlier_drafts)}).fetchall()
+            if earlier_drafts
             else []
         )
     items = (
@@ -404,6 +406,13 @@ def gone_drafts(store: Store, namespace: str, plan_hash: str) -> list[GoneDraft]
     )
     titles = quotable_all([title_from(item) for item in items])
     return [
-        GoneDraft(item, before, str(title), said[item].verdict, said[item].note, said[item].reviewer)
+        GoneDraft(
+            item,
+            before,
+            str(title),
+            earlier_drafts[item].verdict,
+            earlier_drafts[item].note,
+            earlier_drafts[item].reviewer,
+        )
         for (item, *_), title in zip(found, titles, strict=True)
     ]

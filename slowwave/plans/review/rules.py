@@ -49,12 +49,12 @@ even if its probabilities are wrong.
 
 _MARK: Final = re.compile(r"As [\d,]+ like it were answered: ")
 _NATS: Final = 2.0  # of a piece of evidence that are one
-_WITHIN: Final = (0.8, 0.1)  # share of a name that says nothing, and what more is one
+_WITHIN: Final = (0.8, 0.1)  # share of a name that is no evidence, and the additional share that counts as 1
 _LONGEST: Final = 400  # letters of a name that count
 _ALL, _SCORE, _PART, _LETTERS, _SIGN = 1.5, 1.0, 0.5, 1.0, 2.0
 """Standard deviations of the priors, as in ``slowwave.matching.compare``."""
 
-_SHOWN: Final = 5  # words of a likeness that are told
+_SHOWN: Final = 5  # maximum number of words of a similarity that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _asked(item: StoredItem, draft: Draft | None) -> _Asked | None:
         return None
     steps = [s for s in found if isinstance(s, Mapping) and isinstance(s.get("weight"), int | float)]
     names: Any = evidence.get("names")
-    told = [fold(str(name)) for name in names] if isinstance(names, list) and len(names) == 2 else ["", ""]
+    folded_names = [fold(str(name)) for name in names] if isinstance(names, list) and len(names) == 2 else ["", ""]
     weights: defaultdict[str, float] = defaultdict(float)
     for step in steps:
         weights[str(step.get("evidence"))] += float(step["weight"])
@@ -159,7 +159,9 @@ def _asked(item: StoredItem, draft: Draft | None) -> _Asked | None:
     sure = draft is not None and draft.verdict in ("yes", "no") and not draft.against
     drafted = draft is not None and drafted_alike(draft)
     answer = draft.verdict == "yes" if draft is not None and sure and not drafted else None
-    return _Asked(item.id, item.operation, (rows[0], rows[1]), (told[0], told[1]), weights, level, answer, drafted)
+    return _Asked(
+        item.id, item.operation, (rows[0], rows[1]), (folded_names[0], folded_names[1]), weights, level, answer, drafted
+    )
 
 
 def _follows(asked: Sequence[_Asked]) -> dict[str, str]:
@@ -210,11 +212,11 @@ def _judged(of: Sequence[_Asked]) -> tuple[list[float], list[frozenset[str]]]:
     known = np.array([n for n, a in enumerate(of) if a.answer is not None], np.int64)
     correction = calibrate(raw[known], traits.take(known), np.array([bool(of[n].answer) for n in known.tolist()]))
     odds = correction.odds(raw, traits)
-    told = [
+    word_signs = [
         frozenset(s for s, v in zip(differences.signs, row, strict=True) if v and s not in (MORE, OTHER))
         for row in signs.tolist()
     ]
-    return (1 / (1 + np.exp(-odds))).tolist(), told
+    return (1 / (1 + np.exp(-odds))).tolist(), word_signs
 
 
 def _within(of: Sequence[_Asked]) -> Reals:
@@ -235,17 +237,17 @@ def _decided(
     Each kind contributes its surest questions. Together with those drafted before, there are at most ``MOST`` for each answer.
     """
     keys = [(a.level, kind) for a, kind in zip(of, kinds, strict=True)]
-    said = Counter((key, a.answer) for key, a in zip(keys, of, strict=True) if a.answer is not None)
+    answer_counts = Counter((key, a.answer) for key, a in zip(keys, of, strict=True) if a.answer is not None)
     drafted = Counter(key for key, a in zip(keys, of, strict=True) if a.drafted)
     groups: defaultdict[tuple[str, frozenset[str], str], list[tuple[float, str]]] = defaultdict(list)
     for a, p, key in zip(of, likely, keys, strict=True):
         verdict = "yes" if p >= sure else "no" if p <= 1 - sure else ""
-        enough = said[key, verdict == "yes"] >= LIKE and not said[key, verdict == "no"]
+        enough = answer_counts[key, verdict == "yes"] >= LIKE and not answer_counts[key, verdict == "no"]
         if a.answer is None and not a.drafted and verdict and enough and a.id not in follows:
             groups[*key, verdict].append((abs(p - 0.5), a.id))
     decided: list[LikeQuestions] = []
     for (level, kind, verdict), found in groups.items():
-        answers = said[(level, kind), verdict == "yes"]
+        answers = answer_counts[(level, kind), verdict == "yes"]
         left = max(0, MOST * answers - drafted[level, kind])
         surest = sorted(sorted(found, key=lambda f: (-f[0], f[1]))[:left])
         if surest:
@@ -263,8 +265,8 @@ def _in_words(level: str, signs: frozenset[str]) -> str:
     if swapped:
         return f"the names differ in {', '.join(swapped[:_SHOWN])}"
     if more or other:
-        said = ", ".join(f"“{word}”" for word in (more or other)[:_SHOWN])
-        return f"only one name says {said}" if more else f"the names differ in words such as {said}"
+        quoted_words = ", ".join(f"“{word}”" for word in (more or other)[:_SHOWN])
+        return f"only one name says {quoted_words}" if more else f"the names differ in words such as {quoted_words}"
     return f"the names compare as {level.replace('_', ' ')}" if level else "the same evidence speaks"
 
 
@@ -348,7 +350,7 @@ def rules_of(
     """
     lost = frozenset(losing)
     at_once = Counter((d.reviewer, d.recorded_at) for d in drafts.values())
-    said: defaultdict[tuple[Verdict, QuestionKind], list[_Answer]] = defaultdict(list)
+    draft_answers: defaultdict[tuple[Verdict, QuestionKind], list[_Answer]] = defaultdict(list)
     left: defaultdict[tuple[Verdict, QuestionKind], list[tuple[float, str]]] = defaultdict(list)
     for item in items:
         if item.status != "pending" or item.question != "same":
@@ -364,9 +366,9 @@ def rules_of(
             if draft is None or draft.verdict == "skip":
                 left[verdict, kind].append((sure, item.id))
             elif not draft.against and not drafted_alike(draft) and at_once[draft.reviewer, draft.recorded_at] == 1:
-                said[verdict, kind].append(_Answer(sure, item.probability, item.id, draft.verdict == verdict))
+                draft_answers[verdict, kind].append(_Answer(sure, item.probability, item.id, draft.verdict == verdict))
     found: list[tuple[LearntRule, frozenset[str]]] = []
-    for (verdict, kind), answers in said.items():
+    for (verdict, kind), answers in draft_answers.items():
         if answers := _reaching(answers):
             sure, end = answers[-1].sure, answers[-1].probability
             waiting = tuple(id_ for p, id_ in sorted(left[verdict, kind], key=lambda w: (-w[0], w[1])) if p >= sure)
