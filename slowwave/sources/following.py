@@ -150,16 +150,16 @@ class FolderSync:
 
     def problems(self) -> list[str]:
         """Return the problems that a person should know of, as sentences."""
-        told = [f"{path}: {why}" for path, why in sorted(self.left.items())]
-        return [*told, *([self.commit.problem] if self.commit.problem else [])]
+        problems = [f"{path}: {why}" for path, why in sorted(self.left.items())]
+        return [*problems, *([self.commit.problem] if self.commit.problem else [])]
 
     def hindered(self) -> list[str]:
         """Return the problems that keep a plan's changes from being written where they belong.
 
         Links and read-only blocks are not among them unless a change is pending for them.
         """
-        told = [f"{path}: {why}" for path, why in sorted(self.left.items()) if path not in self.aside]
-        return [*told, *([self.commit.problem] if self.commit.problem else [])]
+        problems = [f"{path}: {why}" for path, why in sorted(self.left.items()) if path not in self.aside]
+        return [*problems, *([self.commit.problem] if self.commit.problem else [])]
 
     def to_json(self) -> dict[str, object]:
         """Return the result as ``--json`` shows it."""
@@ -285,8 +285,8 @@ class _Following:
             except UnreadableFile as problem:
                 self._done.left[path] = f"{f'line {problem.line}: ' if problem.line else ''}{problem}"
             except (Unwritable, OSError) as problem:
-                said = problem.strerror if isinstance(problem, OSError) else str(problem)
-                self._done.left[path] = f"the {self._source.noun} has not followed yet: {said}"
+                reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+                self._done.left[path] = f"the {self._source.noun} has not followed yet: {reason}"
         if self._done.written:
             self._done.commit = self._source.commit(self._done.written, clean, self._why.subject, self._why.body)
         if self._embedder is not None:
@@ -434,10 +434,10 @@ class _Following:
         """Return a new id for a block, derived from its file and its text; blocks with the same text get different ids."""
         if self._taken is None:
             self._taken = {str(id_) for (id_,) in self._connection.execute(_IDS, (self._name,))}
-        said = hashlib.sha256(segment.raw.encode()).hexdigest()
+        text_hash = hashlib.sha256(segment.raw.encode()).hexdigest()
         while True:
-            times[said] += 1
-            key = f"{self._name}\0{path}\0{said}\0{times[said]}"
+            times[text_hash] += 1
+            key = f"{self._name}\0{path}\0{text_hash}\0{times[text_hash]}"
             digest = hashlib.md5(key.encode(), usedforsecurity=False).hexdigest()
             id_ = f"{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:]}"
             if id_ not in self._taken:
@@ -499,7 +499,7 @@ def look_at_stores(store: Store) -> list[str]:
             if is_folder(of):
                 follow_folder(store, of, embedder=embedder_for(Settings.for_namespace({})))
             else:
-                problems += [f"{said} `slowwave doctor` says what to do." for said in hidden_rows(store, of)]
+                problems += [f"{problem} `slowwave doctor` says what to do." for problem in hidden_rows(store, of)]
         except Refused as problem:
             problems.append(str(problem))
         except (BindingError, StoreError):

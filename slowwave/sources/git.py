@@ -126,8 +126,8 @@ def _message(before: str, after: str, run_id: str, *, undo: bool) -> tuple[str, 
 
 def _bullet(line: str) -> str:
     """Format an entry as plain text, without figures and backslashes."""
-    said = "- " + _SPOKEN.sub("", _FIGURES.sub("", line))
-    return said if len(said) <= _BULLET else said[: _BULLET - 1].rstrip() + "…"
+    bullet = "- " + _SPOKEN.sub("", _FIGURES.sub("", line))
+    return bullet if len(bullet) <= _BULLET else bullet[: _BULLET - 1].rstrip() + "…"
 
 
 def _refuse_secrets(base: Path, paths: Sequence[str]) -> None:

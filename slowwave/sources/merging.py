@@ -102,11 +102,11 @@ def lines_of(segments: Sequence[Segment]) -> list[Segment]:
             found.append(segment)
             continue
         for line in lines:
-            said = line.strip()
-            if any(c.isalnum() for c in said):
-                at = line.index(said)
-                tail = line[at + len(said) :]
-                found.append(Segment(said, line[:at], tail, True, segment.section, segment.day))
+            content = line.strip()
+            if any(c.isalnum() for c in content):
+                at = line.index(content)
+                tail = line[at + len(content) :]
+                found.append(Segment(content, line[:at], tail, True, segment.section, segment.day))
             elif found:
                 found[-1] = replace(found[-1], tail=found[-1].tail + line)
             else:
@@ -119,8 +119,8 @@ def _block(lines: Sequence[str], span: _Span, of_file: datetime | None) -> tuple
     text = "".join(lines[span.start : span.end])
     marker = _MARKER.match(text) if span.listed else None
     lead = marker[0] if marker else ""
-    said = text[len(lead) :]
-    body = said.rstrip("\r\n")
+    content = text[len(lead) :]
+    body = content.rstrip("\r\n")
     if not any(c.isalnum() for c in body):
         return None, span.end
     end, alone = span.end, span.start == 0 or not lines[span.start - 1].strip() or not span.listed
@@ -129,7 +129,7 @@ def _block(lines: Sequence[str], span: _Span, of_file: datetime | None) -> tuple
     section = [*span.section, *([f"[{marker['box'].lower()}]"] if marker and marker["box"] else [])]
     if anchor := _ANCHOR.search(body):
         section.append(f"^{anchor[1]}")
-    tail = said[len(body) :] + "".join(lines[span.end : end])
+    tail = content[len(body) :] + "".join(lines[span.end : end])
     return Segment(body, lead, tail, True, " › ".join(section), _day_in(span.section) or of_file), end
 
 
@@ -252,8 +252,10 @@ def nearest(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> list[Block
     This is the text at the last check or, if a process ended before it could note what it had written, the text that it was to write. The
     one from which fewer blocks differ is used.
     """
-    said, wanted = list(rows), [row.followed for row in rows]
-    return said if said == wanted else min(said, wanted, key=lambda before: merged(before, segments).changes)
+    unedited, wanted = list(rows), [row.followed for row in rows]
+    return (
+        unedited if unedited == wanted else min(unedited, wanted, key=lambda before: merged(before, segments).changes)
+    )
 
 
 def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:

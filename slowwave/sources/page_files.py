@@ -442,14 +442,14 @@ def fields_of(written: Mapping[str, Any], path: str, page: MarkdownPage, profile
 
 
 def _type(written: object, path: str, profile: Profile, problems: list[str]) -> str:
-    told = _TYPE_ENDS.split(_text(written))[0].strip().lower()
-    told = profile.type_aliases.get(told, told)
+    type_name = _TYPE_ENDS.split(_text(written))[0].strip().lower()
+    type_name = profile.type_aliases.get(type_name, type_name)
     if path.startswith("archive/") and "archive" in profile.types:
         return "archive"
-    if told and (not profile.closed or told in profile.types):
-        return told
-    if told:
-        problems.append(f"type: {told[:64]!r} is no type of the profile {profile.name}")
+    if type_name and (not profile.closed or type_name in profile.types):
+        return type_name
+    if type_name:
+        problems.append(f"type: {type_name[:64]!r} is no type of the profile {profile.name}")
     return profile.type_of(path)
 
 
