@@ -378,9 +378,9 @@ def named_items(
     items: dict[tuple[Labels, str], AgentItem] = {}
     for row in rows:
         own, end = _item(row), survivors.get(str(row[-2]))
-        told = own if end is None else end
+        current = own if end is None else end
         items[own.labels, own.key] = AgentItem(
-            told.id, own.labels, own.key, told.value, own.created_at, max(own.updated_at, told.updated_at)
+            current.id, own.labels, own.key, current.value, own.created_at, max(own.updated_at, current.updated_at)
         )
     return {place: items[place] for place in ids.values() if place in items}
 
@@ -480,14 +480,14 @@ def _item(row: Sequence[Any]) -> AgentItem:
 
     A summary has no dedicated value: its value is its text.
     """
-    id_, own, scope, known, value, created_at, updated_at, content, said = row[:9]
+    id_, own, scope, known, value, created_at, updated_at, content, version_content = row[:9]
     key = str(id_)
     if not own or known is None or not isinstance(value, dict):
         value = {"content": content}
     else:
         key = key_of(str(known), str(scope))
-        if said is not None and said != content:
-            value = reworded(value, said, content)
+        if version_content is not None and version_content != content:
+            value = reworded(value, version_content, content)
     return AgentItem(str(id_), labels_of(str(scope)), key, value, created_at, updated_at)
 
 
@@ -597,8 +597,8 @@ class _Work:
 
     def embedded(self) -> list[tuple[str, str]]:
         """Return (row id, text) of the rows that get a vector."""
-        told = [row for row in [*self.fresh, *self.changed] if row["version"] and row["state"] == "active"]
-        return [(row["id"], row["content"]) for row in told if row["content"]]
+        indexed_rows = [row for row in [*self.fresh, *self.changed] if row["version"] and row["state"] == "active"]
+        return [(row["id"], row["content"]) for row in indexed_rows if row["content"]]
 
 
 def screened(puts: Sequence[ItemPut], namespace: str, settings: Settings) -> list[ItemPut]:
@@ -610,10 +610,10 @@ def screened(puts: Sequence[ItemPut], namespace: str, settings: Settings) -> lis
     limits = Limits(settings.import_longest_text)
     done: list[ItemPut] = []
     for put in puts:
-        said = "\n".join(texts(put.value))
+        item_text = "\n".join(texts(put.value))
         try:
-            limits.check(namespace, said, "the value")
-            state = screening.state(namespace, said)
+            limits.check(namespace, item_text, "the value")
+            state = screening.state(namespace, item_text)
         except BadRow as problem:
             raise Refused(f"An item cannot be taken: {problem}. Nothing of its batch was stored.") from None
         done.append(ItemPut(put.labels, put.key, put.external_id, put.value, put.text, state))
@@ -689,8 +689,8 @@ def _held(connection: Connection, namespace: str, puts: Sequence[ItemPut]) -> di
     for id_, known, scope, own, state, open_, value, text, ordinal in connection.execute(_HELD, asked).fetchall():
         place = places.get(str(known)) or by_scope.get((str(scope), str(id_)))
         if place is not None:
-            said = None if text is None else str(text)
-            held[place] = _Held(str(id_), bool(own), str(state), bool(open_), value, said, int(str(ordinal or 0)))
+            text_now = None if text is None else str(text)
+            held[place] = _Held(str(id_), bool(own), str(state), bool(open_), value, text_now, int(str(ordinal or 0)))
     return held
 
 

@@ -151,11 +151,11 @@ class SessionItems:
         """Update pages to the text of their items."""
         for page in dict.fromkeys(pages):
             rows = connection.execute(_ON_PAGE, (namespace, self.session_id, page)).fetchall()
-            told = [_item_text(json.loads(str(item)), at) for item, at in rows]
-            if said := "\n\n".join(filter(None, told)):
+            item_texts = [_item_text(json.loads(str(item)), at) for item, at in rows]
+            if page_text := "\n\n".join(filter(None, item_texts)):
                 request = SessionIngestRequest(
                     path=self._path(page),
-                    content=said,
+                    content=page_text,
                     agent=self.agent,
                     session_id=self.session_id,
                     updated=_instant(rows[-1][1]),

@@ -258,14 +258,14 @@ class Tools:
         if not _is_text(arguments) or not all(map(_is_text, _texts(asked.values()))):
             return self._no("The arguments hold half a character, so they are no text.")
         try:
-            told = work(**asked)
+            output = work(**asked)
         except TypeError:
             return self._no(f"{name} does not take these arguments.")
         except Refused as problem:
             return self._no(str(problem))
         except OSError as problem:
             return self._no(f"That cannot be read ({problem.strerror}).")
-        return told if name in ("edit", "write") else self._cut(told)
+        return output if name in ("edit", "write") else self._cut(output)
 
     def _work(self) -> dict[str, Callable[..., str]]:
         return {
@@ -337,11 +337,11 @@ class Tools:
     def _run(self, command: str, arguments: list[str]) -> str:
         if not isinstance(arguments, list) or len(arguments) > 50 or not all(isinstance(a, str) for a in arguments):  # pyright: ignore[reportUnnecessaryIsInstance] - as a model wrote it
             raise Refused("The arguments of a command are a list of at most 50 texts.")
-        told = run(self.scratch, _text(command), arguments)
+        output = run(self.scratch, _text(command), arguments)
         for name in arguments:
             if not name.startswith("-"):
                 self.read[name] = self.read.get(name, 0) + 1
-        return told or "(nothing)"
+        return output or "(nothing)"
 
     def _taken(self, name: str) -> str:
         text = self.scratch.read(name)

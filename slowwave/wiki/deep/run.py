@@ -379,7 +379,7 @@ def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[
         before = tree(folder)
         tools = Tools(scratch, limits)
         index = going.settings.operations.compile_pages
-        told = system(
+        prompt = system(
             turns=options.max_turns,
             limits=limits,
             seconds=options.timeout_seconds,
@@ -394,7 +394,7 @@ def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[
                 model,
                 budget,
                 tools,
-                [{"role": "system", "content": told}, {"role": "user", "content": first_message(copy)}],
+                [{"role": "system", "content": prompt}, {"role": "user", "content": first_message(copy)}],
                 turns=options.max_turns,
                 seconds=options.timeout_seconds,
                 note=going.note,

@@ -173,8 +173,8 @@ def _refuse_odd(there: os.stat_result, name: str) -> None:
 
 def _path_of(opened: int, root: Path, parts: tuple[str, ...] | list[str]) -> Path:
     """Return the path of an open folder: from the system if possible, else by its name."""
-    told = Path(f"/proc/self/fd/{opened}")
-    return told.readlink() if told.is_symlink() else root.joinpath(*parts)
+    link = Path(f"/proc/self/fd/{opened}")
+    return link.readlink() if link.is_symlink() else root.joinpath(*parts)
 
 
 def _below(opened: int, prefix: str) -> Iterator[str]:

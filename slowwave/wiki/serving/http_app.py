@@ -116,8 +116,8 @@ _ERROR: Final = {
 
 
 def _content(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    told = {"content": {"application/json": {"schema": schema}}}
-    return {"description": description, **told} if description else told
+    content = {"content": {"application/json": {"schema": schema}}}
+    return {"description": description, **content} if description else content
 
 
 _FAILED: Final = {"default": _content("Why there is no answer.", {"$ref": "#/components/schemas/Error"})}
@@ -168,7 +168,7 @@ def openapi(calls: Iterable[Call]) -> dict[str, Any]:
 
 def _asked(call: Call, reference: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
     if call.method == "POST":
-        at = [told for told in _parameters(reference, defined, call.at) if told["in"] == "path"]
+        at = [parameter for parameter in _parameters(reference, defined, call.at) if parameter["in"] == "path"]
         return {"requestBody": {"required": True, **_content("", reference)}, **({"parameters": at} if at else {})}
     return {"parameters": _parameters(reference, defined, call.at)}
 
@@ -180,9 +180,9 @@ def _parameters(reference: dict[str, Any], defined: dict[str, Any], at: str = ""
             "name": name,
             "in": "path" if name == at else "query",
             "required": name in schema.get("required", ()),
-            "schema": told,
+            "schema": property_schema,
         }
-        for name, told in schema.get("properties", {}).items()
+        for name, property_schema in schema.get("properties", {}).items()
     ]
 
 
@@ -243,11 +243,11 @@ def http_app(answering: Answering, door: Door) -> Starlette:
     async def wrong(request: Request, problem: Exception) -> Response:
         found = cast("HTTPException", problem)
         allowed = (found.headers or {}).get("Allow", "another method")
-        told = {
+        messages = {
             404: "There is no such route; /openapi.json lists those there are.",
             405: f"This route takes {allowed}.",
         }
-        return _refused(request, Failure(found.status_code, told.get(found.status_code, found.detail)))
+        return _refused(request, Failure(found.status_code, messages.get(found.status_code, found.detail)))
 
     return Starlette(
         routes=[
@@ -297,8 +297,8 @@ def _endpoint(answering: Answering, call: Call) -> Callable[[Request], Awaitable
 
 def _query(request: Request) -> dict[str, object]:
     """Return the parameters of a GET; a parameter that is given several times is a list."""
-    said = request.query_params
-    lists = {name: said.getlist(name) for name in said}
+    query = request.query_params
+    lists = {name: query.getlist(name) for name in query}
     return {name: values[0] if len(values) == 1 else values for name, values in lists.items()}
 
 

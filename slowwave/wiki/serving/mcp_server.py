@@ -137,8 +137,8 @@ class _Untitled(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: Any) -> JsonSchemaValue:
-        told = super().model_schema(schema)
-        return {name: value for name, value in told.items() if name not in ("title", "description")}
+        schema_fields = super().model_schema(schema)
+        return {name: value for name, value in schema_fields.items() if name not in ("title", "description")}
 
 
 def _tool(call: Call) -> types.Tool:

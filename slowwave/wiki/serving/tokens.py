@@ -266,8 +266,8 @@ class Failure:
 def invalid(problem: ValidationError) -> Failure:
     """Return the failure for a request that its model rejects, with places and reasons but no values."""
     faults = problem.errors(include_input=False, include_url=False, include_context=False)
-    told = [
+    faults_text = [
         f"{'.'.join(map(str, fault['loc'])) or 'request'}: {plain_fault(fault['msg'])}"
         for fault in faults[:_MOST_FAULTS]
     ]
-    return Failure(422, "; ".join(told) + ".")
+    return Failure(422, "; ".join(faults_text) + ".")
