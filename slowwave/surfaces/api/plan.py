@@ -387,8 +387,8 @@ def forget(
 
 def _changes(item: Item, names: Mapping[str, str], status: str) -> tuple[str, ...]:
     """Describe the row changes of an item, and the new text of the memories that it rewords."""
-    said = (str(quotable(reworded.text)) for reworded in rewordings(item) if reworded.text)
-    return (*row_changes(item, names, status).lines, *(f"says then: {text}" for text in said))
+    new_texts = (str(quotable(reworded.text)) for reworded in rewordings(item) if reworded.text)
+    return (*row_changes(item, names, status).lines, *(f"says then: {text}" for text in new_texts))
 
 
 def _current_plan(connection: Connection, namespace: str) -> str:

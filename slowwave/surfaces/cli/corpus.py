@@ -258,9 +258,9 @@ def _show(done: list[CorpusSync], *, as_json: bool) -> None:
         if one.unsettled:
             say(f"{len(one.unsettled):,} files were being written, and are read the next time.", console=err)
         if one.screened:
-            said = ", ".join(f"{n:,} with {kind}" for kind, n in sorted(one.screened.items()))
+            screened_counts = ", ".join(f"{n:,} with {kind}" for kind, n in sorted(one.screened.items()))
             say(
-                f"screening: pages {said}; {one.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
+                f"screening: pages {screened_counts}; {one.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
                 console=err,
             )
 

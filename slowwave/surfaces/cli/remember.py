@@ -194,11 +194,11 @@ def _whole(store: Store, namespace: str, claims: Sequence[str]) -> tuple[str, ..
     if not claims:
         return ()
 
-    found = [(said, claim_of(store, namespace, said.strip().lower())) for said in claims]
-    for said, claim in found:
+    found = [(beginning, claim_of(store, namespace, beginning.strip().lower())) for beginning in claims]
+    for beginning, claim in found:
         if claim is None:
             raise Refused(
-                f"{said!r} is no claim of {namespace}. `slowwave history NAMESPACE SUBJECT` lists those of a subject."
+                f"{beginning!r} is no claim of {namespace}. `slowwave history NAMESPACE SUBJECT` lists those of a subject."
             )
     return tuple(claim.id for _, claim in found if claim is not None)
 
@@ -293,14 +293,14 @@ def show_history(namespace: str, found: SubjectHistoryResponse, *, json: bool) -
 
 def _changes(claim: BelievedClaim) -> list[str]:
     """What became of a claim after it was said, in words."""
-    told: list[str] = []
+    sentences: list[str] = []
     for event in claim.events:
         if event.event == "added":
             continue
         by = f" by {event.other_id[:8]}" if event.other_id else ""
         why = f": {event.reason.removesuffix('.')}" if event.reason else ""
-        told.append(f"{_SAID.get(event.event, event.event)}{by} on {event.at:%Y-%m-%d}{why}")
-    return told
+        sentences.append(f"{_SAID.get(event.event, event.event)}{by} on {event.at:%Y-%m-%d}{why}")
+    return sentences
 
 
 def _events(found: BelievedClaim) -> list[tuple[str, ...]]:

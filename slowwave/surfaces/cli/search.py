@@ -128,7 +128,7 @@ def active(
     from slowwave.surfaces.api.memory import Memory
 
     memory = Memory(namespace, open_store())
-    told = memory.active(
+    reminder = memory.active(
         prompt,
         agent=agent,
         profile=profile,
@@ -139,14 +139,14 @@ def active(
         debug=True,
     )
     if json:
-        show_json(told.model_dump(mode="json"))
+        show_json(reminder.model_dump(mode="json"))
         return
-    for warning in told.warnings:
+    for warning in reminder.warnings:
         say(warning)
-    if told.kind == "none":
-        say(told.summary)
+    if reminder.kind == "none":
+        say(reminder.summary)
         return
-    out.print(told.block, markup=False, highlight=False, soft_wrap=True)
+    out.print(reminder.block, markup=False, highlight=False, soft_wrap=True)
 
 
 # ``slowwave wake``: what an agent is told when it begins.
@@ -167,7 +167,7 @@ def wake(
     """Print what an agent is told when it begins, within a budget of tokens: for the top of its prompt."""
     from slowwave.surfaces.api.memory import Memory
 
-    told = Memory(namespace, open_store()).wake(
+    response = Memory(namespace, open_store()).wake(
         agent,
         budget_tokens=budget,
         profile=profile,
@@ -177,12 +177,12 @@ def wake(
         debug=True,
     )
     if json:
-        show_json(told.model_dump(mode="json"))
+        show_json(response.model_dump(mode="json"))
         return
-    if not told.block:
+    if not response.block:
         say(f"{namespace} holds nothing that the profile {profile} tells.")
         return
-    out.print(told.block, markup=False, highlight=False, soft_wrap=True)
+    out.print(response.block, markup=False, highlight=False, soft_wrap=True)
 
 
 # ``slowwave as-of``: what an agent could recall at an earlier instant.

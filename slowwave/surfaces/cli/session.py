@@ -213,10 +213,10 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
 
     ``first`` is the command, without the program, that makes the first row of one that is empty.
     """
-    told = list(rows)
-    for line in listing(title, columns, told, width_of(out)):
+    listed = list(rows)
+    for line in listing(title, columns, listed, width_of(out)):
         out.print(line)
-    if first and not told:
+    if first and not listed:
         suggest("The first", f"{program()} {first}")
 
 
@@ -252,8 +252,8 @@ def fail(problem: SlowwaveError) -> int:
     """Print an error as its sentence; returns the exit code."""
     kind = "Refused" if isinstance(problem, Refused) else "Error"
     statements = problem.statements if isinstance(problem, StoreError) else ()
-    said = problem.said if isinstance(problem, StoreError) else str(problem)
-    message = said.replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
+    sentence = problem.said if isinstance(problem, StoreError) else str(problem)
+    message = sentence.replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
     for n, line in enumerate(wrapped(f"{kind}: {one_line(message, 4000)}", width_of(err))):
         text = Text(line)
         if n == 0:

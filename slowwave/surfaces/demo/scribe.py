@@ -343,8 +343,8 @@ class _Scribe:
             template = self.world.notes.relative[ordinal % len(self.world.notes.relative)]
             text, figures = self.pen.write(template, Slots(words={"when": phrase}))
             memory = self._memory(page, ordinal, text, figures, when, author=self.world.agent)
-            said = when.astimezone(UTC).date()
-            self.script.relative_dates.append(RelativeDate(memory["id"], phrase, resolve(phrase, said).isoformat()))
+            said_on = when.astimezone(UTC).date()
+            self.script.relative_dates.append(RelativeDate(memory["id"], phrase, resolve(phrase, said_on).isoformat()))
 
     def _contradicting_notes(self) -> None:
         page = self._document("hearsay", "Things people said", "notes", self.now - timedelta(days=40))

@@ -232,9 +232,11 @@ def _by_heading(items: Sequence[ItemDiff]) -> list[dict[str, object]]:
 def _approval(one: SignedApproval, reviewer: str) -> Mapping[str, object]:
     signers = (one.approver, *one.countersigners)
     counts = one.counts or {}
-    told = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in counts.items() if n) or "nothing was left to do"
+    counts_text = (
+        ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in counts.items() if n) or "nothing was left to do"
+    )
     return asdict(one) | {
-        **{"told": told, "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
+        **{"told": counts_text, "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
         "lacks": signed_by(signers, one.missing) if one.missing else "",
         "signed_by_you": reviewer.lower() in {name.lower() for name in signers},
     }
@@ -246,8 +248,8 @@ def _reviewer(request: Request) -> Reviewer:
 
 def _form(request: Request) -> dict[str, str]:
     """Return the fields of a form, each with its first value."""
-    said: Posted = request.state.said
-    return {name: values[0] for name, values in said.form.items()}
+    posted: Posted = request.state.said
+    return {name: values[0] for name, values in posted.form.items()}
 
 
 # The page on which a reviewer makes something else of a question: takes members out of a merge, or words a proposed text anew.
@@ -336,8 +338,8 @@ def _members(stored: StoredItem) -> list[tuple[str, str]]:
 
 def _text(stored: StoredItem) -> str:
     """Return the text that an item proposes, with markers for secrets and hidden characters."""
-    said = (i.values.get("content") for i in stored.item.mutation.inserts if i.table == "memory_versions")
-    return str(quotable(str(next(said, ""))))
+    contents = (i.values.get("content") for i in stored.item.mutation.inserts if i.table == "memory_versions")
+    return str(quotable(str(next(contents, ""))))
 
 
 def _to(made: Amended) -> Response:
@@ -345,8 +347,8 @@ def _to(made: Amended) -> Response:
 
 
 def _form_amending_pages(request: Request) -> dict[str, list[str]]:
-    said: Posted = request.state.said
-    return said.form
+    posted: Posted = request.state.said
+    return posted.form
 
 
 # The page of what answers teach in words: rules that a person accepts for the nights to come, and the policies that stand.
@@ -422,8 +424,8 @@ class RulePages:
         return request.state.reviewer
 
     def _form(self, request: Request) -> dict[str, str]:
-        said: Posted = request.state.said
-        return {name: values[0] for name, values in said.form.items()}
+        posted: Posted = request.state.said
+        return {name: values[0] for name, values in posted.form.items()}
 
 
 def _capital(said: str) -> str:
@@ -473,8 +475,8 @@ class DecidedPages:
         Raises ``Refused``, and writes nothing, if the group is not the one that the page showed.
         """
         plan, found = self._read(request)
-        said: Posted = request.state.said
-        named = said.form.get("known_by", [""])[0]
+        posted: Posted = request.state.said
+        named = posted.form.get("known_by", [""])[0]
         group = next((g for g in found.look_decided if known_by(g) == named), None)
         if group is None:
             raise Refused(
@@ -538,8 +540,8 @@ def _gone(request: Request, _: Exception) -> Response:
 
 def _wrong(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
-    told = {404: "There is no such page.", 405: "This page is not asked like that."}
-    return _message(request, told.get(status, "That is no request of this page."), status)
+    messages = {404: "There is no such page.", 405: "This page is not asked like that."}
+    return _message(request, messages.get(status, "That is no request of this page."), status)
 
 
 def _message(request: Request, message: str, status: int) -> Response:

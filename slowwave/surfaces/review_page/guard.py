@@ -162,8 +162,8 @@ class Entrance:
 
 def granted(key: str, now: float | None = None) -> str:
     """Create a token that admits its holder once, within ``GRANT_SECONDS``, at the entrance with this ``key``."""
-    told = f"{int(time.time() if now is None else now) + GRANT_SECONDS}.{secrets.token_hex(16)}"
-    return f"{told}.{_signed(key, told)}"
+    payload = f"{int(time.time() if now is None else now) + GRANT_SECONDS}.{secrets.token_hex(16)}"
+    return f"{payload}.{_signed(key, payload)}"
 
 
 def check_reviewer(name: str) -> None:
@@ -326,8 +326,10 @@ class RequestGuard:
         except Exception as problem:  # noqa: BLE001 - whatever it is, its message may hold memory text
             _LOG.error("A request of the review page failed: %s.", type(problem).__name__)
             if not begun:
-                told = "That failed for a reason that nobody foresaw. `slowwave doctor` says whether the store is well."
-                await _refusal(scope, _No(500, told))(scope, receive, sent)
+                sentence = (
+                    "That failed for a reason that nobody foresaw. `slowwave doctor` says whether the store is well."
+                )
+                await _refusal(scope, _No(500, sentence))(scope, receive, sent)
 
     async def _let_in(self, scope: Scope, receive: Receive) -> Response | None:
         """Return the response to a request that is not admitted; None if it is admitted, with its reviewer in the scope."""
@@ -344,13 +346,13 @@ class RequestGuard:
         reviewer = self._reviewer(scope, headers)
         if isinstance(reviewer, _No):
             return _refusal(scope, reviewer)
-        said = Posted()
+        posted = Posted()
         if not reading:
             found = await self._said(headers, receive, origin, reviewer)
             if isinstance(found, _No):
                 return _refusal(scope, found)
-            said = found
-        scope["state"] = {**scope.get("state", {}), "reviewer": reviewer, "said": said}
+            posted = found
+        scope["state"] = {**scope.get("state", {}), "reviewer": reviewer, "said": posted}
         return None
 
     def _entered(self, scope: Scope) -> Response:
@@ -525,8 +527,8 @@ def running_page(home: Path, port: int | None = None) -> RunningPage:
     if len(found) == 1:
         return found[0]
     if found:
-        told = ", ".join(f"{page.port} ({page.reviewer})" for page in found)
-        raise Refused(f"Several review pages run here, at the ports {told}. Name one with --port. No link was made.")
+        ports = ", ".join(f"{page.port} ({page.reviewer})" for page in found)
+        raise Refused(f"Several review pages run here, at the ports {ports}. Name one with --port. No link was made.")
     of = f" at port {port}" if port else ""
     raise Refused(
         f"No review page of this account runs{of} under {home}. Start one with `slowwave review --by NAME`, which prints its link, or set "
@@ -540,8 +542,8 @@ def _note(home: Path, port: int | str) -> Path:
 
 def _read(note: Path) -> RunningPage | None:
     try:
-        told = json.loads(note.read_text())
-        return RunningPage(str(told["origin"]), str(told["reviewer"]), str(told["key"]))
+        record = json.loads(note.read_text())
+        return RunningPage(str(record["origin"]), str(record["reviewer"]), str(record["key"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
