@@ -57,7 +57,7 @@ class Memory:
         Raises ``Refused`` for an invalid request.
         """
         request = _request(SearchRequest, locals())
-        from slowwave.search.search import search  # loads what an empty `import slowwave` does without
+        from slowwave.search.search import search  # not needed by a plain `import slowwave`
 
         return search(self.store, self.namespace, request)
 

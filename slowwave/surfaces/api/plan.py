@@ -160,7 +160,7 @@ class NightPlan:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the items as a pandas frame, one row for each: the fields of ``PlannedItem`` as columns, the id as the index."""
-        import pandas as pd  # of the extra `dagster`
+        import pandas as pd  # pandas comes with the extra `dagster`
 
         columns = [name for name in PlannedItem.__slots__ if name != "id"]
         rows = [[getattr(item, name) for name in columns] for item in self.items]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slowwave.store.connect import Store
 
 
-# ``slowwave connect write``: the second, explicit step, after which plans may be applied to a store that is not ours.
+# ``slowwave connect write``: the second, explicit step. Only after it may plans be applied to a store that Slowwave does not own.
 
 
 def write(
@@ -55,7 +55,7 @@ def write(
         raise typer.Exit(2)
 
 
-# ``slowwave connect``: stores that are not ours, to be read where they lie.
+# ``slowwave connect``: stores that Slowwave does not own, read in place.
 
 app = typer.Typer(
     help="Stores that are not ours, worked on where they lie, from Mem0 to any table of yours.",

@@ -16,9 +16,9 @@ from typer.core import TyperCommand, TyperGroup
 from slowwave.errors import SlowwaveError, StoreError
 from slowwave.store.connect import trimmable
 
-# A group of commands whose modules are imported when a command is called: listing them imports none.
+# A group of commands whose modules are imported only when a command is called: listing the commands imports none of them.
 #
-# Which commands there are is a table beside the program (``slowwave.surfaces.cli.main``); what they do is in their modules.
+# The table below lists the commands; their modules implement them.
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +251,11 @@ def main() -> None:
     """Entry point of the program."""
     from slowwave.night.sinks import configure
 
-    gc.set_threshold(
-        100_000, 50, 100
-    )  # plans are many small objects without cycles: a tenth of a night's CPU went to looking for some
+    # Plans are many small objects without cycles. With the default thresholds a tenth of a night's CPU time went to the search for cycles.
+    gc.set_threshold(100_000, 50, 100)
     trimmable()
     configure()
-    # What is warned of, a former name of a setting, is a sentence; its place in the code helps nobody.
+    # Warnings are about former names of settings. Users need the sentence, not the line of code that raised it.
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
         app()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from slowwave.operations import Inputs, Proposal
 
 
-# What nights of many namespaces came to, on one page: totals, where most is to be decided, what failed, and what to do next.
+# The results of nights of many namespaces on one page: totals, the namespaces with the most pending decisions, failures, and next steps.
 
 LISTED: Final = 10
 """Namespaces, and operations, that are named."""
@@ -183,10 +183,10 @@ def _counts_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n:,}" for n, name in ordered[:LISTED]) + (f", others {rest:,}" if rest else "")
 
 
-# The Dagster instance that a night of the command line reports to, where there is one: ``DAGSTER_HOME``, else that of ``slowwave dev``.
+# The Dagster instance to which a night of the command line reports, if there is one: ``DAGSTER_HOME``, else the one of ``slowwave dev``.
 #
-# Dagster is not imported here: what writes to it belongs to the checkout's ``memory_assets``, which is looked for only when an instance is
-# configured. It is never an obstacle: what cannot be reported is one line on standard error, and the night stands.
+# Dagster is not imported here. The module that writes to it is the checkout's ``memory_assets``, which is searched for only if an instance
+# is configured. A failed report is one line on standard error and never stops a night.
 
 SHELL: Final = "memory_assets.reported"
 """The module that knows Dagster; the packaged program has none, and reports to nobody."""
@@ -247,12 +247,12 @@ def _environment(home: Path) -> Generator[None]:
     """What Dagster reads of the environment to open the instance, for as long as it is told."""
     wanted = {"DAGSTER_HOME": str(home), "DAGSTER_DISABLE_TELEMETRY": "1", "PGCONNECT_TIMEOUT": _SECONDS}
     if home == server.default_home() / "dagster":
-        from slowwave.surfaces.cli.dev import REVIEW_URL, instance_environment  # it brings what reads addresses
+        from slowwave.surfaces.cli.dev import REVIEW_URL, instance_environment  # it imports URL parsing
         from slowwave.surfaces.review_page.guard import running_page
 
         wanted |= instance_environment(server.default_home())
         if REVIEW_URL not in os.environ:
-            with suppress(Refused):  # none runs, or several do
+            with suppress(Refused):  # no review page runs, or several do
                 wanted[REVIEW_URL] = running_page(server.default_home()).origin
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -304,7 +304,8 @@ def night(
     named(ops, OPERATIONS)
     instant = instant_of("now", now)
     if namespace == "ALL":
-        for problem in look_at_stores(store):  # all of them at once, with those that stores of others have by now
+        # Check all stores before the names are chosen, so that new namespaces of connected stores are included.
+        for problem in look_at_stores(store):
             say(f"Note: {problem}", console=err)
     names = chosen_namespaces(store, namespace)
     summary, shown = NightTotals(), list[dict[str, object]]()
@@ -477,7 +478,7 @@ def score_night(one: Night) -> list[dict[str, object]]:
 
 def show_night(one: Night, store: Store) -> None:
     """One night as tables: findings per audit, items per planner, probes, and what to do next."""
-    from slowwave.operations.operation import compared_no_vectors  # it brings Arrow
+    from slowwave.operations.operation import compared_no_vectors  # it imports Arrow
 
     if one.skipped:
         hint = "" if one.removed_store else " (--force plans all the same.)"
@@ -510,7 +511,7 @@ def show_night(one: Night, store: Store) -> None:
         )
     for sentence in one.probes.sentences if one.probes else ():
         say(f"probe: {sentence}", indent=2)
-    planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table has said it
+    planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table above shows these already
     for sentence in one.why_nothing:
         if sentence not in planners and not sentence.startswith("Did not run: "):
             say(f"nothing new: {sentence}", indent=2)

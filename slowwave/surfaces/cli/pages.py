@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slowwave.wiki.pages.workspace import PageSync
 
 
-# ``slowwave pages``: what was rendered, where it stands, and the memories behind its lines.
+# ``slowwave pages``: the rendered pages, their locations, and the memories behind their lines.
 
 app = typer.Typer(help="Pages: MEMORY.md and DREAMS.md.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -59,7 +59,7 @@ def show(
     json: Json = False,
 ) -> None:
     """List the pages of a namespace, or print one."""
-    if path is not None and not path.isprintable():  # nor could the database be asked for what is no UTF-8
+    if path is not None and not path.isprintable():  # PostgreSQL would reject a path that is not valid UTF-8
         raise Refused(
             f"{path[:64]!r} is no name of a page. `slowwave pages show {argument(namespace)}` lists those there are."
         )

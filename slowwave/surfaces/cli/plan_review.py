@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from slowwave.plans.review.rules import LearntRule
 
 
-# What answers teach in words, in the terminal: the rules of a review, offered as policies for the nights to come.
+# Text that answers teach, in the terminal: the rules of a review are offered as policies for later nights.
 
 _LONGEST: Final = 400
 
@@ -89,7 +89,7 @@ def offer_rules(store: Store, plan: StoredPlan, reviewer: str) -> None:
         suggest("Revoke it", f'{program()} policies revoke {name} {made.id[:8]} --by YOUR-NAME --reason "WHY"')
 
 
-# The card of a question in the terminal: what is asked, the rows side by side, what weighs most, and what follows from yes and from no.
+# The card of a question in the terminal: the question, its rows next to each other, the strongest evidence, and the effect of yes and no.
 
 LONGEST: Final = 300
 """Characters of a line of memory that are shown."""
@@ -141,10 +141,10 @@ def _cell(runs: Sequence[MarkedRun]) -> str:
     return "".join(f"[{run.text.rstrip()}] " if run.differs else run.text for run in runs).strip()
 
 
-# ``slowwave plans review``: the questions of a plan one after another, a line an answer; and ``plans reconsider``.
+# ``slowwave plans review``: the questions of a plan one after another, one line per answer; and ``plans reconsider``.
 #
-# Answers are drafts (``slowwave.plans.review.drafts``) until somebody signs them with ``--sign``. They are read a line each from standard
-# input, which is a terminal or a pipe.
+# Answers are drafts (``slowwave.plans.review.drafts``) until someone approves them with ``--sign``. They are read line by line from
+# standard input, which is a terminal or a pipe.
 
 _SAMPLE: Final = 10
 _SAID: Final[dict[str, Verdict]] = {"y": "yes", "n": "no", "s": "skip"}
@@ -395,7 +395,8 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
             for name, meaning in _KEYS:
                 say(f"{name:<8} {meaning}", indent=2)
             return False
-    except Refused as problem:  # an item that somebody decided meanwhile, a note that is too long: the review goes on
+    # The item was decided in the meantime, or the note is too long. The review continues.
+    except Refused as problem:
         say(str(problem))
         return False
     return True
@@ -472,7 +473,7 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
     waiting = {w.id: w for w in asked.items}
     for group in asked.look_decided:
         alike = [waiting[id_] for id_ in group.items if id_ in waiting]
-        if not alike:  # the search leaves them out
+        if not alike:  # the search filter excludes all of them
             continue
         say(
             one_line(

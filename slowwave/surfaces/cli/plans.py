@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from slowwave.plans.writings import ApplyEstimate
 
 
-# How a plan's items are printed: a page of them under what they ask or do, and what each of them changes.
+# How the items of a plan are printed: one page of them, grouped by what they ask or do, with the changes of each.
 #
-# Ids and states stay whole; names are memory text, and cut where a terminal ends, unless all of it is asked for.
+# Ids and states are never shortened. Names are memory text and are cut at the width of the terminal, unless the full text is requested.
 
 _LONGEST: Final = 4_000
 """Characters of a line where nothing is cut."""
@@ -171,7 +171,7 @@ def _short(text: str) -> str:
     return one_line(text, _LONGEST if width_of(out) is None else CUT)
 
 
-# ``slowwave plans``: look at plans, approve them, reject them, revoke approvals.
+# ``slowwave plans``: show plans, approve them, reject them, revoke approvals.
 
 app = typer.Typer(help="Look at plans, review, approve or reject them, revoke approvals.", no_args_is_help=True)
 app.command()(review)

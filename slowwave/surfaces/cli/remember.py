@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from slowwave.wiki.forget import By
 
 
-# ``slowwave remember`` and ``slowwave forget``: what an agent does by the call memory-write, by hand.
+# ``slowwave remember`` and ``slowwave forget``: the call memory-write of agents, by hand.
 #
-# ``forget`` has two forms. With a subject it ends claims at once. With a selector it seals a plan that deletes stored rows for good.
+# ``forget`` has two forms. With a subject it ends claims at once. With a selector it seals a plan that deletes stored rows permanently.
 
 Subject = Annotated[
     str, typer.Option(help="Whom or what it is about: a name, an alias, or a reference (project:rowan).")
@@ -225,7 +225,7 @@ def _show(done: RememberResponse, *, json: bool) -> None:
         raise typer.Exit(2)
 
 
-# Claims as a person reads them: what one rests on, and what was believed of a subject.
+# Claims for a person to read: the evidence of one, and the past beliefs about a subject.
 
 _ID: Final = re.compile(r"[0-9a-f-]{4,36}")
 
@@ -322,7 +322,7 @@ def _instant(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-# ``slowwave proposals``: what agents propose, its plans, and what becomes of them.
+# ``slowwave proposals``: the proposals of agents, the plans made from them, and their results.
 
 app = typer.Typer(help="What agents propose: list it, plan it, approve or reject it.", no_args_is_help=True)
 
@@ -408,7 +408,7 @@ def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
     for action in found.actions:
         say(action.about())
         text = action.page.content if action.page is not None else action.statement.content if action.statement else ""
-        gone = found.status == "applied" and action.forgets()  # what was forgotten is not told again
+        gone = found.status == "applied" and action.forgets()  # the text of a forgotten claim is not shown again
         if text and not gone:
             say(short(text), indent=2)
     for sentence in found.still_held:

@@ -110,7 +110,7 @@ def search(
         say(" ".join(r.snippet.split()), indent=6)
 
 
-# ``slowwave active``: what an agent is reminded of while it works.
+# ``slowwave active``: the reminder that an agent gets while it works.
 
 
 def active(
@@ -149,7 +149,7 @@ def active(
     out.print(reminder.block, markup=False, highlight=False, soft_wrap=True)
 
 
-# ``slowwave wake``: what an agent is told when it begins.
+# ``slowwave wake``: the text that an agent gets when it starts.
 
 
 def wake(
@@ -258,5 +258,5 @@ def _instant(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text.strip())
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):  # the latter beyond the first and the last year
+    except (ValueError, OverflowError):  # ``OverflowError``: before the first or after the last year of ``datetime``
         raise Refused(f"{text[:64]!r} is no instant. Write it as 2026-04-15 or 2026-04-15T09:30:00+02:00.") from None

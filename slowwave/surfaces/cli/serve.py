@@ -84,7 +84,7 @@ def _store() -> Store:
     return open_ready_store() if store.embedded else store
 
 
-# ``slowwave tokens``: what lets agents in, made, listed and revoked.
+# ``slowwave tokens``: make, list and revoke the tokens with which agents log in.
 
 app = typer.Typer(help="Tokens of agents: make, list, revoke.", no_args_is_help=True)
 
@@ -144,10 +144,10 @@ def revoke_token(
     say(f"The token {row.id} of {row.namespace} is revoked.")
 
 
-# ``slowwave metrics``: Prometheus metrics, read from the run tables whenever somebody asks.
+# ``slowwave metrics``: Prometheus metrics, read from the run tables at each request.
 #
-# Runs are short-lived processes, so nothing is counted in them: what the ledger says is also true of runs that crashed, wait or were
-# started elsewhere. What a run measures of itself goes to OpenTelemetry (``slowwave.night.sinks``).
+# Runs are short-lived processes, so they keep no counters. The ledger also covers runs that crashed, are pending or were started elsewhere.
+# Measurements that a run takes itself go to OpenTelemetry (``slowwave.night.sinks``).
 
 _LOG: Final = logging.getLogger(__name__)
 _HOUR, _DAY = 3600, 86_400
@@ -163,7 +163,9 @@ def metrics(
     from prometheus_client import generate_latest, start_http_server
 
     store = Store.from_environment()
-    registry = registry_of(open_store() if store.embedded else store)  # elsewhere a login that may read is enough
+    registry = registry_of(
+        open_store() if store.embedded else store
+    )  # with an external database, a login that may read is enough
     if once:
         sys.stdout.write(generate_latest(registry).decode())
         return
@@ -281,7 +283,7 @@ def _histogram(name: str, text: str, ages: Sequence[float]) -> Metric:
     return HistogramMetricFamily(name, text, [*buckets, ("+Inf", float(len(ages)))], sum(ages))
 
 
-# ``slowwave review``: the review page, for a person at this machine or for those whom a proxy logs in.
+# ``slowwave review``: the review page, for a person at this machine or for people whom a proxy logs in.
 
 PORT: Final = 4600
 
@@ -343,7 +345,7 @@ def review(
             say(f"The review page is behind the proxy at {entrance.origins[0]}. Ctrl-C ends it.", console=err)
         else:
             suggest("Open this link: it lets you in, once. Ctrl-C ends the page", entrance.link())
-            out.file.flush()  # whoever reads the link from a pipe waits for it
+            out.file.flush()  # a program that reads the link from a pipe needs it at once
         with noted(server.default_home(), entrance):
             answer(app, bound)
 

@@ -24,10 +24,11 @@ from slowwave.store.connect import Store
 from slowwave.store.migrate import open_store as open_environment
 from slowwave.store.namespaces import namespaces
 
-# Records as lines for a person: a table where the width allows one, else a block a record. Ids, hashes, names and states stay whole.
+# Records as lines for a person: a table if it fits the width, else one block per record. Ids, hashes, names and states are never shortened.
 #
-# Only a cell of several words is ever wrapped, and only between words: what somebody may want to copy stands on one line. Where there is no
-# terminal there is no width: a record is a line, and nothing is cut. Pure functions of values and a width; printing is the session's.
+# Only cells of several words are wrapped, and only between words, so that a value to copy is always on one line. Output that is not a
+# terminal has no width: each record is one line, and nothing is cut. These are pure functions of values and a width; printing is done
+# below.
 
 PROSE: Final = 40
 """Columns of the terminal: a cell that is wider may be wrapped."""
@@ -107,7 +108,7 @@ def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int |
     spare = width - sum(least) - len(_GAP) * (len(least) - 1)
     if spare < 0:
         return None
-    for n in sorted(range(len(least)), key=lambda n: natural[n] - least[n]):  # the least wanting first
+    for n in sorted(range(len(least)), key=lambda n: natural[n] - least[n]):  # the column that lacks the least first
         wanting = sum(natural[m] > least[m] for m in range(len(least)))
         given = min(natural[n] - least[n], spare // max(1, wanting))
         least[n], spare = least[n] + given, spare - given
@@ -147,14 +148,14 @@ def _block(columns: Sequence[str], row: Sequence[str], width: int | None) -> lis
             lines.append(line)
         *full, line = wrapped(pair, inside, hang=len(_INDENT))
         lines += full
-        if full:  # a text that was wrapped ends its line
+        if full:  # wrapped text ends its line, so no other pair follows on it
             lines.append(line)
             line = ""
     lines += [line] if line else []
     return [Text(row[0], style="bold"), *(Text(_INDENT + line) for line in lines)]
 
 
-# What every command needs: the store, ready to use, and one way to print JSON, tables and errors.
+# Shared by all commands: the store, ready to use, and one way to print JSON, tables and errors.
 #
 # Exit codes: 0 done, 1 error, 2 refused.
 
@@ -181,7 +182,7 @@ def open_store() -> Store:
     with store.connect("reader") as connection:
         late = connection.execute(_ANY_LATE).fetchone()
     if late:
-        from slowwave.plans.ledger import expire_plans  # it imports all that a plan is made of
+        from slowwave.plans.ledger import expire_plans  # it imports all modules of plans
 
         expire_plans(store)
     return store
@@ -253,7 +254,7 @@ def fail(problem: SlowwaveError) -> int:
     kind = "Refused" if isinstance(problem, Refused) else "Error"
     statements = problem.statements if isinstance(problem, StoreError) else ()
     sentence = problem.said if isinstance(problem, StoreError) else str(problem)
-    message = sentence.replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
+    message = sentence.replace("`slowwave ", f"`{program()} ")  # the printed remedy must run when it is copied
     for n, line in enumerate(wrapped(f"{kind}: {one_line(message, 4000)}", width_of(err))):
         text = Text(line)
         if n == 0:
@@ -277,7 +278,7 @@ def instant_of(option: str, text: str | None) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-# How far long work is, on standard error while it lasts; nothing where that is no terminal.
+# Progress of long work, on standard error while it lasts. Nothing is shown if standard error is not a terminal.
 
 Tell = Callable[[int, "int | None", str], None]
 """Called with how much is done, of how much where that is known, and what is at hand (empty leaves it)."""
@@ -287,7 +288,9 @@ Tell = Callable[[int, "int | None", str], None]
 def progress(label: str) -> Generator[Tell]:
     """A bar that moves as its function is called; it goes when the work ends, and results that are printed meanwhile stand above it."""
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Share(), TimeElapsedColumn())
-    console = out if out.is_terminal and err.is_terminal else err  # a bar leaves the lines of its own console alone
+    console = (
+        out if out.is_terminal and err.is_terminal else err
+    )  # a bar does not overwrite the lines of its own console
     with Progress(*columns, console=console, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(plain(label), total=None)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slowwave.plans.policies import Policy
 
 
-# ``slowwave signatures``: how many people have to sign before anything is applied; and ``plans countersign``.
+# ``slowwave signatures``: the number of people who must approve a plan before it is applied; and ``plans countersign``.
 
 
 def signatures(
@@ -83,7 +83,7 @@ def countersign(
     suggest_apply(namespace, done.plan_hash, f"{more[0].upper()}{more[1:]} needed" if done.missing else "")
 
 
-# ``slowwave policies``: what people accepted in reviews, by which nights approve or reject what is alike.
+# ``slowwave policies``: rules that people accepted in reviews, with which nights approve or reject similar items.
 
 app = typer.Typer(help="Policies that people accepted in reviews: list them, revoke one.", no_args_is_help=True)
 

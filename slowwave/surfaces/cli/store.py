@@ -133,10 +133,10 @@ def doctor(json: Json = False) -> None:
         say(f"The database at {store.address()} is well.")
 
 
-# ``slowwave stop``: ends what ``slowwave dev`` and the embedded server keep running on this machine, and says what that was.
+# ``slowwave stop``: end the processes that ``slowwave dev`` and the embedded server keep running on this machine, and report them.
 #
-# Only processes of this home are ended, known by the files that they were written down in and by what they are: a number that another
-# program has by now is left alone. Servers of one's own are not touched.
+# Only processes of this home are ended. They are identified by their pid files and by what they run, so a pid that another program has by
+# now is left alone. Servers that a user runs are not touched.
 
 _SECONDS: Final = 150.0
 """How long a UI may take to end: it ends its daemon and its code servers first."""
@@ -200,7 +200,7 @@ def _is_ui(pid: int, port: int) -> bool:
     return {"dagster", "dev", str(port)} <= set(words)
 
 
-# ``slowwave migrate``: without arguments the database's schema; with a folder and a namespace, another memory as a plan.
+# ``slowwave migrate``: without arguments, the schema of the database; with a folder and a namespace, another memory as a plan.
 
 
 def migrate_folder(
@@ -255,7 +255,7 @@ def migrate_folder(
     items = ", ".join(f"{n:,} {decision}" for decision, n in sorted(done.items.items()))
     say(f"Plan {hash_[:12]} of {namespace}: {done.night.state}, {items}.")
     suggest("Look at it", f"{program()} plans show {argument(namespace)} --plan {hash_[:12]}")
-    from slowwave.surfaces.cli.plans import suggest_decision  # it brings all that a plan is made of
+    from slowwave.surfaces.cli.plans import suggest_decision  # it imports all modules of plans
 
     with store.connect("reader") as connection:
         left = undecided(connection, hash_)
@@ -284,7 +284,7 @@ def _written(done: PlannedMigration, folder: Path) -> dict[str, str]:
     return {key: str(folder / name) for key, (name, _) in files.items()}
 
 
-# ``slowwave reembed``: a namespace goes over to another embedding model.
+# ``slowwave reembed``: move a namespace to another embedding model.
 
 
 def reembed(

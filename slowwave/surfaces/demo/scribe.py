@@ -68,7 +68,9 @@ class Pen:
 
         text = _CHOICE.sub(lambda found: self._rng.choice(found[1].split("|")), template)
         text = _SLOT.sub(fill, text)
-        if template.startswith("{word."):  # names keep their own case, common words begin a sentence
+        if template.startswith(
+            "{word."
+        ):  # names keep their case; a common word at the start of a sentence is capitalised
             text = text[0].upper() + text[1:]
         return text, list(dict.fromkeys(named))
 
@@ -337,7 +339,7 @@ class _Scribe:
         for ordinal in range(RELATIVE_NOTES):
             when = self.now - timedelta(days=50 - 4 * ordinal) + timedelta(hours=9)
             phrase = (_PAST, _FUTURE)[ordinal % 2][ordinal // 2]
-            # A weekday that the present week has not had yet: "last Friday", said on a Wednesday, has one reading only.
+            # Choose a weekday that has not yet occurred in the present week: "last Friday", said on a Wednesday, is then unambiguous.
             later = _WEEKDAYS[min(when.weekday() + 2, 6)]
             phrase = phrase.format(weekday=later)
             template = self.world.notes.relative[ordinal % len(self.world.notes.relative)]

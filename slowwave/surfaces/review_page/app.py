@@ -53,9 +53,9 @@ from slowwave.surfaces.review_page.plan_pages import (
 )
 from slowwave.text.screening import quotable
 
-# What follows the verdicts: the page on which a person signs them, and the one on which what was signed is applied and taken back.
+# The pages after the verdicts: on one a person approves them, on the other the approved items are applied and undone.
 #
-# Who signs is who came in. What is applied is an approval as the gate wrote it; nothing here decides anything.
+# The approver is the logged-in reviewer. Only an approval that the gate wrote is applied; the code below decides nothing.
 
 _PART: Final = 100
 """Items that one foldable part of a list holds; each list shows all of its items."""
@@ -252,9 +252,9 @@ def _form(request: Request) -> dict[str, str]:
     return {name: values[0] for name, values in posted.form.items()}
 
 
-# The page on which a reviewer makes something else of a question: takes members out of a merge, or words a proposed text anew.
+# The page on which a reviewer amends a question: takes members out of a merge, or rewords a proposed text.
 #
-# What is made is a plan of its own (``slowwave.night.answers``), and its page follows: it is looked at and signed there.
+# The result is a separate plan (``slowwave.night.answers``). Its page is shown next, and it is reviewed and approved there.
 
 
 class AmendingPages:
@@ -351,7 +351,7 @@ def _form_amending_pages(request: Request) -> dict[str, list[str]]:
     return posted.form
 
 
-# The page of what answers teach in words: rules that a person accepts for the nights to come, and the policies that stand.
+# The page of the rules that answers teach: a person accepts rules for later nights and sees the policies in force.
 
 
 class RulePages:
@@ -433,7 +433,7 @@ def _capital(said: str) -> str:
     return said[:1].upper() + said[1:]
 
 
-# The page of questions that look decided by the answers so far: what they have in common, the least sure of them, one answer for all.
+# The page of questions that look decided by the answers so far: what they share, the least certain of them, and one answer for all.
 
 _AS: Final[dict[str, Verdict]] = {"yes": "yes", "no": "no"}
 
@@ -498,7 +498,7 @@ def known_by(group: LikeQuestions) -> str:
     return hashlib.sha256("\n".join((group.verdict, *group.items)).encode()).hexdigest()[:32]
 
 
-# The review page as an ASGI app: its routes, its files, and how it says no.
+# The review page as an ASGI app: its routes, its files, and its error pages.
 
 _GONE: Final = "The database does not answer. Nothing half-written stands. Try again, or run `slowwave doctor`."
 

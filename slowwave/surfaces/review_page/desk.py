@@ -23,10 +23,10 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.text.findings import hidden
 
-# What the review page reads: the plans that wait, one plan with its items, and what was signed of it.
+# The data of the review page: the pending plans, one plan with its items, and its approvals.
 #
-# A plan's items never change but for their status. So a plan is read once and kept as long as its state and its counts are the same; a
-# request asks for those, and reads nothing more where they are.
+# Only the status of a plan's items ever changes. So a plan is read once and cached until its state or its counts change; a request reads
+# only those if they are unchanged.
 
 _KEPT: Final = 4
 """Plans that are kept in memory: one is reviewed, others are looked at."""
@@ -152,10 +152,10 @@ class Desk:
             return found
 
 
-# Templates: what a browser is sent, with every value escaped.
+# Templates: the HTML that is sent to a browser, with every value escaped.
 #
-# Names and texts come from memory and may be written to deceive: besides HTML, characters that reorder or hide text are shown by their
-# number, and what is longer than a person reads is cut, with what is left out said.
+# Names and texts come from memory and may be written to deceive. So, besides HTML, characters that reorder or hide text are shown by their
+# code point, and long text is cut with a note of how much is left out.
 
 LONGEST: Final = 4_000
 """Characters of one text that are shown."""

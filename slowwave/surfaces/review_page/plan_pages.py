@@ -38,7 +38,7 @@ from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import LONGEST, Desk, fragment, page, rendered, visible
 from slowwave.surfaces.review_page.guard import Posted, Reviewer
 
-# What of a plan's questions a reviewer chose to see: filters, order and page, as they stand in the address.
+# The reviewer's choice of questions to see: filters, order and page, as they are in the address.
 
 STATES: Final[Mapping[str, str]] = {
     "": "All",
@@ -94,7 +94,7 @@ class ChoiceField:
     chosen: str
 
 
-# The queue of a plan as a page shows it: light rows in groups and pages, the choices there are, and questions that are alike.
+# The queue of a plan for one page: light rows in groups and pages, the available choices, and similar questions.
 
 PAGE: Final = 250
 """Questions of one page."""
@@ -254,7 +254,7 @@ def spread(rows: Sequence[Waiting], most: int) -> list[Waiting]:
     return [rows[round(n * (len(rows) - 1) / (most - 1))] for n in range(most)]
 
 
-# The card of a question as HTML: ``slowwave.plans.review.card`` says what stands on it, and this how it looks.
+# The card of a question as HTML. ``slowwave.plans.review.card`` defines its content; the code below defines its appearance.
 
 _NAMES: Final = ("id", "external id")
 _WIDEST: Final = 10.0  # nats that fill one side of a bar
@@ -362,10 +362,10 @@ def _step(step: Step) -> CardStep:
     )
 
 
-# The page of one plan: its queue, the card of a question, and what becomes of a verdict.
+# The pages of one plan: its queue, the card of a question, and the handling of a verdict.
 #
-# A page is one look at the plan, which ``Desk`` keeps, and one read of the drafts. A verdict is an insert: nothing is judged before
-# somebody signs.
+# A page needs one look at the plan, which ``Desk`` caches, and one read of the drafts. A verdict is an insert. Nothing is decided until
+# someone approves.
 
 SAMPLE: Final = 10
 """Questions of a kind that are shown before all of them are answered at once."""

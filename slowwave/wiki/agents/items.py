@@ -24,11 +24,11 @@ from slowwave.store.namespaces import refuse_connected
 from slowwave.store.settings import Settings
 from slowwave.text.screening import redact
 
-# Filters of a search for items, as conditions on the values that memories keep: what LangGraph's own stores compare, in SQL.
+# Filters of a search for items, as SQL conditions on the values that memories keep. They compare what LangGraph's own stores compare.
 #
-# A field is compared with a JSON value, or with operators (``$eq``, ``$ne``, ``$gt``, ``$gte``, ``$lt``, ``$lte``). A field that is not
-# there is null. An object asks for its own fields alone, a list for as many members, each as it says. Numbers are greater and less than
-# numbers, texts than texts by their characters; nothing else is. Every value is a parameter.
+# A field is compared with a JSON value, or with operators (``$eq``, ``$ne``, ``$gt``, ``$gte``, ``$lt``, ``$lte``). A missing field is
+# null. An object compares only its own fields; a list requires the same number of members, each compared in the same way. Numbers are
+# ordered only against numbers, and texts, by their characters, only against texts. Every value is a parameter.
 
 _ORDER: Final = {"$gt": sql.SQL(">"), "$gte": sql.SQL(">="), "$lt": sql.SQL("<"), "$lte": sql.SQL("<=")}
 _VALUE: Final = sql.SQL("(m.attributes->'value')")
@@ -119,10 +119,10 @@ def json_text(value: object, what: str) -> str:
         ) from None
 
 
-# Where an item of LangGraph lies: its namespace, a tuple of labels, as a memory's scope, and its key as part of the external id.
+# The location of a LangGraph item: its namespace, a tuple of labels, is the memory's scope, and its key is part of the external id.
 #
-# A scope is the labels with ``/`` between them; ``%`` and ``/`` within a label are written ``%25`` and ``%2F``, so that every tuple has a
-# scope of its own and reading gives it back. Reading and writing rows belongs to the modules beside this one.
+# A scope is the labels joined with ``/``. ``%`` and ``/`` within a label are written ``%25`` and ``%2F``, so that every tuple has a
+# different scope and can be parsed back. Rows are read and written below.
 
 SOURCE: Final = "langgraph"
 """What the rows say of where they come from; their external ids begin with it."""
@@ -211,7 +211,7 @@ def is_id(key: str) -> bool:
         return False
 
 
-# What an item's value says: the texts in it, those that are searched, and a value in the words that a night has given its memory.
+# The texts in an item's value: all of them, those that are searched, and a value with the wording that a night gave its memory.
 
 WHOLE: Final = "$"
 """The path of all texts of a value."""
@@ -278,16 +278,16 @@ def _written(value: Any, changed: Mapping[str, str]) -> Any:
     return value
 
 
-# Items of LangGraph as memories hold them: found by key, listed, searched, and the namespaces that there are.
+# LangGraph items as memories hold them: found by key, listed and searched, and the list of namespaces.
 #
-# An item is a live, active memory that has not ended, of the source ``langgraph``; a summary that a night wrote of some is one as well,
-# under its own id. A key whose memory a night has merged gives what the one that absorbed it says. What is quarantined or deleted is given
-# by nothing. Writing belongs to ``slowwave.wiki.agents.items``.
+# An item is a live, active memory that has not ended, with the source ``langgraph``. A summary that a night wrote of some items is an item
+# as well, under its own id. The key of a memory that a night merged returns the value of the memory that absorbed it. Quarantined and
+# deleted memories are never returned.
 
 PUT: Final = "put"
 """The reason of a version that an agent wrote."""
 
-_LEAST: Final = 40  # candidates of a search
+_LEAST: Final = 40  # fewest candidates of a search
 
 ITEMS: Final = sql.SQL(
     "m.namespace_id = %(namespace)s AND m.invalidated_at IS NULL AND m.state = 'active' AND m.scope <> '' "
@@ -453,7 +453,7 @@ def _met(kind: str, path: Sequence[str], values: dict[str, Any]) -> sql.Composab
     if kind not in ("prefix", "suffix"):
         raise ValueError(f"Unsupported match type: {kind}. There are prefix and suffix.")
     parts: list[sql.Composable] = []
-    for place, label in enumerate([None, *path]):  # the first asks for as many labels
+    for place, label in enumerate([None, *path]):  # the first round compares the number of labels
         if label == "*":
             continue
         name = f"label_{len(values)}"
@@ -491,11 +491,11 @@ def _item(row: Sequence[Any]) -> AgentItem:
     return AgentItem(str(id_), labels_of(str(scope)), key, value, created_at, updated_at)
 
 
-# Writing items of LangGraph: a batch of puts and deletes is a handful of statements, whatever their number, in the caller's transaction.
+# Writing LangGraph items: a batch of puts and deletes takes a few statements, whatever its size, in the caller's transaction.
 #
-# A value that is new to its key becomes the next version of its memory; the same value again writes nothing. What is deleted is retired and
-# lets go of its key, and so is what a night has retired, merged or archived when its key is put again: a new memory begins then, as if no
-# night had been. Reading belongs to ``slowwave.wiki.agents.items``.
+# A value that is new to its key becomes the next version of its memory; writing the same value again does nothing. A deleted memory is
+# retired and releases its key. A memory that a night retired, merged or archived releases its key when the key is put again: a new memory
+# then begins, independent of the old one.
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -647,9 +647,8 @@ class ItemWriter:
         namespace = self._claimed(connection)
         work = _work(self._puts, _held(connection, namespace, self._puts))
         embedded = work.embedded()
-        self._vectors.need(
-            (text for _, text in embedded), lambda _: None
-        )  # nothing, unless another writer came between
+        # No vector is missing here, unless another writer came in between.
+        self._vectors.need((text for _, text in embedded), lambda _: None)
         if work.ended:
             connection.execute(_RETIRE, (namespace, work.ended))
         if work.fresh:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from agents.memory import SessionSettings
 
 
-# Items of an agent's session, kept as they were given, and what was said in them as pages of the plane ``sessions``.
+# Items of an agent's session, kept as they were given, and their text as pages of the plane ``sessions``.
 #
-# A page holds some ten thousand characters of a session, so that one that goes on for weeks is not written anew with every turn. What is
-# taken back is retired with its words. Which interface asks belongs to the module of that.
+# A page holds about ten thousand characters of a session, so that a session of several weeks is not rewritten with every turn. Undone items
+# are retired together with their words.
 
 LONGEST_ID: Final = 200
 """Characters of a session's id."""
@@ -207,10 +207,9 @@ def _instant(value: object) -> datetime:
     return value
 
 
-# ``SlowwaveSession``: a session of the OpenAI Agents SDK in a namespace of Slowwave, so that a night can learn from what was said.
+# ``SlowwaveSession``: a session of the OpenAI Agents SDK in a namespace of Slowwave, so that a night can learn from its turns.
 #
-# It is a session by its methods; the package itself is not needed to load it. How items are kept belongs to
-# ``slowwave.wiki.agents.openai_session``.
+# It has the methods of a session; the SDK itself is not needed to import it.
 
 AGENT: Final = "openai-agents"
 """Who took part, as the pages of such sessions say."""
