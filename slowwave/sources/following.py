@@ -51,11 +51,11 @@ from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.text.markdown import UnreadableFile
 
-# Folders that are worked on in place: their rows and their files are brought in step, in either direction.
+# Folders that are edited in place: their rows and their files are synchronised in both directions.
 #
 # A file that a person changed since it was last read becomes rows. A file whose rows a plan or an undo changed is rewritten from them. If
-# both happened, the person's text is kept, and the plan's changes of other blocks are made next to it. Doing it again does nothing, and a
-# process that ended in between loses nothing: what a row says the file has is noted only once the file has it.
+# both happened, the person's text is kept, and the plan's changes of other blocks are made next to it. Repeating this changes nothing, and
+# nothing is lost if the process ends halfway: a row records the text of its file only once the file has it.
 
 STANDS_STILL: Final = 1.0
 """Seconds for which a file must be unchanged before it is read: editors write in several steps."""
@@ -399,9 +399,8 @@ class _Following:
             if row is None:
                 assert segment is not None  # noqa: S101 - a part is one of both
                 new.append((self._new_id(path, segment, times), position, *_columns(segment)))
-            elif (
-                segment is None or row.wanted != row.said
-            ):  # its text is a plan's, and has yet to follow or to stay away
+            # The row's text comes from a plan: the file has yet to get it, or must not.
+            elif segment is None or row.wanted != row.said:
                 where = (row.kind, row.section, row.day)
                 if segment is not None:
                     where = (row.kind, segment.section, segment.day)
@@ -479,7 +478,7 @@ def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[list[object], ...]:
     return tuple(list(column) for column in zip(*rows, strict=True))
 
 
-# Reading what others wrote, before a night: files of folders become rows, then every connected store is checked for changes.
+# Reading the changes of other programs before a night: files of folders become rows, then every connected store is checked for changes.
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 
@@ -503,9 +502,9 @@ def look_at_stores(store: Store) -> list[str]:
         except Refused as problem:
             problems.append(str(problem))
         except (BindingError, StoreError):
-            continue  # its own night says why
+            continue  # the night of that store reports the reason
     note_changes(store)
-    deliver(store)  # what those who are told of writes did not take then
+    deliver(store)  # again, for subscribers that did not accept earlier changes
     return problems
 
 
@@ -565,7 +564,7 @@ class FolderFollower:
         return UndoBlocked(f"{problem} In the files: {'; '.join(places)}.", problem.rows, problem.items)
 
 
-# How far folders that are worked on in place differ from what was read of them: by names, sizes and times, without reading a file.
+# The differences between folders that are edited in place and their last reading: by names, sizes and times, without reading a file.
 
 _SEEN_STATES: Final = "SELECT path, size, mtime FROM memory.folder_files WHERE folder = %s"
 
@@ -676,7 +675,7 @@ def connect_letta(
                     f"The blocks at {root} are connected as {other.name} already, and a block is worked on in one place. "
                     "Nothing was connected."
                 )
-    LettaBlocks(root).scan()  # before anything is noted
+    LettaBlocks(root).scan()  # fail before anything is stored
     return _connected(store, LETTA, root, embedder, name, emptied=emptied)
 
 

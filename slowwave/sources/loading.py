@@ -302,7 +302,7 @@ class StoredMemory:
         known = digest(content)
         own = [v for v in self.versions if v.id == version_id(namespace, external_id, v.ordinal)]
         last = max(own, key=lambda v: v.ordinal, default=None)
-        if last is None:  # written by somebody else under this id
+        if last is None:  # another program wrote the row under this id
             return any(v.digest == known for v in self.versions)
         return known == last.digest or any(v.digest == known for v in self.versions if v.id == self.current)
 

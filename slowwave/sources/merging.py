@@ -20,11 +20,11 @@ from markdown_it.token import Token
 from slowwave.sources.blocks import find
 from slowwave.text.markdown import frontmatter
 
-# A Markdown file as a run of segments, which joined together are the file again, to the byte.
+# A Markdown file as a sequence of segments. Joined together they give the same file, byte for byte.
 #
 # A *block* corresponds to one memory: an item of a bullet list of the first level with everything nested in it, or a paragraph. Everything
 # else (headings, code, tables, quotations, numbered lists, raw HTML, the frontmatter, text between Slowwave's own marks, a line that only
-# introduces the list below it) is kept as it is and never a memory. Pure: no file and no row is touched here.
+# introduces the list below it) is kept unchanged and is never a memory. Pure: no file and no row is changed here.
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _MARKER: Final = re.compile(r"[ ]{0,3}[-+*][ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?")
@@ -263,7 +263,7 @@ def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
     shown = [row for row in rows if row.said]
     behind: dict[str, list[BlockRow]] = {}
     before = ""
-    for row in rows:  # rows without a text in the file stay behind the one that they stand behind
+    for row in rows:  # rows without a text in the file stay after their predecessor
         if row.said:
             before = row.id
         else:
