@@ -274,7 +274,7 @@ def _settled(store: Store, namespace: str, scope: str, id_: str, wait: float) ->
         try:
             night = seal_proposal(store, namespace, OPERATION, asked.proposed, of=id_, trigger="proposal", wait=wait)
         except SnapshotError:
-            continue  # it names what was said after the snapshot: the next settling sees it
+            continue  # it refers to statements made after the snapshot; the next run plans it
         if night.plan is None or not night.plan.items or night.state == "empty":
             refused[id_] = asked.problem or _BEFORE
             _mark(store, _REFUSED, refused[id_][:1_000], id_)

@@ -84,8 +84,8 @@ def _family(text: str) -> Family:
     return known.get(text, "concept")
 
 
-# The request and the response of ``remember`` (Dory's memory-write), one model for every surface. They are processed in
-# ``slowwave.wiki.claims.remember`` and ``slowwave.wiki.claims.forgetting``.
+# The request and the response of ``remember`` (Dory's memory-write), one model for every surface. ``slowwave.wiki.claims.remember`` and
+# ``slowwave.wiki.claims.forgetting`` handle them.
 
 LONGEST: Final = 10_000
 """Longest statement, in characters."""

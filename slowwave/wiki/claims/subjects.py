@@ -40,7 +40,7 @@ SHOWN: Final = 5
 
 _NO_NAMES: Final = frozenset(("state", "index", "readme", "overview", "notes"))
 """File names that do not describe the subject of a page."""
-_BEGINNING: Final = 3  # letters that names have to begin with to be compared
+_BEGINNING: Final = 3  # letters that two names must share at the start to be compared
 _SLUG: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -324,7 +324,7 @@ def _merged(head: Frontmatter, given: Mapping[str, Any]) -> list[str]:
     return list(tags)
 
 
-# The requests and responses of pages that agents write and purge. They are processed in ``slowwave.wiki.corpus.page_write``.
+# The requests and responses of pages that agents write and purge; ``slowwave.wiki.corpus.page_write`` handles them.
 
 PATH: Final = r"^[^./\\\x00-\x1f\x7f][^\\\x00-\x1f\x7f]*\.md$"
 """Paths of pages in a schema; ``path_fault`` makes the final check. Matches ``People/Li Na.md``, not ``../x.md``."""

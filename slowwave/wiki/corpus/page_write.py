@@ -389,7 +389,7 @@ def purge(
     return response.model_copy(update={"file": state, "held": held})
 
 
-# The page of a research answer, stored by the same rules as any page that agents write (``slowwave.wiki.corpus.page_write``).
+# The page of a research answer. It is stored by the same rules as any other page that agents write.
 
 
 def keep_research(

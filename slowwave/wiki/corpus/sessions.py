@@ -38,7 +38,7 @@ from slowwave.wiki.corpus.sync import Clock, one_sync
 from slowwave.wiki.corpus.transcripts import Transcript, cleaned, read_transcripts
 from slowwave.wiki.corpus.writing import PageTally, PageWrite, PageWriter
 
-# The page of a session as Markdown: its fields as frontmatter, and what was said.
+# The page of a session as Markdown: its fields as frontmatter, and its text.
 
 _UNPRINTABLE: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 """Characters that YAML accepts only as an escape."""
@@ -57,7 +57,7 @@ def _written(value: object) -> str:
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
-# Sessions: transcripts as pages of a separate corpus, which has a lower standing and belongs to the plane ``sessions``.
+# Sessions: transcripts as pages of a separate corpus in the plane ``sessions``, which ranks lower.
 
 IDLE: Final = 30 * 60
 """Seconds after its last turn during which a session counts as active."""

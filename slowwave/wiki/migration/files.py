@@ -282,7 +282,7 @@ OF_FAMILY: Final[Mapping[Family, AtomKind]] = {
 """The kind of a plain statement about a subject of each family."""
 
 _LISTS: Final[Mapping[str, AtomKind | None]] = {
-    "facts": None,  # of its family
+    "facts": None,  # the kind depends on the subject's family
     "claims": None,
     "updates": "project_update",
     "preferences": "preference",

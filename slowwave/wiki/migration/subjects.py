@@ -188,7 +188,7 @@ def _clusters(candidates: Sequence[NamedSubject]) -> list[int]:
             alias_of[about.family, normalise_name(alias)].add(top(place))
     for key in sorted(alias_of):
         groups = {top(n) for n in alias_of[key] | named.get(key, set())}
-        if len(groups) == 2:  # of several that share a short name, none is meant for sure
+        if len(groups) == 2:  # a short name that several share refers to none of them for certain
             join(sorted(groups))
     return [top(n) for n in range(len(candidates))]
 

@@ -33,7 +33,7 @@ from slowwave.wiki.claims.subjects import Subject, name_key, near_names
 # chosen. A merged entity resolves to the one it was merged into. Cost: a pass over entities and aliases at the first look-up; a night
 # without sessions and pages makes none.
 
-_BEGINNING: Final = 3  # letters that names have to begin with to be compared
+_BEGINNING: Final = 3  # letters that two names must share at the start to be compared
 _NEAR: Final = 50
 _PAGE_TYPES: Final = ("person", "project", "concept", "decision")
 
@@ -368,7 +368,7 @@ def _users(sessions: Sequence[ReadSession]) -> Mapping[str, str]:
 COMPARED: Final = 8
 """Claims of a subject that a candidate is compared with: those that share the most words with it, as at run time."""
 
-_MOST_DOCUMENTS: Final = 8  # of one claim
+_MOST_DOCUMENTS: Final = 8  # documents of one claim
 
 
 @dataclass(frozen=True, slots=True)

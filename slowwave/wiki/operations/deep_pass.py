@@ -51,7 +51,7 @@ OPERATION: Final = "deep_pass"
 QUOTED: Final = 300
 """Maximum characters of a quotation in evidence."""
 
-_CONFIDENCE: Final = 0.6  # of a claim that a model found in a session
+_CONFIDENCE: Final = 0.6  # confidence of a claim that a model found in a session
 _MOST_READ: Final = 20  # files that a page is compared with in addition to those that it names
 _POINTER: Final = re.compile(r"- (.*) \[[0-9a-f]{8}\]\(mem:([0-9a-f-]{36})\)")
 _ESCAPED: Final = re.compile(r"\\([\\`*\[\]<>~$@_&:.+=#|)-])")

@@ -56,8 +56,8 @@ SECTION_OF: Final[Mapping[str, Section]] = {
 """Kind of a sentence → its section."""
 
 EXTRACTIVE: Final = "extractive"
-_TITLED: Final = 3  # names of a title
-_MOST_SOURCES: Final = 4  # of one line
+_TITLED: Final = 3  # names in a title
+_MOST_SOURCES: Final = 4  # sources of one line
 _LINE: Final = re.compile(r"- (?:(?P<day>\d{4}-\d\d-\d\d): )?(?P<text>.+) \((?P<sources>s\d+#L\d+(?:, s\d+#L\d+)*)\)")
 _SOURCE: Final = re.compile(r"- (s\d+): `([^`\n]+)`")
 _SOURCES: Final = "Sources"

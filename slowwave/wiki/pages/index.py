@@ -73,7 +73,7 @@ def figures(scores: object) -> tuple[float | None, int | None, int | None]:
     """Parse score, hits and distinct days from the JSON ``scores`` of a promotion; None for absent values."""
     try:
         parts: object = json.loads(str(scores))
-    except (ValueError, RecursionError):  # an agent may have written them, in any depth
+    except (ValueError, RecursionError):  # an agent may have written the value, nested to any depth
         parts = None
     known: Mapping[str, object] = parts if isinstance(parts, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     score, hits, days = _number(known, ("score",)), _number(known, _HITS), _number(known, _DAYS)
@@ -235,7 +235,7 @@ class PageScreen:
 
         ``memory`` is empty for the words of a heading, which belong to no memory.
         """
-        from slowwave.text.screening import unsafe  # not before it is needed: its rules take a moment
+        from slowwave.text.screening import unsafe  # imported late, because its rules take a moment to load
 
         if text not in self._known:
             self._known[text] = not unsafe(text)
@@ -388,9 +388,8 @@ def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
         lines, linked = _day(day, events, listed.get(day, []), screen)
         longer = _body(opening, [*shown, lines], len(days) - n - 1)
         if not shown and not fits(longer, *limits):
-            lines, linked = _day(
-                day, events, (), screen
-            )  # a day of its own is listed without its entries rather than not at all
+            # If even the first day does not fit, list it without its entries rather than not at all.
+            lines, linked = _day(day, events, (), screen)
             longer = _body(opening, [lines], len(days) - 1)
         if not fits(longer, *limits):
             break

@@ -245,7 +245,7 @@ def _aliases(snapshot: Snapshot, wanted: Collection[str]) -> dict[str, tuple[str
 # A statement occurs on a page if a sentence, or several consecutive ones in one line or paragraph, has exactly its words; case, Markdown
 # marks and quotes are ignored. Headings and comments do not count. No side effects; time linear in the text.
 
-_LONGEST_PROSE_WORDS: Final = 12  # sentences of a statement; a longer one stands nowhere
+_LONGEST_PROSE_WORDS: Final = 12  # sentences of a statement; a longer one is never found on a page
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t])")
 _ITEM: Final = re.compile(r"[ \t>]*(?:[-*+]|\d{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?|[ \t]*>[ \t>]*")
 _CITED: Final = re.compile(r"\[[^\[\]\n]{0,80}\]\(claim:[^()\s]{0,80}\)")
@@ -317,7 +317,7 @@ class ProseWords:
         first, *more = outside.split("<!--")
         rest = "".join([first, *(p.partition("-->")[2] if "-->" in p else p for p in more)])
         every, dated = list[str](), list[str]()
-        depth = 0  # of the heading of the timeline in which a line stands
+        depth = 0  # level of the timeline heading that the line is under
         for line in rest.splitlines():
             if heading := _HEADING.match(line):
                 if not depth or len(heading[1]) <= depth:
@@ -385,7 +385,7 @@ CONTRADICTIONS: Final = "Contradictions"
 
 _SUMMARY: Final = 5
 _LONGEST: Final = 600  # characters of a statement
-_NAMED: Final = 3  # claims that are named behind what several of them say
+_NAMED: Final = 3  # claims that are named after a statement that several of them make
 _DOUBTFUL: Final = 0.5
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 _ENDS: Final = " .!?…。！？"

@@ -80,9 +80,8 @@ def hot_content(pages: Iterable[ListedPage], recalled: Sequence[str]) -> str:
     """
     known = {page.path: page for page in pages if page.path not in TITLES}
     parts: list[str] = []
-    known = {
-        path: replace(page, says="") for path, page in known.items()
-    }  # what they say stands on them, and in the index
+    # The summaries are on the pages themselves and in the index, so they are not repeated here.
+    known = {path: replace(page, says="") for path, page in known.items()}
     changed = sorted(known.values(), key=lambda p: (p.updated, p.path), reverse=True)
     for heading, some in (("Changed lately", changed), ("Recalled most", [known[p] for p in recalled if p in known])):
         if lines := [line for page in some if (line := _line(page))][:HOTTEST]:

@@ -350,7 +350,7 @@ def reminder_plan(searcher: Searcher, prompt: str) -> ReminderPlan:
 
 def worded(searcher: Searcher, prompt: str, pages: Sequence[FoundPage]) -> tuple[tuple[WordedLine, ...], str]:
     """Return the lines that pages support, and a warning if there are none."""
-    from slowwave.text.specifics import ungrounded  # knows more of language than a server needs to start
+    from slowwave.text.specifics import ungrounded  # it loads language data that a server does not need to start
 
     texts = [str(quotable(" ".join(page.text.split()))) for page in pages]
     shown = [
@@ -569,7 +569,7 @@ def _same(connection: Connection, answers: Sequence[SearchResponse]) -> dict[str
 
     Results of the same search never repeat each other.
     """
-    from slowwave.search.candidates import cited_among  # as below
+    from slowwave.search.candidates import cited_among  # imported late for the same reason as above
     from slowwave.search.rows import either_covers
 
     results = {r.id: r for answer in answers for r in answer.results}

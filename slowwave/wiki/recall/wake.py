@@ -479,7 +479,7 @@ def _page(row: _Row) -> str:
 def _session(row: _Row) -> str:
     first, title = _first_line(row.body), row.title or row.path
     sentence = _short(first, _LONGEST_SESSION)
-    if not sentence or first.startswith(title):  # without a title of its own a session is called by its first line
+    if not sentence or first.startswith(title):  # a session without a title is called by its first line
         return sentence or title
     return f"{plain_line(title).rstrip(' .:')}: {sentence}"
 
@@ -497,7 +497,7 @@ def _first_sentence(text: str) -> tuple[str, str]:
 
     Headings, lists of links, tables, code and quotations are not prose. A list is shown in whole items.
     """
-    from slowwave.text.sentences import sentences  # knows more words than a wake without pages needs
+    from slowwave.text.sentences import sentences  # it loads word lists that a wake without pages does not need
     from slowwave.text.turns import gives_order
 
     found, order = "", ""

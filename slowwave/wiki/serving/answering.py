@@ -373,7 +373,7 @@ def _bounded(receive: Receive, most: int, seconds: float) -> Receive:
 
     async def received() -> Message:
         nonlocal seen, complete
-        if complete:  # all that can come is that the client leaves
+        if complete:  # only a disconnect of the client can follow
             return await receive()
         message: Message = {}
         with move_on_after(max(0.0, ends - current_time())) as limit:

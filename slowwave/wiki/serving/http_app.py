@@ -92,7 +92,7 @@ async def events(
             yield _event("status", found.model_dump(mode="json", exclude_unset=True))
             before = now
         else:
-            yield ": still here\n\n"  # a comment: proxies end what says nothing
+            yield ": still here\n\n"  # an SSE comment, because proxies close idle connections
     yield _event("done", {})
 
 
@@ -306,7 +306,7 @@ async def _body(request: Request) -> dict[str, Any] | Failure:
     raw = await request.body()
     try:
         found = json.loads(raw or b"{}")
-    except ValueError:  # UnicodeDecodeError among them
+    except ValueError:  # ``UnicodeDecodeError`` is one
         found = None
     except RecursionError:
         found = None
@@ -378,7 +378,7 @@ def answer(app: ASGIApp, bound: socket.socket) -> None:
     import uvicorn
 
     keep_quiet()
-    # No access log: a line of it holds what was asked for. What proxies say of addresses is not believed: a client is who connects.
+    # No access log, because its lines would contain requests. Addresses in a proxy's headers are not trusted: a client is the peer address.
     config = uvicorn.Config(
         app,
         http=limited_protocol(),
@@ -389,7 +389,7 @@ def answer(app: ASGIApp, bound: socket.socket) -> None:
         ws="none",
         timeout_graceful_shutdown=10,
     )
-    with suppress(KeyboardInterrupt):  # uvicorn passes on, once all is answered, what it was ended by
+    with suppress(KeyboardInterrupt):  # uvicorn raises the signal that ended it again, once all requests are answered
         uvicorn.Server(config).run(sockets=[bound])
 
 
@@ -415,7 +415,9 @@ def limited_protocol(seconds: float = HEAD_SECONDS) -> type[asyncio.Protocol]:
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             cycle = self.cycle
-            if cycle is not None and not cycle.response_complete:  # the head is there, and its request is answered
+            if (
+                cycle is not None and not cycle.response_complete
+            ):  # the request's head is complete, and the request is being answered
                 self._stop_timer()
             elif self._timer is None:
                 self._timer = self.loop.call_later(seconds, self.transport.close)

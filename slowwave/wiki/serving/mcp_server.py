@@ -147,7 +147,9 @@ def _tool(call: Call) -> types.Tool:
         name=call.tool,
         description=call.description,
         input_schema=call.request.model_json_schema(schema_generator=_Untitled),
-        output_schema=answered if answered.get("type") == "object" else None,  # earlier protocols know no other
+        output_schema=answered
+        if answered.get("type") == "object"
+        else None,  # earlier protocol versions allow only objects
         annotations=types.ToolAnnotations(
             read_only_hint=call.effect == "none", destructive_hint=call.effect == "replaces", open_world_hint=False
         ),
@@ -183,8 +185,8 @@ def _shown(call: Call, found: BaseModel) -> str:
     return call.text(found) if call.text else found.model_dump_json(by_alias=True, exclude_unset=True)
 
 
-# MCP over streamable HTTP as an ASGI app that is loaded by the first request: the protocol's SDK takes as long to load as everything else
-# together.
+# MCP over streamable HTTP as an ASGI app. It is loaded by the first request, because the SDK of the protocol takes as long to load as
+# everything else together.
 
 
 @dataclass(slots=True)
@@ -222,7 +224,8 @@ class McpRoute:
     def _made(self) -> StreamableHTTPSessionManager:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        # Each request brings its token, so that none stands on a session that another opened; and answers are single.
+        # Stateless, because each request brings its token and none may use a session that another one opened. Each answer is one JSON
+        # object.
         server = mcp_server(self.answering, _caller_of)
         return StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=self.request_bytes
