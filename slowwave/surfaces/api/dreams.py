@@ -322,7 +322,7 @@ SELECT i.operation, j.table_name, j.column_name, j.action, j.after_hash IS NOT N
 FROM night.journal j JOIN night.plan_items i ON i.plan_hash = %(plan)s AND i.item_id = j.item_id
 WHERE j.run_id = ANY(%(runs)s::uuid[]) GROUP BY 1, 2, 3, 4, 5
 """
-"""What runs wrote: (operation, table, column, action, whether a value is there now, rows)."""
+"""The rows that runs wrote: (operation, table, column, action, whether a value is there now, rows)."""
 
 _PLANNED: Final = """
 WITH items AS (SELECT operation, mutation FROM night.plan_items WHERE plan_hash = %(plan)s AND decision <> 'review'
@@ -335,7 +335,7 @@ FROM items, jsonb_array_elements(mutation -> 'inserts') i GROUP BY 1, 2
 UNION ALL SELECT operation, d ->> 0, '', 'delete', false, count(*)
 FROM items, jsonb_array_elements(mutation -> 'deletes') d GROUP BY 1, 2
 """
-"""The same of what a plan would write."""
+"""The rows that a plan would write, in the form of ``_JOURNALLED``."""
 
 
 def _diff(changes: Sequence[tuple[str, str, str, str, bool, int]]) -> DreamDiff:

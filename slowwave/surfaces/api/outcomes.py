@@ -54,7 +54,7 @@ from slowwave.wiki.deep.run import DeepPass, run_deep
 Outcome = Literal[
     "completed", "skipped", "locked", "awaiting_approval", "errored", "timed_out", "check_failed", "escape_audit"
 ]
-"""What one call comes to, exactly one of them."""
+"""The outcome of a call; each call has exactly one."""
 
 NO_REASON: Final = "no reason given"
 

@@ -79,7 +79,7 @@ _URL = "SLOWWAVE_DATABASE_URL"
 
 
 _Given = tuple[str, dict[str, str]]
-"""Which binding, and the parameters that are given to it."""
+"""The name of a binding, and its parameters as given."""
 
 
 def _connects(own: Callable[..., _Given]) -> Callable[..., _Given]:

@@ -214,7 +214,7 @@ VERBS: Final = {
     "tokens": Verb("serve", "app", "Tokens of agents: make, list, revoke."),
     "pages": Verb("pages", "app", "Pages: MEMORY.md and DREAMS.md."),
 }
-"""Every command: its module here, the function or group in it, and the line that the list of commands shows."""
+"""Every command: its module, the function or group in it, and its line in the list of commands."""
 
 
 class _Verbs(LazyGroup):

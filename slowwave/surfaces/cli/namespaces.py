@@ -45,7 +45,7 @@ LEFT JOIN LATERAL (SELECT * FROM night.plans p WHERE p.namespace_id = n.id ORDER
   ON true
 ORDER BY n.slug
 """
-"""Of a connected store's, the memories that its last snapshot held: its tables are not counted for a list."""
+"""The memories of a connected store are those of its last snapshot: a list does not count the rows of a store's tables."""
 _NAMESPACE: Final = "SELECT slug, id::text, read_only, settings FROM memory.namespaces WHERE slug = %s"
 
 app = typer.Typer(help="Show a namespace, change its settings, or remove it.", no_args_is_help=True)

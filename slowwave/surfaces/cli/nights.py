@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 # The results of nights of many namespaces on one page: totals, the namespaces with the most pending decisions, failures, and next steps.
 
 LISTED: Final = 10
-"""Namespaces, and operations, that are named."""
+"""Maximum number of namespaces, and of operations, that are listed by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +189,13 @@ def _counts_text(counts: Mapping[str, int]) -> str:
 # is configured. A failed report is one line on standard error and never stops a night.
 
 SHELL: Final = "memory_assets.reported"
-"""The module that knows Dagster; the packaged program has none, and reports to nobody."""
+"""The module that uses Dagster. The packaged program does not have it and reports to no instance."""
 
 WHOLE: Final = 20
-"""Nights of one command up to which each is told whole; of more, their plans alone."""
+"""Maximum number of nights of one command that are reported in full; of more nights, only the plans are reported."""
 
 _SECONDS: Final = "5"
-"""How long an instance's database may take to answer at all."""
+"""Maximum seconds that the database of an instance may take to answer."""
 
 
 @dataclass(slots=True)
@@ -269,7 +269,7 @@ def _environment(home: Path) -> Generator[None]:
 # ``slowwave night`` and ``slowwave demo``: nights in this process.
 
 Score = Mapping[str, object]
-"""One problem of a demo namespace: planted, found, false, note."""
+"""The score of one problem of a demo namespace, with the keys problem, planted, found, false and note."""
 
 
 def night(

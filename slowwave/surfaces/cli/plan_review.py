@@ -92,7 +92,7 @@ def offer_rules(store: Store, plan: StoredPlan, reviewer: str) -> None:
 # The card of a question in the terminal: the question, its rows next to each other, the strongest evidence, and the effect of yes and no.
 
 LONGEST: Final = 300
-"""Characters of a line of memory that are shown."""
+"""Maximum characters of a line of memory text that are shown."""
 
 _STEPS: Final = 4
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # Ids and states are never shortened. Names are memory text and are cut at the width of the terminal, unless the full text is requested.
 
 _LONGEST: Final = 4_000
-"""Characters of a line where nothing is cut."""
+"""Maximum characters of a line if the full text is requested."""
 
 
 def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[str], *, wide: bool = False) -> None:

@@ -29,7 +29,7 @@ app = typer.Typer(help="Runs of plans, applies and undos.", no_args_is_help=True
 
 RunName = Annotated[str, typer.Argument(help="Run id, its first characters, or `last`.")]
 _NAMED: Final = 10
-"""Items that are named one by one."""
+"""Maximum number of items that are listed one by one."""
 
 InNamespace = Annotated[
     str | None, typer.Option("--namespace", help="Which namespace's `last`; a run of another one is refused.")

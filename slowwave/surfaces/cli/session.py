@@ -31,13 +31,13 @@ from slowwave.store.namespaces import namespaces
 # below.
 
 PROSE: Final = 40
-"""Columns of the terminal: a cell that is wider may be wrapped."""
+"""Width in columns of the terminal above which a cell may be wrapped."""
 
 LEAST: Final = 30
-"""Columns that a wrapped cell has at least; where there are fewer, records become blocks."""
+"""Minimum width of a wrapped cell, in columns; if there is less space, records become blocks."""
 
 CUT: Final = 300
-"""Characters of a cell that a terminal shows."""
+"""Maximum characters of a cell on a terminal."""
 
 _WORDS: Final = re.compile(r"^\s*\S+|`[^`\n]+`\S*|\S+")
 _GAP: Final = "  "
@@ -281,7 +281,7 @@ def instant_of(option: str, text: str | None) -> datetime | None:
 # Progress of long work, on standard error while it lasts. Nothing is shown if standard error is not a terminal.
 
 Tell = Callable[[int, "int | None", str], None]
-"""Called with how much is done, of how much where that is known, and what is at hand (empty leaves it)."""
+"""Callback with the amount done, the total if it is known, and the current item (an empty text keeps the last one)."""
 
 
 @contextmanager

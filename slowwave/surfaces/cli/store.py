@@ -139,7 +139,7 @@ def doctor(json: Json = False) -> None:
 # now is left alone. Servers that a user runs are not touched.
 
 _SECONDS: Final = 150.0
-"""How long a UI may take to end: it ends its daemon and its code servers first."""
+"""Maximum seconds that a UI may take to end: it ends its daemon and its code servers first."""
 
 
 def stop(json: Json = False) -> None:

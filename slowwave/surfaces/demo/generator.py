@@ -183,7 +183,7 @@ class Ground:
 # have instants older than the world: rows that were retired long ago.
 
 _LONG_AGO: Final = (430, 455, 480)
-"""Days since rows were retired that a purge must find; recorded a hundred days before."""
+"""Age in days of the retirement of rows that a purge must find; the rows were recorded a hundred days earlier."""
 
 
 @dataclass(slots=True)
@@ -496,12 +496,12 @@ class _Planter(Ground):
 # Ids do not depend on the time, instants do. ``slowwave.surfaces.demo.load`` writes the rows into a store.
 
 DEAD_SHARE: Final = 0.1
-"""Share of rows that get dead references, per table."""
+"""Share of the rows of each table that get dead references."""
 
 PINNED_ENTITIES: Final = 4
 
 COMMUNITIES: Final = 2
-"""Communities of five members and more that the edges of a namespace make, at least."""
+"""Minimum number of communities of five or more members in the edges of a namespace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ SESSIONS: Final = 40
 NOTES: Final = 36
 RELATIVE_NOTES: Final = 12
 OLDEST: Final = timedelta(days=75)
-"""Age of the first session."""
+"""Age of the oldest session."""
 
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _PAST: Final = (

@@ -58,12 +58,12 @@ from slowwave.text.screening import quotable
 # The approver is the logged-in reviewer. Only an approval that the gate wrote is applied; the code below decides nothing.
 
 _PART: Final = 100
-"""Items that one foldable part of a list holds; each list shows all of its items."""
+"""Number of items in one foldable part of a list; each list shows all of its items."""
 
 _LISTED: Final = ("pending", "deferred")
 
 _OPEN: Final = 50
-"""A list of at most so many items is unfolded when the page opens."""
+"""Maximum length of a list that is unfolded when the page opens."""
 
 
 class SigningPages:

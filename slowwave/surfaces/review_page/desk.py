@@ -29,7 +29,7 @@ from slowwave.text.findings import hidden
 # only those if they are unchanged.
 
 _KEPT: Final = 4
-"""Plans that are kept in memory: one is reviewed, others are looked at."""
+"""Number of plans that are cached: the one under review, and others that are viewed."""
 
 _WAITING: Final = """
 SELECT p.plan_hash, n.slug AS namespace, p.recorded_at,
@@ -158,10 +158,10 @@ class Desk:
 # code point, and long text is cut with a note of how much is left out.
 
 LONGEST: Final = 4_000
-"""Characters of one text that are shown."""
+"""Maximum characters of one text that are shown."""
 
 _REORDERING: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Embeddings, overrides and isolates: a name has no business with one, in whatever script."""
+"""Bidirectional embeddings, overrides and isolates: no name needs one, in any script."""
 
 
 def page(template: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:

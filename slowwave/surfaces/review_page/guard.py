@@ -38,10 +38,10 @@ from slowwave.wiki.serving.answering import BODY_SECONDS, is_loopback
 # proxy sends; it is accepted only from the proxy's address. A name never comes from a form: the approver is always the logged-in reviewer.
 
 HOURS: Final = 12
-"""How long a session lasts: a working day, then another link."""
+"""Duration of a session: a working day. After that a new link is needed."""
 
 GRANT_SECONDS: Final = 600
-"""How long a link that was made outside of the page's process lets in."""
+"""Validity of a link that was made outside of the page's process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _hashed(token: str) -> str:
 # Slowwave's own scripts run).
 
 MOST_BYTES: Final = 262_144
-"""Most bytes of a request's body: verdicts on a thousand items with notes are less."""
+"""Maximum bytes of a request's body: verdicts on a thousand items with notes take less."""
 
 _LOG: Final = logging.getLogger(__name__)
 _HEADERS: Final = {
@@ -266,7 +266,7 @@ _HEADERS: Final = {
 }
 _SESSION_PATH: Final = re.compile(r"(/s/[0-9a-f]{64})(/.*)?")
 _LINKS: Final = re.compile(rb'\b(href|action|formaction)="/(?!/|static/)')
-"""Matches ``href="/plans/1"``, and not ``href="/static/review.css"`` or a quoted ``href=&#34;/``, which is text of memory."""
+"""Matches ``href="/plans/1"``, but not ``href="/static/review.css"`` or an escaped ``href=&#34;/``, which is memory text."""
 
 _ELSEWHERE: Final = "This page answers under its own address alone."
 _NO_LINK: Final = (

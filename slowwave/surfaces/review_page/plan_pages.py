@@ -47,7 +47,7 @@ STATES: Final[Mapping[str, str]] = {
     "no": "No",
     "skip": "Skipped",
 }
-"""What became of a question so far, and its name."""
+"""State of a question → its label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class ChoiceField:
 # The queue of a plan for one page: light rows in groups and pages, the available choices, and similar questions.
 
 PAGE: Final = 250
-"""Questions of one page."""
+"""Number of questions on one page."""
 
 _SIGNS: Final[Mapping[State, str]] = {"open": "○", "yes": "✓", "no": "✕", "skip": "–"}
 _RISKS: Final = ("high", "medium", "low")
@@ -368,13 +368,13 @@ def _step(step: Step) -> CardStep:
 # someone approves.
 
 SAMPLE: Final = 10
-"""Questions of a kind that are shown before all of them are answered at once."""
+"""Number of questions of a kind that are shown before all of them are answered at once."""
 
 _GONE_SHOWN: Final = 20
-"""Drafts of the plan before that are named where their items are gone."""
+"""Maximum number of drafts of the previous plan that are listed if their items no longer exist."""
 
 PIECE: Final = 20_000
-"""Characters of a long text that one page shows."""
+"""Maximum characters of a long text on one page."""
 
 _VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
 _STYLES: Final = {"yes": "say-yes", "no": "say-no"}
