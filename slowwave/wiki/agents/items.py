@@ -125,10 +125,10 @@ def json_text(value: object, what: str) -> str:
 # different scope and can be parsed back. Rows are read and written below.
 
 SOURCE: Final = "langgraph"
-"""What the rows say of where they come from; their external ids begin with it."""
+"""The source of the rows; their external ids begin with it."""
 
 LABELS: Final = sql.SQL("string_to_array(m.scope, '/')")
-"""The written labels of ``memory.memories m``."""
+"""The labels in the scope of ``memory.memories m``, escaped."""
 
 Labels = tuple[str, ...]
 """A namespace of LangGraph."""
@@ -214,10 +214,10 @@ def is_id(key: str) -> bool:
 # The texts in an item's value: all of them, those that are searched, and a value with the wording that a night gave its memory.
 
 WHOLE: Final = "$"
-"""The path of all texts of a value."""
+"""The path that means all texts of a value."""
 
 Index = Literal[False] | list[str] | None
-"""What LangGraph's ``put`` takes: no field, these fields, or those of the store."""
+"""The ``index`` of LangGraph's ``put``: no field, these fields, or the fields of the store."""
 
 
 def texts(value: object) -> Iterator[str]:
@@ -285,7 +285,7 @@ def _written(value: Any, changed: Mapping[str, str]) -> Any:
 # deleted memories are never returned.
 
 PUT: Final = "put"
-"""The reason of a version that an agent wrote."""
+"""The reason recorded with a version that an agent wrote."""
 
 _LEAST: Final = 40  # fewest candidates of a search
 
@@ -294,12 +294,12 @@ ITEMS: Final = sql.SQL(
     "AND (m.valid_to IS NULL OR m.valid_to > now()) "
     "AND (m.kind = 'summary' OR (m.source = {} AND m.external_id IS NOT NULL))"
 ).format(sql.Literal(SOURCE))
-"""Whether ``memory.memories m`` is an item."""
+"""Condition that ``memory.memories m`` is an item."""
 
 _SAID: Final = sql.SQL("""CASE WHEN v.reason <> {put} THEN (
   SELECT p.content FROM memory.memory_versions p WHERE p.memory_id = m.id AND p.reason = {put} ORDER BY p.ordinal DESC LIMIT 1) END
 """).format(put=sql.Literal(PUT))
-"""What an agent last put, where a night has changed the words since; else null."""
+"""The text that an agent last put, if a night has changed it since; else null."""
 
 _COLUMNS: Final = sql.SQL(
     "m.id::text, m.source = {source}, m.scope, m.external_id, m.attributes->'value', m.recorded_at, m.updated_at, v.content, {said}"

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 # are retired together with their words.
 
 LONGEST_ID: Final = 200
-"""Characters of a session's id."""
+"""Maximum characters of a session's id."""
 
 _PAGE: Final = 12_000
-"""Characters of items after which a session goes on on another page."""
+"""Characters of items after which a session continues on another page."""
 
 _LONGEST_TURN: Final = 100_000
-"""Characters of a turn that a page keeps; the item keeps all."""
+"""Maximum characters of a turn on a page; the item keeps the full text."""
 
 _NAMESPACE: Final = "SELECT id::text, read_only FROM memory.namespaces WHERE slug = %s"
 
@@ -212,7 +212,7 @@ def _instant(value: object) -> datetime:
 # It has the methods of a session; the SDK itself is not needed to import it.
 
 AGENT: Final = "openai-agents"
-"""Who took part, as the pages of such sessions say."""
+"""The participant that the pages of such sessions name."""
 
 
 class SlowwaveSession:

@@ -622,7 +622,7 @@ def made_from(contents: Mapping[str, str]) -> str:
 # a private or sensitive page, only the title is shown.
 
 _HEAD: Final = 15, 1_000
-"""Lines and bytes of an index that are not entries."""
+"""Lines and bytes that an index has in addition to its entries."""
 
 
 def wiki_drafts(

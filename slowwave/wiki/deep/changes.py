@@ -221,7 +221,7 @@ def _lost(copy: HandedOut, after: Mapping[str, str]) -> tuple[int, int]:
 # passes, and a person decides it.
 
 PASSAGE: Final = 20_000
-"""Characters of one source that a text is compared with."""
+"""Maximum characters of one source that a text is compared with."""
 
 _SHARE: Final = 0.5  # least share of a new text's words that its sources contain
 _TOLD: Final = 0.7  # least share of a text's words that another text must contain to repeat it

@@ -100,7 +100,7 @@ COMMANDS: Final[Mapping[str, tuple[Callable[[_Asked], str], frozenset[str]]]] = 
     "diff": (_diff, frozenset()),
     "cat": (_cat, frozenset()),
 }
-"""Command → what it does, and the flags that it has. ``-n`` is followed by a number of lines."""
+"""Command → its description, and its flags. ``-n`` is followed by a number of lines."""
 
 
 def run(scratch: Scratch, command: str, arguments: Sequence[str]) -> str:
@@ -152,7 +152,7 @@ def _lines(number: str) -> int:
 # writes about them.
 
 LONGEST_ANSWER: Final = 16_000
-"""Characters of what one call is told."""
+"""Maximum characters of the answer to one call."""
 
 _LONGEST_PATTERN: Final = 200
 _MOST_STARS: Final = 6
@@ -216,7 +216,7 @@ TOOLS: Final[tuple[Mapping[str, object], ...]] = (
         arguments={"type": "array", "items": {"type": "string"}, "description": "Flags, and names of files."},
     ),
 )
-"""As the chat-completions protocol has them."""
+"""The tools in the form of the chat-completions protocol."""
 
 
 @dataclass(slots=True)
@@ -414,11 +414,11 @@ def _refuse_long(pattern: str) -> None:
 OPERATION: Final = "deep_pass"
 
 KEPT_TURNS: Final = 30
-"""Turns that are kept, the last ones."""
+"""Maximum number of turns that are kept; the last ones are."""
 
 KEPT_FILES: Final = 200
 LONGEST_KEPT: Final = 300
-"""Characters of a turn that are kept."""
+"""Maximum characters of a turn that are kept."""
 
 ANSWER_TOKENS: Final = 4_096
 
@@ -427,7 +427,7 @@ _READ: Final = 5_000  # characters of a turn that are screened
 _IDLE: Final = 8  # consecutive turns in which every call was refused
 
 Ended = Literal["done", "turns", "time", "budget", "garbage"]
-"""Why a loop ended. Only of ``done`` anything comes: the others left work half done."""
+"""The reason for the end of a loop. Only ``done`` leads to a plan: the others leave unfinished work."""
 
 
 class Talks(Protocol):

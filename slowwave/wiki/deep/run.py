@@ -63,7 +63,8 @@ DeepGate = Literal[
     "too_few_sessions",
     "locked",
 ]
-"""nexo's eight (its switch, another scheduler, a remote mode, a folder, hours, scans, sessions, the lock) and two that models need here."""
+"""The eight gates of nexo (its switch, another scheduler, a remote mode, a folder, hours, scans, sessions, the lock), adapted, and two
+more that models need here."""
 
 _SLACK_HOURS: Final = 0.5  # a daily schedule is not delayed by the minutes that the previous pass took to begin
 _IDLE_MINUTES: Final = 30  # a session counts as over this long after its last turn
@@ -94,7 +95,7 @@ SELECT count(DISTINCT session) FROM (
 WHERE (%(since)s::timestamptz IS NULL OR changed > %(since)s)
   AND NOT (coalesce(active, false) AND changed > now() - make_interval(mins => %(idle)s))
 """
-"""Sessions since the last pass, as pages or as what memories name; one that is under way is not counted yet."""
+"""Sessions since the last pass, as pages or as named by memories; a session that is still active is not counted yet."""
 
 
 @dataclass(frozen=True, slots=True)

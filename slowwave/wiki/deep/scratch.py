@@ -34,10 +34,10 @@ from slowwave.wiki.pages.index import memory_index
 # how much.
 
 LONGEST_NAME: Final = 300
-"""Bytes of a name."""
+"""Maximum bytes of a name."""
 
 LONGEST_FILE: Final = 1_000_000
-"""Bytes of a file that is read whole."""
+"""Maximum bytes of a file; the whole file is read at once."""
 
 _DEEPEST: Final = 12
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -208,7 +208,7 @@ def _absent(name: str) -> Refused:
 # folder, so that files written next to it show as well.
 
 COPY: Final = "copy"
-"""The scratch folder's name within the folder of a run, which holds nothing else."""
+"""The name of the scratch folder within the folder of a run, which contains nothing else."""
 
 _BLOCK: Final = 1 << 20
 
@@ -369,12 +369,12 @@ MOST_MEMORIES: Final = 5_000
 MOST_PAGES: Final = 2_000
 MOST_SESSIONS: Final = 200
 MOST_BYTES: Final = 16_000_000
-"""ToolLimits of a copy; of memories and pages the newest are in it."""
+"""Maximum bytes of a copy. If it cannot contain all memories and pages, it contains the newest."""
 
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
 _EVIDENCE: Final = "evidence:"
 _KINDS_READ: Final = frozenset(("claim", "summary"))
-"""Claims have a history of their own, summaries stand for what they cite: neither is reworded here."""
+"""Kinds that are not reworded here: claims have a separate history, and summaries represent the memories that they cite."""
 
 
 @dataclass(frozen=True, slots=True)

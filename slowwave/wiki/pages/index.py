@@ -157,7 +157,7 @@ def input_hash(template: int, namespace_id: str, *inputs: object) -> str:
 # Lines of a page from untrusted text: flat, harmless as Markdown, without hidden characters, and not too long.
 
 LINE: Final = 149
-"""Characters of an entry's line at most, source and all."""
+"""Maximum characters of an entry's line, including the source."""
 
 _READ: Final = 2_000  # characters of a memory that a line may come from
 _BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")  # letters and marks that show nothing
@@ -247,7 +247,7 @@ class PageScreen:
 # MEMORY.md: the index of promoted memories, one line per memory, each with the link to its source (nexo 3.3).
 
 TEMPLATE: Final = 1
-"""Version of the words around the entries: another one renders every page again."""
+"""Version of the text around the entries: a new version renders every page again."""
 
 _TITLE: Final = "Memory"
 _OPENING: Final = (
@@ -357,7 +357,7 @@ _HAPPENED: Final[Mapping[str, tuple[str, str]]] = {
     "rewritten": ("1 memory rewritten by {by}", "{n} memories rewritten by {by}"),
     "retired": ("1 memory retired", "{n} memories retired"),
 }
-"""What may happen on a day, in the order in which a day tells it."""
+"""The possible changes of a day, in the order in which a day lists them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -375,13 +375,13 @@ def _sentences(text: str) -> tuple[str, ...]:
 # No side effects.
 
 MOST: Final = 60
-"""Statements of one section, and pages of its evidence."""
+"""Maximum number of statements of one section, and of pages of its evidence."""
 
 MOST_DATES: Final = 120
-"""Lines of a timeline."""
+"""Maximum number of lines of a timeline."""
 
 CONTRADICTIONS: Final = "Contradictions"
-"""The section for both sides of what contradicts each other; it is there while there are any."""
+"""The section with both sides of contradictions; a page has it while there are any."""
 
 _SUMMARY: Final = 5
 _LONGEST: Final = 600  # characters of a statement
@@ -416,7 +416,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "core/identity.md": {"Role": KINDS},
     "core/soul.md": {"Behavior Rules": KINDS},
 }
-"""Family, or the path of a page of core → its sections that are made of statements, with the kinds that each takes."""
+"""Family, or the path of a page of core → its sections that consist of statements, each with its kinds of claims."""
 
 
 class _Said(NamedTuple):

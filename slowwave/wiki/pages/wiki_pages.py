@@ -19,10 +19,10 @@ INDEX: Final = "wiki/index.md"
 HOT: Final = "wiki/hot.md"
 LOG: Final = "wiki/log.md"
 TITLES: Final = {INDEX: "Index", HOT: "Hot", LOG: "Log"}
-"""Path of each → its title, which is the heading of its block."""
+"""Path → its title, which is the heading of its block."""
 
 HOTTEST: Final = 10
-"""Pages of each list of the hot page."""
+"""Maximum number of pages in each list of the hot page."""
 
 ORDER: Final = ("core", "person", "project", "concept", "decision")
 """Types in the order of an index; others follow by name."""

@@ -204,7 +204,7 @@ class RequestRate:
 # ``Sec-Fetch-Site``, for reads as for writes. Such a server requires a token as soon as its namespace has a valid one, and from then on.
 
 REQUEST_BYTES: Final = 262_144
-"""Most bytes of a request's body."""
+"""Maximum bytes of a request's body."""
 
 BODY_SECONDS: Final = 30.0
 """Seconds in which a client has to send the body of a request."""

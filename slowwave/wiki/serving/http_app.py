@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 # more connects again.
 
 INTERVAL: Final = 2.0
-"""Seconds between two looks."""
+"""Seconds between two checks for changes."""
 
 MOST: Final = 32
-"""Streams of a process at once."""
+"""Maximum number of simultaneous streams of a process."""
 
 
 EACH: Final = 8
-"""Streams of one caller at once, so that no caller takes all of them."""
+"""Maximum number of simultaneous streams of one caller, so that no caller takes all of them."""
 
 
 class StreamRequest(BaseModel):

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 # -32602, as is an unknown tool.
 
 MOST_TOKENS: Final = 8000
-"""Tokens of a tool's answer: more than that, clients cut or refuse."""
+"""Maximum tokens of a tool's answer: clients cut or refuse longer ones."""
 
 STATUS_URI: Final = "memory://status"
 PAGES_URI: Final = "memory://pages/"
-"""What the path of a page follows."""
+"""The prefix of the path of a page."""
 
 _INSTRUCTIONS: Final = (
     "The user's long-term memory. Call wake at the start of a session and follow what it says of the user and the work. "

@@ -28,8 +28,8 @@ from slowwave.store.namespaces import namespace_id
 Scope = Literal["read", "write", "propose", "approve"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 OPEN_SCOPES: Final = frozenset(SCOPES) - {"approve"}
-"""What whoever needs no token may do: a program proposes, and a person decides, or makes a token that may. The database says the same
-(``memory.bearer_scopes``)."""
+"""The scopes of callers that need no token: a program proposes, and a person decides or makes a token with that scope. The database
+enforces the same (``memory.bearer_scopes``)."""
 
 LONGEST: Final = timedelta(days=3660)
 
@@ -176,8 +176,8 @@ def _hash(secret: str) -> bytes:
 # A call that an agent can make: its request and response, its scope, and its names.
 
 Effect = Literal["none", "adds", "replaces"]
-"""What a call does to memory at most: nothing but the log of what was recalled; something new beside what is there; or what is there says
-something else afterwards, is no longer found, or is gone."""
+"""The greatest effect of a call on memory. ``none``: only the recall log is written. ``adds``: new rows are added. ``replaces``:
+existing rows are changed, hidden from recall or deleted."""
 
 
 @dataclass(frozen=True, slots=True)
