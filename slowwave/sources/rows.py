@@ -445,9 +445,8 @@ class Table:
         self._held: list[str] = []
         self._first = self._at = 0
         self._known: set[str] = set()
-        csv.field_size_limit(
-            max(csv.field_size_limit(), self._longest + 2)
-        )  # the default limit of the csv module is lower
+        # The csv module has a lower default limit for a field.
+        csv.field_size_limit(max(csv.field_size_limit(), self._longest + 2))
         self._reader = csv.reader(self._fed(), strict=True)
         self._header = self._row() or []
         if twice := next((name for name in self._header if name.strip() and self._header.count(name) > 1), ""):

@@ -156,9 +156,8 @@ def read_names(content: str) -> NamesInText:
     end = 0
     for mention in extract(_without_secrets(content)):
         key = (mention.entity_type, normalise_name(mention.name))
-        if key not in names and (
-            len(names) >= MOST_NAMES or len(key[1]) > LONGEST_NAME
-        ):  # case folding may lengthen a name
+        # Case folding may lengthen a name.
+        if key not in names and (len(names) >= MOST_NAMES or len(key[1]) > LONGEST_NAME):
             continue
         spelling, count = names.get(key, (" ".join(mention.name.split()), 0))
         names[key] = (spelling, count + 1)

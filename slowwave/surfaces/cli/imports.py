@@ -104,9 +104,11 @@ def sessions(
 ) -> None:
     """JSONL of Claude Code, Codex CLI or OpenAI-style chats: what was said, without calls of tools and without secrets."""
     from slowwave.store.configured_models import embedder_for
+
+    # This imports a Markdown parser, which the other imports do not need.
     from slowwave.wiki.corpus.sessions import (
         import_sessions,
-    )  # it imports a Markdown parser, which the other imports do not need
+    )
 
     store = open_store()
     with store.connect("owner") as connection, progress(f"Importing {len(files):,} files") as tell:

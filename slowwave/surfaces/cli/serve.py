@@ -163,9 +163,8 @@ def metrics(
     from prometheus_client import generate_latest, start_http_server
 
     store = Store.from_environment()
-    registry = registry_of(
-        open_store() if store.embedded else store
-    )  # with an external database, a login that may read is enough
+    # With an external database, a login that may read is enough.
+    registry = registry_of(open_store() if store.embedded else store)
     if once:
         sys.stdout.write(generate_latest(registry).decode())
         return

@@ -288,9 +288,8 @@ Tell = Callable[[int, "int | None", str], None]
 def progress(label: str) -> Generator[Tell]:
     """A bar that moves as its function is called; it goes when the work ends, and results that are printed meanwhile stand above it."""
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Share(), TimeElapsedColumn())
-    console = (
-        out if out.is_terminal and err.is_terminal else err
-    )  # a bar does not overwrite the lines of its own console
+    # A bar does not overwrite the lines of its own console.
+    console = out if out.is_terminal and err.is_terminal else err
     with Progress(*columns, console=console, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(plain(label), total=None)
 

@@ -68,9 +68,8 @@ class Pen:
 
         text = _CHOICE.sub(lambda found: self._rng.choice(found[1].split("|")), template)
         text = _SLOT.sub(fill, text)
-        if template.startswith(
-            "{word."
-        ):  # names keep their case; a common word at the start of a sentence is capitalised
+        # Names keep their case; a common word at the start of a sentence is capitalised.
+        if template.startswith("{word."):
             text = text[0].upper() + text[1:]
         return text, list(dict.fromkeys(named))
 

@@ -278,9 +278,8 @@ class _Sync:
             for path in young:
                 self._hash(path, scan, found)
         for path, (mark, hash_) in found.items():
-            if (
-                mark.mtime / 1e9 < begun
-            ):  # a file touched within the clock tick of this sync would look unchanged to the next one
+            # A file touched within the clock tick of this sync would look unchanged to the next one.
+            if mark.mtime / 1e9 < begun:
                 seen[path] = [mark.size, mark.mtime, hash_]
         return found
 

@@ -467,9 +467,8 @@ def _escaped(found: Sequence[str]) -> DeepPassEscaped:
 def _report_escapes(going: _Pass, namespace: str, problem: DeepPassEscaped) -> None:
     """Record the escape report in the run's row and as a finding."""
     noted = going.noted(found=problem.escapes[:_SHOWN])
-    with suppress(
-        DreamCancelled, DreamLockUnavailable
-    ):  # the run may be killed already; the escapes are reported anyway
+    # The run may be killed already; the escapes are reported anyway.
+    with suppress(DreamCancelled, DreamLockUnavailable):
         check_cancelled(going.store, going.run_id, noted)
     with going.store.connect("planner") as connection, connection.transaction():
         crash_plan_run(connection, going.run_id, str(problem))

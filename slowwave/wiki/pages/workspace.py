@@ -249,9 +249,8 @@ def sync_pages(store: Store, namespace: str, settings: Settings, *, run_id: str 
         with opened(base, name, make=wanted) as folder:
             if folder is None:
                 return PageSync(str(base / name))
-            outcome = _follow(
-                folder, _bodies(store, namespace)
-            )  # read again, because another sync may have held the folder
+            # Read again, because another sync may have held the folder.
+            outcome = _follow(folder, _bodies(store, namespace))
             problems, commit = outcome.problems, ""
             if settings.pages_git:
                 files = (*outcome.written, *outcome.removed, *outcome.unchanged)

@@ -131,8 +131,8 @@ def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
 
 # Active memory: which of the pages that a search found are shown to an agent, and in what words, within a budget.
 #
-# Denials come first: a page that a profile may not show is dropped before ranking, so that no score brings it back. Searching belongs to
-# ``slowwave.search``.
+# Denials come first: a page that a profile may not show is dropped before ranking, so that no score brings it back. ``slowwave.search``
+# runs the searches.
 
 DURABLE: Final = 6
 SESSIONS: Final = 3

@@ -415,9 +415,8 @@ def limited_protocol(seconds: float = HEAD_SECONDS) -> type[asyncio.Protocol]:
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             cycle = self.cycle
-            if (
-                cycle is not None and not cycle.response_complete
-            ):  # the request's head is complete, and the request is being answered
+            # The request's head is complete, and the request is being answered.
+            if cycle is not None and not cycle.response_complete:
                 self._stop_timer()
             elif self._timer is None:
                 self._timer = self.loop.call_later(seconds, self.transport.close)
