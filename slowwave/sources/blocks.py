@@ -10,10 +10,10 @@ from typing import Final
 
 from slowwave.errors import Refused
 
-# The part of a file that is Slowwave's: a block between two marks, the first of which holds the SHA-256 of the text between them.
+# Slowwave's part of a file: a block between two marks, the first of which contains the SHA-256 of the text between them.
 #
-# Everything outside belongs to a person and is kept. A block whose hash differs from its mark was edited by a person, and belongs to the
-# person from then on.
+# Everything outside the block belongs to a person and is kept. A block whose hash differs from its mark was edited by a person, and belongs
+# to the person from then on.
 
 _BEGIN: Final = re.compile(r"^<!-- slowwave:begin hash=([0-9a-f]{64}) -->[ \t]*\r?$", re.MULTILINE)
 _LAST: Final = "<!-- slowwave:end -->"
@@ -92,8 +92,8 @@ def content_hash(content: str) -> str:
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Sections of a page that are Slowwave's: each is a block between two marks, the first of which holds its name and the SHA-256 of the text
-# between them.
+# Slowwave's sections of a page: each is a block between two marks, the first of which contains its name and the SHA-256 of the text between
+# them.
 #
 # These marks have a name, because a page of a corpus has several blocks and belongs to a person everywhere else. A block whose hash differs
 # from its mark was edited by a person, and belongs to the person from then on. Pure.
@@ -190,7 +190,7 @@ def rendered_body(body: str, contents: Mapping[str, str], order: Sequence[str]) 
     """
     blocks = section_blocks(body)
     headings = _headings(body, blocks)
-    puts: list[tuple[int, int, str]] = []  # start, stop, and what stands there then
+    puts: list[tuple[int, int, str]] = []  # start, stop, new text
     changed: list[str] = []
     edited: list[str] = []
     above, below = list[str](), list[str]()
@@ -294,6 +294,6 @@ def _gap(text: str) -> str:
     return "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
 
 
-# The result of rendering: one page, and what it was made from.
+# The result of rendering: one page, and its inputs.
 
 MEMORY: Final = "MEMORY.md"

@@ -61,17 +61,19 @@ def commit_files(root: Path, paths: Collection[str], clean: Collection[str], sub
         return NOTHING
     chosen = sorted(set(paths) & set(clean))
     left = sorted(set(paths) - set(clean))
-    told = (
+    problem = (
         f"{left[0]}{f' and {len(left) - 1:,} more files' if left[1:] else ''} had changes that were not committed, or git does not know "
         "them: what was written to them is left for you to commit."
         if left
         else ""
     )
     if not chosen:
-        return Commit("", told)
+        return Commit("", problem)
     if _git(root, "commit", "--quiet", "--no-verify", "--only", "-m", subject, "-m", body, "--", *chosen) is None:
-        return Commit("", f"git did not take the commit, so what was written is left for you to commit. {told}".strip())
-    return Commit(_git(root, "rev-parse", "HEAD") or "", told)
+        return Commit(
+            "", f"git did not take the commit, so what was written is left for you to commit. {problem}".strip()
+        )
+    return Commit(_git(root, "rev-parse", "HEAD") or "", problem)
 
 
 def _git(root: Path, *arguments: str) -> str | None:
@@ -321,10 +323,10 @@ class LettaBlocks:
             raise Unwritable(f"it would have {len(text):,} characters, and Letta keeps {limit:,} of it")
         answer = self._ask("PATCH", f"/v1/blocks/{_id(path)}", value=text)
         if answer is None or answer.status_code != 200:
-            said = (
+            outcome = (
                 f"answered {answer.status_code}" if answer is not None else "did not answer, so it may have written it"
             )
-            raise Unwritable(f"Letta {said}")
+            raise Unwritable(f"Letta {outcome}")
         after = self._one(path)
         stands = after is not None and content_hash(str(after.get("value") or "").encode()) == content_hash(wanted)
         return _mark(wanted) if stands else None
@@ -475,7 +477,7 @@ def diagnose_folders(store: Store) -> list[Diagnosis]:
             folders = [of for of in connected_stores(connection) if is_folder(of)]
     except SlowwaveError:
         return []
-    return [said for of in folders for said in _diagnose(of)]
+    return [diagnosis for of in folders for diagnosis in _diagnose(of)]
 
 
 def _diagnose(of: ConnectedStore) -> list[Diagnosis]:
@@ -505,10 +507,10 @@ def _diagnose(of: ConnectedStore) -> list[Diagnosis]:
             )
         )
     if scan.left_out:
-        told = [f"{out.path} ({out.reason})" for out in scan.left_out]
+        skipped = [f"{out.path} ({out.reason})" for out in scan.left_out]
         found.append(
             Diagnosis(
-                f"Of the folder {of.name}, {counted(len(told), f'{source.noun} is', f'{source.noun}s are')} left out: {_few(told)}.",
+                f"Of the folder {of.name}, {counted(len(skipped), f'{source.noun} is', f'{source.noun}s are')} left out: {_few(skipped)}.",
                 "Look at them.",
                 problem=False,
             )

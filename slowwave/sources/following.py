@@ -51,11 +51,11 @@ from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.text.markdown import UnreadableFile
 
-# Folders that are worked on in place: their rows and their files are brought in step, in either direction.
+# Folders that are edited in place: their rows and their files are synchronised in both directions.
 #
 # A file that a person changed since it was last read becomes rows. A file whose rows a plan or an undo changed is rewritten from them. If
-# both happened, the person's text is kept, and the plan's changes of other blocks are made next to it. Doing it again does nothing, and a
-# process that ended in between loses nothing: what a row says the file has is noted only once the file has it.
+# both happened, the person's text is kept, and the plan's changes of other blocks are made next to it. Repeating this changes nothing, and
+# nothing is lost if the process ends halfway: a row records the text of its file only once the file has it.
 
 STANDS_STILL: Final = 1.0
 """Seconds for which a file must be unchanged before it is read: editors write in several steps."""
@@ -150,16 +150,16 @@ class FolderSync:
 
     def problems(self) -> list[str]:
         """Return the problems that a person should know of, as sentences."""
-        told = [f"{path}: {why}" for path, why in sorted(self.left.items())]
-        return [*told, *([self.commit.problem] if self.commit.problem else [])]
+        problems = [f"{path}: {why}" for path, why in sorted(self.left.items())]
+        return [*problems, *([self.commit.problem] if self.commit.problem else [])]
 
     def hindered(self) -> list[str]:
         """Return the problems that keep a plan's changes from being written where they belong.
 
         Links and read-only blocks are not among them unless a change is pending for them.
         """
-        told = [f"{path}: {why}" for path, why in sorted(self.left.items()) if path not in self.aside]
-        return [*told, *([self.commit.problem] if self.commit.problem else [])]
+        problems = [f"{path}: {why}" for path, why in sorted(self.left.items()) if path not in self.aside]
+        return [*problems, *([self.commit.problem] if self.commit.problem else [])]
 
     def to_json(self) -> dict[str, object]:
         """Return the result as ``--json`` shows it."""
@@ -285,8 +285,8 @@ class _Following:
             except UnreadableFile as problem:
                 self._done.left[path] = f"{f'line {problem.line}: ' if problem.line else ''}{problem}"
             except (Unwritable, OSError) as problem:
-                said = problem.strerror if isinstance(problem, OSError) else str(problem)
-                self._done.left[path] = f"the {self._source.noun} has not followed yet: {said}"
+                reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+                self._done.left[path] = f"the {self._source.noun} has not followed yet: {reason}"
         if self._done.written:
             self._done.commit = self._source.commit(self._done.written, clean, self._why.subject, self._why.body)
         if self._embedder is not None:
@@ -399,9 +399,8 @@ class _Following:
             if row is None:
                 assert segment is not None  # noqa: S101 - a part is one of both
                 new.append((self._new_id(path, segment, times), position, *_columns(segment)))
-            elif (
-                segment is None or row.wanted != row.said
-            ):  # its text is a plan's, and has yet to follow or to stay away
+            # The row's text comes from a plan: the file has yet to get it, or must not.
+            elif segment is None or row.wanted != row.said:
                 where = (row.kind, row.section, row.day)
                 if segment is not None:
                     where = (row.kind, segment.section, segment.day)
@@ -434,10 +433,10 @@ class _Following:
         """Return a new id for a block, derived from its file and its text; blocks with the same text get different ids."""
         if self._taken is None:
             self._taken = {str(id_) for (id_,) in self._connection.execute(_IDS, (self._name,))}
-        said = hashlib.sha256(segment.raw.encode()).hexdigest()
+        text_hash = hashlib.sha256(segment.raw.encode()).hexdigest()
         while True:
-            times[said] += 1
-            key = f"{self._name}\0{path}\0{said}\0{times[said]}"
+            times[text_hash] += 1
+            key = f"{self._name}\0{path}\0{text_hash}\0{times[text_hash]}"
             digest = hashlib.md5(key.encode(), usedforsecurity=False).hexdigest()
             id_ = f"{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:]}"
             if id_ not in self._taken:
@@ -479,7 +478,7 @@ def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[list[object], ...]:
     return tuple(list(column) for column in zip(*rows, strict=True))
 
 
-# Reading what others wrote, before a night: files of folders become rows, then every connected store is checked for changes.
+# Reading the changes of other programs before a night: files of folders become rows, then every connected store is checked for changes.
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 
@@ -499,13 +498,13 @@ def look_at_stores(store: Store) -> list[str]:
             if is_folder(of):
                 follow_folder(store, of, embedder=embedder_for(Settings.for_namespace({})))
             else:
-                problems += [f"{said} `slowwave doctor` says what to do." for said in hidden_rows(store, of)]
+                problems += [f"{problem} `slowwave doctor` says what to do." for problem in hidden_rows(store, of)]
         except Refused as problem:
             problems.append(str(problem))
         except (BindingError, StoreError):
-            continue  # its own night says why
+            continue  # the night of that store reports the reason
     note_changes(store)
-    deliver(store)  # what those who are told of writes did not take then
+    deliver(store)  # again, for subscribers that did not accept earlier changes
     return problems
 
 
@@ -565,7 +564,7 @@ class FolderFollower:
         return UndoBlocked(f"{problem} In the files: {'; '.join(places)}.", problem.rows, problem.items)
 
 
-# How far folders that are worked on in place differ from what was read of them: by names, sizes and times, without reading a file.
+# The differences between folders that are edited in place and their last reading: by names, sizes and times, without reading a file.
 
 _SEEN_STATES: Final = "SELECT path, size, mtime FROM memory.folder_files WHERE folder = %s"
 
@@ -676,7 +675,7 @@ def connect_letta(
                     f"The blocks at {root} are connected as {other.name} already, and a block is worked on in one place. "
                     "Nothing was connected."
                 )
-    LettaBlocks(root).scan()  # before anything is noted
+    LettaBlocks(root).scan()  # fail before anything is stored
     return _connected(store, LETTA, root, embedder, name, emptied=emptied)
 
 

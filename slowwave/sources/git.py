@@ -19,9 +19,10 @@ from slowwave.errors import Refused
 from slowwave.sources.blocks import MEMORY
 
 _SECONDS: Final = 30
-_BUSY_SECONDS: Final = 30  # that another git in the same repository is waited for: namespaces may share one
+_BUSY_SECONDS: Final = 30  # longest wait for another git in the same repository, which namespaces may share
 _BUSY_PAUSE: Final = 0.2
-IDENTITY: Final = (  # author and committer may have names of their own in somebody's configuration, which would win
+# The configuration of a user may set a separate author and committer, which would take precedence over ``user.*``.
+IDENTITY: Final = (
     *("-c", "user.name=slowwave", "-c", "user.email=slowwave@localhost"),
     *("-c", "author.name=slowwave", "-c", "author.email=slowwave@localhost"),
     *("-c", "committer.name=slowwave", "-c", "committer.email=slowwave@localhost"),
@@ -126,8 +127,8 @@ def _message(before: str, after: str, run_id: str, *, undo: bool) -> tuple[str, 
 
 def _bullet(line: str) -> str:
     """Format an entry as plain text, without figures and backslashes."""
-    said = "- " + _SPOKEN.sub("", _FIGURES.sub("", line))
-    return said if len(said) <= _BULLET else said[: _BULLET - 1].rstrip() + "…"
+    bullet = "- " + _SPOKEN.sub("", _FIGURES.sub("", line))
+    return bullet if len(bullet) <= _BULLET else bullet[: _BULLET - 1].rstrip() + "…"
 
 
 def _refuse_secrets(base: Path, paths: Sequence[str]) -> None:

@@ -213,9 +213,9 @@ def _take(part: str, row: dict[str, Any], slug: str, group: _Group, check: RowCh
         raise BadRow("its uuid was used before")
     if part == "nodes":
         node = _node(row, id_)
-        said = "\n".join((node.name, *map(str, node.attributes.values())))
-        check.limits.check(slug, said, "name, summary and attributes")
-        group.nodes[id_] = replace(node, state=check.screening.state(slug, said))
+        texts = "\n".join((node.name, *map(str, node.attributes.values())))
+        check.limits.check(slug, texts, "name, summary and attributes")
+        group.nodes[id_] = replace(node, state=check.screening.state(slug, texts))
     elif part == "episodes":
         episode = _episode(row, id_, slug)
         check.limits.check(slug, episode.content, "content")
@@ -245,9 +245,9 @@ def _node(row: dict[str, Any], id_: str) -> Record:
 
 
 def _episode(row: dict[str, Any], id_: str, slug: str) -> Turn:
-    said = row.get("valid_at") or row.get("created_at")
+    valid_at = row.get("valid_at") or row.get("created_at")
     name = required_text(row, "name", LONGEST_NAME)
-    return Turn(slug, id_, _instant(said, "valid_at"), "", required_text(row, "content"), session=name, title=name)
+    return Turn(slug, id_, _instant(valid_at, "valid_at"), "", required_text(row, "content"), session=name, title=name)
 
 
 def _edge(row: dict[str, Any], id_: str, group: _Group) -> _Edge:
@@ -294,7 +294,7 @@ def _write_edges(
         with connection.transaction():
             namespace = claim(connection, slug, added, model)
             ids = [loading.row_id(namespace, "memory_facts", edge.id) for edge in batch]
-            standing = {str(i): str(said) for i, said in connection.execute(_STANDING, (namespace, ids)).fetchall()}
+            standing = {str(i): str(fact) for i, fact in connection.execute(_STANDING, (namespace, ids)).fetchall()}
             fresh = [edge for edge in batch if edge.id not in standing]
             names = _names(connection, namespace, fresh)
             chunks = _chunks(connection, namespace, fresh)

@@ -150,10 +150,10 @@ class _Row:
             return None
         storable(value, "value")
         created_at: datetime = instant(row.get("created_at") or file_time, "created_at of the file")
-        said, named = content_id(self.agent, "block", label, value), content_id(self.agent, "block", label)
+        text_id, named = content_id(self.agent, "block", label, value), content_id(self.agent, "block", label)
         return Turn(
             "",
-            named if self.unique else said,
+            named if self.unique else text_id,
             created_at,
             "memory_block",
             value.strip(),
@@ -162,7 +162,7 @@ class _Row:
             kind="semantic",
             subject=label,
             attributes=_origin(row),
-            formerly=(said if self.unique else named,),
+            formerly=(text_id if self.unique else named,),
         )
 
 
@@ -304,9 +304,9 @@ def _message(row: dict[str, Any], agent: str) -> Turn | None:
 def _speech(row: dict[str, Any], role: str) -> str:
     """Return the text of a message: its parts, or the messages of its ``send_message`` calls."""
     content = row.get("content")
-    said = [content] if isinstance(content, str) else list(_texts(_objects(row, "content")))
+    parts = [content] if isinstance(content, str) else list(_texts(_objects(row, "content")))
     if role == "user":
-        return "\n".join(text for text in map(_unpacked, said) if text)
+        return "\n".join(text for text in map(_unpacked, parts) if text)
     for n, call in enumerate(_objects(row, "tool_calls")):
         function = call.get("function")
         if function is not None and not isinstance(function, dict):
@@ -319,8 +319,8 @@ def _speech(row: dict[str, Any], role: str) -> str:
             message = spoken.get("message") if isinstance(spoken, dict) else None
             if not isinstance(message, str):
                 raise BadRow(f"tool_calls[{n}].function.arguments is not a JSON object with a message")
-            said.append(message)
-    return "\n".join(said)
+            parts.append(message)
+    return "\n".join(parts)
 
 
 def _texts(parts: Iterable[dict[str, Any]]) -> Iterator[str]:

@@ -302,7 +302,7 @@ class StoredMemory:
         known = digest(content)
         own = [v for v in self.versions if v.id == version_id(namespace, external_id, v.ordinal)]
         last = max(own, key=lambda v: v.ordinal, default=None)
-        if last is None:  # written by somebody else under this id
+        if last is None:  # another program wrote the row under this id
             return any(v.digest == known for v in self.versions)
         return known == last.digest or any(v.digest == known for v in self.versions if v.id == self.current)
 
@@ -366,7 +366,7 @@ def entities(
         _ENTITIES, [[source for source, _ in keys], [external for _, external in keys], namespace]
     ).fetchall()
     found: dict[tuple[str, str], dict[str, Any]] = {
-        (source, external): dict(zip(FIELDS, said, strict=True)) for source, external, _, *said in rows
+        (source, external): dict(zip(FIELDS, values, strict=True)) for source, external, _, *values in rows
     }
     by_id = {id_: (source, external) for source, external, id_, *_ in rows}
     for id_, before in _before_nights(connection, namespace, list(by_id)).items():

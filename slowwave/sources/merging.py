@@ -20,11 +20,11 @@ from markdown_it.token import Token
 from slowwave.sources.blocks import find
 from slowwave.text.markdown import frontmatter
 
-# A Markdown file as a run of segments, which joined together are the file again, to the byte.
+# A Markdown file as a sequence of segments. Joined together they give the same file, byte for byte.
 #
 # A *block* corresponds to one memory: an item of a bullet list of the first level with everything nested in it, or a paragraph. Everything
 # else (headings, code, tables, quotations, numbered lists, raw HTML, the frontmatter, text between Slowwave's own marks, a line that only
-# introduces the list below it) is kept as it is and never a memory. Pure: no file and no row is touched here.
+# introduces the list below it) is kept unchanged and is never a memory. Pure: no file and no row is changed here.
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _MARKER: Final = re.compile(r"[ ]{0,3}[-+*][ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?")
@@ -102,11 +102,11 @@ def lines_of(segments: Sequence[Segment]) -> list[Segment]:
             found.append(segment)
             continue
         for line in lines:
-            said = line.strip()
-            if any(c.isalnum() for c in said):
-                at = line.index(said)
-                tail = line[at + len(said) :]
-                found.append(Segment(said, line[:at], tail, True, segment.section, segment.day))
+            content = line.strip()
+            if any(c.isalnum() for c in content):
+                at = line.index(content)
+                tail = line[at + len(content) :]
+                found.append(Segment(content, line[:at], tail, True, segment.section, segment.day))
             elif found:
                 found[-1] = replace(found[-1], tail=found[-1].tail + line)
             else:
@@ -119,8 +119,8 @@ def _block(lines: Sequence[str], span: _Span, of_file: datetime | None) -> tuple
     text = "".join(lines[span.start : span.end])
     marker = _MARKER.match(text) if span.listed else None
     lead = marker[0] if marker else ""
-    said = text[len(lead) :]
-    body = said.rstrip("\r\n")
+    content = text[len(lead) :]
+    body = content.rstrip("\r\n")
     if not any(c.isalnum() for c in body):
         return None, span.end
     end, alone = span.end, span.start == 0 or not lines[span.start - 1].strip() or not span.listed
@@ -129,7 +129,7 @@ def _block(lines: Sequence[str], span: _Span, of_file: datetime | None) -> tuple
     section = [*span.section, *([f"[{marker['box'].lower()}]"] if marker and marker["box"] else [])]
     if anchor := _ANCHOR.search(body):
         section.append(f"^{anchor[1]}")
-    tail = said[len(body) :] + "".join(lines[span.end : end])
+    tail = content[len(body) :] + "".join(lines[span.end : end])
     return Segment(body, lead, tail, True, " › ".join(section), _day_in(span.section) or of_file), end
 
 
@@ -252,8 +252,10 @@ def nearest(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> list[Block
     This is the text at the last check or, if a process ended before it could note what it had written, the text that it was to write. The
     one from which fewer blocks differ is used.
     """
-    said, wanted = list(rows), [row.followed for row in rows]
-    return said if said == wanted else min(said, wanted, key=lambda before: merged(before, segments).changes)
+    unedited, wanted = list(rows), [row.followed for row in rows]
+    return (
+        unedited if unedited == wanted else min(unedited, wanted, key=lambda before: merged(before, segments).changes)
+    )
 
 
 def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
@@ -261,7 +263,7 @@ def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
     shown = [row for row in rows if row.said]
     behind: dict[str, list[BlockRow]] = {}
     before = ""
-    for row in rows:  # rows without a text in the file stay behind the one that they stand behind
+    for row in rows:  # rows without a text in the file stay after their predecessor
         if row.said:
             before = row.id
         else:

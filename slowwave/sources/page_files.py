@@ -112,7 +112,7 @@ class _Cutter:
         self._characters = [0, *itertools.accumulate(len(line.text) for line in lines)]
         self._start = self._fresh = self._end = 0
         self._done: list[MarkdownChunk] = []
-        if body and not self._fits(0, body):  # a head as long as that is a chunk, or several, of its own
+        if body and not self._fits(0, body):  # a head that is too long for one chunk becomes one or more chunks
             self._by_lines(0, body)
         self._end = body
 
@@ -122,7 +122,7 @@ class _Cutter:
         if self._end > self._fresh and (half or not self._fits(self._start, block.end)):
             self._cut()
         while self._start < self._fresh and not self._fits(self._start, block.end):
-            self._start += 1  # what does not fit of the overlap
+            self._start += 1  # drop the part of the overlap that does not fit
         if self._fits(self._start, block.end):
             self._end = block.end
         else:
@@ -278,7 +278,7 @@ def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
                 tags.update(dict.fromkeys(_TAG.findall(child.content)))
                 prose.append((at, child.content))
             elif child.attrGet("href") in notes:
-                continue  # to CommonMark, a footnote is a link to its first word
+                continue  # in CommonMark, a footnote is a link to its first word
             elif (link := link_of(child, at)) is not None:
                 links.append(link)
     return MarkdownPage(tuple(headings), tuple(links), tuple(dict.fromkeys(blocks)), tuple(tags), tuple(prose))
@@ -442,14 +442,14 @@ def fields_of(written: Mapping[str, Any], path: str, page: MarkdownPage, profile
 
 
 def _type(written: object, path: str, profile: Profile, problems: list[str]) -> str:
-    told = _TYPE_ENDS.split(_text(written))[0].strip().lower()
-    told = profile.type_aliases.get(told, told)
+    type_name = _TYPE_ENDS.split(_text(written))[0].strip().lower()
+    type_name = profile.type_aliases.get(type_name, type_name)
     if path.startswith("archive/") and "archive" in profile.types:
         return "archive"
-    if told and (not profile.closed or told in profile.types):
-        return told
-    if told:
-        problems.append(f"type: {told[:64]!r} is no type of the profile {profile.name}")
+    if type_name and (not profile.closed or type_name in profile.types):
+        return type_name
+    if type_name:
+        problems.append(f"type: {type_name[:64]!r} is no type of the profile {profile.name}")
     return profile.type_of(path)
 
 
@@ -496,7 +496,7 @@ def _listed(value: object, *, words: bool = True) -> list[str]:
     return list(dict.fromkeys(text for part in parts if (text := _text(part))))
 
 
-# A parsed file of a corpus: its bytes as text, its fields, chunks and links. Storing it belongs to ``slowwave.wiki.corpus.writing``.
+# A parsed file of a corpus: its bytes as text, its fields, chunks and links. ``slowwave.wiki.corpus.writing`` stores it.
 
 
 class Unsettled(Exception):  # noqa: N818 - a finding of this package, always caught in it
@@ -681,7 +681,7 @@ def _look(entry: os.DirEntry[str], path: str, inside: Path, found: FolderScan) -
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
-        return  # gone since the folder was listed
+        return  # deleted since the folder was listed
     if stat.S_ISREG(status.st_mode):
         found.files[path] = FileMark.of(status)
     else:

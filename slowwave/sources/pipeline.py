@@ -46,12 +46,12 @@ from slowwave.store import tables
 from slowwave.store.as_of import analyse
 from slowwave.store.namespaces import refuse_connected
 
-# From the rows of a file to rows of the store: documents, chunks, memories, entities, relationships and their vectors.
+# Conversion of the rows of a file to rows of the store: documents, chunks, memories, entities, relationships and their vectors.
 #
-# Parsing of formats belongs to the readers next to this module, names and co-occurrences to ``slowwave.sources.turns``, and the check for
-# existing rows to ``slowwave.sources.loading``. Rows are written in batches, each a short transaction of whole turns: an import that is
-# stopped between two batches continues there when it is run again. Row ids are derived from the namespace and the source's ids, so a file
-# imported twice adds nothing.
+# The readers next to this module parse the formats, ``slowwave.sources.turns`` finds names and co-occurrences, and
+# ``slowwave.sources.loading`` checks for existing rows. Rows are written in batches, each a short transaction of whole turns: an import
+# that is stopped between two batches continues there when it is run again. Row ids are derived from the namespace and the source's ids, so
+# a file imported twice adds nothing.
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def reembed_namespace(
     work.embed_all()
     with connection.transaction():
         connection.execute(_LOCK_NAMESPACE, (slug,))
-        work.embed_all()  # what came in between; writers of this namespace wait now
+        work.embed_all()  # rows that were added meanwhile; the lock keeps other writers of this namespace waiting
         connection.execute(_NAME_MODEL, (embedder.model, slug))
     return Reembedding(slug, formerly, embedder.model, dict(work.made), work.with_speakers)
 

@@ -22,10 +22,10 @@ import psycopg
 from slowwave.errors import ImportRefused, SettingsError
 from slowwave.store.settings import Settings
 
-# The handling of imported rows with a secret, an order to a model or hidden characters: the setting ``screening_on_import``.
+# The handling of imported rows with a secret, an instruction to a model or hidden characters: the setting ``screening_on_import``.
 #
-# Detection belongs to ``slowwave.text.screening``. A row is refused, or becomes a memory that recall excludes, or is only counted. No
-# message shows more of a finding than the name of its rule.
+# ``slowwave.text.screening`` detects them. A row is refused, or becomes a memory that recall excludes, or is only counted. No message shows
+# more of a finding than the name of its rule.
 
 Policy = Literal["block", "quarantine", "warn"]
 State = Literal["active", "quarantined"]
@@ -67,7 +67,7 @@ class Screening:
 
         Raises ``BadRow`` if such rows are refused.
         """
-        from slowwave.text.screening import screen  # its rules take a while to load
+        from slowwave.text.screening import screen  # imported late, because its rules take a while to load
 
         detected = [f for f in screen(text) if f.severity != "low"]
         if not detected:
@@ -141,7 +141,7 @@ class Limits:
 
 # The rows of an import file: the requirements for each, and the handling of rows that do not meet them.
 #
-# The fields of a format belong to its reader; writing belongs to ``slowwave.sources.pipeline``.
+# The reader of a format defines its fields; ``slowwave.sources.pipeline`` writes the rows.
 
 OnError = Literal["stop", "skip"]
 
@@ -445,7 +445,8 @@ class Table:
         self._held: list[str] = []
         self._first = self._at = 0
         self._known: set[str] = set()
-        csv.field_size_limit(max(csv.field_size_limit(), self._longest + 2))  # the module's own bound is lower
+        # The csv module has a lower default limit for a field.
+        csv.field_size_limit(max(csv.field_size_limit(), self._longest + 2))
         self._reader = csv.reader(self._fed(), strict=True)
         self._header = self._row() or []
         if twice := next((name for name in self._header if name.strip() and self._header.count(name) > 1), ""):

@@ -83,9 +83,9 @@ def import_facts(
 
     def read(row: dict[str, Any]) -> _Fact:
         fact = _fact(row, slug)
-        said = " ".join(map(str, fact.says))
-        check.limits.check(slug, said, "the fact")
-        if check.screening.state(slug, said) != "active":
+        sentence = " ".join(map(str, fact.says))
+        check.limits.check(slug, sentence, "the fact")
+        if check.screening.state(slug, sentence) != "active":
             raise BadRow("it holds what screening sets aside, and facts cannot be set aside")
         return fact
 
@@ -169,7 +169,9 @@ def _stored_facts(
     connection: psycopg.Connection[Any], namespace: str, facts: Sequence[_Fact]
 ) -> dict[str, tuple[object, ...]]:
     ids = [loading.row_id(namespace, "memory_facts", fact.external_id) for fact in facts]
-    return {str(external): tuple(said) for external, *said in connection.execute(_STORED, (namespace, ids)).fetchall()}
+    return {
+        str(external): tuple(values) for external, *values in connection.execute(_STORED, (namespace, ids)).fetchall()
+    }
 
 
 # Memories from a table of any origin: one per row, with a map of its columns.
@@ -264,14 +266,14 @@ def read_records(path: Path, check: RowCheck, namespace: str = "") -> Iterator[R
             for line, row, more in Table(file, check, COLUMNS, kind="entity_type"):
                 try:
                     record = _record(row, more=more)
-                    said = "\n".join((record.name, *map(str, record.attributes.values())))
-                    check.limits.check(namespace, said, "name and attrs")
+                    texts = "\n".join((record.name, *map(str, record.attributes.values())))
+                    check.limits.check(namespace, texts, "name and attrs")
                     earlier = first.setdefault((record.source, record.external_id), (line, record))
                     if earlier[1] != record:
                         raise BadRow(f"its source and id were used in line {earlier[0]} for another entity")
                     state = "active"
                     if earlier[1] is record:
-                        state = check.screening.state(namespace, said)
+                        state = check.screening.state(namespace, texts)
                 except BadRow as error:
                     check.bad(line, str(error))
                     continue

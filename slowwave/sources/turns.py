@@ -75,7 +75,7 @@ MOST_TIES: Final = 24
 
 UNKNOWN: Final = "unknown"
 _NAMED: Final = ("person", "organization", "location", "product", "work")
-_UNTYPED: Final = (UNKNOWN, "concept")  # as earlier versions called it
+_UNTYPED: Final = (UNKNOWN, "concept")  # earlier versions called it "concept"
 _UNTIED: Final = frozenset(("code", "url"))
 _SENTENCE_ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*\s|[。！？]|\n")
 
@@ -156,7 +156,8 @@ def read_names(content: str) -> NamesInText:
     end = 0
     for mention in extract(_without_secrets(content)):
         key = (mention.entity_type, normalise_name(mention.name))
-        if key not in names and (len(names) >= MOST_NAMES or len(key[1]) > LONGEST_NAME):  # folding may lengthen a name
+        # Case folding may lengthen a name.
+        if key not in names and (len(names) >= MOST_NAMES or len(key[1]) > LONGEST_NAME):
             continue
         spelling, count = names.get(key, (" ".join(mention.name.split()), 0))
         names[key] = (spelling, count + 1)
@@ -178,7 +179,7 @@ def _without_secrets(content: str) -> str:
 
     An entity outlives a memory that is set aside, and anyone can find it.
     """
-    from slowwave.text.secrets import secrets  # whose rules take a while to load
+    from slowwave.text.secrets import secrets  # imported late, because its rules take a while to load
 
     for found in secrets(content):
         start, end = found.start, found.end
@@ -572,7 +573,7 @@ class ImportTarget:
             with self._connection.transaction():
                 namespace = claim(self._connection, self._slug, self._tally.added, self._vectors.model)
                 work = self._sorted_out(namespace, part, lock=True)
-                self._vectors.need(work.texts(), step)  # nothing, unless another writer came between
+                self._vectors.need(work.texts(), step)  # does nothing unless another writer came in between
                 if work.turns:
                     self._write(namespace, work, step)
             self._tally.known -= len(work.fresh)

@@ -41,7 +41,7 @@ def bring_file(root: Path, path: str, was_hash: str | None, wanted: bytes | None
             return False
         _refuse_doubles(folder, name)
         found = _hash_of(folder, name)
-        if found == hash_:  # both None: there is to be no file, and there is none
+        if found == hash_:  # includes the case that both are None: the file is absent, as wanted
             return False
         if found is not None and found != was_hash:
             return True
@@ -84,7 +84,7 @@ def _refuse_doubles(folder: int, name: str) -> None:
     wanted = unicodedata.normalize("NFC", name).casefold()
     for other in os.listdir(folder):
         if other.startswith(f".{name}{_MARK}"):
-            os.unlink(other, dir_fd=folder)  # of a process that ended in the midst of it
+            os.unlink(other, dir_fd=folder)  # left by a process that ended while writing
         elif other != name and unicodedata.normalize("NFC", other).casefold() == wanted:
             raise Unwritable(f"{other} stands there, whose name differs in case alone")
 

@@ -62,9 +62,9 @@ def follow_folders(store: Store, claim: NamespaceClaim) -> None:
     except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
         problems.append(f"Files of folders could not follow ({type(problem).__name__}).")
     if problems:
-        told = f"{problems[0]} `slowwave corpus sync {argument(claim.namespace)}` tries again."
+        warning = f"{problems[0]} `slowwave corpus sync {argument(claim.namespace)}` tries again."
         more = f" So it is with {len(problems) - 1:,} more." if problems[1:] else ""
-        warn(store, claim, "corpus", (f"{told}{more}",))
+        warn(store, claim, "corpus", (f"{warning}{more}",))
 
 
 def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, undo: bool = False) -> PageSync:

@@ -71,8 +71,8 @@ class ProposedChange(BaseModel):
 
     def over(self, surface: str) -> ProposedChange:
         """Return the change with the surface through which it came, if it is a statement that names none."""
-        said = self.statement
-        return self if said is None else self.model_copy(update={"statement": said.over(surface)})
+        statement = self.statement
+        return self if statement is None else self.model_copy(update={"statement": statement.over(surface)})
 
     def forgets(self) -> bool:
         """Return whether the change forgets something."""
@@ -117,8 +117,8 @@ class ProposalRequest(BaseModel):
         if not isinstance(given, dict) or "actions" in given:
             return given
         own = {name: value for name, value in given.items() if name in _OWN}
-        said = {name: value for name, value in given.items() if name not in ("actions", "source_paths")}
-        return own | {"actions": [{"statement": said}]}
+        statement = {name: value for name, value in given.items() if name not in ("actions", "source_paths")}
+        return own | {"actions": [{"statement": statement}]}
 
 
 class ProposalsRequest(BaseModel):
@@ -274,7 +274,7 @@ def _settled(store: Store, namespace: str, scope: str, id_: str, wait: float) ->
         try:
             night = seal_proposal(store, namespace, OPERATION, asked.proposed, of=id_, trigger="proposal", wait=wait)
         except SnapshotError:
-            continue  # it names what was said after the snapshot: the next settling sees it
+            continue  # it refers to statements made after the snapshot; the next run plans it
         if night.plan is None or not night.plan.items or night.state == "empty":
             refused[id_] = asked.problem or _BEFORE
             _mark(store, _REFUSED, refused[id_][:1_000], id_)
@@ -306,7 +306,7 @@ def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str
             with store.connect("approver") as connection:
                 connection.execute(_UNDECIDED, (_WITHDRAWN, id_))
             continue
-        said = why
+        outcome = why
         try:
             if verdict == "approve":
                 approve(store, namespace, plan_hash, approver=by, channel=CHANNEL, note=why)
@@ -315,9 +315,9 @@ def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str
                 reject(store, namespace, plan_hash, rejected_by=by, reason=why)
                 rejected.append(id_)
         except Refused as problem:
-            said = str(problem)
+            outcome = str(problem)
         with store.connect("approver") as connection:
-            connection.execute(_DONE, (said[:1_000], id_))
+            connection.execute(_DONE, (outcome[:1_000], id_))
     return signed, rejected
 
 
@@ -417,25 +417,25 @@ class _Asked:
             if isinstance(found, RememberResponse):
                 raise Refused(found.message)
             self._refuse_excluded(connection, found)
-        about, said = found.found, found.screened
+        about, screened = found.found, found.screened
         subject = (
             about.subject.id
             if about.subject is not None
-            else NewSubject(str(about.new), str(name_of(said.request, about)))
+            else NewSubject(str(about.new), str(name_of(screened.request, about)))
         )
         claim = PlannedClaim(
             request.kind,
-            said.said,
-            min(said.since, now),
+            screened.said,
+            min(screened.since, now),
             found.place.until,
             request.confidence,
-            quote=said.said,
+            quote=screened.said,
             closes=found.place.closes,
             contradicts=found.opposed,
             supports=found.repeated,
-            session_id=said.request.session_id or self.kept.session_id,
-            agent=said.request.agent or self.kept.agent,
-            reason=said.request.reason or self.kept.reason,
+            session_id=screened.request.session_id or self.kept.session_id,
+            agent=screened.request.agent or self.kept.agent,
+            reason=screened.request.reason or self.kept.reason,
             ended_by=found.place.ended_by or "",
         )
         if found.repeated:
@@ -443,7 +443,7 @@ class _Asked:
         page = PlannedPage(found.page.path, found.page.page, EVIDENCE_ROOT, self.kept.fingerprint)
         group = SubjectClaims(subject, (claim,), (page,))
         (mutation,) = planned_claims(inputs.snapshot, inputs.settings, inputs.embed, [group])
-        shown = {"names": [request.subject], "statement": said.said, "kind": request.kind}
+        shown = {"names": [request.subject], "statement": screened.said, "kind": request.kind}
         return Item(OPERATION, request.action, mutation, self._evidence(shown), risk="medium")
 
     def _refuse_excluded(self, connection: Connection, found: Considered) -> None:
@@ -606,11 +606,11 @@ def _fingerprint(connection: Connection, scope: str, request: ProposalRequest, a
         page.target for action in request.actions if (page := action.page) is not None and page.kind == "forget"
     ]:
         rests_on += [list(row) for row in connection.execute(_FORGOTTEN, (scope, gone))]
-    for said in (action.statement for action in request.actions):
-        if said is not None and said.action == "forget":
-            rests_on.append([*sorted(claim.id for claim in claims_meant(connection, scope, said)[1])])
-    told = json.dumps([_bare(actions), rests_on], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+    for statement in (action.statement for action in request.actions):
+        if statement is not None and statement.action == "forget":
+            rests_on.append([*sorted(claim.id for claim in claims_meant(connection, scope, statement)[1])])
+    identity = json.dumps([_bare(actions), rests_on], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()
 
 
 def _bare(actions: Sequence[object]) -> list[object]:
@@ -634,9 +634,19 @@ def _screen(action: ProposedChange, settings: Settings) -> None:
         page = action.page
         _refuse_found("\n".join((page.content, fields, page.reason, page.agent, page.session_id)), settings)
     if action.statement is not None:
-        said = action.statement
+        statement = action.statement
         _refuse_found(
-            "\n".join((said.content, said.subject, said.reason, said.source, said.agent, said.session_id)), settings
+            "\n".join(
+                (
+                    statement.content,
+                    statement.subject,
+                    statement.reason,
+                    statement.source,
+                    statement.agent,
+                    statement.session_id,
+                )
+            ),
+            settings,
         )
 
 

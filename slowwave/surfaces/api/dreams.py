@@ -322,7 +322,7 @@ SELECT i.operation, j.table_name, j.column_name, j.action, j.after_hash IS NOT N
 FROM night.journal j JOIN night.plan_items i ON i.plan_hash = %(plan)s AND i.item_id = j.item_id
 WHERE j.run_id = ANY(%(runs)s::uuid[]) GROUP BY 1, 2, 3, 4, 5
 """
-"""What runs wrote: (operation, table, column, action, whether a value is there now, rows)."""
+"""The rows that runs wrote: (operation, table, column, action, whether a value is there now, rows)."""
 
 _PLANNED: Final = """
 WITH items AS (SELECT operation, mutation FROM night.plan_items WHERE plan_hash = %(plan)s AND decision <> 'review'
@@ -335,7 +335,7 @@ FROM items, jsonb_array_elements(mutation -> 'inserts') i GROUP BY 1, 2
 UNION ALL SELECT operation, d ->> 0, '', 'delete', false, count(*)
 FROM items, jsonb_array_elements(mutation -> 'deletes') d GROUP BY 1, 2
 """
-"""The same of what a plan would write."""
+"""The rows that a plan would write, in the form of ``_JOURNALLED``."""
 
 
 def _diff(changes: Sequence[tuple[str, str, str, str, bool, int]]) -> DreamDiff:
@@ -454,7 +454,7 @@ def dream_run(run: Run, consolidations: Mapping[str, float] | None = None) -> Dr
     )
 
 
-# Arguments of a dream: a mode, an approver, a namespace. Invalid arguments are refused before anything is done.
+# Arguments of a dream: a mode, an approver and a namespace. Invalid arguments are refused before any work starts.
 
 Mode = Literal["dry-run", "apply"]
 
@@ -484,10 +484,10 @@ def slug_of(connection: Connection, namespace: str) -> str:
     return str(row[0])
 
 
-# The Python API: a dream is a night for one namespace, planned and, if it was approved, applied.
+# The Python API: a dream is a night for one namespace. It is planned and, if it is approved, applied.
 #
-# ``slowwave.dream`` and its companions have the names and the meaning of khora.dream (khora 3). Their results are typed and agree with
-# the ledger: every number is counted in the plan or in the journal, never stored separately. ``slowwave.night.night`` plans,
+# The names and the meaning of ``slowwave.dream`` and its companions are those of khora.dream (khora 3). Their results are typed and agree
+# with the ledger: every number is counted in the plan or in the journal, never stored separately. ``slowwave.night.night`` plans, and
 # ``slowwave.night`` writes.
 
 _LOG: Final = logging.getLogger(__name__)
@@ -834,7 +834,7 @@ def _plan_run(store: Store, plan_hash: str) -> str:
     return str(row[0]) if row else ""
 
 
-# Time limit of a run: it is cancelled when its time is up, or at once if it starts after that.
+# Time limit of a run. The run is cancelled when its time is up, or at once if it starts after that.
 
 
 class TimeLimit:
@@ -866,7 +866,9 @@ class TimeLimit:
             self._timer.cancel()
 
     def _up(self) -> None:
-        self._is_up = True  # before the id is read, as that is written before this is: one of the two sees the other
+        # Set the flag before the id is read. ``applies_to`` writes the id before it reads the flag, so one of the two threads sees the
+        # other's write.
+        self._is_up = True
         if self.run_id:
             self._cancel()
 
@@ -874,5 +876,5 @@ class TimeLimit:
         try:
             request_cancel(self._store, self.run_id)
             self.fired = True
-        except Refused:  # it has ended at this moment; the next one is told to ``applies_to``
+        except Refused:  # the run has just ended; ``applies_to`` cancels the next one
             pass

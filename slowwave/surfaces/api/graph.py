@@ -33,7 +33,7 @@ def graph(namespace: str, *, store: Store | None = None) -> nx.MultiDiGraph[str]
     Raises:
         Refused: there is no such namespace.
     """
-    import networkx as nx  # takes a moment to load
+    import networkx as nx  # slow to import
 
     snapshot = export_snapshot(store or open_store(), namespace)
     made: nx.MultiDiGraph[str] = nx.MultiDiGraph(namespace=namespace, taken_at=snapshot.taken_at.isoformat())

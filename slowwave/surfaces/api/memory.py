@@ -57,7 +57,7 @@ class Memory:
         Raises ``Refused`` for an invalid request.
         """
         request = _request(SearchRequest, locals())
-        from slowwave.search.search import search  # loads what an empty `import slowwave` does without
+        from slowwave.search.search import search  # not needed by a plain `import slowwave`
 
         return search(self.store, self.namespace, request)
 
@@ -158,14 +158,16 @@ class Memory:
         given = locals()
         from slowwave.wiki.recall.research import ResearchRequest, research
 
-        told = self._answered(research, _request(ResearchRequest, given))
+        response = self._answered(research, _request(ResearchRequest, given))
         if not save:
-            return told
+            return response
         from slowwave.search.request import settings_of
         from slowwave.wiki.corpus.page_write import keep_research
 
         with self.store.connect("owner") as connection:
-            return keep_research(connection, self.namespace, told, settings_of(connection, self.namespace), follow=True)
+            return keep_research(
+                connection, self.namespace, response, settings_of(connection, self.namespace), follow=True
+            )
 
     def session_ingest(
         self,
@@ -319,9 +321,9 @@ class Memory:
         from slowwave.search.request import settings_of
 
         with self.store.connect("server") as connection:
-            told = answer(connection, self.namespace, request, settings_of(connection, self.namespace))
-        log_behind(self.store, "owner", self.namespace, told.recalls)
-        return told.answer
+            answered = answer(connection, self.namespace, request, settings_of(connection, self.namespace))
+        log_behind(self.store, "owner", self.namespace, answered.recalls)
+        return answered.answer
 
 
 def _request(kind: type[Request], given: Mapping[str, object]) -> Request:

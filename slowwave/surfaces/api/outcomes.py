@@ -48,13 +48,13 @@ from slowwave.wiki.deep.run import DeepPass, run_deep
 
 # ``dream_now``: a dream that an agent or a person requests now, with one type for all outcomes.
 #
-# The outcomes are those of nexo's tool (nexo 3.4, 3.5). In addition the gate is named, the run is in the ledger, and the reason is stored
-# with it. ``slowwave.surfaces.api.dreams`` plans and applies; this module only reports the outcome.
+# The outcomes are those of nexo's tool (nexo 3.4, 3.5). In addition, the outcome names the gate, the run is in the ledger, and the reason
+# is stored with it. ``slowwave.surfaces.api.dreams`` plans and applies; the code below only reports the outcome.
 
 Outcome = Literal[
     "completed", "skipped", "locked", "awaiting_approval", "errored", "timed_out", "check_failed", "escape_audit"
 ]
-"""What one call comes to, exactly one of them."""
+"""The outcome of a call; each call has exactly one."""
 
 NO_REASON: Final = "no reason given"
 
@@ -151,7 +151,7 @@ def _dream(
             reason=why,
         )
     except DreamLockUnavailable as problem:
-        if watch.run_id:  # it was ours, and lost it
+        if watch.run_id:  # this run held the lock and lost it
             return DreamOutcome("errored", slug, why, str(problem), run_id=watch.run_id)
         return DreamOutcome("locked", slug, why, str(problem))
     except (DreamDisabledError, DreamApplyDisabled) as problem:
@@ -242,7 +242,7 @@ def _failed(store: Store, slug: str, why: str, problem: Exception, watch: _Watch
                     counts=run.counts,
                 )
             message = in_words(problem, level_of_run(connection, watch.run_id)) if watch.run_id else message
-    except (SlowwaveError, psycopg.Error):  # the database is what went wrong
+    except (SlowwaveError, psycopg.Error):  # the database itself failed
         message = message if isinstance(problem, SlowwaveError) else type(problem).__name__
     return DreamOutcome("errored", slug, why, message, run_id=watch.plan_run_id)
 
@@ -276,9 +276,9 @@ def _list(value: object) -> list[str]:
     return [str(part) for part in value] if isinstance(value, list) else []
 
 
-# ``dream_now`` with a deep pass: one that is requested now, with the same type for all outcomes (nexo 3.4, 3.5).
+# ``dream_now`` with a deep pass that is requested now. The type of the outcome is the same (nexo 3.4, 3.5).
 
-_REASONS: Final = 3  # why changes were refused, that an outcome tells
+_REASONS: Final = 3  # refusal reasons that an outcome includes
 _AGAIN: Final = "Begin another one when that is mended."
 
 

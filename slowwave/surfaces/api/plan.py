@@ -160,7 +160,7 @@ class NightPlan:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the items as a pandas frame, one row for each: the fields of ``PlannedItem`` as columns, the id as the index."""
-        import pandas as pd  # of the extra `dagster`
+        import pandas as pd  # pandas comes with the extra `dagster`
 
         columns = [name for name in PlannedItem.__slots__ if name != "id"]
         rows = [[getattr(item, name) for name in columns] for item in self.items]
@@ -387,8 +387,8 @@ def forget(
 
 def _changes(item: Item, names: Mapping[str, str], status: str) -> tuple[str, ...]:
     """Describe the row changes of an item, and the new text of the memories that it rewords."""
-    said = (str(quotable(reworded.text)) for reworded in rewordings(item) if reworded.text)
-    return (*row_changes(item, names, status).lines, *(f"says then: {text}" for text in said))
+    new_texts = (str(quotable(reworded.text)) for reworded in rewordings(item) if reworded.text)
+    return (*row_changes(item, names, status).lines, *(f"says then: {text}" for text in new_texts))
 
 
 def _current_plan(connection: Connection, namespace: str) -> str:

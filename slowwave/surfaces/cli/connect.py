@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slowwave.store.connect import Store
 
 
-# ``slowwave connect write``: the second, explicit step, after which plans may be applied to a store that is not ours.
+# ``slowwave connect write``: the second, explicit step. Only after it may plans be applied to a store that Slowwave does not own.
 
 
 def write(

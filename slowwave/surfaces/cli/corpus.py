@@ -95,7 +95,8 @@ def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False,
                 continue
             try:
                 done.append(_sync(store, name, one, embedder, emptied=emptied))
-            except Refused as problem:  # a folder that is not mounted keeps no other waiting
+            # A folder that is not mounted must not stop the sync of the others.
+            except Refused as problem:
                 refused.append(problem)
     if not done and not refused:
         raise Refused("There is no corpus with a folder here. `slowwave corpus add NAMESPACE FOLDER` follows one.")
@@ -251,21 +252,21 @@ def _show(done: list[CorpusSync], *, as_json: bool) -> None:
             say(f"left out {plain(out.path)}{place}: {plain(out.reason)}", console=err)
         if len(one.left_out) > _SHOWN:
             say(f"and {len(one.left_out) - _SHOWN:,} others; --json names them all.", console=err)
-        from slowwave.wiki.corpus.pending_files import SUPERSEDED  # it brings the settings
+        from slowwave.wiki.corpus.pending_files import SUPERSEDED  # it imports the settings
 
         for path in one.superseded[:_SHOWN]:
             say(f"{plain(path)}: {SUPERSEDED}", console=err)
         if one.unsettled:
             say(f"{len(one.unsettled):,} files were being written, and are read the next time.", console=err)
         if one.screened:
-            said = ", ".join(f"{n:,} with {kind}" for kind, n in sorted(one.screened.items()))
+            screened_counts = ", ".join(f"{n:,} with {kind}" for kind, n in sorted(one.screened.items()))
             say(
-                f"screening: pages {said}; {one.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
+                f"screening: pages {screened_counts}; {one.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
                 console=err,
             )
 
 
-# ``slowwave link`` and ``get``: pages of a corpus by path, and the graph of their links.
+# ``slowwave link`` and ``get``: read pages of a corpus by path, and the graph of their links.
 
 _OPS: Final = ("neighbors", "backlinks", "lint")
 _Request = TypeVar("_Request", bound=BaseModel)
@@ -340,7 +341,7 @@ def _checked(model: type[_Request], values: dict[str, Any]) -> _Request:
         raise Refused(f"{'.'.join(map(str, first['loc']))}: {plain_fault(first['msg'])}.") from None
 
 
-# ``slowwave write`` and ``purge``: pages of a namespace by their path.
+# ``slowwave write`` and ``purge``: write and delete pages of a namespace by path.
 
 _PageRequest = TypeVar("_PageRequest", bound=BaseModel)
 _Target = Annotated[str, typer.Argument(help="Path of the page, like notes/tides.md.")]

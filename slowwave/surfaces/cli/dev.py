@@ -120,15 +120,14 @@ def dev(port: int = 3000, review_as: str = "", *, verbose: bool = False) -> NoRe
     note_started(Path(environment["SLOWWAVE_HOME"]), port)
     if review_as:
         environment |= review_beside(review_as, port)
-    # It recommends `dg dev`, a tool for authors that users of this project do not have.
+    # Dagster's warning recommends `dg dev`, a tool for authors that users of this project do not have.
     quiet = ["-W", "ignore:Function `dev_command` is superseded"]
     log = "info" if verbose else "warning"
     dagster = [sys.executable, *quiet, "-m", "dagster", "dev", "-w", "workspace.yaml", "--log-level", log]
     say(f"The UI and its daemon, on http://{_HOST}:{port} in a few seconds. Ctrl-C ends both.")
-    out.file.flush()  # this process becomes another
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # started in a script's background, Dagster would ignore every request to end
+    out.file.flush()  # ``execve`` replaces this process, so its buffer would be lost
+    # A process that a script starts in the background ignores SIGINT, and Dagster would inherit that: nothing could stop it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execve(sys.executable, [*dagster, "-h", _HOST, "-p", str(port)], environment)  # noqa: S606 - Ctrl-C and signals go straight to Dagster
 
 
@@ -148,7 +147,7 @@ def review_beside(name: str, port: int | None = None) -> dict[str, str]:
     try:
         bound = socket.create_server((_HOST, REVIEW_PORT), backlog=128)
     except OSError:
-        bound = socket.create_server((_HOST, 0), backlog=128)  # another page has it
+        bound = socket.create_server((_HOST, 0), backlog=128)  # another review page uses the default port
     with bound:
         page = [
             sys.executable,
@@ -202,7 +201,7 @@ def _write_settings(instance: Path, wanted: str) -> None:
     if not settings.exists() or settings.read_text() != wanted:
         temporary = settings.with_name(f"dagster.yaml.{os.getpid()}")
         temporary.write_text(wanted)
-        temporary.replace(settings)  # running processes never read half a file
+        temporary.replace(settings)  # atomic, so that running processes never read half a file
 
 
 def _storage(home: Path) -> str:
@@ -250,7 +249,7 @@ def _beside(store: URL) -> URL:
             if connection.execute(_DAGSTER_DATABASE).fetchone() is None:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier("dagster")))
     except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-        pass  # another process was quicker
+        pass  # another process created it at the same moment
     except psycopg.Error as problem:
         reason = str(problem).strip().splitlines()[-1]
         raise StoreError(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from slowwave.surfaces.api.dreams import DreamProgress, DreamResult
 
 
-# ``slowwave dream`` and ``history``: the Python API from the command line.
+# ``slowwave dream`` and ``history``: the Python API on the command line.
 
 
 def dream(
@@ -181,7 +181,7 @@ def _ids(text: str | None) -> frozenset[str] | None:
     return None if text is None else frozenset(part.strip().lower() for part in text.split(",") if part.strip())
 
 
-# ``slowwave dream-now``: a dream at once, with its reason, and one outcome.
+# ``slowwave dream-now``: run a dream at once, with a reason, and report one outcome.
 
 EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "locked": 2, "check_failed": 2, "escape_audit": 1}
 """Exit code by outcome; 0 for the others."""
@@ -280,7 +280,7 @@ def retain(
         except Exception as problem:
             if len(names) == 1:
                 raise
-            from slowwave.plans.run_events import in_words  # it brings the settings
+            from slowwave.plans.run_events import in_words  # it imports the settings
 
             known = isinstance(problem, SlowwaveError)
             failures.append((name, problem if known else SlowwaveError(f"{in_words(problem, 'all')}.")))

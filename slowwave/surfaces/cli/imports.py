@@ -107,7 +107,11 @@ def sessions(
 ) -> None:
     """Import JSONL of Claude Code, Codex CLI or OpenAI-style chats: what was said, without tool calls and without secrets."""
     from slowwave.store.configured_models import embedder_for
-    from slowwave.wiki.corpus.sessions import import_sessions  # reads Markdown, which the other imports do without
+
+    # This imports a Markdown parser, which the other imports do not need.
+    from slowwave.wiki.corpus.sessions import (
+        import_sessions,
+    )
 
     store = open_store()
     with store.connect("owner") as connection, progress(f"Importing {len(files):,} files") as tell:

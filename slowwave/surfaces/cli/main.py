@@ -255,12 +255,11 @@ def main() -> None:
     """Run the program."""
     from slowwave.night.sinks import configure
 
-    gc.set_threshold(
-        100_000, 50, 100
-    )  # plans are many small objects without cycles: a tenth of a night's CPU went to looking for some
+    # Plans are many small objects without cycles. With the default thresholds a tenth of a night's CPU time went to the search for cycles.
+    gc.set_threshold(100_000, 50, 100)
     trimmable()
     configure()
-    # What is warned of, a former name of a setting, is a sentence; its place in the code helps nobody.
+    # Warnings are about former names of settings. Users need the sentence, not the line of code that raised it.
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
         app()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slowwave.night.status import NamespaceStatus
 
 
-# ``slowwave namespaces``, and ``slowwave namespace`` for one of them. The list is asked for often, so it imports little.
+# ``slowwave namespaces``, and ``slowwave namespace`` for one of them. The list is requested often, so it imports little.
 
 _NAMESPACES: Final = """
 SELECT n.slug, n.read_only,
@@ -178,7 +178,7 @@ def status(
     if send:
         if not as_page or namespace is not None or json:
             raise Refused("--send sends the page of all namespaces: it goes with --digest alone. Nothing was sent.")
-        from slowwave.night.status import morning_page, send_page  # it brings the client of webhooks
+        from slowwave.night.status import morning_page, send_page  # it imports the webhook client
 
         page, _ = morning_page(store)
         say(f"Sent to {send_page(page)}.")

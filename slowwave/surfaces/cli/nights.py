@@ -253,12 +253,12 @@ def _environment(home: Path) -> Generator[None]:
     """Set the environment variables that Dagster needs to open the instance, while it is in use."""
     wanted = {"DAGSTER_HOME": str(home), "DAGSTER_DISABLE_TELEMETRY": "1", "PGCONNECT_TIMEOUT": _SECONDS}
     if home == server.default_home() / "dagster":
-        from slowwave.surfaces.cli.dev import REVIEW_URL, instance_environment  # it brings what reads addresses
+        from slowwave.surfaces.cli.dev import REVIEW_URL, instance_environment  # it imports URL parsing
         from slowwave.surfaces.review_page.guard import running_page
 
         wanted |= instance_environment(server.default_home())
         if REVIEW_URL not in os.environ:
-            with suppress(Refused):  # none runs, or several do
+            with suppress(Refused):  # no review page runs, or several do
                 wanted[REVIEW_URL] = running_page(server.default_home()).origin
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -275,7 +275,7 @@ def _environment(home: Path) -> Generator[None]:
 # ``slowwave night`` and ``slowwave demo``: nights in this process.
 
 Score = Mapping[str, object]
-"""One problem of a demo namespace: planted, found, false, note."""
+"""The score of one problem of a demo namespace, with the keys problem, planted, found, false and note."""
 
 
 def night(
@@ -310,7 +310,8 @@ def night(
     named(ops, OPERATIONS)
     instant = instant_of("now", now)
     if namespace == "ALL":
-        for problem in look_at_stores(store):  # all of them at once, with those that stores of others have by now
+        # Check all stores before the names are chosen, so that new namespaces of connected stores are included.
+        for problem in look_at_stores(store):
             say(f"Note: {problem}", console=err)
     names = chosen_namespaces(store, namespace)
     summary, shown = NightTotals(), list[dict[str, object]]()
@@ -519,7 +520,7 @@ def show_night(one: Night, store: Store) -> None:
         )
     for sentence in one.probes.sentences if one.probes else ():
         say(f"probe: {sentence}", indent=2)
-    planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table has said it
+    planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table above shows these already
     for sentence in one.why_nothing:
         if sentence not in planners and not sentence.startswith("Did not run: "):
             say(f"nothing new: {sentence}", indent=2)

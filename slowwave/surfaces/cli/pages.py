@@ -59,7 +59,7 @@ def show(
     json: Json = False,
 ) -> None:
     """List the pages of a namespace, or print one."""
-    if path is not None and not path.isprintable():  # nor could the database be asked for what is no UTF-8
+    if path is not None and not path.isprintable():  # PostgreSQL would reject a path that is not valid UTF-8
         raise Refused(
             f"{path[:64]!r} is no name of a page. `slowwave pages show {argument(namespace)}` lists those there are."
         )
@@ -187,15 +187,15 @@ def research(
     """Answer a question as a page in Markdown, each line with its sources."""
     from slowwave.surfaces.api.memory import Memory
 
-    told = Memory(namespace, open_store()).research(question, kind=kind, corpus=corpus, limit=limit)
-    written = None if save is None else _written(save, told.research.target, told.research.page)
+    response = Memory(namespace, open_store()).research(question, kind=kind, corpus=corpus, limit=limit)
+    written = None if save is None else _written(save, response.research.target, response.research.page)
     if json:
-        show_json(told.model_dump(mode="json"))
+        show_json(response.model_dump(mode="json"))
         return
-    for warning in told.warnings:
+    for warning in response.warnings:
         say(warning, console=err)
     if written is None:
-        out.print(told.research.body, markup=False, highlight=False, soft_wrap=True, end="")
+        out.print(response.research.body, markup=False, highlight=False, soft_wrap=True, end="")
     else:
         say(f"Written: {written}. `slowwave corpus sync {argument(namespace)}` takes it into memory.")
 

@@ -95,7 +95,7 @@ def offer_rules(store: Store, plan: StoredPlan, reviewer: str) -> None:
 # no.
 
 LONGEST: Final = 300
-"""Characters of a line of memory that are shown."""
+"""Maximum characters of a line of memory text that are shown."""
 
 _STEPS: Final = 4
 
@@ -398,7 +398,8 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
             for name, meaning in _KEYS:
                 say(f"{name:<8} {meaning}", indent=2)
             return False
-    except Refused as problem:  # an item that somebody decided meanwhile, a note that is too long: the review goes on
+    # The item was decided in the meantime, or the note is too long. The review continues.
+    except Refused as problem:
         say(str(problem))
         return False
     return True
@@ -477,7 +478,7 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
     waiting = {w.id: w for w in asked.items}
     for group in asked.look_decided:
         alike = [waiting[id_] for id_ in group.items if id_ in waiting]
-        if not alike:  # the search leaves them out
+        if not alike:  # the search filter excludes all of them
             continue
         say(
             one_line(

@@ -174,7 +174,7 @@ def _short(text: str) -> str:
     return one_line(text, _LONGEST if width_of(out) is None else CUT)
 
 
-# ``slowwave plans``: look at plans, approve them, reject them, revoke approvals.
+# ``slowwave plans``: show plans, approve them, reject them, revoke approvals.
 
 app = typer.Typer(help="Look at plans, review, approve or reject them, revoke approvals.", no_args_is_help=True)
 app.command()(review)
@@ -261,14 +261,14 @@ def show(
             else {}
         )
         items = chosen.items if about or sort != "plan" else found.items
-        told = {"counts": found.counts, "state": found.shown_state, "apply": takes.to_json()}
-        told["unexplained"] = {
+        output = {"counts": found.counts, "state": found.shown_state, "apply": takes.to_json()}
+        output["unexplained"] = {
             id_: {"reason": what.reason, "cells": [asdict(c) for c in unexplained_changes(id_, what)]}
             for id_, what in forged.items()
         }
         with store.connect("reader") as connection:
             names = read_names(connection, named_rows(s.item for s in items), found.header.namespace_id)
-        show_json(replace(found, items=items).to_json(names) | told | about)
+        show_json(replace(found, items=items).to_json(names) | output | about)
         return
     say(
         f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({items_text(found.counts)}), "
@@ -377,10 +377,10 @@ def diff(
         if item.mutation.kind in KINDS:
             print_writing(writing(item.mutation, texts), indent=2)
         elif not every:
-            told = row_changes(item, names, stored.status)
-            hidden += told.hidden
+            changed = row_changes(item, names, stored.status)
+            hidden += changed.hidden
             heading = called(item, names, stored.status)
-            for line in told.lines:
+            for line in changed.lines:
                 if line != heading:
                     say(short(line), indent=2)
         if every:
@@ -548,7 +548,7 @@ def _diff_json(
     from slowwave.plans.show import called, changes, physical_changes, row_changes, unexplained_changes
     from slowwave.plans.writings import KINDS, writing
 
-    told = (
+    change_lines = (
         writing(item.mutation, texts) if item.mutation.kind in KINDS else row_changes(item, names, stored.status).lines
     )
     sides = find_outcome(item, names, stored.status)
@@ -556,7 +556,7 @@ def _diff_json(
         **{"id": stored.id, "operation": stored.operation, "decision": stored.decision, "status": stored.status},
         "name": called(item, names, stored.status),
         "outcome": sides.to_json() if sides else None,
-        "lines": list(told),
+        "lines": list(change_lines),
         "changes": [asdict(c) for c in quoted(changes(item))],
         "physical": [asdict(c) for c in quoted(physical_changes(item))],
         "unexplained": [asdict(c) for c in unexplained_changes(stored.id, forged)] if forged else [],

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from slowwave.wiki.forget import By
 
 
-# ``slowwave remember`` and ``slowwave forget``: what an agent does by the call memory-write, by hand.
+# ``slowwave remember`` and ``slowwave forget``: the call memory-write of agents, by hand.
 #
-# ``forget`` has two forms. With a subject it ends claims at once. With a selector it seals a plan that deletes stored rows for good.
+# ``forget`` has two forms. With a subject it ends claims at once. With a selector it seals a plan that deletes stored rows permanently.
 
 Subject = Annotated[
     str, typer.Option(help="Whom or what it is about: a name, an alias, or a reference (project:rowan).")
@@ -197,11 +197,11 @@ def _whole(store: Store, namespace: str, claims: Sequence[str]) -> tuple[str, ..
     if not claims:
         return ()
 
-    found = [(said, claim_of(store, namespace, said.strip().lower())) for said in claims]
-    for said, claim in found:
+    found = [(beginning, claim_of(store, namespace, beginning.strip().lower())) for beginning in claims]
+    for beginning, claim in found:
         if claim is None:
             raise Refused(
-                f"{said!r} is no claim of {namespace}. `slowwave history NAMESPACE SUBJECT` lists those of a subject."
+                f"{beginning!r} is no claim of {namespace}. `slowwave history NAMESPACE SUBJECT` lists those of a subject."
             )
     return tuple(claim.id for _, claim in found if claim is not None)
 
@@ -305,8 +305,8 @@ def _changes(claim: BelievedClaim) -> list[str]:
             continue
         by = f" by {event.other_id[:8]}" if event.other_id else ""
         why = f": {event.reason.removesuffix('.')}" if event.reason else ""
-        told.append(f"{_SAID.get(event.event, event.event)}{by} on {event.at:%Y-%m-%d}{why}")
-    return told
+        sentences.append(f"{_SAID.get(event.event, event.event)}{by} on {event.at:%Y-%m-%d}{why}")
+    return sentences
 
 
 def _events(found: BelievedClaim) -> list[tuple[str, ...]]:
@@ -414,7 +414,7 @@ def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
     for action in found.actions:
         say(action.about())
         text = action.page.content if action.page is not None else action.statement.content if action.statement else ""
-        gone = found.status == "applied" and action.forgets()  # what was forgotten is not told again
+        gone = found.status == "applied" and action.forgets()  # the text of a forgotten claim is not shown again
         if text and not gone:
             say(short(text), indent=2)
     for sentence in found.still_held:

@@ -167,7 +167,7 @@ def undo(
 
 def _announce(about: Undoing) -> None:
     if not about.operations:
-        return  # what is said at the end says so
+        return  # the message at the end covers this
     counted = ", ".join(f"{n:,} of {name}" for name, n in about.operations.items())
     ended = "" if about.state == "completed" else f", {about.state}"
     left = f" {about.waiting:,} approved items of it are not applied yet." if about.waiting else ""
@@ -240,7 +240,7 @@ def cancel(
         _show_status(store, found.run_id)
     elif found.state == "cancelled":
         say(f"Run {found.run_id} is cancelled.")
-        if found.mode != "deep":  # whose scratch copy is gone
+        if found.mode != "deep":  # a deep pass cannot resume, because its scratch copy is gone
             suggest("Go on with it", f"{program()} dream {argument(found.namespace)} --resume-from {found.run_id}")
     else:
         say(f"Run {found.run_id} stops after its batch.")
@@ -346,7 +346,7 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
     return done
 
 
-# ``slowwave switch``: whether anything may be applied at all.
+# ``slowwave switch``: turn applying on or off.
 
 
 def switch(

@@ -110,7 +110,7 @@ def search(
         say(" ".join(r.snippet.split()), indent=6)
 
 
-# ``slowwave active``: what an agent is reminded of while it works.
+# ``slowwave active``: the reminder that an agent gets while it works.
 
 
 def active(
@@ -128,7 +128,7 @@ def active(
     from slowwave.surfaces.api.memory import Memory
 
     memory = Memory(namespace, open_store())
-    told = memory.active(
+    reminder = memory.active(
         prompt,
         agent=agent,
         profile=profile,
@@ -139,14 +139,14 @@ def active(
         debug=True,
     )
     if json:
-        show_json(told.model_dump(mode="json"))
+        show_json(reminder.model_dump(mode="json"))
         return
-    for warning in told.warnings:
+    for warning in reminder.warnings:
         say(warning)
-    if told.kind == "none":
-        say(told.summary)
+    if reminder.kind == "none":
+        say(reminder.summary)
         return
-    out.print(told.block, markup=False, highlight=False, soft_wrap=True)
+    out.print(reminder.block, markup=False, highlight=False, soft_wrap=True)
 
 
 # ``slowwave wake``: the text that an agent receives when it begins.
@@ -167,7 +167,7 @@ def wake(
     """Print what an agent is told when it begins, within a budget of tokens: for the top of its prompt."""
     from slowwave.surfaces.api.memory import Memory
 
-    told = Memory(namespace, open_store()).wake(
+    response = Memory(namespace, open_store()).wake(
         agent,
         budget_tokens=budget,
         profile=profile,
@@ -177,12 +177,12 @@ def wake(
         debug=True,
     )
     if json:
-        show_json(told.model_dump(mode="json"))
+        show_json(response.model_dump(mode="json"))
         return
-    if not told.block:
+    if not response.block:
         say(f"{namespace} holds nothing that the profile {profile} tells.")
         return
-    out.print(told.block, markup=False, highlight=False, soft_wrap=True)
+    out.print(response.block, markup=False, highlight=False, soft_wrap=True)
 
 
 # ``slowwave as-of``: what an agent could recall at an earlier instant.
@@ -258,5 +258,5 @@ def _instant(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text.strip())
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):  # the latter beyond the first and the last year
+    except (ValueError, OverflowError):  # ``OverflowError``: before the first or after the last year of ``datetime``
         raise Refused(f"{text[:64]!r} is no instant. Write it as 2026-04-15 or 2026-04-15T09:30:00+02:00.") from None

@@ -163,7 +163,8 @@ def metrics(
     from prometheus_client import generate_latest, start_http_server
 
     store = Store.from_environment()
-    registry = registry_of(open_store() if store.embedded else store)  # elsewhere a login that may read is enough
+    # With an external database, a login that may read is enough.
+    registry = registry_of(open_store() if store.embedded else store)
     if once:
         sys.stdout.write(generate_latest(registry).decode())
         return
@@ -281,7 +282,7 @@ def _histogram(name: str, text: str, ages: Sequence[float]) -> Metric:
     return HistogramMetricFamily(name, text, [*buckets, ("+Inf", float(len(ages)))], sum(ages))
 
 
-# ``slowwave review``: the review page, for a person at this machine or for those whom a proxy logs in.
+# ``slowwave review``: the review page, for a person at this machine or for people whom a proxy logs in.
 
 PORT: Final = 4600
 
@@ -343,7 +344,7 @@ def review(
             say(f"The review page is behind the proxy at {entrance.origins[0]}. Ctrl-C ends it.", console=err)
         else:
             suggest("Open this link: it lets you in, once. Ctrl-C ends the page", entrance.link())
-            out.file.flush()  # whoever reads the link from a pipe waits for it
+            out.file.flush()  # a program that reads the link from a pipe needs it at once
         with noted(server.default_home(), entrance):
             answer(app, bound)
 

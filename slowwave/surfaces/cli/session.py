@@ -36,7 +36,7 @@ LEAST: Final = 30
 """Least columns of a wrapped cell; if there are fewer, records become blocks."""
 
 CUT: Final = 300
-"""Characters of a cell that a terminal shows."""
+"""Maximum characters of a cell on a terminal."""
 
 _WORDS: Final = re.compile(r"^\s*\S+|`[^`\n]+`\S*|\S+")
 _GAP: Final = "  "
@@ -110,7 +110,7 @@ def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int |
     spare = width - sum(least) - len(_GAP) * (len(least) - 1)
     if spare < 0:
         return None
-    for n in sorted(range(len(least)), key=lambda n: natural[n] - least[n]):  # the least wanting first
+    for n in sorted(range(len(least)), key=lambda n: natural[n] - least[n]):  # the column that lacks the least first
         wanting = sum(natural[m] > least[m] for m in range(len(least)))
         given = min(natural[n] - least[n], spare // max(1, wanting))
         least[n], spare = least[n] + given, spare - given
@@ -150,14 +150,14 @@ def _block(columns: Sequence[str], row: Sequence[str], width: int | None) -> lis
             lines.append(line)
         *full, line = wrapped(pair, inside, hang=len(_INDENT))
         lines += full
-        if full:  # a text that was wrapped ends its line
+        if full:  # wrapped text ends its line, so no other pair follows on it
             lines.append(line)
             line = ""
     lines += [line] if line else []
     return [Text(row[0], style="bold"), *(Text(_INDENT + line) for line in lines)]
 
 
-# What every command needs: the store, ready to use, and one way to print JSON, tables and errors.
+# Shared by all commands: the store, ready to use, and one way to print JSON, tables and errors.
 #
 # Exit codes: 0 done, 1 error, 2 refused.
 
@@ -184,7 +184,7 @@ def open_store() -> Store:
     with store.connect("reader") as connection:
         late = connection.execute(_ANY_LATE).fetchone()
     if late:
-        from slowwave.plans.ledger import expire_plans  # it imports all that a plan is made of
+        from slowwave.plans.ledger import expire_plans  # it imports all modules of plans
 
         expire_plans(store)
     return store
@@ -216,10 +216,10 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
 
     ``first`` is the command, without the program, that creates the first row of an empty table.
     """
-    told = list(rows)
-    for line in listing(title, columns, told, width_of(out)):
+    listed = list(rows)
+    for line in listing(title, columns, listed, width_of(out)):
         out.print(line)
-    if first and not told:
+    if first and not listed:
         suggest("The first", f"{program()} {first}")
 
 
@@ -255,8 +255,8 @@ def fail(problem: SlowwaveError) -> int:
     """Print an error as its sentence and return the exit code."""
     kind = "Refused" if isinstance(problem, Refused) else "Error"
     statements = problem.statements if isinstance(problem, StoreError) else ()
-    said = problem.said if isinstance(problem, StoreError) else str(problem)
-    message = said.replace("`slowwave ", f"`{program()} ")  # a remedy runs as it is printed
+    sentence = problem.said if isinstance(problem, StoreError) else str(problem)
+    message = sentence.replace("`slowwave ", f"`{program()} ")  # the printed remedy must run when it is copied
     for n, line in enumerate(wrapped(f"{kind}: {one_line(message, 4000)}", width_of(err))):
         text = Text(line)
         if n == 0:
@@ -296,7 +296,8 @@ def progress(label: str) -> Generator[Tell]:
     Results that are printed meanwhile appear above it.
     """
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Share(), TimeElapsedColumn())
-    console = out if out.is_terminal and err.is_terminal else err  # a bar leaves the lines of its own console alone
+    # A bar does not overwrite the lines of its own console.
+    console = out if out.is_terminal and err.is_terminal else err
     with Progress(*columns, console=console, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(plain(label), total=None)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slowwave.plans.policies import Policy
 
 
-# ``slowwave signatures``: how many people have to sign before anything is applied; and ``plans countersign``.
+# ``slowwave signatures``: the number of people who must approve a plan before it is applied; and ``plans countersign``.
 
 
 def signatures(

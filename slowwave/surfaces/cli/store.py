@@ -200,7 +200,7 @@ def _is_ui(pid: int, port: int) -> bool:
     return {"dagster", "dev", str(port)} <= set(words)
 
 
-# ``slowwave migrate``: without arguments the database's schema; with a folder and a namespace, another memory as a plan.
+# ``slowwave migrate``: without arguments, the schema of the database; with a folder and a namespace, another memory as a plan.
 
 
 def migrate_folder(
@@ -255,7 +255,7 @@ def migrate_folder(
     items = ", ".join(f"{n:,} {decision}" for decision, n in sorted(done.items.items()))
     say(f"Plan {hash_[:12]} of {namespace}: {done.night.state}, {items}.")
     suggest("Look at it", f"{program()} plans show {argument(namespace)} --plan {hash_[:12]}")
-    from slowwave.surfaces.cli.plans import suggest_decision  # it brings all that a plan is made of
+    from slowwave.surfaces.cli.plans import suggest_decision  # it imports all modules of plans
 
     with store.connect("reader") as connection:
         left = undecided(connection, hash_)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from slowwave.plans.ledger import StoredItem, StoredPlan
 
 
-# ``slowwave why``: what an item of a plan would do, and each piece of evidence for it; or what a claim rests on.
+# ``slowwave why``: the effect of an item of a plan and each piece of evidence for it; or the evidence of a claim.
 
 _QUOTED = 5
 _UNBOUNDED = 10_000
@@ -157,7 +157,7 @@ def _quotes(store: Store, sources: Sequence[str]) -> list[tuple[str, str]]:
     return [(id_, texts.get(id_, "(no longer stored)")) for id_ in wanted]
 
 
-# ``slowwave conflicts``: look at rows that contradict each other, and rule on them.
+# ``slowwave conflicts``: show rows that contradict each other, and decide them.
 
 app = typer.Typer(help="Look at rows that contradict each other, and rule on them.", no_args_is_help=True)
 

@@ -179,11 +179,11 @@ class Ground:
 
 # Faults injected last: a problem for every operation that the world itself does not contain, each with traps.
 #
-# They are on separate rows and pages and use a separate random number generator, so that the existing rows do not change. Only here are
-# instants older than the world: rows that were retired long ago.
+# They are on separate rows and pages and use a separate random number generator, so that the existing rows do not change. Only these rows
+# have instants older than the world: rows that were retired long ago.
 
 _LONG_AGO: Final = (430, 455, 480)
-"""Days since rows were retired that a purge must find; recorded a hundred days before."""
+"""Age in days of the retirement of rows that a purge must find; the rows were recorded a hundred days earlier."""
 
 
 @dataclass(slots=True)
@@ -204,7 +204,7 @@ class Faults:
     expired: list[tuple[str, str]] = field(default_factory=list)
     retired: list[tuple[str, str]] = field(default_factory=list)
     traps: list[NegativeExample] = field(default_factory=list)
-    accidents: set[str] = field(default_factory=set)  # edges that were taken out
+    accidents: set[str] = field(default_factory=set)  # removed edges
 
 
 def plant_faults(
@@ -491,18 +491,17 @@ class _Planter(Ground):
         self.faults.renames.append(Rename("entities", figure.id, wanted.type, new, twin.id))
 
 
-# A whole demo namespace as rows of the store, with its answer key.
+# A whole demo namespace as rows of the store (``slowwave.store.tables``), with its answer key.
 #
-# Rows are those of ``slowwave.store.tables``. Ids do not depend on the time, instants do. ``slowwave.surfaces.demo.load`` writes them
-# into a store.
+# Ids do not depend on the time, instants do. ``slowwave.surfaces.demo.load`` writes the rows into a store.
 
 DEAD_SHARE: Final = 0.1
-"""Share of rows that get dead references, per table."""
+"""Share of the rows of each table that get dead references."""
 
 PINNED_ENTITIES: Final = 4
 
 COMMUNITIES: Final = 2
-"""Communities of five members and more that the edges of a namespace make, at least."""
+"""Minimum number of communities of five or more members in the edges of a namespace."""
 
 
 @dataclass(frozen=True, slots=True)

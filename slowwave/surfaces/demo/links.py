@@ -27,7 +27,7 @@ from slowwave.surfaces.demo.world import (
 
 RELATIONSHIPS: Final = 600
 FACTS: Final = 90
-"""Facts taken from edges; contradicting ones come on top."""
+"""Number of facts taken from edges; contradicting facts are added to these."""
 
 SHARED_EDGES: Final = 8
 COOCCURRENCE: Final = "ASSOCIATED_WITH"

@@ -306,8 +306,8 @@ def _relative_dates(night: _Night) -> Score:
     for item in night.of("absolutize_dates"):
         memory, rewrites = item.mutation.row_ids()[0], item.evidence.get("rewrites")
         if memory in planted and isinstance(rewrites, list) and rewrites:
-            said = date.fromisoformat(str(item.evidence["said_on"]))
-            right[memory] = str(rewrites[0]["value"]) == resolve(str(rewrites[0]["phrase"]), said).isoformat()
+            said_on = date.fromisoformat(str(item.evidence["said_on"]))
+            right[memory] = str(rewrites[0]["value"]) == resolve(str(rewrites[0]["phrase"]), said_on).isoformat()
     found = sum(right.values())
     note = night.unless_run("absolutize_dates", "notes, each with the very day")
     return Score("relative dates", len(planted), found, len(right) - found, note)
@@ -338,12 +338,12 @@ def _tombstones(night: _Night) -> Score:
 
 def _abstention(night: _Night) -> Score:
     report = night.reports.get("abstention_drift")
-    said = str(report.details.get("recommendation", "")) if report else ""
-    right = said == night.key.abstention
+    recommendation = str(report.details.get("recommendation", "")) if report else ""
+    right = recommendation == night.key.abstention
     note = night.unless_run(
-        "abstention_drift", f"{night.key.abstention} was planted, the audit says {said or 'nothing'}"
+        "abstention_drift", f"{night.key.abstention} was planted, the audit says {recommendation or 'nothing'}"
     )
-    return Score("abstention drift", 1, int(right), int(bool(said) and not right), note)
+    return Score("abstention drift", 1, int(right), int(bool(recommendation) and not right), note)
 
 
 def _retired(items: Iterable[Item]) -> set[str]:

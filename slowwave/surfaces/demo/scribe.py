@@ -68,7 +68,8 @@ class Pen:
 
         text = _CHOICE.sub(lambda found: self._rng.choice(found[1].split("|")), template)
         text = _SLOT.sub(fill, text)
-        if template.startswith("{word."):  # names keep their own case, common words begin a sentence
+        # Names keep their case; a common word at the start of a sentence is capitalised.
+        if template.startswith("{word."):
             text = text[0].upper() + text[1:]
         return text, list(dict.fromkeys(named))
 
@@ -99,7 +100,7 @@ SESSIONS: Final = 40
 NOTES: Final = 36
 RELATIVE_NOTES: Final = 12
 OLDEST: Final = timedelta(days=75)
-"""Age of the first session."""
+"""Age of the oldest session."""
 
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _PAST: Final = (
@@ -337,14 +338,14 @@ class _Scribe:
         for ordinal in range(RELATIVE_NOTES):
             when = self.now - timedelta(days=50 - 4 * ordinal) + timedelta(hours=9)
             phrase = (_PAST, _FUTURE)[ordinal % 2][ordinal // 2]
-            # A weekday that the present week has not had yet: "last Friday", said on a Wednesday, has one reading only.
+            # Choose a weekday that has not yet occurred in the present week: "last Friday", said on a Wednesday, is then unambiguous.
             later = _WEEKDAYS[min(when.weekday() + 2, 6)]
             phrase = phrase.format(weekday=later)
             template = self.world.notes.relative[ordinal % len(self.world.notes.relative)]
             text, figures = self.pen.write(template, Slots(words={"when": phrase}))
             memory = self._memory(page, ordinal, text, figures, when, author=self.world.agent)
-            said = when.astimezone(UTC).date()
-            self.script.relative_dates.append(RelativeDate(memory["id"], phrase, resolve(phrase, said).isoformat()))
+            said_on = when.astimezone(UTC).date()
+            self.script.relative_dates.append(RelativeDate(memory["id"], phrase, resolve(phrase, said_on).isoformat()))
 
     def _contradicting_notes(self) -> None:
         page = self._document("hearsay", "Things people said", "notes", self.now - timedelta(days=40))

@@ -400,8 +400,8 @@ class CastEntity:
     description: str
     group: str
     attributes: Mapping[str, str] = field(default_factory=dict)
-    apart: bool = False  # named only in texts of its own, never joined to others by a typed edge
-    texts: tuple[str, ...] = ()  # texts about it alone
+    apart: bool = False  # named only in separate texts, never joined to others by a typed edge
+    texts: tuple[str, ...] = ()  # texts about this entity alone
     chunks: list[str] = field(default_factory=list)
     documents: list[str] = field(default_factory=list)
 

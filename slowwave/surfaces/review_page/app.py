@@ -53,17 +53,17 @@ from slowwave.surfaces.review_page.plan_pages import (
 )
 from slowwave.text.screening import quotable
 
-# What follows the verdicts: the page on which a person signs them, and the one on which what was signed is applied and taken back.
+# The pages after the verdicts: on one a person approves them, on the other the approved items are applied and undone.
 #
-# Who signs is who came in. What is applied is an approval as the gate wrote it; nothing here decides anything.
+# The approver is the logged-in reviewer. Only an approval that the gate wrote is applied; the code below decides nothing.
 
 _PART: Final = 100
-"""Items that one foldable part of a list holds; each list shows all of its items."""
+"""Number of items in one foldable part of a list; each list shows all of its items."""
 
 _LISTED: Final = ("pending", "deferred")
 
 _OPEN: Final = 50
-"""A list of at most so many items is unfolded when the page opens."""
+"""Maximum length of a list that is unfolded when the page opens."""
 
 
 class SigningPages:
@@ -232,9 +232,11 @@ def _by_heading(items: Sequence[ItemDiff]) -> list[dict[str, object]]:
 def _approval(one: SignedApproval, reviewer: str) -> Mapping[str, object]:
     signers = (one.approver, *one.countersigners)
     counts = one.counts or {}
-    told = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in counts.items() if n) or "nothing was left to do"
+    counts_text = (
+        ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in counts.items() if n) or "nothing was left to do"
+    )
     return asdict(one) | {
-        **{"told": told, "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
+        **{"told": counts_text, "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
         "lacks": signed_by(signers, one.missing) if one.missing else "",
         "signed_by_you": reviewer.lower() in {name.lower() for name in signers},
     }
@@ -246,13 +248,13 @@ def _reviewer(request: Request) -> Reviewer:
 
 def _form(request: Request) -> dict[str, str]:
     """Return the fields of a form, each with its first value."""
-    said: Posted = request.state.said
-    return {name: values[0] for name, values in said.form.items()}
+    posted: Posted = request.state.said
+    return {name: values[0] for name, values in posted.form.items()}
 
 
-# The page on which a reviewer makes something else of a question: takes members out of a merge, or words a proposed text anew.
+# The page on which a reviewer amends a question: takes members out of a merge, or rewords a proposed text.
 #
-# What is made is a plan of its own (``slowwave.night.answers``), and its page follows: it is looked at and signed there.
+# The result is a separate plan (``slowwave.night.answers``). Its page is shown next, and it is reviewed and approved there.
 
 
 class AmendingPages:
@@ -336,8 +338,8 @@ def _members(stored: StoredItem) -> list[tuple[str, str]]:
 
 def _text(stored: StoredItem) -> str:
     """Return the text that an item proposes, with markers for secrets and hidden characters."""
-    said = (i.values.get("content") for i in stored.item.mutation.inserts if i.table == "memory_versions")
-    return str(quotable(str(next(said, ""))))
+    contents = (i.values.get("content") for i in stored.item.mutation.inserts if i.table == "memory_versions")
+    return str(quotable(str(next(contents, ""))))
 
 
 def _to(made: Amended) -> Response:
@@ -345,11 +347,11 @@ def _to(made: Amended) -> Response:
 
 
 def _form_amending_pages(request: Request) -> dict[str, list[str]]:
-    said: Posted = request.state.said
-    return said.form
+    posted: Posted = request.state.said
+    return posted.form
 
 
-# The page of what answers teach in words: rules that a person accepts for the nights to come, and the policies that stand.
+# The page of the rules that answers teach: a person accepts rules for later nights and sees the policies in force.
 
 
 class RulePages:
@@ -422,8 +424,8 @@ class RulePages:
         return request.state.reviewer
 
     def _form(self, request: Request) -> dict[str, str]:
-        said: Posted = request.state.said
-        return {name: values[0] for name, values in said.form.items()}
+        posted: Posted = request.state.said
+        return {name: values[0] for name, values in posted.form.items()}
 
 
 def _capital(said: str) -> str:
@@ -431,7 +433,7 @@ def _capital(said: str) -> str:
     return said[:1].upper() + said[1:]
 
 
-# The page of questions that look decided by the answers so far: what they have in common, the least sure of them, one answer for all.
+# The page of questions that look decided by the answers so far: what they share, the least certain of them, and one answer for all.
 
 _AS: Final[dict[str, Verdict]] = {"yes": "yes", "no": "no"}
 
@@ -473,8 +475,8 @@ class DecidedPages:
         Raises ``Refused``, and writes nothing, if the group is not the one that the page showed.
         """
         plan, found = self._read(request)
-        said: Posted = request.state.said
-        named = said.form.get("known_by", [""])[0]
+        posted: Posted = request.state.said
+        named = posted.form.get("known_by", [""])[0]
         group = next((g for g in found.look_decided if known_by(g) == named), None)
         if group is None:
             raise Refused(
@@ -496,7 +498,7 @@ def known_by(group: LikeQuestions) -> str:
     return hashlib.sha256("\n".join((group.verdict, *group.items)).encode()).hexdigest()[:32]
 
 
-# The review page as an ASGI app: its routes, its files, and how it says no.
+# The review page as an ASGI app: its routes, its files, and its error pages.
 
 _GONE: Final = "The database does not answer. Nothing half-written stands. Try again, or run `slowwave doctor`."
 
@@ -538,8 +540,8 @@ def _gone(request: Request, _: Exception) -> Response:
 
 def _wrong(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
-    told = {404: "There is no such page.", 405: "This page is not asked like that."}
-    return _message(request, told.get(status, "That is no request of this page."), status)
+    messages = {404: "There is no such page.", 405: "This page is not asked like that."}
+    return _message(request, messages.get(status, "That is no request of this page."), status)
 
 
 def _message(request: Request, message: str, status: int) -> Response:

@@ -32,8 +32,8 @@ def main(name: str, descriptor: int, port_of_ui: int | None = None) -> None:
         host, port = bound.getsockname()[:2]
         entrance = entrance_of(str(host), int(port), reviewer=name)
         app = review_app(open_store(), entrance)
-        told = f"The review page, as {name}. This link lets you in, once:\n  {entrance.link()}"
-        Thread(target=_print_link, args=(told, str(host), port_of_ui), daemon=True).start()
+        announcement = f"The review page, as {name}. This link lets you in, once:\n  {entrance.link()}"
+        Thread(target=_print_link, args=(announcement, str(host), port_of_ui), daemon=True).start()
         Thread(target=_end_with, args=(parent,), daemon=True).start()
         with noted(server.default_home(), entrance):
             answer(app, bound)

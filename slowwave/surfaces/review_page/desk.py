@@ -23,13 +23,13 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.text.findings import hidden
 
-# What the review page reads: the plans that wait, one plan with its items, and what was signed of it.
+# The data of the review page: the pending plans, one plan with its items, and its approvals.
 #
-# A plan's items never change but for their status. So a plan is read once and kept as long as its state and its counts are the same; a
-# request asks for those, and reads nothing more where they are.
+# Only the status of a plan's items ever changes. So a plan is read once and cached until its state or its counts change; a request reads
+# only those if they are unchanged.
 
 _KEPT: Final = 4
-"""Plans that are kept in memory: one is reviewed, others are looked at."""
+"""Number of plans that are cached: the one under review, and others that are viewed."""
 
 _WAITING: Final = """
 SELECT p.plan_hash, n.slug AS namespace, p.recorded_at,
@@ -152,16 +152,16 @@ class Desk:
             return found
 
 
-# Templates: what a browser is sent, with every value escaped.
+# Templates: the HTML that is sent to a browser, with every value escaped.
 #
-# Names and texts come from memory and may be written to deceive: besides HTML, characters that reorder or hide text are shown by their
-# number, and what is longer than a person reads is cut, with what is left out said.
+# Names and texts come from memory and may be written to deceive. So, besides HTML, characters that reorder or hide text are shown by their
+# code point, and long text is cut with a note of how much is left out.
 
 LONGEST: Final = 4_000
-"""Characters of one text that are shown."""
+"""Maximum characters of one text that are shown."""
 
 _REORDERING: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Embeddings, overrides and isolates: a name has no business with one, in whatever script."""
+"""Bidirectional embeddings, overrides and isolates: no name needs one, in any script."""
 
 
 def page(template: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:

@@ -30,18 +30,18 @@ from slowwave.plans.gate import POLICY, check_name
 from slowwave.surfaces.review_page.desk import page
 from slowwave.wiki.serving.answering import BODY_SECONDS, is_loopback
 
-# Who may come to the review page, and under which name: by a link that works once, or by the login of a proxy.
+# Access to the review page, and the reviewer's name: by a link that works once, or by the login of a proxy.
 #
 # The link's token is exchanged for a session with two secrets: an id in a cookie, which no script can read, and the beginning of every
 # address (``/s/…/``). Browsers send a host's cookies to all of its ports, so a program at another port of this machine receives the cookie.
-# It never receives the address, and neither of the two opens anything without the other. Where a proxy has a login, the name is the one
-# that it sends, believed from its own address alone. A name never comes from a form: what is signed is signed by who came in.
+# It never receives the address, and neither secret is enough without the other. If a proxy logs people in, the name is the one that the
+# proxy sends; it is accepted only from the proxy's address. A name never comes from a form: the approver is always the logged-in reviewer.
 
 HOURS: Final = 12
-"""How long a session lasts: a working day, then another link."""
+"""Duration of a session: a working day. After that a new link is needed."""
 
 GRANT_SECONDS: Final = 600
-"""How long a link that was made outside of the page's process lets in."""
+"""Validity of a link that was made outside of the page's process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,8 @@ class Entrance:
 
 def granted(key: str, now: float | None = None) -> str:
     """Create a token that admits its holder once, within ``GRANT_SECONDS``, at the entrance with this ``key``."""
-    told = f"{int(time.time() if now is None else now) + GRANT_SECONDS}.{secrets.token_hex(16)}"
-    return f"{told}.{_signed(key, told)}"
+    payload = f"{int(time.time() if now is None else now) + GRANT_SECONDS}.{secrets.token_hex(16)}"
+    return f"{payload}.{_signed(key, payload)}"
 
 
 def check_reviewer(name: str) -> None:
@@ -240,13 +240,14 @@ def _hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-# What every request to the review page passes first, and the headers that every answer bears. Nothing behind it asks again.
+# Checks that every request to the review page must pass, and the headers of every answer. The code behind them checks nothing again.
 #
-# The page signs plans, so a browser that is logged in is what an attacker would use: by another name of this machine (the names in
-# ``Host``), by a form of another page (``Origin`` and a token), by a frame (none), or by a script in memory text (none but our own runs).
+# The page approves plans, so an attacker would use a browser that is logged in: by another name of this machine (hence the names in
+# ``Host``), by a form of another page (hence ``Origin`` and a token), by a frame (none is allowed), or by a script in memory text (only
+# Slowwave's own scripts run).
 
 MOST_BYTES: Final = 262_144
-"""Most bytes of a request's body: verdicts on a thousand items with notes are less."""
+"""Maximum bytes of a request's body: verdicts on a thousand items with notes take less."""
 
 _LOG: Final = logging.getLogger(__name__)
 _HEADERS: Final = {
@@ -258,14 +259,14 @@ _HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    # Nothing is told to other pages. Under "no-referrer" forms of our own would bear no Origin, by which they are known.
+    # Other sites get no referrer. "no-referrer" is not possible, because forms of this page would then have no Origin to identify them.
     "referrer-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "x-robots-tag": "noindex",
 }
 _SESSION_PATH: Final = re.compile(r"(/s/[0-9a-f]{64})(/.*)?")
 _LINKS: Final = re.compile(rb'\b(href|action|formaction)="/(?!/|static/)')
-"""Matches ``href="/plans/1"``, and not ``href="/static/review.css"`` or a quoted ``href=&#34;/``, which is text of memory."""
+"""Matches ``href="/plans/1"``, but not ``href="/static/review.css"`` or an escaped ``href=&#34;/``, which is memory text."""
 
 _ELSEWHERE: Final = "This page answers under its own address alone."
 _NO_LINK: Final = (
@@ -326,8 +327,10 @@ class RequestGuard:
         except Exception as problem:  # noqa: BLE001 - whatever it is, its message may hold memory text
             _LOG.error("A request of the review page failed: %s.", type(problem).__name__)
             if not begun:
-                told = "That failed for a reason that nobody foresaw. `slowwave doctor` says whether the store is well."
-                await _refusal(scope, _No(500, told))(scope, receive, sent)
+                sentence = (
+                    "That failed for a reason that nobody foresaw. `slowwave doctor` says whether the store is well."
+                )
+                await _refusal(scope, _No(500, sentence))(scope, receive, sent)
 
     async def _let_in(self, scope: Scope, receive: Receive) -> Response | None:
         """Return the response to a request that is not admitted; None if it is admitted, with its reviewer in the scope."""
@@ -344,13 +347,13 @@ class RequestGuard:
         reviewer = self._reviewer(scope, headers)
         if isinstance(reviewer, _No):
             return _refusal(scope, reviewer)
-        said = Posted()
+        posted = Posted()
         if not reading:
             found = await self._said(headers, receive, origin, reviewer)
             if isinstance(found, _No):
                 return _refusal(scope, found)
-            said = found
-        scope["state"] = {**scope.get("state", {}), "reviewer": reviewer, "said": said}
+            posted = found
+        scope["state"] = {**scope.get("state", {}), "reviewer": reviewer, "said": posted}
         return None
 
     def _entered(self, scope: Scope) -> Response:
@@ -363,7 +366,7 @@ class RequestGuard:
         if session is None:
             return _refusal(scope, _No(401, _NO_LINK))
         answer = page("entered.html", {"address": self._entrance.address(session)})
-        answer.headers["referrer-policy"] = "no-referrer"  # the token is in this page's address
+        answer.headers["referrer-policy"] = "no-referrer"  # the address of this page contains the token
         answer.set_cookie(
             self._entrance.cookie, session, httponly=True, samesite="strict", secure=self._entrance.secure, path="/"
         )
@@ -471,10 +474,10 @@ def _refusal(scope: Scope, no: _No) -> Response:
     return page("refusal.html", {"message": no.message, "unknown": no.message == _NO_LINK}, no.status)
 
 
-# Review pages that run on this machine: each leaves a note of itself, from which its account makes another link that lets in.
+# Review pages that run on this machine. Each writes a note file, from which its account makes another link that works once.
 #
-# The note holds the key by which the page knows such a link, so it is readable by the account that serves the page and by nobody else. That
-# account could start a page of its own in any name: the note lets nobody do more. A page behind a proxy has no links, and leaves no note.
+# The note contains the key with which the page verifies such a link, so only the account that serves the page can read it. That account
+# could start its own page under any name, so the note grants it nothing more. A page behind a proxy has no links and writes no note.
 
 _SECONDS: Final = 2.0
 
@@ -506,7 +509,7 @@ def noted(home: Path, entrance: Entrance) -> Generator[None]:
     page = RunningPage(entrance.origins[0], entrance.reviewer, entrance.key())
     home.mkdir(parents=True, exist_ok=True)
     note = _note(home, page.port)
-    note.unlink(missing_ok=True)  # of a page that was killed; its mode would stay
+    note.unlink(missing_ok=True)  # left by a page that was killed; its file mode would remain
     with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         json.dump(asdict(page), file)
     try:
@@ -525,8 +528,8 @@ def running_page(home: Path, port: int | None = None) -> RunningPage:
     if len(found) == 1:
         return found[0]
     if found:
-        told = ", ".join(f"{page.port} ({page.reviewer})" for page in found)
-        raise Refused(f"Several review pages run here, at the ports {told}. Name one with --port. No link was made.")
+        ports = ", ".join(f"{page.port} ({page.reviewer})" for page in found)
+        raise Refused(f"Several review pages run here, at the ports {ports}. Name one with --port. No link was made.")
     of = f" at port {port}" if port else ""
     raise Refused(
         f"No review page of this account runs{of} under {home}. Start one with `slowwave review --by NAME`, which prints its link, or set "
@@ -540,8 +543,8 @@ def _note(home: Path, port: int | str) -> Path:
 
 def _read(note: Path) -> RunningPage | None:
     try:
-        told = json.loads(note.read_text())
-        return RunningPage(str(told["origin"]), str(told["reviewer"]), str(told["key"]))
+        record = json.loads(note.read_text())
+        return RunningPage(str(record["origin"]), str(record["reviewer"]), str(record["key"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -38,7 +38,7 @@ from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import LONGEST, Desk, fragment, page, rendered, visible
 from slowwave.surfaces.review_page.guard import Posted, Reviewer
 
-# What of a plan's questions a reviewer chose to see: filters, order and page, as they stand in the address.
+# The reviewer's choice of questions to see: filters, order and page, as they are in the address.
 
 STATES: Final[Mapping[str, str]] = {
     "": "All",
@@ -47,7 +47,7 @@ STATES: Final[Mapping[str, str]] = {
     "no": "No",
     "skip": "Skipped",
 }
-"""What became of a question so far, and its name."""
+"""State of a question → its label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ class ChoiceField:
     chosen: str
 
 
-# The queue of a plan as a page shows it: light rows in groups and pages, the choices there are, and questions that are alike.
+# The queue of a plan for one page: light rows in groups and pages, the available choices, and similar questions.
 
 PAGE: Final = 250
-"""Questions of one page."""
+"""Number of questions on one page."""
 
 _SIGNS: Final[Mapping[State, str]] = {"open": "○", "yes": "✓", "no": "✕", "skip": "–"}
 _RISKS: Final = ("high", "medium", "low")
@@ -193,7 +193,7 @@ def queue_page(found: Queue, chosen: Chosen, path: str) -> QueuePage:
 def queue_row(waiting: Waiting, href: str) -> QueueRow:
     """Build the row of a question, with a link to ``href``."""
     draft = waiting.draft
-    said = said_of(draft, STATES[waiting.state].lower()) if draft else STATES[waiting.state].lower()
+    label = said_of(draft, STATES[waiting.state].lower()) if draft else STATES[waiting.state].lower()
     return QueueRow(
         item=waiting.id,
         href=href,
@@ -203,7 +203,7 @@ def queue_row(waiting: Waiting, href: str) -> QueueRow:
         odds=percent(waiting.probability),
         verdict=waiting.state,
         sign=_SIGNS[waiting.state],
-        said=said,
+        said=label,
         note=draft.note if draft else "",
         amended=draft.amended if draft else "",
     )
@@ -254,7 +254,7 @@ def spread(rows: Sequence[Waiting], most: int) -> list[Waiting]:
     return [rows[round(n * (len(rows) - 1) / (most - 1))] for n in range(most)]
 
 
-# The card of a question as HTML: ``slowwave.plans.review.card`` says what stands on it, and this how it looks.
+# The card of a question as HTML. ``slowwave.plans.review.card`` defines its content; the code below defines its appearance.
 
 _NAMES: Final = ("id", "external id")
 _WIDEST: Final = 10.0  # nats that fill one side of a bar
@@ -362,19 +362,19 @@ def _step(step: Step) -> CardStep:
     )
 
 
-# The page of one plan: its queue, the card of a question, and what becomes of a verdict.
+# The pages of one plan: its queue, the card of a question, and the handling of a verdict.
 #
-# A page is one look at the plan, which ``Desk`` keeps, and one read of the drafts. A verdict is an insert: nothing is judged before
-# somebody signs.
+# A page needs one look at the plan, which ``Desk`` caches, and one read of the drafts. A verdict is an insert. Nothing is decided until
+# someone approves.
 
 SAMPLE: Final = 10
-"""Questions of a kind that are shown before all of them are answered at once."""
+"""Number of questions of a kind that are shown before all of them are answered at once."""
 
 _GONE_SHOWN: Final = 20
-"""Drafts of the plan before that are named where their items are gone."""
+"""Maximum number of drafts of the previous plan that are listed if their items no longer exist."""
 
 PIECE: Final = 20_000
-"""Characters of a long text that one page shows."""
+"""Maximum characters of a long text on one page."""
 
 _VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
 _STYLES: Final = {"yes": "say-yes", "no": "say-no"}
@@ -448,9 +448,9 @@ class PlanPages:
 
     def text(self, request: Request) -> Response:
         """Show a piece of a text that the card cuts, with links to the pieces before and after it."""
-        plan, said = self._plan(request), request.query_params
+        plan, query = self._plan(request), request.query_params
         stored = next((s for s in plan.items if s.id == request.path_params["item"]), None)
-        line, column, begin = said.get("line", ""), _number(said.get("cell", "")), _number(said.get("begin", ""))
+        line, column, begin = query.get("line", ""), _number(query.get("cell", "")), _number(query.get("begin", ""))
         whole = whole_cell(plan, stored, line, column) if stored else ""
         if stored is None or begin >= len(whole):
             raise Refused("There is no such text, or it ends before that.")
@@ -477,9 +477,9 @@ class PlanPages:
 
     def say(self, request: Request) -> Response:
         """Store verdicts: JSON with ``drafts``, or one verdict from a form, which then opens the next question."""
-        plan, said = self._plan(request), _said(request)
-        if said.body is not None:
-            given = said.body.get("drafts")
+        plan, posted = self._plan(request), _said(request)
+        if posted.body is not None:
+            given = posted.body.get("drafts")
             if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict):
                 item, name, note = (str(given[0].get(key, "")) for key in ("item", "verdict", "note"))
                 if name == "note":
@@ -490,10 +490,10 @@ class PlanPages:
             drafts = _new_drafts(given)
             done = answer_many(self._desk.store, plan, drafts, by=_reviewer(request).name)
             return JSONResponse({"saved": len(drafts), **_made(done)})
-        item, verdict, note = (said.form.get(name, [""])[0] for name in ("item", "verdict", "note"))
+        item, verdict, note = (posted.form.get(name, [""])[0] for name in ("item", "verdict", "note"))
         done = answer(self._desk.store, plan, item, verdict, by=_reviewer(request).name, note=note)
         refuse_problem(done)
-        return RedirectResponse(f"/plans/{plan.plan_hash}?{_back(said).query()}", 303)
+        return RedirectResponse(f"/plans/{plan.plan_hash}?{_back(posted).query()}", 303)
 
     def follow(self, request: Request) -> Response:
         """Seal the questions that follow from the answers so far.
@@ -510,16 +510,16 @@ class PlanPages:
 
     def undo(self, request: Request) -> Response:
         """Undo the reviewer's last answer and show its question again."""
-        plan, said = self._plan(request), _said(request)
+        plan, posted = self._plan(request), _said(request)
         namespace, hash_ = plan.header.namespace, plan.plan_hash
         items = undo_last(self._desk.store, namespace, hash_, reviewer=_reviewer(request).name)
-        if said.body is None:
+        if posted.body is None:
             shown = {"item": items[0]} if items else {}
-            return RedirectResponse(f"/plans/{hash_}?{_back(said).query(**shown)}", 303)
+            return RedirectResponse(f"/plans/{hash_}?{_back(posted).query(**shown)}", 303)
         drafts = read_drafts(self._desk.store, namespace, hash_)
         none = {"verdict": "open", "note": "", "said": "open"}
-        told = _drafts_json(drafts)
-        return JSONResponse({"drafts": {item: told.get(item, none) for item in items}})
+        drafts_by_item = _drafts_json(drafts)
+        return JSONResponse({"drafts": {item: drafts_by_item.get(item, none) for item in items}})
 
     def alike(self, request: Request) -> Response:
         """Show the open questions of a kind with a sample, before one verdict is given on all of them."""
@@ -570,12 +570,12 @@ class PlanPages:
         stored = next((s for s in plan.items if s.id == item), None)
         if stored is None:
             raise Refused("That question is none of this plan.")
-        said, path = drafts.get(item), f"/plans/{plan.plan_hash}"
+        draft, path = drafts.get(item), f"/plans/{plan.plan_hash}"
         values: dict[str, object] = {
             **card_values(card(self._desk.store, plan, stored), stored, path),
             "amend": amendable(stored),
             "amend_href": f"{path}/amend?item={stored.id}",
-            "instead": said.amended if said else "",
+            "instead": draft.amended if draft else "",
             "answers": describe_answers(stored) if stored.decision == "review" else [],
         }
         return rendered("card.html", values)

@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 ROOT: Final = "/memories"
 MOST_LINES: Final = 999_999
 _WIDTH: Final = len(str(MOST_LINES))
-_AROUND: Final = 2  # lines above and below a change that are shown
+_AROUND: Final = 2  # lines shown above and below a change
 _SIZES: Final = ("B", "K", "M", "G")
 
 

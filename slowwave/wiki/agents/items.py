@@ -24,11 +24,11 @@ from slowwave.store.namespaces import refuse_connected
 from slowwave.store.settings import Settings
 from slowwave.text.screening import redact
 
-# Filters of a search for items, as conditions on the values that memories keep: what LangGraph's own stores compare, in SQL.
+# Filters of a search for items, as SQL conditions on the values that memories keep. They compare what LangGraph's own stores compare.
 #
-# A field is compared with a JSON value, or with operators (``$eq``, ``$ne``, ``$gt``, ``$gte``, ``$lt``, ``$lte``). A field that is not
-# there is null. An object asks for its own fields alone, a list for as many members, each as it says. Numbers are greater and less than
-# numbers, texts than texts by their characters; nothing else is. Every value is a parameter.
+# A field is compared with a JSON value, or with operators (``$eq``, ``$ne``, ``$gt``, ``$gte``, ``$lt``, ``$lte``). A missing field is
+# null. An object compares only its own fields; a list requires the same number of members, each compared in the same way. Numbers are
+# ordered only against numbers, and texts, by their characters, only against texts. Every value is a parameter.
 
 _ORDER: Final = {"$gt": sql.SQL(">"), "$gte": sql.SQL(">="), "$lt": sql.SQL("<"), "$lte": sql.SQL("<=")}
 _VALUE: Final = sql.SQL("(m.attributes->'value')")
@@ -119,16 +119,16 @@ def json_text(value: object, what: str) -> str:
         ) from None
 
 
-# Where an item of LangGraph lies: its namespace, a tuple of labels, as a memory's scope, and its key as part of the external id.
+# The location of a LangGraph item: its namespace, a tuple of labels, is the memory's scope, and its key is part of the external id.
 #
-# A scope is the labels with ``/`` between them; ``%`` and ``/`` within a label are written ``%25`` and ``%2F``, so that every tuple has a
-# scope of its own and reading gives it back. Reading and writing rows belongs to the modules beside this one.
+# A scope is the labels joined with ``/``. ``%`` and ``/`` within a label are written ``%25`` and ``%2F``, so that every tuple has a
+# different scope and can be parsed back. Rows are read and written below.
 
 SOURCE: Final = "langgraph"
-"""What the rows say of where they come from; their external ids begin with it."""
+"""The source of the rows; their external ids begin with it."""
 
 LABELS: Final = sql.SQL("string_to_array(m.scope, '/')")
-"""The written labels of ``memory.memories m``."""
+"""The labels in the scope of ``memory.memories m``, escaped."""
 
 Labels = tuple[str, ...]
 """A namespace of LangGraph."""
@@ -211,13 +211,13 @@ def is_id(key: str) -> bool:
         return False
 
 
-# What an item's value says: the texts in it, those that are searched, and a value in the words that a night has given its memory.
+# The texts in an item's value: all of them, those that are searched, and a value with the wording that a night gave its memory.
 
 WHOLE: Final = "$"
-"""The path of all texts of a value."""
+"""The path that means all texts of a value."""
 
 Index = Literal[False] | list[str] | None
-"""What LangGraph's ``put`` takes: no field, these fields, or those of the store."""
+"""The ``index`` of LangGraph's ``put``: no field, these fields, or the fields of the store."""
 
 
 def texts(value: object) -> Iterator[str]:
@@ -278,28 +278,28 @@ def _written(value: Any, changed: Mapping[str, str]) -> Any:
     return value
 
 
-# Items of LangGraph as memories hold them: found by key, listed, searched, and the namespaces that there are.
+# LangGraph items as memories hold them: found by key, listed and searched, and the list of namespaces.
 #
-# An item is a live, active memory that has not ended, of the source ``langgraph``; a summary that a night wrote of some is one as well,
-# under its own id. A key whose memory a night has merged gives what the one that absorbed it says. What is quarantined or deleted is given
-# by nothing. Writing belongs to ``slowwave.wiki.agents.items``.
+# An item is a live, active memory that has not ended, with the source ``langgraph``. A summary that a night wrote of some items is an item
+# as well, under its own id. The key of a memory that a night merged returns the value of the memory that absorbed it. Quarantined and
+# deleted memories are never returned.
 
 PUT: Final = "put"
-"""The reason of a version that an agent wrote."""
+"""The reason recorded with a version that an agent wrote."""
 
-_LEAST: Final = 40  # candidates of a search
+_LEAST: Final = 40  # fewest candidates of a search
 
 ITEMS: Final = sql.SQL(
     "m.namespace_id = %(namespace)s AND m.invalidated_at IS NULL AND m.state = 'active' AND m.scope <> '' "
     "AND (m.valid_to IS NULL OR m.valid_to > now()) "
     "AND (m.kind = 'summary' OR (m.source = {} AND m.external_id IS NOT NULL))"
 ).format(sql.Literal(SOURCE))
-"""Whether ``memory.memories m`` is an item."""
+"""Condition that ``memory.memories m`` is an item."""
 
 _SAID: Final = sql.SQL("""CASE WHEN v.reason <> {put} THEN (
   SELECT p.content FROM memory.memory_versions p WHERE p.memory_id = m.id AND p.reason = {put} ORDER BY p.ordinal DESC LIMIT 1) END
 """).format(put=sql.Literal(PUT))
-"""What an agent last put, where a night has changed the words since; else null."""
+"""The text that an agent last put, if a night has changed it since; else null."""
 
 _COLUMNS: Final = sql.SQL(
     "m.id::text, m.source = {source}, m.scope, m.external_id, m.attributes->'value', m.recorded_at, m.updated_at, v.content, {said}"
@@ -378,9 +378,9 @@ def named_items(
     items: dict[tuple[Labels, str], AgentItem] = {}
     for row in rows:
         own, end = _item(row), survivors.get(str(row[-2]))
-        told = own if end is None else end
+        current = own if end is None else end
         items[own.labels, own.key] = AgentItem(
-            told.id, own.labels, own.key, told.value, own.created_at, max(own.updated_at, told.updated_at)
+            current.id, own.labels, own.key, current.value, own.created_at, max(own.updated_at, current.updated_at)
         )
     return {place: items[place] for place in ids.values() if place in items}
 
@@ -453,7 +453,7 @@ def _met(kind: str, path: Sequence[str], values: dict[str, Any]) -> sql.Composab
     if kind not in ("prefix", "suffix"):
         raise ValueError(f"Unsupported match type: {kind}. There are prefix and suffix.")
     parts: list[sql.Composable] = []
-    for place, label in enumerate([None, *path]):  # the first asks for as many labels
+    for place, label in enumerate([None, *path]):  # the first round compares the number of labels
         if label == "*":
             continue
         name = f"label_{len(values)}"
@@ -480,22 +480,22 @@ def _item(row: Sequence[Any]) -> AgentItem:
 
     A summary has no dedicated value: its value is its text.
     """
-    id_, own, scope, known, value, created_at, updated_at, content, said = row[:9]
+    id_, own, scope, known, value, created_at, updated_at, content, version_content = row[:9]
     key = str(id_)
     if not own or known is None or not isinstance(value, dict):
         value = {"content": content}
     else:
         key = key_of(str(known), str(scope))
-        if said is not None and said != content:
-            value = reworded(value, said, content)
+        if version_content is not None and version_content != content:
+            value = reworded(value, version_content, content)
     return AgentItem(str(id_), labels_of(str(scope)), key, value, created_at, updated_at)
 
 
-# Writing items of LangGraph: a batch of puts and deletes is a handful of statements, whatever their number, in the caller's transaction.
+# Writing LangGraph items: a batch of puts and deletes takes a few statements, whatever its size, in the caller's transaction.
 #
-# A value that is new to its key becomes the next version of its memory; the same value again writes nothing. What is deleted is retired and
-# lets go of its key, and so is what a night has retired, merged or archived when its key is put again: a new memory begins then, as if no
-# night had been. Reading belongs to ``slowwave.wiki.agents.items``.
+# A value that is new to its key becomes the next version of its memory; writing the same value again does nothing. A deleted memory is
+# retired and releases its key. A memory that a night retired, merged or archived releases its key when the key is put again: a new memory
+# then begins, independent of the old one.
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -597,8 +597,8 @@ class _Work:
 
     def embedded(self) -> list[tuple[str, str]]:
         """Return (row id, text) of the rows that get a vector."""
-        told = [row for row in [*self.fresh, *self.changed] if row["version"] and row["state"] == "active"]
-        return [(row["id"], row["content"]) for row in told if row["content"]]
+        indexed_rows = [row for row in [*self.fresh, *self.changed] if row["version"] and row["state"] == "active"]
+        return [(row["id"], row["content"]) for row in indexed_rows if row["content"]]
 
 
 def screened(puts: Sequence[ItemPut], namespace: str, settings: Settings) -> list[ItemPut]:
@@ -610,10 +610,10 @@ def screened(puts: Sequence[ItemPut], namespace: str, settings: Settings) -> lis
     limits = Limits(settings.import_longest_text)
     done: list[ItemPut] = []
     for put in puts:
-        said = "\n".join(texts(put.value))
+        item_text = "\n".join(texts(put.value))
         try:
-            limits.check(namespace, said, "the value")
-            state = screening.state(namespace, said)
+            limits.check(namespace, item_text, "the value")
+            state = screening.state(namespace, item_text)
         except BadRow as problem:
             raise Refused(f"An item cannot be taken: {problem}. Nothing of its batch was stored.") from None
         done.append(ItemPut(put.labels, put.key, put.external_id, put.value, put.text, state))
@@ -647,9 +647,8 @@ class ItemWriter:
         namespace = self._claimed(connection)
         work = _work(self._puts, _held(connection, namespace, self._puts))
         embedded = work.embedded()
-        self._vectors.need(
-            (text for _, text in embedded), lambda _: None
-        )  # nothing, unless another writer came between
+        # No vector is missing here, unless another writer came in between.
+        self._vectors.need((text for _, text in embedded), lambda _: None)
         if work.ended:
             connection.execute(_RETIRE, (namespace, work.ended))
         if work.fresh:
@@ -689,8 +688,8 @@ def _held(connection: Connection, namespace: str, puts: Sequence[ItemPut]) -> di
     for id_, known, scope, own, state, open_, value, text, ordinal in connection.execute(_HELD, asked).fetchall():
         place = places.get(str(known)) or by_scope.get((str(scope), str(id_)))
         if place is not None:
-            said = None if text is None else str(text)
-            held[place] = _Held(str(id_), bool(own), str(state), bool(open_), value, said, int(str(ordinal or 0)))
+            text_now = None if text is None else str(text)
+            held[place] = _Held(str(id_), bool(own), str(state), bool(open_), value, text_now, int(str(ordinal or 0)))
     return held
 
 

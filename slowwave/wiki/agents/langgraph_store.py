@@ -60,7 +60,7 @@ except ModuleNotFoundError as missing:
     ) from None
 
 _UNTRIED: Final = 1.0
-"""Seconds after which the writer's connection is tried before it is used."""
+"""Idle seconds after which the writer's connection is tested before it is used."""
 
 _TRY: Final = "SELECT 1"
 

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from agents.memory import SessionSettings
 
 
-# Items of an agent's session, kept as they were given, and what was said in them as pages of the plane ``sessions``.
+# Items of an agent's session, kept as they were given, and their text as pages of the plane ``sessions``.
 #
-# A page holds some ten thousand characters of a session, so that one that goes on for weeks is not written anew with every turn. What is
-# taken back is retired with its words. Which interface asks belongs to the module of that.
+# A page holds about ten thousand characters of a session, so that a session of several weeks is not rewritten with every turn. Undone items
+# are retired together with their words.
 
 LONGEST_ID: Final = 200
-"""Characters of a session's id."""
+"""Maximum characters of a session's id."""
 
 _PAGE: Final = 12_000
-"""Characters of items after which a session goes on on another page."""
+"""Characters of items after which a session continues on another page."""
 
 _LONGEST_TURN: Final = 100_000
-"""Characters of a turn that a page keeps; the item keeps all."""
+"""Maximum characters of a turn on a page; the item keeps the full text."""
 
 _NAMESPACE: Final = "SELECT id::text, read_only FROM memory.namespaces WHERE slug = %s"
 
@@ -151,11 +151,11 @@ class SessionItems:
         """Update pages to the text of their items."""
         for page in dict.fromkeys(pages):
             rows = connection.execute(_ON_PAGE, (namespace, self.session_id, page)).fetchall()
-            told = [_item_text(json.loads(str(item)), at) for item, at in rows]
-            if said := "\n\n".join(filter(None, told)):
+            item_texts = [_item_text(json.loads(str(item)), at) for item, at in rows]
+            if page_text := "\n\n".join(filter(None, item_texts)):
                 request = SessionIngestRequest(
                     path=self._path(page),
-                    content=said,
+                    content=page_text,
                     agent=self.agent,
                     session_id=self.session_id,
                     updated=_instant(rows[-1][1]),
@@ -207,13 +207,12 @@ def _instant(value: object) -> datetime:
     return value
 
 
-# ``SlowwaveSession``: a session of the OpenAI Agents SDK in a namespace of Slowwave, so that a night can learn from what was said.
+# ``SlowwaveSession``: a session of the OpenAI Agents SDK in a namespace of Slowwave, so that a night can learn from its turns.
 #
-# It is a session by its methods; the package itself is not needed to load it. How items are kept belongs to
-# ``slowwave.wiki.agents.openai_session``.
+# It has the methods of a session; the SDK itself is not needed to import it.
 
 AGENT: Final = "openai-agents"
-"""Who took part, as the pages of such sessions say."""
+"""The participant that the pages of such sessions name."""
 
 
 class SlowwaveSession:

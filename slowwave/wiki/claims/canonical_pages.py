@@ -101,8 +101,8 @@ class ShelvedPage:
     @property
     def aliases(self) -> frozenset[str]:
         """Return the aliases of the page as slugs."""
-        told = self.fields.get("aliases")
-        return frozenset(slug_of(str(name)) for name in (told if isinstance(told, list) else ()))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        aliases = self.fields.get("aliases")
+        return frozenset(slug_of(str(name)) for name in (aliases if isinstance(aliases, list) else ()))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
     @property
     def gone(self) -> bool:
@@ -369,9 +369,9 @@ class _Work:
         doubtful = named if len(named) > 1 else [] if named else [page for page in also if not page.subject]
         if doubtful and sum(s.holds(self.now) for s in one.statements) >= min_claims:
             where = ", ".join(page.path for page in doubtful[:_NAMED])
-            said = "may be told on" if named else "may be told by another name on"
+            problem = "may be told on" if named else "may be told by another name on"
             self.remark(
-                f"{one.ref.path} is not made, as its subject {said} {where}. Say `slug: {one.ref.slug}` on one of them.",
+                f"{one.ref.path} is not made, as its subject {problem} {where}. Say `slug: {one.ref.slug}` on one of them.",
                 doubtful,
             )
         return None if doubtful else named
@@ -401,9 +401,9 @@ class _Work:
             found.too_few += 1
             return
         text = texts[base.id] if base else ""
-        told = self.page_of(path, one.ref.family, one.statements, base, text)
-        found.left_out += len(told.left_out)
-        standing = sum(s.holds(self.now) for s in one.statements) - len(told.left_out)
+        content = self.page_of(path, one.ref.family, one.statements, base, text)
+        found.left_out += len(content.left_out)
+        standing = sum(s.holds(self.now) for s in one.statements) - len(content.left_out)
         if base is None and standing < min_claims:
             found.too_few += 1
             return
@@ -412,7 +412,7 @@ class _Work:
                 f"{path} is not made: a name of its subject may stand on no page, as {why}.", (), (one.subject.id,)
             )
             return
-        written = self.written(one, told, path, page, base, text)
+        written = self.written(one, content, path, page, base, text)
         if written is None:
             return
         for other in others:
@@ -480,8 +480,8 @@ class _Work:
                 self.found.behind[page.id] = (*body.changed, *body.edited)
             if body.edited:
                 sections = ", ".join(body.edited)
-                said = f"{path}: {sections} was edited by a person, so it is left alone. Delete the block with both marks to have it again."
-                self.remark(said, [base] if base else ())
+                note = f"{path}: {sections} was edited by a person, so it is left alone. Delete the block with both marks to have it again."
+                self.remark(note, [base] if base else ())
             if not body.changed and page is not None and not page.closed:
                 self.found.unchanged += 1
                 return body
@@ -611,8 +611,8 @@ def made_from(contents: Mapping[str, str]) -> str:
 
     A rejected draft is not proposed again while the hash stays the same.
     """
-    told = json.dumps([TEMPLATE, dict(contents)], ensure_ascii=True, sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()
+    contents_json = json.dumps([TEMPLATE, dict(contents)], ensure_ascii=True, sort_keys=True)
+    return hashlib.sha256(contents_json.encode()).hexdigest()
 
 
 # The overview pages of a night: index, hot and log of the corpus in which canonical pages are made. Index and hot include tonight's
@@ -622,7 +622,7 @@ def made_from(contents: Mapping[str, str]) -> str:
 # a private or sensitive page, only the title is shown.
 
 _HEAD: Final = 15, 1_000
-"""Lines and bytes of an index that are not entries."""
+"""Lines and bytes that an index has in addition to its entries."""
 
 
 def wiki_drafts(
@@ -665,8 +665,8 @@ def wiki_drafts(
             found.remarks.append(PageRemark(f"{path} {problem}", (page.id,) if page else ()))
             continue
         if body.edited:
-            said = f"{path} was edited by a person, so it is left alone. Delete its block with both marks to have it again."
-            found.remarks.append(PageRemark(said, (page.id,) if page else ()))
+            remark = f"{path} was edited by a person, so it is left alone. Delete its block with both marks to have it again."
+            found.remarks.append(PageRemark(remark, (page.id,) if page else ()))
         if not body.changed or (page is None and not content):
             continue
         made.append(_draft(shelf, path, page, text, body.text, content, now))

@@ -133,12 +133,12 @@ def nearest(
     them.
     """
     named = set(asked(heading))
-    said = dict.fromkeys(asked(statement))
-    told = [word for word in said if word not in named] or list(said)
-    if not told:
+    statement_words = dict.fromkeys(asked(statement))
+    query_words = [word for word in statement_words if word not in named] or list(statement_words)
+    if not query_words:
         return []
     tag = namespace_id[:8]
-    query = " | ".join(f"'{tag}:{word}'" for word in told)
+    query = " | ".join(f"'{tag}:{word}'" for word in query_words)
     values = {"namespace": namespace_id, "subjects": list(subject_ids), "query": query, "limit": COMPARED}
     return _claims(
         connection.execute(_NEAREST.encode(), values | {"relations": list(relations), "states": states}).fetchall()
@@ -215,7 +215,7 @@ def said_on(page: str) -> str:
 
 
 def _page(path: str, request: RememberRequest, title: str, said: str, now: datetime) -> EvidencePage:
-    told = {
+    attributes = {
         "title": title,
         "action": request.action,
         "kind": request.kind,
@@ -228,7 +228,7 @@ def _page(path: str, request: RememberRequest, title: str, said: str, now: datet
         "source": request.source or None,
         "reason": request.reason or None,
     }
-    written = {name: value for name, value in told.items() if value is not None}
+    written = {name: value for name, value in attributes.items() if value is not None}
     page = session_page(written, said)
     first = page[: page.index(f"\n\n{said}") + 2].count("\n") + 1 if said else 1
     fields: dict[str, object] = {k: v for k, v in written.items() if k in ("agent", "session_id", "created")}
@@ -292,11 +292,11 @@ def _other_object(new: str, known: str, names: Collection[str]) -> bool:
     from slowwave.operations.conflicts.stated import is_comparable
     from slowwave.text.relations import stated_relations
 
-    told = {(_who(s.subject, names), s.relation): s.object for s in stated_relations(known)}
+    objects = {(_who(s.subject, names), s.relation): s.object for s in stated_relations(known)}
     pairs = [
-        (s.relation, s.object, told[key])
+        (s.relation, s.object, objects[key])
         for s in stated_relations(new)
-        if (key := (_who(s.subject, names), s.relation)) in told
+        if (key := (_who(s.subject, names), s.relation)) in objects
     ]
     pairs = [(one, other) for relation, one, other in pairs if is_comparable(relation, one, other)]
     return bool(pairs) and not any(alike([one for one, _ in pairs], [other for _, other in pairs]).tolist())

@@ -123,12 +123,12 @@ def previewed(
 
 def refusal(problem: psycopg.Error) -> Refused:
     """Return the store's own error message as a ``Refused``."""
-    said = problem.diag.message_primary or "It was refused. Nothing was stored."
+    message = problem.diag.message_primary or "It was refused. Nothing was stored."
     if isinstance(problem, psycopg.errors.InsufficientPrivilege):
         return Forbidden(
-            f"{said} A server takes it from each request; one that a client starts, from the variable SLOWWAVE_TOKEN."
+            f"{message} A server takes it from each request; one that a client starts, from the variable SLOWWAVE_TOKEN."
         )
-    return Refused(said)
+    return Refused(message)
 
 
 def _why(request: RememberRequest, found: Resolution) -> str:
@@ -267,10 +267,10 @@ def chosen_claims(connection: Connection, scope: str, subject: Subject, request:
 def tombstone(request: RememberRequest, subject: Subject, count: int, now: datetime) -> EvidencePage:
     """Build the page that records that claims of a subject were forgotten, and why; it does not repeat their text."""
     of = "" if request.kind == "note" else f" of the kind {request.kind}"
-    said = (
+    sentence = (
         f"{counted(count, 'statement')}{of} {'was' if count == 1 else 'were'} forgotten. {request.reason or NO_REASON}"
     )
-    return evidence(request.model_copy(update={"content": ""}), subject.name, said, now)
+    return evidence(request.model_copy(update={"content": ""}), subject.name, sentence, now)
 
 
 def said_elsewhere(

@@ -118,9 +118,12 @@ def _claim(
     if not documents and page is not None:
         text, cells = page
         documents = (cells.document,)
-        words = [said for said in (claim.quote, claim.statement) if said]
+        words = [wording for wording in (claim.quote, claim.statement) if wording]
         holding = [
-            id_ for said in words for id_, p in zip(cells.passages, text.passages, strict=True) if said in p.content
+            id_
+            for wording in words
+            for id_, p in zip(cells.passages, text.passages, strict=True)
+            if wording in p.content
         ]
         chunks = chunks or tuple(holding[:1])
     return NewClaim(
@@ -164,9 +167,9 @@ def _checked(group: SubjectClaims, settings: Settings, now: datetime) -> Subject
     for claim in group.claims:
         _within_bounds(claim, about, now)
         _screened(f"{claim.quote}\n{claim.reason}\n{claim.agent}\n{claim.session_id}", about, settings)
-        said = _screened(claim.statement, about, settings)
+        statement = _screened(claim.statement, about, settings)
         ended_by = _screened(claim.ended_by, about, settings) if claim.ended_by else ""
-        claims.append(replace(claim, statement=said, ended_by=ended_by))
+        claims.append(replace(claim, statement=statement, ended_by=ended_by))
     return SubjectClaims(subject, tuple(claims), group.pages)
 
 
@@ -192,12 +195,12 @@ def _within_bounds(claim: PlannedClaim, about: str, now: datetime) -> None:
 
 
 def _screened(text: str, about: str, settings: Settings) -> str:
-    said = screened(text.replace("\0", ""), "", settings)
-    if said.refused:
+    result = screened(text.replace("\0", ""), "", settings)
+    if result.refused:
         raise Refused(
-            f"A claim about {about[:200]} holds what screening refuses ({said.refused}), so it cannot be planned."
+            f"A claim about {about[:200]} holds what screening refuses ({result.refused}), so it cannot be planned."
         )
-    return said.text
+    return result.text
 
 
 def _texts(groups: Sequence[SubjectClaims]) -> Iterable[str]:

@@ -243,10 +243,10 @@ class _Call:
 
     def captured(self, embedder: Callable[[Settings], Embedder], *, quarantined: bool) -> RememberResponse:
         """Store the statement without a subject, in the inbox or in quarantine."""
-        request, said, hidden = self.request, self.screened.said, quarantined or self.screened.hidden
-        page = capture(request, said, self.now, quarantined=hidden)
+        request, statement, hidden = self.request, self.screened.said, quarantined or self.screened.hidden
+        page = capture(request, statement, self.now, quarantined=hidden)
         if not request.dry_run:
-            vectors = ClaimVectors() if hidden else claim_vectors(self.connection, [said], self.settings, embedder)
+            vectors = ClaimVectors() if hidden else claim_vectors(self.connection, [statement], self.settings, embedder)
             self._run(
                 _CAPTURE,
                 *(
@@ -259,7 +259,7 @@ class _Call:
                     hidden,
                 ),
                 *(
-                    None if hidden else said,
+                    None if hidden else statement,
                     page.first_line,
                     page.last_line,
                     self.settings.embedding_model,
@@ -309,14 +309,14 @@ class _Call:
 
     def known(self, subject: Subject) -> _Known:
         """Compare the statement with the nearest claims of its subject."""
-        request, said, since = self.request, self.screened.said, self.screened.since
-        relations = relations_of(said)
+        request, statement, since = self.request, self.screened.said, self.screened.since
+        relations = relations_of(statement)
         claims = nearest(
-            *(self.connection, self.scope, subject.ids, said, subject.name, relations),
+            *(self.connection, self.scope, subject.ids, statement, subject.name, relations),
             states=request.kind == "state",
         )
         names = names_of(self.connection, subject) if claims and relations else frozenset[str]()
-        near = [(claim, _relation(request, said, claim, names)) for claim in claims]
+        near = [(claim, _relation(request, statement, claim, names)) for claim in claims]
         same = [c for c, n in near if n.relation == "same" and (c.until is None or c.holds(since))]
         repeated = min(same, key=lambda c: (not c.holds(since), c.recorded_at, c.id), default=None)
         if request.action == "replace" and request.claim_ids:

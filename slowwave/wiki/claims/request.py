@@ -84,8 +84,8 @@ def _family(text: str) -> Family:
     return known.get(text, "concept")
 
 
-# The request and the response of ``remember`` (Dory's memory-write), one model for every surface. They are processed in
-# ``slowwave.wiki.claims.remember`` and ``slowwave.wiki.claims.forgetting``.
+# The request and the response of ``remember`` (Dory's memory-write), one model for every surface. ``slowwave.wiki.claims.remember`` and
+# ``slowwave.wiki.claims.forgetting`` handle them.
 
 LONGEST: Final = 10_000
 """Longest statement, in characters."""
@@ -304,17 +304,19 @@ def screened_request(namespace: str, request: RememberRequest, settings: Setting
     Raises ``Refused`` for text that the policy blocks, and for a statement that begins in the future.
     """
     plain = request.content.replace("\r\n", "\n").replace("\0", "").strip()
-    told = {name: str(getattr(request, name)).replace("\0", "") for name in _TEXTS}
-    kept_texts = told.values() if request.action == "forget" else (plain, *told.values())
+    fields = {name: str(getattr(request, name)).replace("\0", "") for name in _TEXTS}
+    kept_texts = fields.values() if request.action == "forget" else (plain, *fields.values())
     hidden, order = _judged(namespace, "\n".join(kept_texts), request, settings)
-    said = cleaned(plain).strip()
-    if not said and request.action != "forget":
+    statement = cleaned(plain).strip()
+    if not statement and request.action != "forget":
         raise Refused("Nothing is left of the statement once calls of tools are taken out. Nothing was stored.")
-    kept: Mapping[str, str] = {name: _one_line(redact(text)) for name, text in told.items()}
-    taken_out = said != plain or any(redact(text) != text for text in told.values())
+    kept: Mapping[str, str] = {name: _one_line(redact(text)) for name, text in fields.items()}
+    taken_out = statement != plain or any(redact(text) != text for text in fields.values())
     since = _since(request.occurred_at, now)
     warnings = (*((_TAKEN_OUT,) if taken_out else ()), *((order,) if order else ()))
-    return ScreenedRequest(request.model_copy(update={**kept, "content": said}), said, since, hidden, warnings)
+    return ScreenedRequest(
+        request.model_copy(update={**kept, "content": statement}), statement, since, hidden, warnings
+    )
 
 
 def _judged(namespace: str, text: str, request: RememberRequest, settings: Settings) -> tuple[bool, str]:

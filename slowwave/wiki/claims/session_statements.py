@@ -434,9 +434,9 @@ def shown_turns(session: ReadSession, leave: Collection[str], longest: int, writ
         if (kind := privacy_class(text)) and kind not in leave:
             continue
         at = turn.at or datetime.combine(session.page.day, time(), UTC)
-        said = visible(absolutize(redact(text), at, write=write, nearest=False).text, longest + _DATES)
-        if said:
-            found.append(ShownTurn(turn.speaker, said, turn.lines[0][0], at))
+        turn_text = visible(absolutize(redact(text), at, write=write, nearest=False).text, longest + _DATES)
+        if turn_text:
+            found.append(ShownTurn(turn.speaker, turn_text, turn.lines[0][0], at))
     return found
 
 

@@ -40,7 +40,7 @@ SHOWN: Final = 5
 
 _NO_NAMES: Final = frozenset(("state", "index", "readme", "overview", "notes"))
 """File names that do not describe the subject of a page."""
-_BEGINNING: Final = 3  # letters that names have to begin with to be compared
+_BEGINNING: Final = 3  # letters that two names must share at the start to be compared
 _SLUG: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -402,10 +402,10 @@ def _candidates(
     if found.candidates:
         ids = [candidate.subject_id for candidate in found.candidates]
     else:
-        told = list(dict.fromkeys([*asked(request.subject), *asked(request.content)]))[:_WORDS]
-        if not told:
+        words = list(dict.fromkeys([*asked(request.subject), *asked(request.content)]))[:_WORDS]
+        if not words:
             return ()
-        query = " | ".join(f"'{namespace_id[:8]}:{word}'" for word in told)
+        query = " | ".join(f"'{namespace_id[:8]}:{word}'" for word in words)
         values = {"namespace": namespace_id, "query": query, "read": _READ, "limit": MOST}
         ids = [str(id_) for (id_,) in connection.execute(_SAYING.encode(), values)]
     subjects = [s for s in subjects_of(connection, namespace_id, ids) if family is None or s.family == family]

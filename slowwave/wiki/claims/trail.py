@@ -147,13 +147,13 @@ def claim(connection: Connection, namespace: str, request: ClaimRequest) -> Clai
     if len(rows) > 1:
         raise Refused(f"{request.id!r} begins the ids of several claims. Give more of the id.")
     row: tuple[Any, ...] = rows[0]
-    (told,) = _believed(connection, rows)
-    retired = told.status == "retired"
+    (believed,) = _believed(connection, rows)
+    retired = believed.status == "retired"
     pages = {} if retired else _pages(connection, row[11])
     name, entity_type, external = (str(value or "") for value in row[13:16])
     ref = SubjectRef.read(external) or SubjectRef(family_of(entity_type), slug_of(name))
     return ClaimResponse(
-        **told.model_dump(),
+        **believed.model_dump(),
         subject_ref=str(ref),
         subject=name,
         evidence=tuple(_evidence(pages[id_]) for id_ in row[11] if id_ in pages),
@@ -183,10 +183,10 @@ def _believed(connection: Connection, rows: Sequence[Any]) -> list[BelievedClaim
     for event in noted:
         events[event[0]].append(event)
     pages = _pages(connection, sorted({e[7] for found in events.values() for e in found if e[7]}))
-    told: list[BelievedClaim] = []
+    believed_claims: list[BelievedClaim] = []
     for id_, kind, statement, since, until, recorded, invalidated, state, author, session, sure, *_ in rows:
         status = _status({str(e[1]) for e in events[id_]}, state, until, invalidated)
-        told.append(
+        believed_claims.append(
             BelievedClaim(
                 id=id_,
                 kind=kind or "",
@@ -201,7 +201,7 @@ def _believed(connection: Connection, rows: Sequence[Any]) -> list[BelievedClaim
                 events=tuple(_event(e, pages) for e in events[id_]),
             )
         )
-    return told
+    return believed_claims
 
 
 def _status(events: set[str], state: str, until: datetime | None, invalidated: datetime | None) -> Status:

@@ -268,8 +268,8 @@ def page_id(connection: Connection, namespace: str, path: str, corpus: str | Non
         called = connection.execute(_CALLED.encode(), asked).fetchall()
         rows = [row for row in called if row[4] == called[0][4]]
         if len({row[2] for row in rows}) > 1:
-            told = ", ".join(sorted(str(row[2]) for row in rows)[:_NAMED]) + (", …" if len(rows) > _NAMED else "")
-            raise NotInCorpus(f"{path[:200]!r} is the name of several pages ({told}). Give the path of one of them.")
+            paths = ", ".join(sorted(str(row[2]) for row in rows)[:_NAMED]) + (", …" if len(rows) > _NAMED else "")
+            raise NotInCorpus(f"{path[:200]!r} is the name of several pages ({paths}). Give the path of one of them.")
     if not rows:
         raise NotInCorpus(
             f"No corpus of the namespace holds {path[:200]!r}. `slowwave corpus status` lists the corpora."

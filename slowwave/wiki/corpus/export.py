@@ -119,10 +119,10 @@ def _commit(connection: Connection, corpus: Corpus, target: Path) -> int:
             process.stdin.write(b"done\n")
         except BrokenPipeError:
             pass  # git reports its error on standard error
-        _, said = process.communicate(timeout=_SECONDS)
+        _, output = process.communicate(timeout=_SECONDS)
     if process.returncode:
         raise Refused(
-            f"git did not take the history: {said.decode(errors='replace').splitlines()[-1:]}. The files stand without it."
+            f"git did not take the history: {output.decode(errors='replace').splitlines()[-1:]}. The files stand without it."
         )
     _git(target, "reset", "--quiet", "main")
     return commits

@@ -190,8 +190,8 @@ class KnownNames:
                 for length in self._lengths.get(words[at], ()):
                     key = tuple(words[at : at + length])
                     if len(key) == length and (row := self._of.get(key)):  # the end of a line may cut it short
-                        said = folded[spans[at][0] : spans[at + length - 1][1]]
-                        found.setdefault(row.id, NameMention(row, said, line))
+                        mention = folded[spans[at][0] : spans[at + length - 1][1]]
+                        found.setdefault(row.id, NameMention(row, mention, line))
                         step = length
                         break
                 at += step
@@ -582,8 +582,8 @@ def page_links(connection: Connection, namespace_id: str, corpus: Corpus | None,
     for link in dict.fromkeys(links):
         meant = targets.resolve(file.path, link.kind, link.target)
         linked.add(meant or id_)
-        said: dict[str, object] = {"kind": link.kind, "target": link.target, "anchor": link.anchor, "line": link.line}
-        rows.append(said | {"page": meant, "entity": None})
+        edge: dict[str, object] = {"kind": link.kind, "target": link.target, "anchor": link.anchor, "line": link.line}
+        rows.append(edge | {"page": meant, "entity": None})
     rows += _mentions(connection, corpus, asked, file, linked)
     pointing = [i for i, path, kind, target in others if targets.resolve(path, kind, target) == id_]
     return PageLinks(rows, pointing)

@@ -99,10 +99,10 @@ class MemoryFiles:
                 raise AlreadyThere(f"{name} is there already. Nothing was stored.")
             check_size(text, writer.settings)
             place = page_place(writer.connection, writer.namespace_id, path, self._corpus)
-            said = self._screened(writer, text, "")
+            content = self._screened(writer, text, "")
             today = self._today()
             fields = {
-                "title": _title(said, name),
+                "title": _title(content, name),
                 "type": "knowledge",
                 "status": "active",
                 "canonical": False,
@@ -112,7 +112,7 @@ class MemoryFiles:
                 "created": today,
                 "updated": today,
             }
-            self._store_text(writer, "create", place, place.path, verbatim_page(fields, said))
+            self._store_text(writer, "create", place, place.path, verbatim_page(fields, content))
             return (place.path,)
 
         self._do(made)
@@ -124,21 +124,21 @@ class MemoryFiles:
         """
 
         def edited(writer: Writer) -> Sequence[str]:
-            nonlocal said
+            nonlocal content
             place = self._place(writer, name)
             before = verbatim_body(place.text)
-            said = change(before)
-            if said == before:
+            content = change(before)
+            if content == before:
                 return ()
-            check_size(said, writer.settings)
-            said = self._screened(writer, said, before)
+            check_size(content, writer.settings)
+            content = self._screened(writer, content, before)
             head = changed_head(place.text, {"updated": self._today()})
-            self._store_text(writer, "change", place, place.path, head + said)
+            self._store_text(writer, "change", place, place.path, head + content)
             return (place.path,)
 
-        said = ""
+        content = ""
         self._do(edited)
-        return said
+        return content
 
     def delete(self, name: str) -> None:
         """Forget a file, or all files of a folder; an empty name is the root and forgets all files."""
@@ -147,8 +147,8 @@ class MemoryFiles:
             paths: list[str] = []
             for file in self._chosen(writer, name):
                 place = page_place(writer.connection, writer.namespace_id, file.path, self._corpus)
-                told = forgotten(writer, place, "Deleted by a model's memory tool.", self._agent, self._now)
-                paths += [told.path, told.tombstone or told.path]
+                response = forgotten(writer, place, "Deleted by a model's memory tool.", self._agent, self._now)
+                paths += [response.path, response.tombstone or response.path]
             return paths
 
         self._do(deleted)
@@ -248,10 +248,10 @@ class MemoryFiles:
         return {} if path[len(self._folder) :] == name else {_FIELD: name}
 
     def _screened(self, writer: Writer, text: str, before: str) -> str:
-        said = screened(text, before, writer.settings)
-        if said.refused:
-            raise Refused(f"The text holds what screening refuses ({said.refused}). Take it out. Nothing was stored.")
-        return said.text
+        result = screened(text, before, writer.settings)
+        if result.refused:
+            raise Refused(f"The text holds what screening refuses ({result.refused}). Take it out. Nothing was stored.")
+        return result.text
 
     def _store_text(self, writer: Writer, kind: Any, place: PagePlace, path: str, text: str) -> Stored:
         note = {"kind": kind, "agent": self._agent} if self._agent else {"kind": kind}

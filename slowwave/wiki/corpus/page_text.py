@@ -206,7 +206,7 @@ def tombstone_page(path: str, reason: str, agent: str, today: str) -> str:
 
 def quarantined_page(target: str, kind: str, reason: str, fields: Mapping[str, Any], content: str, today: str) -> str:
     """Build the quarantine page of a rejected text: its original target, the reason for the rejection, and the text unchanged."""
-    told = {
+    attributes = {
         "title": f"Quarantined: {target}",
         "type": "capture",
         "status": "raw",
@@ -217,7 +217,7 @@ def quarantined_page(target: str, kind: str, reason: str, fields: Mapping[str, A
         "original_frontmatter": dict(fields) or None,
         "created": today,
     }
-    return _page({k: v for k, v in told.items() if v is not None}, content)
+    return _page({k: v for k, v in attributes.items() if v is not None}, content)
 
 
 def changed_head(text: str, changes: Mapping[str, Any]) -> str:
@@ -324,7 +324,7 @@ def _merged(head: Frontmatter, given: Mapping[str, Any]) -> list[str]:
     return list(tags)
 
 
-# The requests and responses of pages that agents write and purge. They are processed in ``slowwave.wiki.corpus.page_write``.
+# The requests and responses of pages that agents write and purge; ``slowwave.wiki.corpus.page_write`` handles them.
 
 PATH: Final = r"^[^./\\\x00-\x1f\x7f][^\\\x00-\x1f\x7f]*\.md$"
 """Paths of pages in a schema; ``path_fault`` makes the final check. Matches ``People/Li Na.md``, not ``../x.md``."""
@@ -418,8 +418,8 @@ class HeldElsewhere(BaseModel):
     def sentence(self) -> str:
         """Describe the counts in words."""
         found = [f"{name} ({n:,})" for field, name in _HOLDERS.items() if (n := getattr(self, field))]
-        told = f"Its words stand elsewhere: {', '.join(found)}."
-        return told if found else "Nothing else that is known here holds its words."
+        sentence = f"Its words stand elsewhere: {', '.join(found)}."
+        return sentence if found else "Nothing else that is known here holds its words."
 
 
 class WriteResponse(BaseModel):

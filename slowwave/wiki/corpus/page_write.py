@@ -99,7 +99,7 @@ def write(
         attempts -= 1
         place = page_place(connection, writer.namespace_id, request.target, request.corpus)
         try:
-            told = (
+            response = (
                 _forgotten(writer, request, place, now)
                 if request.kind == "forget"
                 else _stored(writer, request, place, now)
@@ -108,7 +108,7 @@ def write(
         except PageChanged:
             if not attempts:
                 raise
-    return followed(writer, told, place) if follow and told.file == "pending" else told
+    return followed(writer, response, place) if follow and response.file == "pending" else response
 
 
 def check_size(text: str, settings: Settings) -> None:
@@ -193,12 +193,12 @@ def _stored(writer: Writer, request: WriteRequest, place: PagePlace, now: Callab
     given = _given(request)
     content = request.content.replace("\r\n", "\n").replace("\0", "")
     before = place.text if place.there else ""
-    said = screened(content, "", writer.settings)
+    body = screened(content, "", writer.settings)
     fields = screened(json.dumps(given, ensure_ascii=False), "", writer.settings)
-    refused = said.refused or fields.refused
+    refused = body.refused or fields.refused
     if not refused:
         given = json.loads(fields.text) if fields.text != json.dumps(given, ensure_ascii=False) else given
-        file = parsed(place.path, _text(request, place, given, said.text, today), place.layout)
+        file = parsed(place.path, _text(request, place, given, body.text, today), place.layout)
         refused = screened(file.text, before, writer.settings).refused  # harmless parts may form a finding together
     else:
         file = None
@@ -207,8 +207,8 @@ def _stored(writer: Writer, request: WriteRequest, place: PagePlace, now: Callab
     kind = "change" if place.there else "create"
     stored = store_page(writer, kind, place, file, note=_note(request), dry=request.dry_run)
     size = len(file.text.encode())
-    told = answer(request.kind, file, stored, dry=request.dry_run, indexed=True, size=size)
-    return told.model_copy(update={"warnings": (*told.warnings, *said.warnings, *fields.warnings)})
+    response = answer(request.kind, file, stored, dry=request.dry_run, indexed=True, size=size)
+    return response.model_copy(update={"warnings": (*response.warnings, *body.warnings, *fields.warnings)})
 
 
 def text_of(request: WriteRequest, place: PagePlace, now: datetime) -> str:
@@ -274,9 +274,9 @@ def _quarantined(writer: Writer, request: WriteRequest, place: PagePlace, refuse
         stored = store_page(writer, "create", at, file, note=_note(request), hidden=True, dry=request.dry_run)
     size = 0 if at.hash else len(file.text.encode())
     action = "quarantine" if request.dry_run else "quarantined"
-    told = answer(action, file, stored, dry=request.dry_run, indexed=False, size=size)
+    response = answer(action, file, stored, dry=request.dry_run, indexed=False, size=size)
     warning = f"Screening refuses the text ({refused}), so it is in quarantine, where no search finds it."
-    return told.model_copy(update={"quarantined": True, "warnings": (warning,)})
+    return response.model_copy(update={"quarantined": True, "warnings": (warning,)})
 
 
 def _forgotten(writer: Writer, request: WriteRequest, place: PagePlace, now: Callable[[], datetime]) -> WriteResponse:
@@ -311,18 +311,18 @@ def forgotten_files(
 
     Raises ``Refused`` for a reason that screening refuses.
     """
-    said = screened(reason, "", settings)
-    if said.refused:
-        raise Refused(f"The reason holds what screening refuses ({said.refused}). Nothing was stored.")
+    screened_reason = screened(reason, "", settings)
+    if screened_reason.refused:
+        raise Refused(f"The reason holds what screening refuses ({screened_reason.refused}). Nothing was stored.")
     today, beside = now.astimezone(UTC).date().isoformat(), tombstone_path(place.path)
     file = parsed(place.path, forgotten_page(place.text, beside, today), place.layout)
-    return file, parsed(beside, tombstone_page(place.path, said.text, agent, today), place.layout)
+    return file, parsed(beside, tombstone_page(place.path, screened_reason.text, agent, today), place.layout)
 
 
 def _note(request: WriteRequest) -> dict[str, object]:
     """Return a note of who wrote this version, and with which kind of write."""
-    said = {"kind": request.kind, "agent": request.agent, "session_id": request.session_id}
-    return {name: value for name, value in said.items() if value}
+    fields = {"kind": request.kind, "agent": request.agent, "session_id": request.session_id}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _found(text: str) -> list[Detection]:
@@ -370,7 +370,7 @@ def purge(
         dry=request.dry_run,
     )
     held = HeldElsewhere(**{**done.held, "versions": 0})  # the versions are deleted with the page
-    told = PurgeResponse(
+    response = PurgeResponse(
         path=place.path,
         action="would_purge" if request.dry_run else "purged",
         paths=done.paths,
@@ -381,15 +381,15 @@ def purge(
         file="pending" if done.followed and not request.dry_run else "none",
         held=held,
     )
-    if not follow or told.file != "pending" or place.corpus is None:
-        return told
+    if not follow or response.file != "pending" or place.corpus is None:
+        return response
     followed = follow_files(connection, place.corpus, done.paths)
     state = "pending" if followed.left else "superseded" if followed.edited else "written"
-    held = told.held and told.held.model_copy(update={"git": histories_of(place.corpus)})
-    return told.model_copy(update={"file": state, "held": held})
+    held = response.held and response.held.model_copy(update={"git": histories_of(place.corpus)})
+    return response.model_copy(update={"file": state, "held": held})
 
 
-# The page of a research answer, stored by the same rules as any page that agents write (``slowwave.wiki.corpus.page_write``).
+# The page of a research answer. It is stored by the same rules as any other page that agents write.
 
 
 def keep_research(

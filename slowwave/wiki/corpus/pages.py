@@ -252,7 +252,7 @@ def store_page(
         PageLinks() if hidden or dry else page_links(writer.connection, writer.namespace_id, place.corpus, id_, file)
     )
     values = {**file.fields.values, "frontmatter": dict(file.written), "written": dict(note or {})}
-    told = _call_store(
+    result = _call_store(
         writer.connection,
         _WRITE,
         *(writer.namespace, writer.token, kind, place.corpus_id, id_, place.path, file.path, place.hash),
@@ -263,7 +263,9 @@ def store_page(
         *(writer.settings.embedding_model, list(vectors.hashes), vectors.matrix.tolist() if vectors.hashes else None),
         *(_json(list(linked.links)), list(linked.pointing), dry),
     )
-    return Stored(told["hash"], told["edges"], told["followed"], warnings=(vectors.warning,) if vectors.warning else ())
+    return Stored(
+        result["hash"], result["edges"], result["followed"], warnings=(vectors.warning,) if vectors.warning else ()
+    )
 
 
 def forget_page(writer: Writer, place: PagePlace, file: PageFile, tombstone: PageFile, *, dry: bool = False) -> Stored:
@@ -271,13 +273,13 @@ def forget_page(writer: Writer, place: PagePlace, file: PageFile, tombstone: Pag
     values = {**file.fields.values, "frontmatter": dict(file.written)}
     stone = {**tombstone.fields.values, "frontmatter": dict(tombstone.written)}
     stone.pop("problems", None)  # no profile has the type of tombstones
-    told = _call_store(
+    result = _call_store(
         writer.connection,
         _FORGET,
         *(writer.namespace, writer.token, place.corpus_id, place.path, place.hash, file.text, _json(values)),
         *(tombstone.text, _json(stone), dry),
     )
-    return Stored(told["hash"], 0, told["followed"], told["tombstone"], told["held"])
+    return Stored(result["hash"], 0, result["followed"], result["tombstone"], result["held"])
 
 
 def purge_page(
@@ -295,7 +297,7 @@ def purge_page(
 
     Raises as ``store_page``, and ``Refused`` if a journal could still restore a part of it.
     """
-    told = _call_store(
+    result = _call_store(
         writer.connection,
         _PURGE,
         *(
@@ -312,7 +314,12 @@ def purge_page(
         ),
     )
     return Stored(
-        told["hash"], 0, told["followed"], held=told["held"], paths=tuple(told["paths"]), bytes=int(told["bytes"])
+        result["hash"],
+        0,
+        result["followed"],
+        held=result["held"],
+        paths=tuple(result["paths"]),
+        bytes=int(result["bytes"]),
     )
 
 
@@ -329,20 +336,20 @@ def _call_store(connection: Connection, statement: str, *values: object) -> dict
 
 def _refusal(problem: psycopg.Error) -> Refused | None:
     """Return the store's own error message as a ``Refused``, or None for an error that is not a refusal."""
-    said = problem.diag.message_primary or "The page was refused."
-    if not re.search(r"Nothing was (?:stored|deleted)\.$", said):
+    message = problem.diag.message_primary or "The page was refused."
+    if not re.search(r"Nothing was (?:stored|deleted)\.$", message):
         return None
     match problem:
         case psycopg.errors.InsufficientPrivilege():
-            return Forbidden(f"{said} {_HOW}" if said.startswith("A page is written by a token") else said)
+            return Forbidden(f"{message} {_HOW}" if message.startswith("A page is written by a token") else message)
         case psycopg.errors.SerializationFailure():
-            return PageChanged(said)
+            return PageChanged(message)
         case psycopg.errors.UniqueViolation():
-            return AlreadyThere(said)
+            return AlreadyThere(message)
         case psycopg.errors.NoDataFound():
-            return NotInCorpus(said)
+            return NotInCorpus(message)
         case _:
-            return Refused(said)
+            return Refused(message)
 
 
 def _json(value: object) -> str:

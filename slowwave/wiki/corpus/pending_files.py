@@ -93,8 +93,8 @@ def _follow(connection: Connection, corpus: Corpus, paths: Sequence[str], done: 
                     done.merged.append(path)
                     kept = False
             except (Unwritable, OSError) as problem:
-                told = problem.strerror if isinstance(problem, OSError) else str(problem)
-                done.left[path] = f"the file has not followed yet: {told}"
+                reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+                done.left[path] = f"the file has not followed yet: {reason}"
                 continue
             settled.append(path)
             (done.edited if kept else done.written).append(path)

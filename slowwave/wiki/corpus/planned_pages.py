@@ -101,7 +101,7 @@ def page_texts(
         pointing = tuple(p for p in world.pointing(page, written) if p[0] not in claimed)
         claimed |= {id_ for id_, _ in pointing}
         fields = page.file.fields
-        told: dict[str, object] = {**fields.values, "frontmatter": dict(page.file.written)}
+        attributes: dict[str, object] = {**fields.values, "frontmatter": dict(page.file.written)}
         texts.append(
             PageText(
                 page.corpus,
@@ -109,7 +109,7 @@ def page_texts(
                 fields.title,
                 page.file.text,
                 page.file.content_hash,
-                told | ({MADE_FROM: page.made_from} if page.made_from else {}),
+                attributes | ({MADE_FROM: page.made_from} if page.made_from else {}),
                 _day(fields.day),
                 page.passages,
                 links,
@@ -315,11 +315,11 @@ def _read(world: _World, settings: Settings, page: PlannedPage) -> _Read:
     document, before, fresh = world.document(corpus, page.path)
     if fault := path_fault(page.path, is_new=fresh):
         raise Refused(f"A page cannot be planned at {page.path[:64]!r}: a page's path {fault}.")
-    said = screened(page.text.replace("\r\n", "\n").replace("\0", ""), before, settings)
-    if said.refused:
-        raise Refused(f"{page.path} holds what screening refuses ({said.refused}), so it cannot be planned.")
+    result = screened(page.text.replace("\r\n", "\n").replace("\0", ""), before, settings)
+    if result.refused:
+        raise Refused(f"{page.path} holds what screening refuses ({result.refused}), so it cannot be planned.")
     try:
-        file = parsed(page.path, said.text, layout)
+        file = parsed(page.path, result.text, layout)
     except Refused as problem:
         raise Refused(f"{page.path}: {problem}") from None
     passages = tuple(PagePassage(c.content, c.start_line, c.end_line, c.content_hash) for c in file.chunks)

@@ -38,7 +38,7 @@ from slowwave.wiki.corpus.sync import Clock, one_sync
 from slowwave.wiki.corpus.transcripts import Transcript, cleaned, read_transcripts
 from slowwave.wiki.corpus.writing import PageTally, PageWrite, PageWriter
 
-# The page of a session as Markdown: its fields as frontmatter, and what was said.
+# The page of a session as Markdown: its fields as frontmatter, and its text.
 
 _UNPRINTABLE: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 """Characters that YAML accepts only as an escape."""
@@ -57,7 +57,7 @@ def _written(value: object) -> str:
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
-# Sessions: transcripts as pages of a separate corpus, which has a lower standing and belongs to the plane ``sessions``.
+# Sessions: transcripts as pages of a separate corpus in the plane ``sessions``, which ranks lower.
 
 IDLE: Final = 30 * 60
 """Seconds after its last turn during which a session counts as active."""
@@ -324,9 +324,9 @@ def session_ingest(
     ) as problem:
         raise _refusal(problem) from None
     assert row is not None  # noqa: S101 - a function's value
-    told = SessionIngestResponse(stored=True, path=file.path, reindexed=False, result=str(row[0]))  # pyright: ignore[reportArgumentType]
+    response = SessionIngestResponse(stored=True, path=file.path, reindexed=False, result=str(row[0]))  # pyright: ignore[reportArgumentType]
     more: dict[str, Any] = {"quarantined": True} if hidden else {}
-    return told.model_copy(update=more | ({"warnings": (vectors.warning,)} if vectors.warning else {}))
+    return response.model_copy(update=more | ({"warnings": (vectors.warning,)} if vectors.warning else {}))
 
 
 def _file(request: SessionIngestRequest, updated: str) -> PageFile:
@@ -337,10 +337,10 @@ def _file(request: SessionIngestRequest, updated: str) -> PageFile:
     content = request.content.replace("\r\n", "\n").replace("\0", "")
     try:
         own = frontmatter(content)
-        said = cleaned(content[own.end :] if own.lines else content)
-        if not said:
+        body = cleaned(content[own.end :] if own.lines else content)
+        if not body:
             raise Refused("Nothing is left of the session once calls of tools are taken out. Nothing was stored.")
-        text = session_page({**_own(own, said), **_session_fields(request, updated)}, said)
+        text = session_page({**_own(own, body), **_session_fields(request, updated)}, body)
         return page_file(request.path, text.encode("utf-8", "replace"), profile(SESSIONS_PROFILE))
     except UnreadableFile as problem:
         raise Refused(f"The session cannot be taken: {problem}. Nothing was stored.") from None
@@ -376,9 +376,9 @@ def _day(request: SessionIngestRequest, now: Callable[[], datetime]) -> str:
 
 def _refusal(problem: psycopg.Error) -> Refused:
     """Return the store's own error message as a ``Refused``."""
-    said = problem.diag.message_primary or "The session was refused."
+    message = problem.diag.message_primary or "The session was refused."
     if isinstance(problem, psycopg.errors.InsufficientPrivilege):
         return Forbidden(
-            f"{said} A server takes it from each request; one that a client starts, from the variable SLOWWAVE_TOKEN."
+            f"{message} A server takes it from each request; one that a client starts, from the variable SLOWWAVE_TOKEN."
         )
-    return AlreadyThere(said) if isinstance(problem, psycopg.errors.UniqueViolation) else Refused(said)
+    return AlreadyThere(message) if isinstance(problem, psycopg.errors.UniqueViolation) else Refused(message)

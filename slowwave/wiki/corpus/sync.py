@@ -223,9 +223,8 @@ class _Sync:
         resolved, names = self._link(unfinished, [*written, *followed])
         whole = {"whole": True, "files": seen, "names": names, "model": self._model}
         turned = any(self._state.get(name) != value for name, value in whole.items() if name != "whole")
-        whole["turn"] = (
-            self._state.get("turn", 0) + turned
-        )  # tells a folder from one that stands again as it once stood
+        # Count the changes. Otherwise a folder that returned to an earlier state could not be told from one that never changed.
+        whole["turn"] = self._state.get("turn", 0) + turned
         if unfinished or whole != self._state:
             save_state(connection, self._corpus, whole)
         mark_synced(connection, self._corpus)
@@ -279,7 +278,8 @@ class _Sync:
             for path in young:
                 self._hash(path, scan, found)
         for path, (mark, hash_) in found.items():
-            if mark.mtime / 1e9 < begun:  # a file touched within the tick of this sync would look untouched to the next
+            # A file touched within the clock tick of this sync would look unchanged to the next one.
+            if mark.mtime / 1e9 < begun:
                 seen[path] = [mark.size, mark.mtime, hash_]
         return found
 

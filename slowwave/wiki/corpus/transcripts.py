@@ -92,11 +92,11 @@ def read_transcripts(path: Path, check: RowCheck) -> list[Transcript]:
                     row = parse_json(line.text.removeprefix(b"\xef\xbb\xbf"))
                     if not isinstance(row, dict):
                         raise BadRow("not a JSON object")
-                    said = list(reader.turns(row))
+                    turns = list(reader.turns(row))
                 except BadRow as problem:
                     check.bad(line.number, str(problem))
                     continue
-                for agent, session, folder, turn in said:
+                for agent, session, folder, turn in turns:
                     transcript = found.setdefault((agent, session), Transcript(agent, session, folder))
                     if (text := cleaned(turn.text)) and (not transcript.turns or transcript.turns[-1].text != text):
                         transcript.turns.append(TranscriptTurn(turn.role, text, turn.at))
@@ -184,12 +184,12 @@ def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
-    said = (
+    texts = (
         part.get("text")
         for part in parts
         if isinstance(part, dict) and part.get("type") in ("text", "input_text", "output_text")
     )
-    return "\n\n".join(text for text in said if isinstance(text, str) and not _HARNESS.match(text))
+    return "\n\n".join(text for text in texts if isinstance(text, str) and not _HARNESS.match(text))
 
 
 def _instant(value: object) -> datetime | None:

@@ -15,10 +15,10 @@ from slowwave.text.statements import stem
 from slowwave.text.words import GRAMMAR
 from slowwave.wiki.deep.scratch import PAGES, HandedOut, entries_of, loose, same, slug
 
-# The difference between a copy as it was handed out and as it came back, as changes of memories, pages and the index.
+# The difference between the copy that was handed out and the one that came back, as changes of memories, pages and the index.
 #
-# What a change would write, and whether it stands, belongs to the planner ``deep_pass``. Files that no tool can have written are found by
-# ``slowwave.wiki.deep.scratch`` before this.
+# The planner ``deep_pass`` decides what a change writes and whether it is accepted. Before that, ``slowwave.wiki.deep.scratch`` finds files
+# that no tool can have written.
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class _Found:
     stated: list[Stated] = field(default_factory=list)
     pages: list[ChangedPage] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
-    seen: dict[str, str] = field(default_factory=dict)  # memory → what it says
+    seen: dict[str, str] = field(default_factory=dict)  # memory → its text
 
 
 def changes(copy: HandedOut, after: Mapping[str, str]) -> Changes:
@@ -215,16 +215,16 @@ def _lost(copy: HandedOut, after: Mapping[str, str]) -> tuple[int, int]:
     return sum(len(line) * n for line, n in gone.items()), sum(len(line) * n for line, n in handed.items())
 
 
-# Whether what a model wrote is borne out by what it was given: as ``slowwave.text.specifics`` has it, with the sources that it names.
+# Check that a model's text is supported by what the model was given, as ``slowwave.text.specifics`` defines it, with the sources it names.
 #
-# Compared are words, figures and names; what a sentence means is not understood here, so a wrong one of nothing but the sources' own words
+# Words, figures and names are compared. The meaning of a sentence is not checked, so a wrong sentence made only of the sources' words
 # passes, and a person decides it.
 
 PASSAGE: Final = 20_000
-"""Characters of one source that a text is compared with."""
+"""Maximum characters of one source that a text is compared with."""
 
-_SHARE: Final = 0.5  # of a new text's words that stand in what it was made from
-_TOLD: Final = 0.7  # of a text's words that stand where it is told as well
+_SHARE: Final = 0.5  # least share of a new text's words that its sources contain
+_TOLD: Final = 0.7  # least share of a text's words that another text must contain to repeat it
 _WORD: Final = re.compile(r"[^\W_]{4,}|\d+")
 
 

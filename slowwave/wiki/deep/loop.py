@@ -26,19 +26,19 @@ from slowwave.wiki.deep.scratch import HandedOut, Scratch, shown
 
 # Read-only commands by the names that models know: ``wc``, ``head``, ``tail``, ``sort``, ``uniq``, ``diff``, ``cat``.
 #
-# No process is started and no shell reads a line: a command is a name and a list of arguments, and each argument is a flag that the command
-# has here or the name of a file in the scratch folder. So there is nothing that could write, run another program, or be one command more.
+# No process is started and no shell parses a line. A command is a name and a list of arguments, and each argument is a supported flag or
+# the name of a file in the scratch folder. So a command can neither write nor run another program, and it cannot be chained.
 
 _MOST_LINES: Final = 10_000
 _MOST_FILES: Final = 20
-_LONGEST_DIFF: Final = 2_000  # lines of a side: comparing costs their square at worst
+_LONGEST_DIFF: Final = 2_000  # lines per side: comparing takes time quadratic in them at worst
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     flags: frozenset[str]
     number: int
-    texts: Mapping[str, str] = field(default_factory=dict)  # name → text, in the order named
+    texts: Mapping[str, str] = field(default_factory=dict)  # name → text, in the given order
 
     def lines(self) -> list[str]:
         return [line for text in self.texts.values() for line in text.splitlines()]
@@ -100,7 +100,7 @@ COMMANDS: Final[Mapping[str, tuple[Callable[[_Asked], str], frozenset[str]]]] = 
     "diff": (_diff, frozenset()),
     "cat": (_cat, frozenset()),
 }
-"""Command → what it does, and the flags that it has. ``-n`` is followed by a number of lines."""
+"""Command → its description, and its flags. ``-n`` is followed by a number of lines."""
 
 
 def run(scratch: Scratch, command: str, arguments: Sequence[str]) -> str:
@@ -148,10 +148,11 @@ def _lines(number: str) -> int:
 
 # The tools of a deep pass: list, read, glob, grep, edit, write and read-only commands, in this process and within limits.
 #
-# A tool answers in text, also where it refuses, so that the model can do otherwise. What it asked for counts, not what it says of it.
+# A tool always answers in text, even if it refuses, so that the model can try something else. Only the calls count, not what the model
+# writes about them.
 
 LONGEST_ANSWER: Final = 16_000
-"""Characters of what one call is told."""
+"""Maximum characters of the answer to one call."""
 
 _LONGEST_PATTERN: Final = 200
 _MOST_STARS: Final = 6
@@ -215,7 +216,7 @@ TOOLS: Final[tuple[Mapping[str, object], ...]] = (
         arguments={"type": "array", "items": {"type": "string"}, "description": "Flags, and names of files."},
     ),
 )
-"""As the chat-completions protocol has them."""
+"""The tools in the form of the chat-completions protocol."""
 
 
 @dataclass(slots=True)
@@ -258,14 +259,14 @@ class Tools:
         if not _is_text(arguments) or not all(map(_is_text, _texts(asked.values()))):
             return self._no("The arguments hold half a character, so they are no text.")
         try:
-            told = work(**asked)
+            output = work(**asked)
         except TypeError:
             return self._no(f"{name} does not take these arguments.")
         except Refused as problem:
             return self._no(str(problem))
         except OSError as problem:
             return self._no(f"That cannot be read ({problem.strerror}).")
-        return told if name in ("edit", "write") else self._cut(told)
+        return output if name in ("edit", "write") else self._cut(output)
 
     def _work(self) -> dict[str, Callable[..., str]]:
         return {
@@ -337,11 +338,11 @@ class Tools:
     def _run(self, command: str, arguments: list[str]) -> str:
         if not isinstance(arguments, list) or len(arguments) > 50 or not all(isinstance(a, str) for a in arguments):  # pyright: ignore[reportUnnecessaryIsInstance] - as a model wrote it
             raise Refused("The arguments of a command are a list of at most 50 texts.")
-        told = run(self.scratch, _text(command), arguments)
+        output = run(self.scratch, _text(command), arguments)
         for name in arguments:
             if not name.startswith("-"):
                 self.read[name] = self.read.get(name, 0) + 1
-        return told or "(nothing)"
+        return output or "(nothing)"
 
     def _taken(self, name: str) -> str:
         text = self.scratch.read(name)
@@ -405,28 +406,28 @@ def _refuse_long(pattern: str) -> None:
         raise Refused(f"A pattern has at most {_LONGEST_PATTERN} characters.")
 
 
-# The loop: a model is asked turn by turn, its calls are made, and it ends when the model says so or a limit is reached.
+# The loop: the model is asked turn by turn and its calls are made, until the model ends it or a limit is reached.
 #
-# While a model answers, whoever holds the run is asked again and again whether it goes on: a kill or the end of the time ends the loop at
-# once, and an answer that comes later is thrown away. What the loop came to is read from the folder, never from what the model says.
+# While a model answers, the holder of the run is checked repeatedly. A kill or the end of the time ends the loop at once, and a later
+# answer is discarded. The result is read from the folder, never from what the model claims.
 
 OPERATION: Final = "deep_pass"
 
 KEPT_TURNS: Final = 30
-"""Turns that are kept, the last ones."""
+"""Maximum number of turns that are kept; the last ones are."""
 
 KEPT_FILES: Final = 200
 LONGEST_KEPT: Final = 300
-"""Characters of a turn that are kept."""
+"""Maximum characters of a turn that are kept."""
 
 ANSWER_TOKENS: Final = 4_096
 
 _POLL_SECONDS: Final = 0.5
 _READ: Final = 5_000  # characters of a turn that are screened
-_IDLE: Final = 8  # turns in a row of which every call was refused
+_IDLE: Final = 8  # consecutive turns in which every call was refused
 
 Ended = Literal["done", "turns", "time", "budget", "garbage"]
-"""Why a loop ended. Only of ``done`` anything comes: the others left work half done."""
+"""The reason for the end of a loop. Only ``done`` leads to a plan: the others leave unfinished work."""
 
 
 class Talks(Protocol):
@@ -549,7 +550,7 @@ def _asked(
 
     thread = Thread(target=ask, name="deep-pass-model", daemon=True)
     thread.start()
-    spent = estimate  # of an answer that nobody waited for nobody knows what it cost
+    spent = estimate  # the cost of an abandoned answer is unknown, so the estimate is charged
     try:
         while True:
             thread.join(_POLL_SECONDS)
@@ -576,7 +577,7 @@ def _kept(turn: ModelTurn, *, keep_words: bool) -> KeptTurn:
     return KeptTurn(redact(line)[:LONGEST_KEPT] if keep_words else "", len(turn.calls))
 
 
-# What the model of a deep pass is told: who it is, where what lies, the four phases with their rules (nexo 3.4), and what is new.
+# The prompt of a deep pass: the model's role, the locations of files, the four phases with their rules (nexo 3.4), and what is new.
 
 _MOST_NAMED: Final = 200
 

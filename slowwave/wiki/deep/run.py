@@ -46,11 +46,10 @@ from slowwave.wiki.deep.scratch import (
     tree,
 )
 
-# The gates of a deep pass, in their order: whether one is due, and the name of the gate that says no (nexo 3.4).
+# The gates of a deep pass, in order: they decide whether one is due, and name the gate that refuses it (nexo 3.4).
 #
-# Whoever asks for one by hand passes ``too_soon``, ``scanned``, ``too_few_sessions`` and the switch; nobody passes the others, the lock
-# least of all. What is asked stands in the ledger, not in the memory of a process: a restart forgets no stamp, and a failed pass counts as
-# tried.
+# A manual request skips ``too_soon``, ``scanned``, ``too_few_sessions`` and the switch. Nothing skips the other gates, least of all the
+# lock. The gates read the ledger, not the memory of a process: a restart loses no timestamp, and a failed pass counts as an attempt.
 
 DeepGate = Literal[
     "disabled",
@@ -64,10 +63,11 @@ DeepGate = Literal[
     "too_few_sessions",
     "locked",
 ]
-"""nexo's eight (its switch, another scheduler, a remote mode, a folder, hours, scans, sessions, the lock) and two that models need here."""
+"""The eight gates of nexo (its switch, another scheduler, a remote mode, a folder, hours, scans, sessions, the lock), adapted, and two
+more that models need here."""
 
-_SLACK_HOURS: Final = 0.5  # a schedule of a day is not held back by the minutes that the pass before took to begin
-_IDLE_MINUTES: Final = 30  # after its last turn a session counts as over
+_SLACK_HOURS: Final = 0.5  # a daily schedule is not delayed by the minutes that the previous pass took to begin
+_IDLE_MINUTES: Final = 30  # a session counts as over this long after its last turn
 
 _STATE: Final = """
 WITH tried AS (
@@ -95,7 +95,7 @@ SELECT count(DISTINCT session) FROM (
 WHERE (%(since)s::timestamptz IS NULL OR changed > %(since)s)
   AND NOT (coalesce(active, false) AND changed > now() - make_interval(mins => %(idle)s))
 """
-"""Sessions since the last pass, as pages or as what memories name; one that is under way is not counted yet."""
+"""Sessions since the last pass, as pages or as named by memories; a session that is still active is not counted yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,14 +213,14 @@ def _cadence(
         yield DeepClosed("too_few_sessions", f"{name} has {few}")
 
 
-# A deep pass from its gates to its plan: one run of the ledger, of the mode ``deep``, which holds its namespace like every other.
+# A deep pass from its gates to its plan: one run of the ledger with the mode ``deep``, which holds its namespace like every other run.
 #
-# The copy, the tools and the loop belong to ``slowwave.wiki.deep``, what follows from the difference to the planner ``deep_pass``, proof
-# and sealing to ``slowwave.night.night``.
+# ``slowwave.wiki.deep.scratch`` makes the copy, ``slowwave.wiki.deep.loop`` has the tools and the loop, the planner ``deep_pass`` plans the
+# differences, and ``slowwave.night.night`` proves and seals the plan.
 
 _PREFIX: Final = "slowwave-deep-"
 _OLD_SECONDS: Final = 86_400.0
-_SHOWN: Final = 20  # escapes that a report names
+_SHOWN: Final = 20  # escapes that a report lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ def run_deep(
         scope = namespace_id(connection, namespace)
         since = deep_state(connection, scope).since
     closed = deep_gate(store, namespace, settings, force=force)
-    if closed and not (force and closed.gate == "locked"):  # one who asked may wait for it
+    if closed and not (force and closed.gate == "locked"):  # a forced pass may wait for the lock
         return DeepPass(namespace, closed=closed)
     talks = model or deep_chat(settings)
     if talks is None:
@@ -379,7 +379,7 @@ def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[
         before = tree(folder)
         tools = Tools(scratch, limits)
         index = going.settings.operations.compile_pages
-        told = system(
+        prompt = system(
             turns=options.max_turns,
             limits=limits,
             seconds=options.timeout_seconds,
@@ -394,7 +394,7 @@ def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[
                 model,
                 budget,
                 tools,
-                [{"role": "system", "content": told}, {"role": "user", "content": first_message(copy)}],
+                [{"role": "system", "content": prompt}, {"role": "user", "content": first_message(copy)}],
                 turns=options.max_turns,
                 seconds=options.timeout_seconds,
                 note=going.note,
@@ -467,7 +467,8 @@ def _escaped(found: Sequence[str]) -> DeepPassEscaped:
 def _report_escapes(going: _Pass, namespace: str, problem: DeepPassEscaped) -> None:
     """Record the escape report in the run's row and as a finding."""
     noted = going.noted(found=problem.escapes[:_SHOWN])
-    with suppress(DreamCancelled, DreamLockUnavailable):  # killed already: what was found is reported all the same
+    # The run may be killed already; the escapes are reported anyway.
+    with suppress(DreamCancelled, DreamLockUnavailable):
         check_cancelled(going.store, going.run_id, noted)
     with going.store.connect("planner") as connection, connection.transaction():
         crash_plan_run(connection, going.run_id, str(problem))

@@ -28,16 +28,16 @@ from slowwave.store.settings import Settings
 from slowwave.text.screening import redact, screen
 from slowwave.wiki.pages.index import memory_index
 
-# The scratch folder: files by name, every one reached part by part without following a link.
+# The scratch folder: files by name. Each is opened part by part, without following a link.
 #
-# A name is relative, with slashes. What a tool may read or write is decided here, whatever asked for it; how often and how much belongs to
-# ``slowwave.wiki.deep.loop``, what became of the folder to ``slowwave.wiki.deep.scratch``.
+# A name is relative, with slashes. The code below decides what a tool may read or write. ``slowwave.wiki.deep.loop`` limits how often and
+# how much.
 
 LONGEST_NAME: Final = 300
-"""Bytes of a name."""
+"""Maximum bytes of a name."""
 
 LONGEST_FILE: Final = 1_000_000
-"""Bytes of a file that is read whole."""
+"""Maximum bytes of a file; the whole file is read at once."""
 
 _DEEPEST: Final = 12
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -173,8 +173,8 @@ def _refuse_odd(there: os.stat_result, name: str) -> None:
 
 def _path_of(opened: int, root: Path, parts: tuple[str, ...] | list[str]) -> Path:
     """Return the path of an open folder: from the system if possible, else by its name."""
-    told = Path(f"/proc/self/fd/{opened}")
-    return told.readlink() if told.is_symlink() else root.joinpath(*parts)
+    link = Path(f"/proc/self/fd/{opened}")
+    return link.readlink() if link.is_symlink() else root.joinpath(*parts)
 
 
 def _below(opened: int, prefix: str) -> Iterator[str]:
@@ -202,13 +202,13 @@ def _absent(name: str) -> Refused:
     return Refused(f"There is no file {shown(name)}.")
 
 
-# Trees: every name under a folder with what stands there, hashed, and what two of them differ in.
+# Trees: every name under a folder with its type and hash, and the differences between two trees.
 #
-# It follows no link and trusts nobody's account: what a model wrote is what the hashes say. The folder that is looked at is the one
-# *around* the scratch folder, so that what was written beside it shows.
+# No link is followed and no report is trusted: the hashes show what a model wrote. The compared folder is the one *around* the scratch
+# folder, so that files written next to it show as well.
 
 COPY: Final = "copy"
-"""The scratch folder's name within the folder of a run, which holds nothing else."""
+"""The name of the scratch folder within the folder of a run, which contains nothing else."""
 
 _BLOCK: Final = 1 << 20
 
@@ -287,10 +287,10 @@ def _is_hash(text: str) -> bool:
     return len(text) == hashlib.sha256().digest_size * 2
 
 
-# Topic files: memories as lines of Markdown, one entry each, and back again.
+# Topic files: memories as lines of Markdown, one entry each, and parsed back.
 #
-# ``- [mem:ID] text`` is a memory; further lines of its text are indented by two spaces, so that no text can begin an entry of its own.
-# ``- text [source: sessions/x.md]`` is a statement that no memory makes yet, with what it rests on.
+# ``- [mem:ID] text`` is a memory. Further lines of its text are indented by two spaces, so that no text can begin another entry. ``- text
+# [source: sessions/x.md]`` is a statement that no memory makes yet, with its source.
 
 _ENTRY: Final = re.compile(r"- (?:\[mem:([0-9a-f-]{36})\] ?)?(.*)")
 _SOURCE: Final = re.compile(r"\s*\[source:\s*([^\]\n]{1,300})\]")
@@ -356,12 +356,10 @@ def _trimmed(text: str) -> list[str]:
     return [line.rstrip() for line in text.rstrip().split("\n")]
 
 
-# What a scratch copy holds: memories as topic files, the pages of corpora, the index, and the sessions since the last deep pass to be
-# read.
+# The content of a scratch copy: memories as topic files, the pages of corpora, the index, and the sessions since the last deep pass.
 #
-# Left out is what must not be trusted to a model or comes from none of them: texts that screening finds a secret, an order or hidden
-# characters in, quarantined and forgotten pages, and what the limits do not reach. Writing the files belongs to
-# ``slowwave.wiki.deep.scratch``.
+# Left out is what a model must not get: texts in which screening finds a secret, an instruction or hidden characters; quarantined and
+# forgotten pages; and what exceeds the limits.
 
 TOPICS: Final = "memories"
 PAGES: Final = "pages"
@@ -371,12 +369,12 @@ MOST_MEMORIES: Final = 5_000
 MOST_PAGES: Final = 2_000
 MOST_SESSIONS: Final = 200
 MOST_BYTES: Final = 16_000_000
-"""ToolLimits of a copy; of memories and pages the newest are in it."""
+"""Maximum bytes of a copy. If it cannot contain all memories and pages, it contains the newest."""
 
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
 _EVIDENCE: Final = "evidence:"
 _KINDS_READ: Final = frozenset(("claim", "summary"))
-"""Claims have a history of their own, summaries stand for what they cite: neither is reworded here."""
+"""Kinds that are not reworded here: claims have a separate history, and summaries represent the memories that they cite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,7 +523,7 @@ def _sessions(snapshot: Snapshot, copy: _Copy, since: datetime | None) -> tuple[
     changed = dict(zip(last["version_of"].to_pylist(), last["invalidated_at_max"].to_pylist(), strict=True))
     for row in _documents(snapshot, SESSIONS, MOST_SESSIONS, copy):
         name = f"{SESSIONS}/{PurePosixPath(str(row['path'] or row['id'])).name}"
-        if name in found:  # another agent's session of that day and name
+        if name in found:  # another agent has a session with that day and name
             name = f"{name.removesuffix('.md')}-{str(row['id'])[:8]}.md"
         text = redact(str(row["content"]))
         if not _fits(name) or any(f.kind == "injection" and f.severity != "low" for f in screen(text)):

@@ -161,11 +161,13 @@ def _distinct(subject: MigratedSubject) -> list[MigratedClaim]:
 
     A state that returned after another one is a separate claim.
     """
-    said = sorted(subject.said, key=lambda s: (_at(s), precedence(s.page.page.source), s.page.page.source, s.atom.line))
+    statements = sorted(
+        subject.said, key=lambda s: (_at(s), precedence(s.page.page.source), s.page.page.source, s.atom.line)
+    )
     groups: dict[tuple[object, ...], list[Said]] = {}
     last_state = ""
     times: Counter[str] = Counter()
-    for one in said:
+    for one in statements:
         key = statement_key(one.atom.text)
         if KINDS[one.atom.kind] == "state":
             same_update = any(_at(s) == _at(one) for s in groups.get(("state", key, times[key]), ()))
@@ -398,7 +400,7 @@ def evidence_page(plan: SubjectPlan, label: str) -> MigratedSubjectPage:
     Its path depends on its content: other statements or other files give another page.
     """
     subject, ref = plan.subject, plan.subject.ref
-    files = sorted({said.page.page.source for claim in plan.claims for said in claim.sources})
+    files = sorted({source.page.page.source for claim in plan.claims for source in claim.sources})
     lines = [_cited(claim) for claim in plan.claims]
     body = f"\n# What was read about {escaped(subject.name)}\n\n" + "\n".join(lines) + "\n"
     digest = hashlib.sha256("\n".join([str(ref), *lines]).encode("utf-8", "replace")).hexdigest()
@@ -420,9 +422,9 @@ def evidence_page(plan: SubjectPlan, label: str) -> MigratedSubjectPage:
 def canonical_page(plan: SubjectPlan, evidence: MigratedSubjectPage) -> MigratedSubjectPage:
     """Build the canonical page of a subject."""
     subject, ref = plan.subject, plan.subject.ref
-    told = [claim for claim in plan.claims if not claim.supports]
-    standing = [claim for claim in told if claim.until is None]
-    days = sorted(claim.since.date().isoformat() for claim in told)
+    own_claims = [claim for claim in plan.claims if not claim.supports]
+    standing = [claim for claim in own_claims if claim.until is None]
+    days = sorted(claim.since.date().isoformat() for claim in own_claims)
     fields: dict[str, Any] = {
         "title": subject.name,
         "type": ref.family,
@@ -446,8 +448,10 @@ def canonical_page(plan: SubjectPlan, evidence: MigratedSubjectPage) -> Migrated
         for name in sections
         if name not in ("Timeline", "Evidence")
     )
-    timeline = "\n".join(f"- {claim.since:%Y-%m-%d}: {escaped(claim.statement)} (`{evidence.place}`)" for claim in told)
-    files = sorted({said.page.page.place for claim in told for said in claim.sources})
+    timeline = "\n".join(
+        f"- {claim.since:%Y-%m-%d}: {escaped(claim.statement)} (`{evidence.place}`)" for claim in own_claims
+    )
+    files = sorted({source.page.page.place for claim in own_claims for source in claim.sources})
     places = "\n".join(f"- `{place}`" for place in [evidence.place, *files])
     rest = f"\n---\n\n{MARKER}\n\n## Timeline\n\n{timeline}\n\n## Evidence\n\n{places}\n"
     return MigratedSubjectPage(ref.path, verbatim_page(fields, body + rest))
@@ -465,8 +469,8 @@ def _section(family: Family, name: str, sort: AtomKind, sections: Sequence[str])
 
 def _cited(claim: MigratedClaim) -> str:
     sources = [
-        f"`{said.page.page.source.replace('`', '')}` line {said.atom.line}, sha256 {said.page.page.sha256[:12]}"
-        for said in claim.sources[:_CITED]
+        f"`{source.page.page.source.replace('`', '')}` line {source.atom.line}, sha256 {source.page.page.sha256[:12]}"
+        for source in claim.sources[:_CITED]
     ]
     more = f", and {len(claim.sources) - _CITED} more" if len(claim.sources) > _CITED else ""
     return f"- {claim.since:%Y-%m-%d} {claim.sort}: {escaped(claim.statement)} ({'; '.join(sources)}{more})"
@@ -589,7 +593,7 @@ def _without(claims: Sequence[MigratedClaim], failing: Collection[int]) -> tuple
 
 def _with_pages(plan: SubjectPlan, label: str, standing: Mapping[str, str]) -> SubjectPages:
     evidence = evidence_page(plan, label)
-    at_home = any(said.page.page.at_home for claim in plan.claims for said in claim.sources)
+    at_home = any(source.page.page.at_home for claim in plan.claims for source in claim.sources)
     nothing_new = all(claim.supports for claim in plan.claims)
     has_page = bool(plan.subject.entity) or at_home or nothing_new or plan.subject.ref.path in standing
     return SubjectPages(plan, evidence, None if has_page else canonical_page(plan, evidence))
@@ -600,8 +604,8 @@ def _audit(subject: SubjectPages, read: _Read, now: datetime) -> list[AuditFindi
     found: list[AuditFinding] = []
     suspect = bool(counting(screen(subject.evidence.text)))
     for place, claim in enumerate(subject.plan.claims):
-        told = _of_claim(claim, read, now, suspect=suspect)
-        found += [AuditFinding(ref, verdict, reason, place) for verdict, reason in told]
+        findings = _of_claim(claim, read, now, suspect=suspect)
+        found += [AuditFinding(ref, verdict, reason, place) for verdict, reason in findings]
     if subject.canonical is not None:
         text = subject.canonical.text
         lines = Counter(text.splitlines())
@@ -628,8 +632,8 @@ def _audit(subject: SubjectPages, read: _Read, now: datetime) -> list[AuditFindi
 
 def _of_claim(claim: MigratedClaim, read: _Read, now: datetime, *, suspect: bool) -> list[tuple[Verdict, str]]:
     found: list[tuple[Verdict, str]] = []
-    if not any(said.page.page.records or read.says(said) for said in claim.sources):
-        by_model = all(said.atom.by == "model" for said in claim.sources)
+    if not any(source.page.page.records or read.says(source) for source in claim.sources):
+        by_model = all(source.atom.by == "model" for source in claim.sources)
         found.append(("fail" if by_model else "review", "it does not stand in what it was read from"))
     if suspect and counting(screen(claim.statement)):
         found.append(("fail", "it holds what screening keeps out"))

@@ -282,7 +282,7 @@ OF_FAMILY: Final[Mapping[Family, AtomKind]] = {
 """The kind of a plain statement about a subject of each family."""
 
 _LISTS: Final[Mapping[str, AtomKind | None]] = {
-    "facts": None,  # of its family
+    "facts": None,  # the kind depends on the subject's family
     "claims": None,
     "updates": "project_update",
     "preferences": "preference",
@@ -368,9 +368,9 @@ def _statements(entry: Mapping[str, Any], family: Family, day: datetime | None) 
             yield RecordStatement(kind or OF_FAMILY[family], text[:LONGEST_STATEMENT], day)
     for name, kind in _LISTS.items():
         for part in entry[name] if isinstance(entry.get(name), list) else ():
-            told = part if isinstance(part, Mapping) else {"text": part}
-            text = _text(told.get("text") or told.get("statement") or told.get("summary"))
-            at = next((found for key in _DAYS if (found := instant_of(told.get(key))) is not None), day)
+            fields = part if isinstance(part, Mapping) else {"text": part}
+            text = _text(fields.get("text") or fields.get("statement") or fields.get("summary"))
+            at = next((found for key in _DAYS if (found := instant_of(fields.get(key))) is not None), day)
             if text:
                 yield RecordStatement(kind or OF_FAMILY[family], text[:LONGEST_STATEMENT], at)
 
@@ -597,16 +597,16 @@ def _line_of_second(text: str) -> int:
     last = ""
     at = 0
     for token in _TOKEN.finditer(text):
-        said = token[0]
-        if said in "{[":
-            open_.append(set() if said == "{" else None)
-        elif said in "}]":
+        lexeme = token[0]
+        if lexeme in "{[":
+            open_.append(set() if lexeme == "{" else None)
+        elif lexeme in "}]":
             open_.pop()
-        elif said == ":" and open_ and (names := open_[-1]) is not None:
+        elif lexeme == ":" and open_ and (names := open_[-1]) is not None:
             name = json.loads(last)
             if name in names:
                 return text.count("\n", 0, at) + 1
             names.add(name)
-        elif said[0] == '"':
-            last, at = said, token.start()
+        elif lexeme[0] == '"':
+            last, at = lexeme, token.start()
     return 1

@@ -101,13 +101,13 @@ def atoms_of(text: str, family: Family, level: Level = "high") -> list[Atom]:
     head = frontmatter(text)
     found: list[Atom] = []
     met: set[tuple[str, str]] = set()
-    for line, section, said in _blocks(text[head.end :].removeprefix("\ufeff"), head.lines + 1):
+    for line, section, block in _blocks(text[head.end :].removeprefix("\ufeff"), head.lines + 1):
         kind = _kind_of(section, family)
         if kind is None:
             continue
-        dated = _DATED.match(said) if kind == "timeline_event" else None
+        dated = _DATED.match(block) if kind == "timeline_event" else None
         at = _day(dated[1]) if dated else None
-        for sentence in [_EVIDENCE_STATEMENTS.sub("", dated[2])] if dated else sentences(said):
+        for sentence in [_EVIDENCE_STATEMENTS.sub("", dated[2])] if dated else sentences(block):
             words = _plain(sentence)
             key = statement_key(words)
             if len(key.split()) < _SHORTEST or len(words) > LONGEST_STATEMENT or (kind, key) in met:
@@ -121,10 +121,10 @@ def atoms_of(text: str, family: Family, level: Level = "high") -> list[Atom]:
 
 def _kind_of(section: str, family: Family) -> AtomKind | None:
     """Return the kind of a section's statements, or None for sections that only point elsewhere."""
-    said = section.casefold()
-    if said.startswith(_PASSED_OVER):
+    title = section.casefold()
+    if title.startswith(_PASSED_OVER):
         return None
-    found: list[AtomKind] = [kind for begins, kind in _SECTIONS if said.startswith(begins)]
+    found: list[AtomKind] = [kind for begins, kind in _SECTIONS if title.startswith(begins)]
     return found[0] if found else OF_FAMILY[family]
 
 
@@ -255,9 +255,9 @@ def classified_page(page: StagedPage) -> ClassifiedPage:
     fields = frontmatter(page.text).fields
     at = _instant(page, fields)
     if page.records:
-        told = tuple(_of_record(record, at, page.line) for record in page.records)
+        subjects = tuple(_of_record(record, at, page.line) for record in page.records)
         schema = page.records[0].schema or "family, title and summary"
-        return ClassifiedPage(page, "resolved", "high", f"its entries are typed ({schema})", at, told)
+        return ClassifiedPage(page, "resolved", "high", f"its entries are typed ({schema})", at, subjects)
     if page.reader != "Markdown":
         return ClassifiedPage(page, "evidence_only", "high", f"a {page.reader} says nothing by itself", at)
     parts = PurePosixPath(page.source).parts
@@ -480,10 +480,10 @@ def _understood(page: ClassifiedPage, answer: str) -> ClassifiedPage:
             of_subject.setdefault(about, []).append(atom)
     if not of_subject:
         return replace(page, by="model")
-    told = tuple(SubjectAtoms(about, tuple(atoms)) for about, atoms in of_subject.items())
+    subjects = tuple(SubjectAtoms(about, tuple(atoms)) for about, atoms in of_subject.items())
     levels: Sequence[Level] = [atom.level for _, atoms in of_subject.items() for atom in atoms]
     level: Level = "low" if all(one == "low" for one in levels) else "medium"
-    return replace(page, resolution="resolved", level=level, reason="a model read it", told=told, by="model")
+    return replace(page, resolution="resolved", level=level, reason="a model read it", told=subjects, by="model")
 
 
 def _whole(entry: object) -> bool:

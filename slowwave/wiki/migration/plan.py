@@ -141,8 +141,8 @@ def run_id_of(namespace: str, label: str, files: Sequence[tuple[str, str]], mode
 
     The same folder gives the same run id.
     """
-    said = json.dumps([RULES, namespace, label, sorted(files), model], ensure_ascii=False)
-    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+    identity = json.dumps([RULES, namespace, label, sorted(files), model], ensure_ascii=False)
+    return hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _hash(text: str) -> str:
@@ -260,10 +260,15 @@ def _planned(claim: MigratedClaim) -> PlannedClaim:
 
 def _claim_evidence(claim: MigratedClaim) -> dict[str, object]:
     sources = [
-        {"source": said.page.page.source, "line": said.atom.line, "sha256": said.page.page.sha256, "by": said.atom.by}
-        for said in claim.sources[:_CITED]
+        {
+            "source": source.page.page.source,
+            "line": source.atom.line,
+            "sha256": source.page.page.sha256,
+            "by": source.atom.by,
+        }
+        for source in claim.sources[:_CITED]
     ]
-    told: dict[str, object] = {
+    evidence: dict[str, object] = {
         "kind": claim.kind,
         "sort": claim.sort,
         "statement": claim.statement,
@@ -272,10 +277,10 @@ def _claim_evidence(claim: MigratedClaim) -> dict[str, object]:
         "sources": sources,
     }
     if claim.until is not None:
-        told["until"] = claim.until.isoformat()
+        evidence["until"] = claim.until.isoformat()
     if claim.supports:
-        told["supports"] = claim.supports
-    return told
+        evidence["supports"] = claim.supports
+    return evidence
 
 
 # Answers of models during the migration of a namespace, by a hash of the question. Retention removes them.
@@ -378,7 +383,7 @@ def report_json(found: Migration, duration_ms: int = 0) -> dict[str, Any]:
             "llm_extracted": sum(bool(page.told) for page in found.pages if page.by == "model"),
             "fallback_extracted": sum(bool(page.told) for page in found.pages if page.by == "rules"),
             "llm_failed": len(problems),
-            "atom_count": sum(len(told.atoms) for page in found.pages for told in page.told),
+            "atom_count": sum(len(subject.atoms) for page in found.pages for subject in page.told),
             "contradiction_count": found.contradictions,
             "duration_ms": duration_ms,
         },
@@ -432,12 +437,12 @@ def report_markdown(found: Migration) -> str:
         for one in plan.contradictions
     ]
     parts.append(_section("Contradictions", conflicts))
-    told = [f"{one.subject}: {one.verdict}, {one.reason}" for one in found.audited.findings]
+    findings = [f"{one.subject}: {one.verdict}, {one.reason}" for one in found.audited.findings]
     repaired = [f"{one.subject}: taken out, {one.reason}" for one in found.audited.repaired]
     verdict = f"Verdict {found.audited.verdict}"
     if found.audited.repaired:
         verdict = f"Verdict {found.audited.before}, after one repair {found.audited.verdict}"
-    parts.append(f"## Audit\n\n{verdict}.\n" + (f"\n{_list([*repaired, *told])}" if repaired or told else ""))
+    parts.append(f"## Audit\n\n{verdict}.\n" + (f"\n{_list([*repaired, *findings])}" if repaired or findings else ""))
     parts.append(
         _section("Where a model was of no help", (f"{p.page.source}: {p.problem}" for p in found.pages if p.problem))
     )
@@ -467,8 +472,8 @@ def _left_out(found: Sequence[LeftOut]) -> list[str]:
 
 
 def _section(title: str, lines: Iterable[str]) -> str:
-    told = list(lines)
-    return f"## {title}\n\n{_list(told)}" if told else ""
+    items = list(lines)
+    return f"## {title}\n\n{_list(items)}" if items else ""
 
 
 def _list(lines: Sequence[str]) -> str:

@@ -95,8 +95,8 @@ def claude_memory_pages(source: SourceFile, entries: list[Any]) -> Iterator[Stag
         if text := _body(entry.get("conversations_memory")):
             yield converted(source, "claude/memory.md", "What Claude remembers", text, "Claude memory")
         projects = entry.get("project_memories")
-        for key, told in sorted(projects.items()) if isinstance(projects, dict) else ():
-            if text := _body(told):
+        for key, memory in sorted(projects.items()) if isinstance(projects, dict) else ():
+            if text := _body(memory):
                 title = f"What Claude remembers of project {key[:40]}"
                 yield converted(source, f"claude/memory-{slug(key)}.md", title, text, "Claude memory")
 
@@ -108,14 +108,14 @@ def claude_project_pages(source: SourceFile, entries: list[Any]) -> Iterator[Sta
             raise UnreadableFile("an entry is no project of Claude")
         name = _word(entry.get("name")) or "project"
         folder = f"claude/projects/{slug(name)}-{slug(_word(entry.get('uuid')), 8)}"
-        told = [text for key in ("description", "prompt_template") if (text := _body(entry.get(key)))]
-        if told:
-            yield converted(source, f"{folder}/project.md", name, "\n\n".join(told), "Claude project")
+        texts = [text for key in ("description", "prompt_template") if (text := _body(entry.get(key)))]
+        if texts:
+            yield converted(source, f"{folder}/project.md", name, "\n\n".join(texts), "Claude project")
         documents = entry.get("docs")
         for number, document in enumerate(documents if isinstance(documents, list) else ()):
-            told = _object(document)
-            if text := _body(told.get("content")):
-                title = _word(told.get("filename")) or f"document {number + 1}"
+            texts = _object(document)
+            if text := _body(texts.get("content")):
+                title = _word(texts.get("filename")) or f"document {number + 1}"
                 yield converted(source, f"{folder}/{number + 1}-{slug(title)}.md", title, text, "Claude project")
 
 
@@ -123,10 +123,10 @@ def conversation_pages(
     source: SourceFile, agent: str, key: str, title: str, turns: list[TranscriptTurn], reader: str, folder: str = ""
 ) -> Iterator[StagedPage]:
     """Yield the pages of a conversation: one, or several if it is long."""
-    said = [TranscriptTurn(turn.role, text, turn.at) for turn in turns if (text := cleaned(turn.text))]
+    spoken = [TranscriptTurn(turn.role, text, turn.at) for turn in turns if (text := cleaned(turn.text))]
     parts: list[list[TranscriptTurn]] = []
     size = 0
-    for turn in said:
+    for turn in spoken:
         if not parts or size + len(turn.text) > LONGEST_PAGE:
             parts.append([])
             size = 0
@@ -230,12 +230,12 @@ def mem0_pages(source: SourceFile, memories: Sequence[Any], relations: Sequence[
         place = f"mem0/{slug(kind or 'owner')}-{slug(owner)}.md"
         yield converted(source, place, f"Memories of {owner}", body, "Mem0 export", records=records)
     edges = [edge for edge in relations if isinstance(edge, dict)]
-    told = [
+    relation_lines = [
         " ".join(_word_memory_stores(edge.get(k)) for k in ("source", "relationship", "target")).strip()
         for edge in edges
     ]
-    if any(told):
-        body = "\n".join(f"- {line}" for line in told if line)
+    if any(relation_lines):
+        body = "\n".join(f"- {line}" for line in relation_lines if line)
         yield converted(source, "mem0/relations.md", "Relations that Mem0 kept", body, "Mem0 export")
 
 
@@ -257,10 +257,10 @@ def letta_pages(source: SourceFile) -> Iterator[StagedPage]:
             yield converted(source, place, title, cleaned(turn.content), "Letta memory block")
         else:
             sessions[turn.namespace, turn.session].append(turn)
-    for (agent, day), said in sorted(sessions.items()):
-        in_time = sorted(said, key=lambda turn: (turn.created_at, turn.external_id))
-        told = [TranscriptTurn(turn.role, turn.content, turn.created_at) for turn in in_time]
-        yield from conversation_pages(source, agent, day, f"Conversation of {day}", told, "Letta conversation")
+    for (agent, day), turns_of_day in sorted(sessions.items()):
+        in_time = sorted(turns_of_day, key=lambda turn: (turn.created_at, turn.external_id))
+        transcript = [TranscriptTurn(turn.role, turn.content, turn.created_at) for turn in in_time]
+        yield from conversation_pages(source, agent, day, f"Conversation of {day}", transcript, "Letta conversation")
 
 
 def transcript_pages(source: SourceFile) -> Iterator[StagedPage]:
@@ -552,9 +552,9 @@ def _rows_of_table(source: SourceFile, text: str) -> str:
     try:
         rows = list(Table(io.StringIO(text, newline=""), check, (), header))
     except (ImportRefused, ValueError) as problem:
-        said = str(problem).split(". Nothing")[0].removeprefix(f"{source.path}, ")
-        line = said.split(":")[0].removeprefix("line ")
-        raise UnreadableFile(said.partition(": ")[2] or said, int(line) if line.isdigit() else 1) from None
+        message = str(problem).split(". Nothing")[0].removeprefix(f"{source.path}, ")
+        line = message.split(":")[0].removeprefix("line ")
+        raise UnreadableFile(message.partition(": ")[2] or message, int(line) if line.isdigit() else 1) from None
     if check.skipped:
         raise UnreadableFile(check.skipped[0].reason, check.skipped[0].line)
     if bad := next((row for row in rows if row.more), None):

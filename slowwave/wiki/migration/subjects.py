@@ -131,23 +131,24 @@ def migrated_subjects(pages: Sequence[ClassifiedPage], known: MigratedSubjects) 
 
     The result does not depend on the order of the pages. Cost: linear, apart from sorting.
     """
-    told = [
-        (told.about, page, told.atoms)
+    mentions = [
+        (subject.about, page, subject.atoms)
         for page in sorted(pages, key=lambda page: (page.page.source, page.page.line))
         if page.resolution == "resolved"
-        for told in page.told
+        for subject in page.told
     ]
     groups: dict[int, list[int]] = defaultdict(list)
-    for place, group in enumerate(_clusters([about for about, _, _ in told])):
+    for place, group in enumerate(_clusters([about for about, _, _ in mentions])):
         groups[group].append(place)
     found: list[MigratedSubject] = []
     for members in groups.values():
         ranked = sorted(
-            members, key=lambda n: (precedence(told[n][1].page.source), "," in told[n][0].name, told[n][0].name, n)
+            members,
+            key=lambda n: (precedence(mentions[n][1].page.source), "," in mentions[n][0].name, mentions[n][0].name, n),
         )
-        first = told[ranked[0]][0]
-        names = [name for n in ranked for name in (told[n][0].name, *told[n][0].aliases)]
-        said = tuple(Said(told[n][1], atom) for n in members for atom in told[n][2])
+        first = mentions[ranked[0]][0]
+        names = [name for n in ranked for name in (mentions[n][0].name, *mentions[n][0].aliases)]
+        statements = tuple(Said(mentions[n][1], atom) for n in members for atom in mentions[n][2])
         ref = SubjectRef(first.family, first.slug)
         others = {
             normalise_name(name): name for name in reversed(names) if normalise_name(name) != normalise_name(first.name)
@@ -155,7 +156,9 @@ def migrated_subjects(pages: Sequence[ClassifiedPage], known: MigratedSubjects) 
         entities = known.find(ref, names)
         one = entities[0] if len(entities) == 1 else ""
         found.append(
-            MigratedSubject(ref, first.name, tuple(sorted(others.values()))[:20], said, one, () if one else entities)
+            MigratedSubject(
+                ref, first.name, tuple(sorted(others.values()))[:20], statements, one, () if one else entities
+            )
         )
     return sorted(found, key=lambda subject: str(subject.ref))
 
@@ -185,7 +188,7 @@ def _clusters(candidates: Sequence[NamedSubject]) -> list[int]:
             alias_of[about.family, normalise_name(alias)].add(top(place))
     for key in sorted(alias_of):
         groups = {top(n) for n in alias_of[key] | named.get(key, set())}
-        if len(groups) == 2:  # of several that share a short name, none is meant for sure
+        if len(groups) == 2:  # a short name that several share refers to none of them for certain
             join(sorted(groups))
     return [top(n) for n in range(len(candidates))]
 

@@ -148,8 +148,8 @@ def _page(draft: PageDraft) -> PlannedPage:
 
 def _items(inputs: Inputs, planned: Sequence[tuple[PageDraft, Mutation]]) -> list[Item]:
     snapshot = inputs.snapshot
-    told = {claim for draft, _ in planned for claim in draft.claims}
-    rows = rows_by_id(snapshot, "memories", told, _RESTS_ON)
+    claim_ids = {claim for draft, _ in planned for claim in draft.claims}
+    rows = rows_by_id(snapshot, "memories", claim_ids, _RESTS_ON)
     refused = rejected_subjects(snapshot, OPERATION)
     items: list[Item] = []
     for draft, mutation in planned:

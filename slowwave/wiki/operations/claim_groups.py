@@ -33,7 +33,7 @@ from slowwave.wiki.claims.subjects import Subject, name_key, near_names
 # chosen. A merged entity resolves to the one it was merged into. Cost: a pass over entities and aliases at the first look-up; a night
 # without sessions and pages makes none.
 
-_BEGINNING: Final = 3  # letters that names have to begin with to be compared
+_BEGINNING: Final = 3  # letters that two names must share at the start to be compared
 _NEAR: Final = 50
 _PAGE_TYPES: Final = ("person", "project", "concept", "decision")
 
@@ -297,10 +297,10 @@ def of_sessions(sessions: Sequence[ReadSession], naming: Naming) -> list[ClaimCa
         for one in session.told:
             if one.claim is None or one.speaker == ASSISTANT:
                 continue
-            said = absolutize(one.said, one.since, write="replace", nearest=False).text
+            statement = absolutize(one.said, one.since, write="replace", nearest=False).text
             who = users.get(session.page.path, "") if one.speaker in ("", USER) else one.speaker
             who = "" if not one.speaker else who
-            claim = plain_claim(said, who)
+            claim = plain_claim(statement, who)
             subject = _subject(claim, who, naming) if claim else None
             if claim is None or subject is None or _is_of_a_person(subject, claim):
                 continue
@@ -368,7 +368,7 @@ def _users(sessions: Sequence[ReadSession]) -> Mapping[str, str]:
 COMPARED: Final = 8
 """Claims of a subject that a candidate is compared with: those that share the most words with it, as at run time."""
 
-_MOST_DOCUMENTS: Final = 8  # of one claim
+_MOST_DOCUMENTS: Final = 8  # documents of one claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,9 +436,9 @@ class ClaimGroups:
         for candidate in candidates:
             of_subject[candidate.key].append(candidate)
         groups: list[PlannedGroup] = []
-        for _, said in sorted(of_subject.items()):
-            said.sort(key=lambda c: (c.since, c.source))
-            subject = said[0].subject
+        for _, claims_of_subject in sorted(of_subject.items()):
+            claims_of_subject.sort(key=lambda c: (c.since, c.source))
+            subject = claims_of_subject[0].subject
             ids = (subject.id, *subject.ids) if isinstance(subject, Subject) else ()
             known = [claim for id_ in dict.fromkeys(ids) for claim in self.known.get(id_, ())]
             names = (
@@ -447,7 +447,7 @@ class ClaimGroups:
                 else frozenset((normalise_name(subject.name),))
             )
             standing = frozenset(claim.id for claim in known)
-            groups += _grouped(subject, _Subject(known, names, self.counts).planned(said), standing)
+            groups += _grouped(subject, _Subject(known, names, self.counts).planned(claims_of_subject), standing)
         return groups
 
 
@@ -597,12 +597,12 @@ def known_claims(snapshot: Snapshot) -> dict[str, list[KnownClaim]]:
     rows: list[dict[str, Any]] = table.select(columns).to_pylist()
     found: defaultdict[str, list[KnownClaim]] = defaultdict(list)
     for row, text in zip(rows, texts, strict=True):
-        told = attributes(row["attributes"])
+        fields = attributes(row["attributes"])
         gone = row["invalidated_at"] or (None if row["state"] == "active" else row["recorded_at"])
-        found[str(told.get("entity_id") or "")].append(
+        found[str(fields.get("entity_id") or "")].append(
             KnownClaim(
                 row["id"],
-                str(told.get("claim_kind") or ""),
+                str(fields.get("claim_kind") or ""),
                 str(text),
                 slot_of(str(text)),
                 row["valid_from"] or row["recorded_at"],

@@ -51,7 +51,7 @@ OPERATION: Final = "deep_pass"
 QUOTED: Final = 300
 """Maximum characters of a quotation in evidence."""
 
-_CONFIDENCE: Final = 0.6  # of a claim that a model found in a session
+_CONFIDENCE: Final = 0.6  # confidence of a claim that a model found in a session
 _MOST_READ: Final = 20  # files that a page is compared with in addition to those that it names
 _POINTER: Final = re.compile(r"- (.*) \[[0-9a-f]{8}\]\(mem:([0-9a-f-]{36})\)")
 _ESCAPED: Final = re.compile(r"\\([\\`*\[\]<>~$@_&:.+=#|)-])")
@@ -88,12 +88,12 @@ class PassItems:
 
 def statements(inputs: Inputs, judged: PassItems) -> None:
     """Plan claims for new statements that a session or a page supports."""
-    said = {flat(text).casefold() for text in active_memories(inputs.snapshot)["text"].to_pylist()}
+    known_texts = {flat(text).casefold() for text in active_memories(inputs.snapshot)["text"].to_pylist()}
     taken: dict[str, list[tuple[Stated, PlannedClaim]]] = defaultdict(list)
     for new in judged.changes.stated:
         known = judged.passages(new.sources, new.says)
         documents = judged.documents(new.sources)
-        if flat(new.says).casefold() in said:
+        if flat(new.says).casefold() in known_texts:
             judged.refuse("", "is remembered already")
         elif known is None or not documents:
             judged.refuse("", "names no session and no page that was handed out")
@@ -180,12 +180,12 @@ def index(inputs: Inputs, judged: PassItems, change: IndexChanged) -> None:
                 )
                 return
             lines.append("")
-        elif ungrounded(said := _ESCAPED.sub(r"\1", pointer[1]), [known[pointer[2]]]):
+        elif ungrounded(entry_text := _ESCAPED.sub(r"\1", pointer[1]), [known[pointer[2]]]):
             judged.refuse(pointer[2], f"({MEMORY}) says of a memory what that does not say")
             return
         else:
             end = f" {source(pointer[2])}"
-            lines.append(f"- {hook(flat(said), LINE - 2 - len(end))}{end}")
+            lines.append(f"- {hook(flat(entry_text), LINE - 2 - len(end))}{end}")
     body = body_of(lines)
     options = inputs.settings.operations.compile_pages
     entries, had = (sum(line.startswith("- ") for line in some) for some in (lines, before))
@@ -379,12 +379,12 @@ def _dropped(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> No
     columns = ("current_version_id", "state")
     ends = invalidate_each(inputs.snapshot, "memories", {c.memory: None for c in taken}, columns) if taken else {}
     for change in taken:
-        told = covered_by(change.was, _elsewhere(judged, change.memory, change.file))
+        coverage = covered_by(change.was, _elsewhere(judged, change.memory, change.file))
         evidence = {
             **{"file": change.file, "was": change.was[:QUOTED], "model": judged.worked.model},
-            **({"told_by": told[:QUOTED]} if told else {}),
+            **({"told_by": coverage[:QUOTED]} if coverage else {}),
         }
-        decision, risk = ("retire", "medium") if told else ("review", "high")
+        decision, risk = ("retire", "medium") if coverage else ("review", "high")
         item = Item(OPERATION, decision, ends[change.memory], evidence, risk)
         judged.items.append(ask_unless_measured(item, "retired memory"))
 

@@ -127,22 +127,22 @@ class Digests:
     def day(self, day: date, sessions: Sequence[ReadSession]) -> None:
         """Write the digest of a day from all sessions with turns on that day."""
         path, sources = daily_path(day), made_of((s.page.path, s.page.hash) for s in sessions)
-        told = [one for s in sessions for one in s.told if one.day == day]
-        if not (told or self.writing.writer) or not self.is_due(path, sources):
+        lines_of_day = [one for s in sessions for one in s.told if one.day == day]
+        if not (lines_of_day or self.writing.writer) or not self.is_due(path, sources):
             return
         written = self.writing.written(sessions, day)
-        if self.writing.waits or not (written or told):
+        if self.writing.waits or not (written or lines_of_day):
             return
-        sections = written or self._sections(told)
+        sections = written or self._sections(lines_of_day)
         self._add(
             path,
             "digest-daily",
-            titled(_day(day), self._names(told)),
+            titled(_day(day), self._names(lines_of_day)),
             counted(len(sessions), _speakers(sessions), sections),
             sections,
             {
                 "date": day.isoformat(),
-                "projects": self._projects(told) or None,
+                "projects": self._projects(lines_of_day) or None,
                 "source_sessions": [s.page.path for s in sessions],
             },
             sources,
@@ -157,10 +157,10 @@ class Digests:
             return
         sections: dict[Section, list[DigestLine]] = {}
         for day, (lines, _) in sorted(days.items()):
-            told = day.removeprefix(_DAYS).removesuffix(".md")
+            day_name = day.removeprefix(_DAYS).removesuffix(".md")
             for section in SECTIONS:
                 sections.setdefault(section, []).extend(
-                    DigestLine(line.text, line.sources, told) for line in lines.get(section, ())
+                    DigestLine(line.text, line.sources, day_name) for line in lines.get(section, ())
                 )
         kept, out = within(sections, self.max_tokens)
         self.left_out += out
@@ -191,13 +191,13 @@ class Digests:
             m.digest.path: (m.digest.sections, m.digest.made_of) for m in self.made if m.digest.type == "digest-daily"
         }
         weeks: defaultdict[tuple[int, int], dict[str, DayLines]] = defaultdict(dict)
-        for path, told in days.items():
+        for path, day_lines in days.items():
             try:
                 year, week, _ = date.fromisoformat(path[len(_DAYS) : -len(".md")]).isocalendar()
             except ValueError:
                 continue
-            if told[0] and (year, week) < today.isocalendar()[:2]:
-                weeks[year, week][path] = told
+            if day_lines[0] and (year, week) < today.isocalendar()[:2]:
+                weeks[year, week][path] = day_lines
         return weeks
 
     def _add(
@@ -212,9 +212,9 @@ class Digests:
         sessions: tuple[str, ...],
         writer: str = "",
     ) -> None:
-        told = {name: value for name, value in fields.items() if value is not None}
+        given = {name: value for name, value in fields.items() if value is not None}
         more = {"writer": writer} if writer else {}
-        digest = Digest(path, type_, title, summary, sections, told, sources, **more)
+        digest = Digest(path, type_, title, summary, sections, given, sources, **more)
         self.made.append(MadeDigest(digest, self.stored.get(path), sessions))
 
     def _sections(self, told: Iterable[SessionStatement]) -> dict[Section, tuple[DigestLine, ...]]:
@@ -253,8 +253,8 @@ def _section(told: SessionStatement) -> Section:
 def _speakers(sessions: Sequence[ReadSession]) -> list[str]:
     """Return the known names of the participants."""
     named = {s.name for s in sessions if s.name}
-    said = {name for s in sessions for name in s.speakers if name not in ("", USER, "assistant", "system")}
-    return sorted(named | said)
+    speakers = {name for s in sessions for name in s.speakers if name not in ("", USER, "assistant", "system")}
+    return sorted(named | speakers)
 
 
 def _often(names: Counter[str]) -> Counter[str]:

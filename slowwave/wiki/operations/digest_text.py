@@ -56,8 +56,8 @@ SECTION_OF: Final[Mapping[str, Section]] = {
 """Kind of a sentence → its section."""
 
 EXTRACTIVE: Final = "extractive"
-_TITLED: Final = 3  # names of a title
-_MOST_SOURCES: Final = 4  # of one line
+_TITLED: Final = 3  # names in a title
+_MOST_SOURCES: Final = 4  # sources of one line
 _LINE: Final = re.compile(r"- (?:(?P<day>\d{4}-\d\d-\d\d): )?(?P<text>.+) \((?P<sources>s\d+#L\d+(?:, s\d+#L\d+)*)\)")
 _SOURCE: Final = re.compile(r"- (s\d+): `([^`\n]+)`")
 _SOURCES: Final = "Sources"
@@ -221,8 +221,8 @@ def within(
     for section, lines in once.items():
         room = max(max_tokens * sizes[section] // whole, 1)
         sources = [Source(f"{k:06}", line.text) for k, line in enumerate(lines)]
-        said = {normalise_name(sentence) for sentence in extract(sources, room).sentences}
-        kept[section] = tuple(line for line in lines if normalise_name(line.text) in said)
+        sentences = {normalise_name(sentence) for sentence in extract(sources, room).sentences}
+        kept[section] = tuple(line for line in lines if normalise_name(line.text) in sentences)
     return {s: found for s, found in kept.items() if found}, sum(len(x) for x in once.values()) - sum(
         len(x) for x in kept.values()
     )
@@ -238,8 +238,8 @@ def counted(sessions: int, speakers: Sequence[str], sections: Mapping[Section, S
     """Return the opening sentence of a digest: the number of sessions, the speakers, and the number of lines per section."""
     who = f" with {_listed(speakers)}" if speakers else ""
     names = {"key_outcomes": "outcome", "decisions": "decision", "followups": "followup", "noted": "note"}
-    told = [_number(len(sections[s]), names[s]) for s in SECTIONS if sections.get(s)]
-    return f"{_number(sessions, 'session')}{who}: {_listed(told)}."
+    line_counts = [_number(len(sections[s]), names[s]) for s in SECTIONS if sections.get(s)]
+    return f"{_number(sessions, 'session')}{who}: {_listed(line_counts)}."
 
 
 def daily_path(day: date) -> str:
@@ -403,8 +403,10 @@ class DigestWriting:
         """Return the usable lines of one answer, or None if there was no answer."""
         if self.writer is None:
             return None
-        told = [{"number": n, **({"who": s.who} if s.who else {}), "text": s.text} for n, s in enumerate(sources, 1)]
-        user = fenced(json.dumps({"said": told}, ensure_ascii=False))
+        numbered = [
+            {"number": n, **({"who": s.who} if s.who else {}), "text": s.text} for n, s in enumerate(sources, 1)
+        ]
+        user = fenced(json.dumps({"said": numbered}, ensure_ascii=False))
         answer = ask_within(self.budget, self.writer, OPERATION, SYSTEM, user, SCHEMA, MAX_TOKENS)
         if answer is None:
             self.waits = True
@@ -424,8 +426,8 @@ class DigestWriting:
     ) -> dict[Section, tuple[DigestLine, ...]]:
         found: dict[Section, tuple[DigestLine, ...]] = {}
         for section in SECTIONS:
-            said: Any = value.get(section)
-            lines = [_line(one, sources, self.leave) for one in (said if isinstance(said, list) else ())[:_MOST]]
+            entries: Any = value.get(section)
+            lines = [_line(one, sources, self.leave) for one in (entries if isinstance(entries, list) else ())[:_MOST]]
             kept = tuple(dict.fromkeys(line for line in lines if line is not None))
             self.kept += len(kept)
             self.dropped += len(lines) - len(kept)

@@ -109,8 +109,8 @@ def _of_page(
     since = _since(fields, row["recorded_at"])
     own = _own(str(row["title"]), str(fields.get("type") or ""))
     for sentence in _sentences(content):
-        said = absolutize(sentence.text, since, write="replace", nearest=False).text
-        claim = claim_of(own.name if own else "", said)
+        statement = absolutize(sentence.text, since, write="replace", nearest=False).text
+        claim = claim_of(own.name if own else "", statement)
         if claim is None or unsafe(sentence.text) or ((kind := privacy_class(sentence.text)) and kind not in leave):
             continue
         subject = _subject(claim.about, claim.kind, own, naming)
@@ -303,11 +303,11 @@ class ClaimWriting:
             if self.reader is None or self._in_a_row >= FAILURES_IN_A_ROW:
                 break
             for turns in batches(shown_turns(session, self.leave, _LONGEST_TURN, write="replace")):
-                if (said := self._asked(turns)) is None:
+                if (answers := self._asked(turns)) is None:
                     break
-                kept = [c for one in said if (c := self._candidate(one, turns, session, naming)) is not None]
+                kept = [c for one in answers if (c := self._candidate(one, turns, session, naming)) is not None]
                 self.kept += len(kept)
-                self.dropped += len(said) - len(kept)
+                self.dropped += len(answers) - len(kept)
                 found += kept
         return found
 
@@ -342,8 +342,8 @@ class ClaimWriting:
     def _asked(self, turns: Sequence[ShownTurn]) -> list[Any] | None:
         if self.reader is None:
             return None
-        told = [{"number": n, "speaker": t.speaker, "text": t.text} for n, t in enumerate(turns, 1)]
-        user = fenced(json.dumps({"turns": told}, ensure_ascii=False))
+        numbered = [{"number": n, "speaker": t.speaker, "text": t.text} for n, t in enumerate(turns, 1)]
+        user = fenced(json.dumps({"turns": numbered}, ensure_ascii=False))
         answer = ask_within(self.budget, self.reader, OPERATION, SYSTEM, user, SCHEMA, MAX_TOKENS)
         if answer is None:
             self.waiting += 1
@@ -463,8 +463,8 @@ def extract_claims(inputs: Inputs) -> Proposal:
     candidates += writing.candidates(sessions, naming)
     of_page = of_pages(snapshot, naming, options.may_claim) if options.pages else []
     groups = ClaimGroups.of(snapshot, known)
-    said = [one for one in (*candidates, *of_page) if one.since <= snapshot.taken_at]
-    wanted = without_rejected(snapshot, inputs.settings, OPERATION, groups.planned(said))
+    candidates_by_now = [one for one in (*candidates, *of_page) if one.since <= snapshot.taken_at]
+    wanted = without_rejected(snapshot, inputs.settings, OPERATION, groups.planned(candidates_by_now))
     planned, refused = _mutations(inputs, wanted)
     items = [_item(one, mutation) for one, mutation in planned]
     numbers: dict[str, int | float] = {
@@ -519,7 +519,7 @@ def _mutations(
 
 def _item(planned: PlannedGroup, mutation: Mutation) -> Item:
     claims = planned.group.claims
-    told = [
+    claims_json = [
         {
             "statement": claim.statement,
             "kind": claim.kind,
@@ -534,7 +534,7 @@ def _item(planned: PlannedGroup, mutation: Mutation) -> Item:
     ]
     decision = "support" if all(claim.supports for claim in claims) else "write"
     documents = tuple(dict.fromkeys(id_ for claim in claims for id_ in claim.documents))
-    evidence = {"subject": planned.name, "claims": told}
+    evidence = {"subject": planned.name, "claims": claims_json}
     item = Item(OPERATION, decision, mutation, evidence, sources=documents, probability=planned.confidence)
     return ask_unless_measured(item, "claim that ends another") if any(claim.closes for claim in claims) else item
 

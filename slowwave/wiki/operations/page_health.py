@@ -100,7 +100,7 @@ def page_health(inputs: Inputs) -> Report:
             on += _unclassed(fields, text if place in sensitive else "")
             if conflict := _conflict(row, fields, paths):
                 on.append(("state conflict", conflict))
-            findings += [(name, row, said) for name, said in on]
+            findings += [(name, row, detail) for name, detail in on]
     counts = {name: sum(one == name for one, _, _ in findings) for name in LISTS}
     listed = len({row["id"] for _, row, _ in findings})
     wrong = len({row["id"] for name, row, _ in findings if name in _WARNINGS})
@@ -111,8 +111,8 @@ def page_health(inputs: Inputs) -> Report:
         f"{listed:,} of {looked_at:,} pages stand on a list, {wrong:,} of them for what contradicts itself.",
         {"pages": looked_at, "pages on a list": listed, **counts},
         tuple(
-            Finding(f"“{row['path']}” ({name}): {LISTS[name].format(said)}", (row["id"],), _severity(name))
-            for name, row, said in findings
+            Finding(f"“{row['path']}” ({name}): {LISTS[name].format(detail)}", (row["id"],), _severity(name))
+            for name, row, detail in findings
         ),
         tuple({"list": name, "path": row["path"]} for name, row, _ in findings[:_SHOWN]),
         details={name.replace(" ", "_"): count for name, count in counts.items()},
@@ -124,9 +124,9 @@ def _lists(
 ) -> Iterator[tuple[str, str]]:
     """Yield the lists that a page belongs to by its fields and sections, each with the detail of its finding."""
     canonical, status = fields.get("canonical") is True, fields.get("status")
-    told = _day(fields.get("updated")) or _day(fields.get("created")) or _day(fields.get("date"))
-    if canonical and status == "active" and told and (today - told).days > options.stale_days:
-        yield "stale", told.isoformat()
+    last_change = _day(fields.get("updated")) or _day(fields.get("created")) or _day(fields.get("date"))
+    if canonical and status == "active" and last_change and (today - last_change).days > options.stale_days:
+        yield "stale", last_change.isoformat()
     if found.get("contradictions"):
         yield "contradictions", ""
     if _doubtful(fields.get("confidence"), options.low_confidence):
@@ -153,9 +153,9 @@ def _behind(inputs: Inputs, pages: pa.Table) -> Mapping[str, Sequence[str]]:
 
 
 def _mismatches(sections: Sequence[str]) -> Iterator[tuple[str, str]]:
-    said = [section for section in sections if section not in LAST]
-    if said:
-        yield "claim mismatch", ", ".join(said)
+    unknown = [section for section in sections if section not in LAST]
+    if unknown:
+        yield "claim mismatch", ", ".join(unknown)
     yield from ((of, "") for section, of in _OF_CLAIMS.items() if section in sections)
 
 

@@ -131,8 +131,8 @@ def _notes(
 
 def _may_be_promoted(page: ShelvedPage) -> bool:
     generated = page.fields.get("source_kind") in ("generated", "recall-promotion", "semantic")
-    told = page.fields.get("canonical") is True and bool(page.subject)
-    return not (page.closed or page.guarded or generated or told or page.path.startswith(_CLOSED))
+    is_subject_page = page.fields.get("canonical") is True and bool(page.subject)
+    return not (page.closed or page.guarded or generated or is_subject_page or page.path.startswith(_CLOSED))
 
 
 def _paths(inputs: Inputs) -> Collection[str]:

@@ -73,7 +73,7 @@ def figures(scores: object) -> tuple[float | None, int | None, int | None]:
     """Parse score, hits and distinct days from the JSON ``scores`` of a promotion; None for absent values."""
     try:
         parts: object = json.loads(str(scores))
-    except (ValueError, RecursionError):  # an agent may have written them, in any depth
+    except (ValueError, RecursionError):  # an agent may have written the value, nested to any depth
         parts = None
     known: Mapping[str, object] = parts if isinstance(parts, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     score, hits, days = _number(known, ("score",)), _number(known, _HITS), _number(known, _DAYS)
@@ -157,7 +157,7 @@ def input_hash(template: int, namespace_id: str, *inputs: object) -> str:
 # Lines of a page from untrusted text: flat, harmless as Markdown, without hidden characters, and not too long.
 
 LINE: Final = 149
-"""Characters of an entry's line at most, source and all."""
+"""Maximum characters of an entry's line, including the source."""
 
 _READ: Final = 2_000  # characters of a memory that a line may come from
 _BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")  # letters and marks that show nothing
@@ -235,7 +235,7 @@ class PageScreen:
 
         ``memory`` is empty for the words of a heading, which belong to no memory.
         """
-        from slowwave.text.screening import unsafe  # not before it is needed: its rules take a moment
+        from slowwave.text.screening import unsafe  # imported late, because its rules take a moment to load
 
         if text not in self._known:
             self._known[text] = not unsafe(text)
@@ -247,7 +247,7 @@ class PageScreen:
 # MEMORY.md: the index of promoted memories, one line per memory, each with the link to its source (nexo 3.3).
 
 TEMPLATE: Final = 1
-"""Version of the words around the entries: another one renders every page again."""
+"""Version of the text around the entries: a new version renders every page again."""
 
 _TITLE: Final = "Memory"
 _OPENING: Final = (
@@ -357,7 +357,7 @@ _HAPPENED: Final[Mapping[str, tuple[str, str]]] = {
     "rewritten": ("1 memory rewritten by {by}", "{n} memories rewritten by {by}"),
     "retired": ("1 memory retired", "{n} memories retired"),
 }
-"""What may happen on a day, in the order in which a day tells it."""
+"""The possible changes of a day, in the order in which a day lists them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,9 +388,8 @@ def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
         lines, linked = _day(day, events, listed.get(day, []), screen)
         longer = _body(opening, [*shown, lines], len(days) - n - 1)
         if not shown and not fits(longer, *limits):
-            lines, linked = _day(
-                day, events, (), screen
-            )  # a day of its own is listed without its entries rather than not at all
+            # If even the first day does not fit, list it without its entries rather than not at all.
+            lines, linked = _day(day, events, (), screen)
             longer = _body(opening, [lines], len(days) - 1)
         if not fits(longer, *limits):
             break

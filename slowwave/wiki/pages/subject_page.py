@@ -162,8 +162,8 @@ def _statements(snapshot: Snapshot, claims: pa.Table) -> tuple[list[tuple[str, S
             )
         )
     ids = claims["id"].to_pylist()
-    said = texts.to_pylist()
-    return found, {ids[place] for place, _ in screen_all(texts) if unsafe(said[place])}
+    statements = texts.to_pylist()
+    return found, {ids[place] for place, _ in screen_all(texts) if unsafe(statements[place])}
 
 
 def _survivors(snapshot: Snapshot) -> tuple[dict[str, str], dict[str, set[str]]]:
@@ -197,7 +197,9 @@ def _against(
     Pairs that a person allowed to hold together are left out. Conflicts that a night calls doubtful count only if they state another
     object of one relation, which is a contradiction at run time as well.
     """
-    subject_of = {s.id: subject for subject, said in by_subject.items() for s in said if s.holds(snapshot.taken_at)}
+    subject_of = {
+        s.id: subject for subject, statements in by_subject.items() for s in statements if s.holds(snapshot.taken_at)
+    }
     verdicts = effective_verdicts(snapshot)
     found: defaultdict[str, set[str]] = defaultdict(set)
     kept: set[frozenset[str]] = set()
@@ -243,7 +245,7 @@ def _aliases(snapshot: Snapshot, wanted: Collection[str]) -> dict[str, tuple[str
 # A statement occurs on a page if a sentence, or several consecutive ones in one line or paragraph, has exactly its words; case, Markdown
 # marks and quotes are ignored. Headings and comments do not count. No side effects; time linear in the text.
 
-_LONGEST_PROSE_WORDS: Final = 12  # sentences of a statement; a longer one stands nowhere
+_LONGEST_PROSE_WORDS: Final = 12  # sentences of a statement; a longer one is never found on a page
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t])")
 _ITEM: Final = re.compile(r"[ \t>]*(?:[-*+]|\d{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?|[ \t]*>[ \t>]*")
 _CITED: Final = re.compile(r"\[[^\[\]\n]{0,80}\]\(claim:[^()\s]{0,80}\)")
@@ -284,9 +286,9 @@ class _Runs:
             return None
         if size not in self._of:
             runs: dict[tuple[str, ...], set[str]] = {}
-            for said, days in self.pieces:
-                for at in range(len(said) - size + 1):
-                    runs.setdefault(said[at : at + size], set()).update(days)
+            for words, days in self.pieces:
+                for at in range(len(words) - size + 1):
+                    runs.setdefault(words[at : at + size], set()).update(days)
             self._of[size] = runs
         return self._of[size].get(wanted)
 
@@ -315,7 +317,7 @@ class ProseWords:
         first, *more = outside.split("<!--")
         rest = "".join([first, *(p.partition("-->")[2] if "-->" in p else p for p in more)])
         every, dated = list[str](), list[str]()
-        depth = 0  # of the heading of the timeline in which a line stands
+        depth = 0  # level of the timeline heading that the line is under
         for line in rest.splitlines():
             if heading := _HEADING.match(line):
                 if not depth or len(heading[1]) <= depth:
@@ -352,7 +354,7 @@ def _pieces(lines: Iterable[str]) -> list[_Piece]:
                 days = frozenset(_DAY.findall(text))
                 dated = _DATED.match(text)
                 shown = [text, text[dated.end() :]] if dated else [text]
-                found += [_Piece(said, days) for t in shown if (said := _sentences(t))]
+                found += [_Piece(sentences, days) for t in shown if (sentences := _sentences(t))]
             held = []
         if line.strip():
             held.append(line[item.end() :] if item else line)
@@ -373,17 +375,17 @@ def _sentences(text: str) -> tuple[str, ...]:
 # No side effects.
 
 MOST: Final = 60
-"""Statements of one section, and pages of its evidence."""
+"""Maximum number of statements of one section, and of pages of its evidence."""
 
 MOST_DATES: Final = 120
-"""Lines of a timeline."""
+"""Maximum number of lines of a timeline."""
 
 CONTRADICTIONS: Final = "Contradictions"
-"""The section for both sides of what contradicts each other; it is there while there are any."""
+"""The section with both sides of contradictions; a page has it while there are any."""
 
 _SUMMARY: Final = 5
 _LONGEST: Final = 600  # characters of a statement
-_NAMED: Final = 3  # claims that are named behind what several of them say
+_NAMED: Final = 3  # claims that are named after a statement that several of them make
 _DOUBTFUL: Final = 0.5
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 _ENDS: Final = " .!?…。！？"
@@ -414,7 +416,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "core/identity.md": {"Role": KINDS},
     "core/soul.md": {"Behavior Rules": KINDS},
 }
-"""Family, or the path of a page of core → its sections that are made of statements, with the kinds that each takes."""
+"""Family, or the path of a page of core → its sections that consist of statements, each with its kinds of claims."""
 
 
 class _Said(NamedTuple):
@@ -474,11 +476,11 @@ def subject_page(
     claims.
     """
     admits = _admits(visibility, sensitivity)
-    told = [_Said.of(s) for s in statements if admits(s)]
+    admitted = [_Said.of(s) for s in statements if admits(s)]
     own = own or ProseWords.of("")
-    standing = [s for s in reversed(told) if s.claim.holds(now)]
+    standing = [s for s in reversed(admitted) if s.claim.holds(now)]
     fresh = [s for s in standing if not own.says(s.claim.text)]
-    dated = [s for s in told if not own.dates(s.claim.text, "" if s.claim.holds(now) else _day(s.claim.until))]
+    dated = [s for s in admitted if not own.dates(s.claim.text, "" if s.claim.holds(now) else _day(s.claim.until))]
     sections = SECTIONS.get(path, SECTIONS.get(family, {}))
     shown = {s.claim.id for s in standing}
     contents: dict[str, str] = {}
@@ -487,7 +489,7 @@ def subject_page(
     for heading, kinds in sections.items():
         contents[heading] = _section_text([s for s in fresh if s.claim.kind in kinds], MOST, shown)
     contents[CONTRADICTIONS] = _contradictions(standing)
-    claims = [s.claim for s in told]
+    claims = [s.claim for s in admitted]
     if fresh or contents[CONTRADICTIONS] or any(not s.claim.holds(now) for s in dated):
         contents["Timeline"] = _timeline(dated, path, places, now)
         contents["Evidence"] = _evidence(claims, path, places, own)
@@ -525,14 +527,16 @@ def _distinct(statements: Iterable[_Said]) -> list[list[_Said]]:
 
 
 def _section_text(statements: Iterable[_Said], most: int, shown: Collection[str], *, more: bool = True) -> str:
-    said = _distinct(statements)
-    if not said:
+    distinct = _distinct(statements)
+    if not distinct:
         return ""
-    lines = [_line(same, shown) for same in said[:most]]
-    if len(said) == 1:
+    lines = [_line(same, shown) for same in distinct[:most]]
+    if len(distinct) == 1:
         return lines[0]
     lines = [f"- {line}" for line in lines]
-    return "\n".join([*lines, f"- _{len(said) - most:,} more are known._"] if more and len(said) > most else lines)
+    return "\n".join(
+        [*lines, f"- _{len(distinct) - most:,} more are known._"] if more and len(distinct) > most else lines
+    )
 
 
 def _line(same: Sequence[_Said], shown: Collection[str]) -> str:
@@ -573,9 +577,9 @@ def _timeline(told: Sequence[_Said], path: str, places: Mapping[str, EvidencePla
         first = same[0].claim
         when = f"{since} to {ended}" if ended and ended != since else since
         kind = "" if first.kind == "fact" else f"{first.kind.capitalize()}: "
-        said = _day(min(s.claim.said_at for s in same))
+        said_on = _day(min(s.claim.said_at for s in same))
         marks = ["(ended)"] if ended and ended == since else []
-        marks += [f"(said {said})"] if said != since else []
+        marks += [f"(said {said_on})"] if said_on != since else []
         cited = [f"({_place(place, path)})" for id_ in first.documents[:1] if (place := places.get(id_))]
         lines.append(" ".join([f"- {when}: {kind}{same[0].words}", *marks, *_links(same), *cited]))
     return "\n".join(lines)

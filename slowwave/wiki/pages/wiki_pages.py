@@ -19,10 +19,10 @@ INDEX: Final = "wiki/index.md"
 HOT: Final = "wiki/hot.md"
 LOG: Final = "wiki/log.md"
 TITLES: Final = {INDEX: "Index", HOT: "Hot", LOG: "Log"}
-"""Path of each → its title, which is the heading of its block."""
+"""Path → its title, which is the heading of its block."""
 
 HOTTEST: Final = 10
-"""Pages of each list of the hot page."""
+"""Maximum number of pages in each list of the hot page."""
 
 ORDER: Final = ("core", "person", "project", "concept", "decision")
 """Types in the order of an index; others follow by name."""
@@ -80,9 +80,8 @@ def hot_content(pages: Iterable[ListedPage], recalled: Sequence[str]) -> str:
     """
     known = {page.path: page for page in pages if page.path not in TITLES}
     parts: list[str] = []
-    known = {
-        path: replace(page, says="") for path, page in known.items()
-    }  # what they say stands on them, and in the index
+    # The summaries are on the pages themselves and in the index, so they are not repeated here.
+    known = {path: replace(page, says="") for path, page in known.items()}
     changed = sorted(known.values(), key=lambda p: (p.updated, p.path), reverse=True)
     for heading, some in (("Changed lately", changed), ("Recalled most", [known[p] for p in recalled if p in known])):
         if lines := [line for page in some if (line := _line(page))][:HOTTEST]:

@@ -28,7 +28,7 @@ from slowwave.store.settings import Settings
 # replaced as a whole or not at all.
 
 _LARGEST: Final = 5_000_000  # bytes of a file that is read
-_HELD_SECONDS: Final = 120  # that a folder is waited for; another sync of it needs less, git and all
+_HELD_SECONDS: Final = 120  # longest wait for a locked folder; another sync needs less, including git
 _HELD_PAUSE: Final = 0.1
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -203,7 +203,7 @@ def _in_words(problem: OSError) -> str:
 # ``sync_pages`` makes the folder agree with the current rows, however often it is called and wherever it was interrupted. It only changes
 # its own blocks: text that a person wrote around one stays, and a block that a person edited is left alone.
 
-_ATTEMPTS: Final = 3  # at a file that somebody writes at the same moment
+_ATTEMPTS: Final = 3  # attempts at a file that another process writes at the same moment
 
 _BODIES: Final = """
 SELECT p.path, p.body FROM memory.pages p JOIN memory.namespaces n ON n.id = p.namespace_id
@@ -238,7 +238,7 @@ def sync_pages(store: Store, namespace: str, settings: Settings, *, run_id: str 
     name = path_part(namespace)
     try:
         base = Path(settings.workspace_path).expanduser().absolute()
-    except (RuntimeError, OSError):  # the user after ~ is not known, or the folder that we are in is gone
+    except (RuntimeError, OSError):  # the user after ~ is unknown, or the working directory is gone
         return PageSync(
             problems=(
                 f"The workspace cannot be found: correct SLOWWAVE_WORKSPACE_PATH and run `slowwave pages sync {shlex.quote(namespace)}`.",
@@ -249,7 +249,8 @@ def sync_pages(store: Store, namespace: str, settings: Settings, *, run_id: str 
         with opened(base, name, make=wanted) as folder:
             if folder is None:
                 return PageSync(str(base / name))
-            outcome = _follow(folder, _bodies(store, namespace))  # read again: another sync may have held the folder
+            # Read again, because another sync may have held the folder.
+            outcome = _follow(folder, _bodies(store, namespace))
             problems, commit = outcome.problems, ""
             if settings.pages_git:
                 files = (*outcome.written, *outcome.removed, *outcome.unchanged)
@@ -309,7 +310,7 @@ def _one(folder: Folder, path: str, body: str) -> str:
     except Refused:
         if body:
             raise
-        return ""  # no text, so there is no block in it
+        return ""  # without text there is no block in the file
     text = seen.text if seen else ""
     if not body and find(text) is None:
         return ""

@@ -131,8 +131,8 @@ def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
 
 # Active memory: which of the pages that a search found are shown to an agent, and in what words, within a budget.
 #
-# Denials come first: a page that a profile may not show is dropped before ranking, so that no score brings it back. Searching belongs to
-# ``slowwave.search``.
+# Denials come first: a page that a profile may not show is dropped before ranking, so that no score brings it back. ``slowwave.search``
+# runs the searches.
 
 DURABLE: Final = 6
 SESSIONS: Final = 3
@@ -211,14 +211,14 @@ def chosen(
     """
     scored = [(_worth(page, profiles), page) for page in pages if not denied(page, profile, profiles)]
     left = {"durable": durable, "sessions": sessions}
-    told: dict[str, FoundPage] = {}
+    selected: dict[str, FoundPage] = {}
     same: set[str] = set()
     for _, page in sorted(scored, key=lambda one: (-one[0], one[1].path)):
-        if page.path not in told and page.row not in same and left[page.plane]:
+        if page.path not in selected and page.row not in same and left[page.plane]:
             left[page.plane] -= 1
-            told[page.path] = page
+            selected[page.path] = page
             same |= page.same
-    return tuple(told.values())
+    return tuple(selected.values())
 
 
 def active_block(pages: Sequence[FoundPage], budget: int) -> ActiveBlock:
@@ -232,19 +232,19 @@ def active_block(pages: Sequence[FoundPage], budget: int) -> ActiveBlock:
 def worded_block(lines: Iterable[tuple[str, tuple[str, ...]]], pages: Sequence[FoundPage], budget: int) -> ActiveBlock:
     """Format worded lines with the paths of their pages, as ``active_block`` formats pages."""
     old = {page.path for page in pages if page.stale}
-    told = _filled(((text, paths, LONGEST["durable"], bool(old & set(paths))) for text, paths in lines), budget)
-    return ActiveBlock(told.text, tuple(dict.fromkeys(told.sources)))
+    block = _filled(((text, paths, LONGEST["durable"], bool(old & set(paths))) for text, paths in lines), budget)
+    return ActiveBlock(block.text, tuple(dict.fromkeys(block.sources)))
 
 
 def _filled(told: Iterable[tuple[str, tuple[str, ...], int, bool]], budget: int) -> ActiveBlock:
     """Fill the block with lines given as (text, paths, most characters, whether it may be out of date)."""
     room, lines, sources = budget * BYTES_A_TOKEN, list[str](), list[str]()
     for text, paths, longest, stale in told:
-        said = " ".join(in_line(text).split())
-        said = said if len(said) <= longest else f"{said[: longest - 1].rstrip()}…"
-        line = f"- {said} ({', '.join(paths)})" + (" [may be out of date]" if stale else "")
+        shortened = " ".join(in_line(text).split())
+        shortened = shortened if len(shortened) <= longest else f"{shortened[: longest - 1].rstrip()}…"
+        line = f"- {shortened} ({', '.join(paths)})" + (" [may be out of date]" if stale else "")
         size = len(line.encode()) + (1 if lines else 0)
-        if said and size <= room:
+        if shortened and size <= room:
             room -= size
             lines.append(line)
             sources += paths
@@ -350,7 +350,7 @@ def reminder_plan(searcher: Searcher, prompt: str) -> ReminderPlan:
 
 def worded(searcher: Searcher, prompt: str, pages: Sequence[FoundPage]) -> tuple[tuple[WordedLine, ...], str]:
     """Return the lines that pages support, and a warning if there are none."""
-    from slowwave.text.specifics import ungrounded  # knows more of language than a server needs to start
+    from slowwave.text.specifics import ungrounded  # it loads language data that a server does not need to start
 
     texts = [str(quotable(" ".join(page.text.split()))) for page in pages]
     shown = [
@@ -361,9 +361,9 @@ def worded(searcher: Searcher, prompt: str, pages: Sequence[FoundPage]) -> tuple
     if helped.answer is None:
         return (), helped.warning
     lines = tuple(
-        WordedLine(" ".join(said.text.split()), tuple(dict.fromkeys(pages[n - 1].path for n in said.sources)))
-        for said in cited(helped.answer, len(pages))
-        if not ungrounded(said.text, [texts[n - 1] for n in said.sources])
+        WordedLine(" ".join(line.text.split()), tuple(dict.fromkeys(pages[n - 1].path for n in line.sources)))
+        for line in cited(helped.answer, len(pages))
+        if not ungrounded(line.text, [texts[n - 1] for n in line.sources])
     )
     return lines, "" if lines else "What the model worded does not stand in the pages, so they are told as they are."
 
@@ -435,14 +435,14 @@ def active_memory(
     name, profile = profiles.chosen(request.profile, request.prompt)
     project = request.project or request.cwd.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     sessions = profiles.wants_sessions(profile, request.prompt)
-    told = WakeRequest(
+    wake_request = WakeRequest(
         agent=request.agent,
         profile=profile.wake,
         project=project[:200],
         include_recent_sessions=_SESSIONS_OF_A_WAKE if sessions else 0,
         include_pinned_decisions=profile.decisions,
     )
-    woken = wake(connection, namespace, told, settings) if request.include_wake else None
+    woken = wake(connection, namespace, wake_request, settings) if request.include_wake else None
     help_ = _Help(
         connection, KnownNamespace(namespace_id(connection, namespace), settings), began + request.timeout_ms / 1000
     )
@@ -569,7 +569,7 @@ def _same(connection: Connection, answers: Sequence[SearchResponse]) -> dict[str
 
     Results of the same search never repeat each other.
     """
-    from slowwave.search.candidates import cited_among  # as below
+    from slowwave.search.candidates import cited_among  # imported late for the same reason as above
     from slowwave.search.rows import either_covers
 
     results = {r.id: r for answer in answers for r in answer.results}

@@ -89,7 +89,7 @@ def cited(answer: Mapping[str, Any], sources: int) -> tuple[Sentence, ...]:
 def body(question: str, answer: Sequence[Sentence], found: Sequence[SearchResult]) -> str:
     """Format the page: question, answer, evidence, and evidence from sessions if there is any."""
     lines = ["## Question", "", hook(question, 2_000), "", "## Answer", ""]
-    lines += [f"- {_shown(said.text)} {' '.join(f'[{n}]' for n in said.sources)}" for said in answer]
+    lines += [f"- {_shown(sentence.text)} {' '.join(f'[{n}]' for n in sentence.sources)}" for sentence in answer]
     lines += [] if answer else ["Nothing that is remembered answers it."]
     for title, spoken in (("Evidence", False), ("Session evidence", True)):
         of = [(n, r) for n, r in enumerate(found, 1) if (r.evidence_class == "session") is spoken]
@@ -234,8 +234,8 @@ def research(
         for n, result in enumerate(found.results, 1)
     )
     warnings = (*found.warnings, *filter(None, (warning,)))
-    told = ResearchResponse(artifact=None, research=page, sources=sources, synthesis=synthesis, warnings=warnings)
-    return Answered(told, (Recalled.of_search(found),))
+    response = ResearchResponse(artifact=None, research=page, sources=sources, synthesis=synthesis, warnings=warnings)
+    return Answered(response, (Recalled.of_search(found),))
 
 
 def _answer(
@@ -245,8 +245,8 @@ def _answer(
     searcher, problem = helper(connection, known)
     if searcher is None or "research" not in searcher.steps or not found:
         return extracted(found), False, problem
-    said, warning = _worded(searcher, question, found)
-    return (said, True, "") if said else (extracted(found), False, warning)
+    worded, warning = _worded(searcher, question, found)
+    return (worded, True, "") if worded else (extracted(found), False, warning)
 
 
 def _worded(searcher: Searcher, question: str, found: tuple[SearchResult, ...]) -> tuple[tuple[Sentence, ...], str]:
@@ -254,5 +254,5 @@ def _worded(searcher: Searcher, question: str, found: tuple[SearchResult, ...]) 
         {"number": n, "path": result.path, "text": str(quotable(result.snippet))} for n, result in enumerate(found, 1)
     ]
     helped = searcher.ask("research", _TASK, {"question": question, "sources": sources}, _ANSWER)
-    said = cited(helped.answer, len(found)) if helped.answer else ()
-    return said, helped.warning or "The model named no source for what it said, so the answer is extracts."
+    sentences = cited(helped.answer, len(found)) if helped.answer else ()
+    return sentences, helped.warning or "The model named no source for what it said, so the answer is extracts."

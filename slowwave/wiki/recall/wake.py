@@ -119,10 +119,10 @@ def wake_block(sections: Sequence[SectionContent], budget: int) -> WakeBlock:
         cost = fixed + _bytes(text)
         room, spent[n] = room - cost, spent[n] + cost
         taken[n].append(text)
-    told = [
+    filled = [
         "\n\n".join([f"## {section.title}", *texts]) for section, texts in zip(sections, taken, strict=True) if texts
     ]
-    block = "\n\n".join(told)
+    block = "\n\n".join(filled)
     sources = dict.fromkeys(
         source for section, texts in zip(sections, taken, strict=True) if texts for source in section.sources
     )
@@ -393,11 +393,11 @@ def wake_rows(
         memories: dict[str, frozenset[str]] = {}
         paths = [_like(path) for _, section in chosen for path in section.paths]
         documents = rows(_DOCUMENTS, paths=paths) if paths else []
-        told: list[SectionContent] = []
+        contents: list[SectionContent] = []
         for name, section in chosen:
             of = [row for row in documents if any(_fits(row.path, path) for path in section.paths)]
             found = [(row, p) for row in of for p in _passages(row, section)]
-            told.append(
+            contents.append(
                 SectionContent(
                     section.title,
                     tuple(p for _, p in found),
@@ -418,11 +418,11 @@ def wake_rows(
                 memories = {row.path: frozenset(row.made_of) for row in of}
             if statement == _PAGES and of:
                 title = f"{title} ({of[0].every:,} in all)"
-            told.append(
+            contents.append(
                 SectionContent(title, tuple(f"- {text}" for _, text in lines), tuple(row.path for row, _ in lines))
             )
             read += [row for row, _ in lines]
-    return WakeRows(tuple(told), memories, max((row.recorded_at for row in read), default=None))
+    return WakeRows(tuple(contents), memories, max((row.recorded_at for row in read), default=None))
 
 
 def _sections(profiles: WakeProfiles, profile: WakeProfile, project: str) -> list[tuple[str, WakeSection]]:
@@ -454,8 +454,8 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def _decision(row: _Row) -> str:
-    said = next((p for p in passages(row.body)), "")
-    first = _first_line(said)
+    passage = next((p for p in passages(row.body)), "")
+    first = _first_line(passage)
     return _short(": ".join(part for part in (row.title, first) if part), _LONGEST_DECISION)
 
 
@@ -469,19 +469,19 @@ def _page(row: _Row) -> str:
     The first sentence is left out if it equals the title.
     """
     title = " ".join(str(quotable(row.title)).split()) or row.path
-    said, order = _first_sentence(row.body)
-    told = f"{title} ({row.path})"
-    said = "" if said.casefold().rstrip(".") == title.casefold() else said
-    parts = [_short(part, _LONGEST_PAGE) for part in (said, order) if part]
-    return f"{told}: {' '.join(parts)}" if parts else told
+    sentence, order = _first_sentence(row.body)
+    heading = f"{title} ({row.path})"
+    sentence = "" if sentence.casefold().rstrip(".") == title.casefold() else sentence
+    parts = [_short(part, _LONGEST_PAGE) for part in (sentence, order) if part]
+    return f"{heading}: {' '.join(parts)}" if parts else heading
 
 
 def _session(row: _Row) -> str:
     first, title = _first_line(row.body), row.title or row.path
-    said = _short(first, _LONGEST_SESSION)
-    if not said or first.startswith(title):  # without a title of its own a session is called by its first line
-        return said or title
-    return f"{plain_line(title).rstrip(' .:')}: {said}"
+    sentence = _short(first, _LONGEST_SESSION)
+    if not sentence or first.startswith(title):  # a session without a title is called by its first line
+        return sentence or title
+    return f"{plain_line(title).rstrip(' .:')}: {sentence}"
 
 
 def _first_line(text: str) -> str:
@@ -497,17 +497,17 @@ def _first_sentence(text: str) -> tuple[str, str]:
 
     Headings, lists of links, tables, code and quotations are not prose. A list is shown in whole items.
     """
-    from slowwave.text.sentences import sentences  # knows more words than a wake without pages needs
+    from slowwave.text.sentences import sentences  # it loads word lists that a wake without pages does not need
     from slowwave.text.turns import gives_order
 
     found, order = "", ""
     for paragraph in passages(text):
         lines = [line.strip() for line in paragraph.splitlines() if not line.startswith("#")]
         first = next((n for n, line in enumerate(lines) if _ITEM.match(line)), len(lines))
-        said = plain_line(" ".join(" ".join(lines[:first]).split()))
-        if found or not (said and _PROSE.match(said)):
+        plain = plain_line(" ".join(" ".join(lines[:first]).split()))
+        if found or not (plain and _PROSE.match(plain)):
             continue
-        own = sentences(said)
+        own = sentences(plain)
         found, order = own[0], next((one for one in own[1:] if gives_order(one)), "")
         if first < len(lines) and len(own) == 1:
             found = _with_items(found, lines[first:])
@@ -517,13 +517,13 @@ def _first_sentence(text: str) -> tuple[str, str]:
 def _with_items(lead: str, lines: Sequence[str]) -> str:
     """Return a line that introduces a list, with as many whole items as fit."""
     items = [plain_line(_ITEM.sub("", line)).rstrip(" .;,") for line in lines if _ITEM.match(line)]
-    told, sign = lead.rstrip(" :."), ":"
+    text, sign = lead.rstrip(" :."), ":"
     for n, item in enumerate(items):
-        more = f"{told}{sign} {item}"
+        more = f"{text}{sign} {item}"
         if len(more) + 3 * (n + 1 < len(items)) > _LONGEST_PAGE:
-            return f"{told}{sign if n else ':'} …"
-        told, sign = more, ";"
-    return told
+            return f"{text}{sign if n else ':'} …"
+        text, sign = more, ";"
+    return text
 
 
 def _short(text: str, longest: int) -> str:
@@ -581,10 +581,10 @@ def wake(connection: Connection, namespace: str, request: WakeRequest, settings:
     block = wake_block(rows.sections, request.budget_tokens)
     if (once := without_repeats(rows.sections, rows.memories, block)) != rows.sections:
         block = wake_block(once, request.budget_tokens)
-    told = WakeResponse(profile=request.profile, block=block.text)
+    response = WakeResponse(profile=request.profile, block=block.text)
     if request.debug:
         about = {"tokens_estimated": block.tokens, "left_out": block.left_out}
-        told = told.model_copy(update={**about, "sources": block.sources, "frozen_at": rows.newest})
+        response = response.model_copy(update={**about, "sources": block.sources, "frozen_at": rows.newest})
     memories = tuple(source for source in block.sources if source in rows.memories)
     pages = tuple(Lines(source) for source in block.sources if source not in rows.memories)
-    return Answered(told, (Recalled(hits=memories, pages=pages),))
+    return Answered(response, (Recalled(hits=memories, pages=pages),))

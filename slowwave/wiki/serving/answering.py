@@ -97,8 +97,8 @@ class Answering:
         seconds = time.perf_counter() - began
         status = found.status if isinstance(found, Failure) else 200
         self.metrics.count(caller.namespace, call.name, surface, status, seconds)
-        told = (surface, call.name, status, seconds * 1000, caller.token_id or "-", request_id or uuid4().hex)
-        _LOG.info("%s %s %d in %.1f ms, token %s, request %s", *told)
+        log_fields = (surface, call.name, status, seconds * 1000, caller.token_id or "-", request_id or uuid4().hex)
+        _LOG.info("%s %s %d in %.1f ms, token %s, request %s", *log_fields)
         return found
 
     async def read(self, caller: Caller, look: Callable[[Connection, str], Looked]) -> Looked | Failure:
@@ -204,7 +204,7 @@ class RequestRate:
 # ``Sec-Fetch-Site``, for reads as for writes. Such a server requires a token as soon as its namespace has a valid one, and from then on.
 
 REQUEST_BYTES: Final = 262_144
-"""Most bytes of a request's body."""
+"""Maximum bytes of a request's body."""
 
 BODY_SECONDS: Final = 30.0
 """Seconds in which a client has to send the body of a request."""
@@ -285,8 +285,8 @@ class Gate:
     async def _refusal(self, scope: Scope) -> Failure | None:
         """Return why a request is refused, or put its caller into the scope and return None."""
         headers = Headers(scope=scope)
-        told = headers.get("content-length", "")
-        if told.isdecimal() and int(told) > self._door.request_bytes:
+        content_length = headers.get("content-length", "")
+        if content_length.isdecimal() and int(content_length) > self._door.request_bytes:
             return too_large(self._door.request_bytes)
         if scope["path"] == "/healthz" or scope["path"].startswith("/.well-known/"):
             return None
@@ -373,7 +373,7 @@ def _bounded(receive: Receive, most: int, seconds: float) -> Receive:
 
     async def received() -> Message:
         nonlocal seen, complete
-        if complete:  # all that can come is that the client leaves
+        if complete:  # only a disconnect of the client can follow
             return await receive()
         message: Message = {}
         with move_on_after(max(0.0, ends - current_time())) as limit:

@@ -130,7 +130,7 @@ PROPOSAL_CALLS: Final = (
         effect="replaces",
     ),
 )
-"""In the order in which they are listed."""
+"""The calls in the order in which they are listed."""
 
 
 # The calls that an agent can make, each once: HTTP routes, the OpenAPI page, MCP tools and their schemas all derive from this list.
@@ -139,7 +139,7 @@ PROPOSAL_CALLS: Final = (
 # how it is requested.
 
 PAGE_TOKENS: Final = 6000
-"""Most tokens of a page that one answer gives: what follows is asked for from its ``next``."""
+"""Maximum tokens of a page in one answer; its ``next`` is used to request the rest."""
 
 
 class ProfilesRequest(BaseModel):

@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 # more connects again.
 
 INTERVAL: Final = 2.0
-"""Seconds between two looks."""
+"""Seconds between two checks for changes."""
 
 MOST: Final = 32
-"""Streams of a process at once."""
+"""Maximum number of simultaneous streams of a process."""
 
 
 EACH: Final = 8
-"""Streams of one caller at once, so that no caller takes all of them."""
+"""Maximum number of simultaneous streams of one caller, so that no caller takes all of them."""
 
 
 class StreamRequest(BaseModel):
@@ -92,7 +92,7 @@ async def events(
             yield _event("status", found.model_dump(mode="json", exclude_unset=True))
             before = now
         else:
-            yield ": still here\n\n"  # a comment: proxies end what says nothing
+            yield ": still here\n\n"  # an SSE comment, because proxies close idle connections
     yield _event("done", {})
 
 
@@ -116,8 +116,8 @@ _ERROR: Final = {
 
 
 def _content(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    told = {"content": {"application/json": {"schema": schema}}}
-    return {"description": description, **told} if description else told
+    content = {"content": {"application/json": {"schema": schema}}}
+    return {"description": description, **content} if description else content
 
 
 _FAILED: Final = {"default": _content("Why there is no answer.", {"$ref": "#/components/schemas/Error"})}
@@ -168,7 +168,7 @@ def openapi(calls: Iterable[Call]) -> dict[str, Any]:
 
 def _asked(call: Call, reference: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
     if call.method == "POST":
-        at = [told for told in _parameters(reference, defined, call.at) if told["in"] == "path"]
+        at = [parameter for parameter in _parameters(reference, defined, call.at) if parameter["in"] == "path"]
         return {"requestBody": {"required": True, **_content("", reference)}, **({"parameters": at} if at else {})}
     return {"parameters": _parameters(reference, defined, call.at)}
 
@@ -180,9 +180,9 @@ def _parameters(reference: dict[str, Any], defined: dict[str, Any], at: str = ""
             "name": name,
             "in": "path" if name == at else "query",
             "required": name in schema.get("required", ()),
-            "schema": told,
+            "schema": property_schema,
         }
-        for name, told in schema.get("properties", {}).items()
+        for name, property_schema in schema.get("properties", {}).items()
     ]
 
 
@@ -243,11 +243,11 @@ def http_app(answering: Answering, door: Door) -> Starlette:
     async def wrong(request: Request, problem: Exception) -> Response:
         found = cast("HTTPException", problem)
         allowed = (found.headers or {}).get("Allow", "another method")
-        told = {
+        messages = {
             404: "There is no such route; /openapi.json lists those there are.",
             405: f"This route takes {allowed}.",
         }
-        return _refused(request, Failure(found.status_code, told.get(found.status_code, found.detail)))
+        return _refused(request, Failure(found.status_code, messages.get(found.status_code, found.detail)))
 
     return Starlette(
         routes=[
@@ -297,8 +297,8 @@ def _endpoint(answering: Answering, call: Call) -> Callable[[Request], Awaitable
 
 def _query(request: Request) -> dict[str, object]:
     """Return the parameters of a GET; a parameter that is given several times is a list."""
-    said = request.query_params
-    lists = {name: said.getlist(name) for name in said}
+    query = request.query_params
+    lists = {name: query.getlist(name) for name in query}
     return {name: values[0] if len(values) == 1 else values for name, values in lists.items()}
 
 
@@ -306,7 +306,7 @@ async def _body(request: Request) -> dict[str, Any] | Failure:
     raw = await request.body()
     try:
         found = json.loads(raw or b"{}")
-    except ValueError:  # UnicodeDecodeError among them
+    except ValueError:  # ``UnicodeDecodeError`` is one
         found = None
     except RecursionError:
         found = None
@@ -378,7 +378,7 @@ def answer(app: ASGIApp, bound: socket.socket) -> None:
     import uvicorn
 
     keep_quiet()
-    # No access log: a line of it holds what was asked for. What proxies say of addresses is not believed: a client is who connects.
+    # No access log, because its lines would contain requests. Addresses in a proxy's headers are not trusted: a client is the peer address.
     config = uvicorn.Config(
         app,
         http=limited_protocol(),
@@ -389,7 +389,7 @@ def answer(app: ASGIApp, bound: socket.socket) -> None:
         ws="none",
         timeout_graceful_shutdown=10,
     )
-    with suppress(KeyboardInterrupt):  # uvicorn passes on, once all is answered, what it was ended by
+    with suppress(KeyboardInterrupt):  # uvicorn raises the signal that ended it again, once all requests are answered
         uvicorn.Server(config).run(sockets=[bound])
 
 
@@ -415,7 +415,8 @@ def limited_protocol(seconds: float = HEAD_SECONDS) -> type[asyncio.Protocol]:
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             cycle = self.cycle
-            if cycle is not None and not cycle.response_complete:  # the head is there, and its request is answered
+            # The request's head is complete, and the request is being answered.
+            if cycle is not None and not cycle.response_complete:
                 self._stop_timer()
             elif self._timer is None:
                 self._timer = self.loop.call_later(seconds, self.transport.close)

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 # -32602, as is an unknown tool.
 
 MOST_TOKENS: Final = 8000
-"""Tokens of a tool's answer: more than that, clients cut or refuse."""
+"""Maximum tokens of a tool's answer: clients cut or refuse longer ones."""
 
 STATUS_URI: Final = "memory://status"
 PAGES_URI: Final = "memory://pages/"
-"""What the path of a page follows."""
+"""The prefix of the path of a page."""
 
 _INSTRUCTIONS: Final = (
     "The user's long-term memory. Call wake at the start of a session and follow what it says of the user and the work. "
@@ -137,8 +137,8 @@ class _Untitled(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: Any) -> JsonSchemaValue:
-        told = super().model_schema(schema)
-        return {name: value for name, value in told.items() if name not in ("title", "description")}
+        schema_fields = super().model_schema(schema)
+        return {name: value for name, value in schema_fields.items() if name not in ("title", "description")}
 
 
 def _tool(call: Call) -> types.Tool:
@@ -147,7 +147,9 @@ def _tool(call: Call) -> types.Tool:
         name=call.tool,
         description=call.description,
         input_schema=call.request.model_json_schema(schema_generator=_Untitled),
-        output_schema=answered if answered.get("type") == "object" else None,  # earlier protocols know no other
+        output_schema=answered
+        if answered.get("type") == "object"
+        else None,  # earlier protocol versions allow only objects
         annotations=types.ToolAnnotations(
             read_only_hint=call.effect == "none", destructive_hint=call.effect == "replaces", open_world_hint=False
         ),
@@ -183,8 +185,8 @@ def _shown(call: Call, found: BaseModel) -> str:
     return call.text(found) if call.text else found.model_dump_json(by_alias=True, exclude_unset=True)
 
 
-# MCP over streamable HTTP as an ASGI app that is loaded by the first request: the protocol's SDK takes as long to load as everything else
-# together.
+# MCP over streamable HTTP as an ASGI app. It is loaded by the first request, because the SDK of the protocol takes as long to load as
+# everything else together.
 
 
 @dataclass(slots=True)
@@ -222,7 +224,8 @@ class McpRoute:
     def _made(self) -> StreamableHTTPSessionManager:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        # Each request brings its token, so that none stands on a session that another opened; and answers are single.
+        # Stateless, because each request brings its token and none may use a session that another one opened. Each answer is one JSON
+        # object.
         server = mcp_server(self.answering, _caller_of)
         return StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=self.request_bytes

@@ -28,8 +28,8 @@ from slowwave.store.namespaces import namespace_id
 Scope = Literal["read", "write", "propose", "approve"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 OPEN_SCOPES: Final = frozenset(SCOPES) - {"approve"}
-"""What whoever needs no token may do: a program proposes, and a person decides, or makes a token that may. The database says the same
-(``memory.bearer_scopes``)."""
+"""The scopes of callers that need no token: a program proposes, and a person decides or makes a token with that scope. The database
+enforces the same (``memory.bearer_scopes``)."""
 
 LONGEST: Final = timedelta(days=3660)
 
@@ -176,8 +176,8 @@ def _hash(secret: str) -> bytes:
 # A call that an agent can make: its request and response, its scope, and its names.
 
 Effect = Literal["none", "adds", "replaces"]
-"""What a call does to memory at most: nothing but the log of what was recalled; something new beside what is there; or what is there says
-something else afterwards, is no longer found, or is gone."""
+"""The greatest effect of a call on memory. ``none``: only the recall log is written. ``adds``: new rows are added. ``replaces``:
+existing rows are changed, hidden from recall or deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +266,8 @@ class Failure:
 def invalid(problem: ValidationError) -> Failure:
     """Return the failure for a request that its model rejects, with places and reasons but no values."""
     faults = problem.errors(include_input=False, include_url=False, include_context=False)
-    told = [
+    faults_text = [
         f"{'.'.join(map(str, fault['loc'])) or 'request'}: {plain_fault(fault['msg'])}"
         for fault in faults[:_MOST_FAULTS]
     ]
-    return Failure(422, "; ".join(told) + ".")
+    return Failure(422, "; ".join(faults_text) + ".")
