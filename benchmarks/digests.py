@@ -28,7 +28,7 @@ from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arro
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.settings import Settings
 from slowwave.store.tables import VECTORS
-from slowwave.wiki.corpus.sessions import session_page
+from slowwave.wiki.corpus.requests import session_page
 from slowwave.wiki.operations.digest_sessions import digest_sessions
 from slowwave.wiki.operations.extract_claims import extract_claims
 

@@ -31,8 +31,8 @@ from slowwave.plans.probes.recall import recall_probe
 from slowwave.plans.probes.texts import specifics_probe
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.models import load_models, run_models
-from slowwave.snapshots.rows import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.pipeline import import_messages
 from slowwave.store import server

@@ -15,7 +15,7 @@ from slowwave.snapshots.export import tight_memory
 from slowwave.snapshots.snapshot import Snapshot, database_base, load_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.tables import few_collections
-from slowwave.text.screening import each_text_once
+from slowwave.text.screened import each_text_once
 
 _LOADERS: Final = {"model": load_table_result, "audit": load_report, "plan": load_proposal}
 

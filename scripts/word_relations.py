@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from scripts.wordnet import Sense, Synset, WordNet, read
-from slowwave.text.opposites import bases
+from slowwave.text.exclusions import bases
 from slowwave.text.words import SHORTEST, is_word
 
 TABLE: Final = Path(__file__).parents[1] / "slowwave" / "texts" / "word_relations.txt.gz"

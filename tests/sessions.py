@@ -9,7 +9,7 @@ from typing import Any
 
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.wiki.claims.session_statements import SessionPage
-from slowwave.wiki.corpus.sessions import session_page
+from slowwave.wiki.corpus.requests import session_page
 from slowwave.wiki.operations.digest_text import body_hash
 from tests.snapshots import make_snapshot, uid
 from tests.working_week import WeekSession

@@ -32,7 +32,7 @@ from slowwave.matching.population import Population
 from slowwave.matching.weights import Weights, fit, probability
 from slowwave.matching.words import Differences, SignReader, WordInformation
 from slowwave.text.names import known_names
-from slowwave.text.opposites import respelt
+from slowwave.text.slips import respelt
 from slowwave.text.statements import stem
 
 # The evidence about many pairs, as arrays of one length.

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.text.names import is_given
-from slowwave.text.opposites import near, respelt
+from slowwave.text.slips import near, respelt
 from slowwave.text.words import is_known
 
 # Short forms of given names and their formal names: the common ones, written by hand.

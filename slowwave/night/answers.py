@@ -21,7 +21,7 @@ from slowwave.night.proposal import seal_proposal
 from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
 from slowwave.plans.gate import POLICY, check_name, refuse_state
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan, read_plan
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.plans.report import Report
 from slowwave.plans.review.drafts import (
     NewDraft,
@@ -37,10 +37,12 @@ from slowwave.plans.review.drafts import (
     withdraw,
 )
 from slowwave.plans.review.queue import code_of
+from slowwave.plans.states import find_plan
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
-from slowwave.text.screening import counting, quotable, quote, screen
+from slowwave.text.quotation import quotable, quote
+from slowwave.text.screening import counting, screen
 
 # Amended items: a reviewer changes a question instead of answering yes or no, by taking a member out of a merge or editing a new text.
 #

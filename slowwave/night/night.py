@@ -49,7 +49,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.runs import beating, expiry_of
 from slowwave.store.settings import Settings
 from slowwave.store.tables import few_collections
-from slowwave.text.screening import each_text_once
+from slowwave.text.screened import each_text_once
 from slowwave.text.tokens import counted
 
 # The input of a night's operations: the snapshot, its models, settings, language models, and the figures of the previous night.

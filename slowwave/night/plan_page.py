@@ -13,7 +13,8 @@ from slowwave.plans.outcome import find_outcome
 from slowwave.plans.questions import ReviewQuestion
 from slowwave.plans.report import Report, escape, markdown_table
 from slowwave.plans.run_events import Level, cut, redact, redact_report, redact_rows
-from slowwave.plans.why import Step, markdown, percent, why
+from slowwave.plans.waterfall import Step, markdown, percent
+from slowwave.plans.why import why
 from slowwave.plans.writings import KINDS, about
 from slowwave.text.tokens import counted
 

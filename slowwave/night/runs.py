@@ -45,7 +45,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_settings
 from slowwave.store.runs import beating, heartbeat_expiry
 from slowwave.store.settings import Settings
-from slowwave.text.screening import quotable
+from slowwave.text.quotation import quotable
 
 # The result of a night: its reports, its plan and what the plan proved.
 

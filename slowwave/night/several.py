@@ -34,7 +34,7 @@ from slowwave.store.namespaces import namespace_settings
 from slowwave.store.tables import few_collections
 from slowwave.text.keys import note_keys
 from slowwave.text.prefilter import read_together
-from slowwave.text.screening import each_text_once
+from slowwave.text.screened import each_text_once
 
 # Nights of many namespaces in several processes: each process takes shares of them, one after another, until none is left.
 #

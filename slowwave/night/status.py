@@ -16,10 +16,10 @@ from slowwave.errors import SettingsError, StoreError
 from slowwave.night.delivery import SECRET, URL, Address, WebhookSink, address
 from slowwave.night.runs import Unchanged, last_nights, unchanged
 from slowwave.plans.commands import OTHER
-from slowwave.plans.items import items_text, shown_state
 from slowwave.plans.report import escape
 from slowwave.plans.run_events import Level, cut, levels_in, strictest
-from slowwave.plans.signatures import ENABLED
+from slowwave.plans.states import items_text, shown_state
+from slowwave.plans.status import ENABLED
 from slowwave.store.claims import holders
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
@@ -232,10 +232,7 @@ def _status(row: _Row, now: datetime) -> NamespaceStatus:
 def _run(row: _Row) -> str:
     if row.run_state is None or row.run_mode is None:
         return ""
-    from slowwave.store.runs import (  # settings take a while to load, and mostly nothing is under way
-        expiry_of,
-        has_expired,
-    )
+    from slowwave.store.runs import expiry_of, has_expired
 
     if row.run_state in ("planning", "applying") and has_expired(row.heartbeat_age or 0, expiry_of(row.settings)):
         return f"{row.run_mode} stuck"

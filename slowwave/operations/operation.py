@@ -19,7 +19,7 @@ from slowwave.models.panel import Budget
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Finding, Report
-from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.settings import Settings
 

@@ -24,7 +24,7 @@ from slowwave.plans import permitted, run_events
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
-from slowwave.text.screening import quotable_all
+from slowwave.text.quotation import quotable_all
 
 # The declarations of a module's operations, read from its text without importing it.
 #

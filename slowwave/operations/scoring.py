@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.changes.merges import REASON as CONSOLIDATION
-from slowwave.snapshots.rows import EXEMPT, active_memories, attribute_of, attributes, exemptions
+from slowwave.snapshots.memories import active_memories, attributes
+from slowwave.snapshots.rows import EXEMPT, attribute_of, exemptions
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.keys import keys

@@ -24,12 +24,13 @@ from slowwave.models.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW, Budget, 
 from slowwave.operations import Inputs
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.report import Finding
-from slowwave.snapshots.rows import WEIGHTS, active_memories, attribute_of, attributes, exemptions
+from slowwave.snapshots.memories import WEIGHTS, active_memories, attributes
+from slowwave.snapshots.rows import attribute_of, exemptions
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.conditions import lost_conditions
 from slowwave.text.extractive import Source, extract
-from slowwave.text.screening import quote
+from slowwave.text.quotation import quote
 from slowwave.text.shortening import shorten
 from slowwave.text.specifics import exchanged_parties, specifics, ungrounded, unsaid
 from slowwave.text.statements import stem

@@ -14,10 +14,11 @@ from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, Refused
 from slowwave.plans.commands import argument
 from slowwave.plans.event_chain import verify_chain
 from slowwave.plans.gate import APPROVER, POLICY, beyond_ordinary_caps
-from slowwave.plans.ledger import StoredItem, StoredPlan, latest_plan
+from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.permitted import approvable_by_policy
 from slowwave.plans.policies import not_of_policy
 from slowwave.plans.signatures import half_signed
+from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id

@@ -30,7 +30,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
-from slowwave.text.screening import quotable
+from slowwave.text.quotation import quotable
 
 _OPEN: Final = """
 SELECT row_a_id::text, row_b_id::text, table_name FROM night.conflicts WHERE namespace_id = %(scope)s

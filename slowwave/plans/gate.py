@@ -16,11 +16,12 @@ from psycopg.types.json import Jsonb
 from slowwave.errors import EmbeddingError, ProbesFailed, Refused, SnapshotError
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan, latest_plan, read_plan, verify_sealed
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
 from slowwave.plans.seal import AS_OF
 from slowwave.plans.signatures import ApprovalRule, half_signed, missing_signatures, read_rule, signed_by
+from slowwave.plans.states import find_plan, latest_plan
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
@@ -79,9 +80,7 @@ def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequen
 
 def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item]) -> Judgement:
     from slowwave.plans.probes.radius import prove_subset
-    from slowwave.store.configured_models import (
-        embedder_for,  # SciPy and models, which a whole plan's approval does without
-    )
+    from slowwave.store.configured_models import embedder_for
 
     limits = plan.probes.get("limits")
     settings = Settings.for_namespace({**snapshot.settings, **(limits if isinstance(limits, dict) else {})})

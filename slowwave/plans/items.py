@@ -6,9 +6,8 @@ import hashlib
 import json
 import math
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
 from slowwave.changes.cells import (
@@ -26,7 +25,6 @@ from slowwave.changes.cells import (
     written,
 )
 from slowwave.changes.mutation import Mutation
-from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
 
 # Patterns that may decide without a question, and the measurements that allow it.
@@ -463,86 +461,6 @@ def ask_unless_measured(item: Item, pattern: str) -> Item:
         return item
     evidence = {**item.evidence, "reason": why_asked(item.operation, pattern)}
     return replace(item, decision="review", risk="high", evidence=evidence)
-
-
-# The displayed state of a plan: its state in the ledger, refined by the states of its items.
-#
-# The ledger stores what was decided about a plan. Whether that is done, partly done or undone depends on its items. It is counted on
-# request, so it cannot be out of date.
-
-STATES: Final = (
-    *("awaiting_approval", "approved", "rejected", "expired", "superseded", "empty"),
-    *("partly_approved", "partly_applied", "applied", "failed", "partly_undone", "undone"),
-)
-"""The states of the ledger, followed by those that depend on the items."""
-
-_ORDER: Final = ("pending", "approved", "applied", "undone", "skipped_stale", "noop", "failed", "rejected", "deferred")
-
-_WORDS: Final = {"skipped_stale": "skipped as stale", "noop": "already so"}
-
-
-def shown_state(state: object, items: object, expires_at: object = None) -> str:
-    """Return the state to show: ``state`` of the ledger, refined by ``items`` by status and the plan's expiry.
-
-    ``items`` come from ``night.item_counts``. ``partly_…`` means that the rest of the plan is pending, failed or still applied, and
-    ``failed`` that items failed and none was applied.
-    """
-    counts = _counts(items)
-    if state == "awaiting_approval":
-        if isinstance(expires_at, datetime) and expires_at <= datetime.now(UTC):
-            return "expired"
-        return "rejected" if counts and set(counts) <= {"rejected", "deferred"} else "awaiting_approval"
-    if state != "approved" or not counts:
-        return str(state)
-    waits = "pending" in counts
-    if "approved" in counts:
-        return "partly_approved" if waits else "approved"
-    if "undone" in counts:
-        return "partly_undone" if "applied" in counts else "undone"
-    if "failed" in counts and not {"applied", "noop"} & counts.keys():
-        return "failed"
-    return "partly_applied" if waits or "failed" in counts else "applied"
-
-
-def items_text(items: object) -> str:
-    """Format items by status, such as ``990 pending, 10 applied``, without statuses that have no items."""
-    counts = _counts(items)
-    return ", ".join(f"{counts[s]:,} {_WORDS.get(s, s)}" for s in _ORDER if s in counts) or "no items"
-
-
-def _counts(items: object) -> dict[str, int]:
-    found = items if isinstance(items, Mapping) else {}
-    return {str(status): int(str(n)) for status, n in found.items() if n}
-
-
-# The displayed states of runs: for a plan run the state of its plan, for an apply run whether it was undone. Counted on request.
-
-_PLANNED: Final = """
-SELECT p.run_id::text, p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p
-  WHERE p.run_id = ANY(%(runs)s::uuid[]) AND p.state <> 'empty'
-"""
-_APPLIED: Final = """
-SELECT d.run_id::text, (SELECT coalesce(jsonb_object_agg(s.status, s.items), '{}') FROM (SELECT i.status, count(*) AS items
-    FROM night.plan_items i WHERE i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) GROUP BY i.status) s)
-  FROM night.applied d JOIN night.approvals a ON a.id = d.approval_id WHERE d.run_id = ANY(%(runs)s::uuid[])
-"""
-
-
-def run_states(connection: Connection, run_ids: Collection[str]) -> dict[str, str]:
-    """Return run → state for the runs whose state in the ledger is less precise. Two queries.
-
-    A plan run has the state of its plan; an apply run is ``undone`` or ``partly_undone`` if it was.
-    """
-    runs = {"runs": sorted(run_ids)}
-    found = {
-        str(run): shown_state(state, counts, expires)
-        for run, state, counts, expires in connection.execute(_PLANNED, runs).fetchall()
-    }
-    for run, counts in connection.execute(_APPLIED, runs).fetchall():
-        state = shown_state("approved", counts)
-        if state in ("undone", "partly_undone"):
-            found[str(run)] = state
-    return found
 
 
 # The operation of items that were proposed by agents or people. ``slowwave.wiki`` seals them.

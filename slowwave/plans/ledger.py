@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 from uuid import uuid4
 
 from psycopg.rows import class_row
@@ -19,22 +19,20 @@ from psycopg.types.json import Jsonb
 from slowwave.changes.cells import canonical_json
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.models.panel import Budget, Usage
-from slowwave.plans.commands import argument
-from slowwave.plans.items import FOLLOWS, Item, Sealed, content_id, shown_state
+from slowwave.plans.items import FOLLOWS, Item, Sealed, content_id
 from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.outcome import NO_NAMES, find_outcome
 from slowwave.plans.questions import HEADINGS
 from slowwave.plans.report import Finding
 from slowwave.plans.seal import Header, Plan, hash_of, plan_hash
+from slowwave.plans.states import shown_state
 from slowwave.store.claims import end_plan_run
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
-from slowwave.store.namespaces import namespace_id
 from slowwave.store.runs import move_run
 from slowwave.store.settings import Settings
 from slowwave.store.tables import few_collections
-from slowwave.text.screening import quotable_all
-from slowwave.text.tokens import counted
+from slowwave.text.quotation import quotable_all
 
 # The ledger of plans in ``night``, written by planners and read by everyone.
 #
@@ -404,64 +402,6 @@ def write_findings(
         for (operation, finding), message, about in zip(named, messages, details, strict=True):
             stored = Jsonb({"rows": list(finding.rows), **about})
             copy.write_row((uuid4(), namespace_id, run_id, operation, finding.severity, message, stored))
-
-
-# The default plan of a namespace: the night's, unless it is decided and another one is pending.
-
-_PLANS: Final = """
-SELECT p.plan_hash, p.recorded_at, r.parameters ? 'proposal' AS aside,
-  p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND EXISTS (
-    SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'pending') AS waits
-  FROM night.plans p JOIN night.runs r ON r.id = p.run_id WHERE p.namespace_id = %s AND p.state <> 'empty'"""
-_LATEST: Final = f"""
-WITH plans AS ({_PLANS}), newest AS (
-  (SELECT * FROM plans WHERE NOT aside ORDER BY recorded_at DESC LIMIT 1)
-  UNION ALL (SELECT * FROM plans WHERE aside ORDER BY waits DESC, recorded_at DESC LIMIT 1))
-SELECT plan_hash FROM newest ORDER BY waits DESC, aside LIMIT 1
-"""
-_WAITING: Final = f"WITH plans AS ({_PLANS}) SELECT plan_hash FROM plans WHERE waits ORDER BY aside, recorded_at DESC"
-_LAST_NIGHT: Final = """
-SELECT recorded_at, coalesce(summary ->> 'why_held_back', ''), (SELECT coalesce(sum(n.value::int), 0)
-  FROM jsonb_each(coalesce(summary -> 'held_back', '{}')) o, jsonb_each_text(o.value) n)
-FROM night.plans WHERE namespace_id = %s ORDER BY recorded_at DESC LIMIT 1
-"""
-_BY_PREFIX: Final = "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND starts_with(plan_hash, %s) LIMIT 2"
-
-
-def latest_plan(connection: Connection, namespace: str) -> str | None:
-    """Return the hash of the namespace's newest plan of a night that is not empty, or None.
-
-    If that plan does not exist or is decided, a pending plan of a proposal or of a separate pass comes first.
-    """
-    found = connection.execute(_LATEST.encode(), (namespace_id(connection, namespace),)).fetchone()
-    return str(found[0]) if found else None
-
-
-def no_plan(connection: Connection, namespace: str) -> str:
-    """Return a sentence on why a namespace has no plan to decide: its last night found nothing, or there was none."""
-    row = connection.execute(_LAST_NIGHT, (namespace_id(connection, namespace),)).fetchone()
-    if row and isinstance(row[0], datetime):
-        at, why, proposed = row[0], str(row[1]), int(str(row[2]))
-        found = f"proposed {counted(proposed, 'change')} for no plan. {why}" if proposed else "found nothing new."
-        return f"{namespace} has nothing to decide: its night of {at:%Y-%m-%d %H:%M} UTC {found}"
-    return f"{namespace} has no plan yet: run `slowwave night {argument(namespace)}` first."
-
-
-def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
-    """Return the full hash of a plan of the namespace by its first characters; refuse no match and several."""
-    found = [str(h) for (h,) in connection.execute(_BY_PREFIX, (namespace_id(connection, namespace), prefix))]
-    if len(found) == 1 and prefix:
-        return found[0]
-    newest = latest_plan(connection, namespace)
-    hint = f"Its latest plan is {newest[:12]}." if newest else no_plan(connection, namespace)
-    what = "names more than one plan" if found else "is no plan"
-    raise Refused(f"{prefix[:64]!r} {what} of {namespace}. {hint}")
-
-
-def waiting_plans(connection: Connection, namespace: str) -> list[str]:
-    """Return the hashes of all pending plans: the night's, then those of proposals and separate passes, newest first."""
-    rows: Any = connection.execute(_WAITING.encode(), (namespace_id(connection, namespace),)).fetchall()
-    return [str(hash_) for (hash_,) in rows]
 
 
 # The token budget of a run and of its namespace for language models, by the records of ``night.llm_usage``.

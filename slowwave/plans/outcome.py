@@ -16,7 +16,7 @@ from slowwave.changes.cells import Cell, Insert, Value, inserted_id
 from slowwave.changes.mutation import Mutation
 from slowwave.plans.items import Item
 from slowwave.plans.questions import REASONS, SAME
-from slowwave.text.screening import quotable
+from slowwave.text.quotation import quotable
 
 LONGEST: Final = 300
 """The number of characters of a side that a sentence quotes."""

@@ -26,7 +26,8 @@ from slowwave.plans.gate import (
     reject_items,
     sign_items,
 )
-from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed, waiting_plans
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
+from slowwave.plans.states import waiting_plans
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id

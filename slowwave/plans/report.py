@@ -14,6 +14,7 @@ from slowwave.text.tokens import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+
 # Small bar charts as SVG, drawn by hand: no plotting library is imported for a picture of ten bars.
 
 

@@ -35,7 +35,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.operation_settings import Operations
 from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
-from slowwave.text.screening import quotable
+from slowwave.text.quotation import quotable
 
 # Events of a run: one stream, which any number of sinks receive. Nothing here writes anywhere.
 #

@@ -19,7 +19,7 @@ from slowwave.plans.items import Item, Sealed
 from slowwave.plans.permitted import refuse_unpermitted
 from slowwave.plans.questions import ReviewQuestion
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.text.screening import quotable_all
+from slowwave.text.quotation import quotable_all
 
 # Sealing: items become a plan whose hash is computed from its content.
 #

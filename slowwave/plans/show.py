@@ -22,7 +22,7 @@ from slowwave.plans.outcome import find_outcome, instant, seen_words
 from slowwave.plans.writings import KINDS, about
 from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
-from slowwave.text.screening import quotable, quotable_all
+from slowwave.text.quotation import quotable, quotable_all
 from slowwave.text.specifics import Losses
 from slowwave.text.tokens import counted
 

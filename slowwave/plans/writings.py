@@ -20,7 +20,7 @@ from slowwave.changes.mutation import ERASURES, EVIDENCE, FORGOTTEN, Mutation, e
 from slowwave.changes.relations import name_of, retired_rows
 from slowwave.plans.items import Item
 from slowwave.store.logins import Connection
-from slowwave.text.screening import quotable
+from slowwave.text.quotation import quotable
 from slowwave.text.tokens import counted
 
 # The writing of an item for people: pages as lines of text, claims as sentences, and derived rows as counts.

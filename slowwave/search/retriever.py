@@ -17,11 +17,13 @@ import pyarrow.compute as pc
 
 from slowwave.errors import EmbeddingError
 from slowwave.models import Embed
+from slowwave.search.bm25 import Counts, ScoredRows, best, postings, ranked, word_weights
 from slowwave.search.candidates import LEADERS, calibration_of, fuse, lexical_scores, semantic_scores, weight_of_words
 from slowwave.search.priors import confidence
-from slowwave.search.request import coverage
-from slowwave.search.rows import SEARCHED, Cited, CitedRows, SearchedRows, either_covers, searched_rows
-from slowwave.search.words import Counts, ScoredRows, asked, best, postings, ranked, word_weights
+from slowwave.search.rows import SEARCHED, CitedRows, SearchedRows, searched_rows
+from slowwave.search.snippets import coverage
+from slowwave.search.things import Cited, either_covers
+from slowwave.search.words import asked
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
 

@@ -23,7 +23,8 @@ from slowwave.errors import EmbeddingError
 from slowwave.models.embedder import DeadlineEmbedder, Embedder
 from slowwave.models.panel import Searcher, SearchStep
 from slowwave.search.candidates import Calibration, Domain, ScoredIds, calibration_of, cosines, matches, semantic_scores
-from slowwave.search.model_help import (
+from slowwave.search.model_help import helper
+from slowwave.search.planner import (
     RERANKED,
     SHOWN,
     WEAK,
@@ -31,7 +32,6 @@ from slowwave.search.model_help import (
     Order,
     QueryPlan,
     expanded,
-    helper,
     planned,
     reranked,
     selected,
@@ -50,25 +50,18 @@ from slowwave.search.priors import (
     stale_warning,
 )
 from slowwave.search.recall_events import Recalled, log_behind
-from slowwave.search.request import (
-    Mode,
-    OtherWording,
-    SearchRequest,
-    SearchResponse,
-    SearchResult,
-    coverage,
-    known_namespace,
-    snippet,
-)
-from slowwave.search.rows import Cited, better_worded, covers, either_covers, grouped, newer_first
+from slowwave.search.request import Mode, OtherWording, SearchRequest, SearchResponse, SearchResult, known_namespace
+from slowwave.search.snippets import coverage, snippet
+from slowwave.search.things import Cited, better_worded, covers, either_covers, grouped, newer_first
 from slowwave.search.words import asked, words
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import body, without_marks
-from slowwave.text.opposites import ONE, slip
+from slowwave.text.frontmatter import body
+from slowwave.text.markdown import without_marks
 from slowwave.text.sentences import sentences
+from slowwave.text.slips import ONE, slip
 from slowwave.text.words import is_known
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))

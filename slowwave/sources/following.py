@@ -49,7 +49,7 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import UnreadableFile
+from slowwave.text.frontmatter import UnreadableFile
 
 # Folders that are edited in place: their rows and their files are synchronised in both directions.
 #

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from slowwave.sources.blocks import find
-from slowwave.text.markdown import frontmatter
+from slowwave.text.frontmatter import frontmatter
 
 # A Markdown file as a sequence of segments. Joined together they give the same file, byte for byte.
 #

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import re
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -198,26 +197,6 @@ def identity(store: Store) -> str:
         except psycopg.errors.InsufficientPrivilege:
             server = None
     return hashlib.sha256(f"{row[0]}|{row[1]}|{server[0] if server else ''}".encode()).hexdigest()[:16]
-
-
-# Options of the allocators that return free memory (``slowwave.snapshots.export``), set before any thread starts.
-
-_ARENA_MAX: Final = -8
-"""glibc's number of ``M_ARENA_MAX``."""
-
-
-def trimmable() -> None:
-    """Use one malloc arena for all threads and child processes, and the C library's allocator for Arrow.
-
-    The allocator is meant for kernels of Arrow that are given no pool, with which DuckDB scans tables. ``malloc_trim`` does not release
-    the end of other arenas, and Arrow's own pool keeps what its threads freed. Call this before Arrow is loaded. Values that the
-    environment already sets are kept; other C libraries than glibc have no arenas.
-    """
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    if "MALLOC_ARENA_MAX" not in os.environ:
-        os.environ["MALLOC_ARENA_MAX"] = "1"
-        with suppress(AttributeError, OSError, TypeError):
-            ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 # Names of namespaces and runs as parts of paths: of snapshots, reports and pages. They come from outside and may contain any character.

@@ -12,6 +12,7 @@ from slowwave.store.logins import Connection
 if TYPE_CHECKING:
     from slowwave.store.settings import Settings
 
+
 RESERVED_NAMES: Final = frozenset(("ALL", "show", "set", "remove"))
 """``slowwave night ALL`` means every namespace, and the others are the commands of the group ``namespace``."""
 

@@ -9,8 +9,9 @@ from functools import lru_cache
 from itertools import product
 from typing import Final, Literal, NamedTuple
 
+from slowwave.text.exclusions import Exclusion, exclusion, is_a, relations
 from slowwave.text.figures import Relation, is_strong, misspells, parse, parts_of, relate, relate_identifiers
-from slowwave.text.opposites import Exclusion, exclusion, is_a, opposites, relations
+from slowwave.text.opposites import opposites
 from slowwave.text.sameness_words import PERSONS, TURNS
 from slowwave.text.specifics import Specifics, specifics
 from slowwave.text.statements import stem

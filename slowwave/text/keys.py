@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.text.screening import known_keys
+from slowwave.text.screened import known_keys
 
 _BEFORE: Final[tuple[tuple[str, str], ...]] = (  # decomposition would otherwise join these to the digits next to them
     (r"([²³¹⁰⁴-⁹₀-₉]+)", r"^\1"),

@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from slowwave.text.contradictions import difference, find
+from slowwave.text.exclusions import exclusion
 from slowwave.text.forms import other_code, other_signs, standard_form
-from slowwave.text.opposites import exclusion, opposed, respelt, slip
+from slowwave.text.opposites import opposed
 from slowwave.text.sameness_words import (
     AMOUNTS,
     CLAUSES,
@@ -29,6 +30,7 @@ from slowwave.text.sameness_words import (
     TIMES,
     TURNS,
 )
+from slowwave.text.slips import respelt, slip
 from slowwave.text.specifics import Specifics, specifics
 from slowwave.text.statements import stem
 from slowwave.text.tokens import fold, tokenise

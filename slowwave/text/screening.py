@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import lru_cache
-from hashlib import blake2b
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,68 +13,9 @@ from slowwave.text import prefilter
 from slowwave.text.findings import KINDS, Detection, Kind, Severity, hidden, lookalikes, payload, without
 from slowwave.text.injections import injections, may_hold
 from slowwave.text.names import is_plain
+from slowwave.text.screened import known, text_key
 from slowwave.text.secrets import MAY_HOLD, PROVED, secrets
 from slowwave.text.sentences import sentences
-
-# Cache of screening results and text keys: within a night each distinct text is screened once for all callers.
-#
-# The audit, the planners and the final check of the night's outcome read the same memories. The cache holds a digest of each text and the
-# findings, or that there were none, but never the text. Only for short columns it holds the text and its key (``slowwave.text.keys``).
-
-Findings = tuple[Detection, ...]
-
-_KNOWN: Final[ContextVar[dict[bytes, Findings] | None]] = ContextVar("screened", default=None)
-_KEYS: Final[ContextVar[dict[str, str] | None]] = ContextVar("keys", default=None)
-_CLEAN: Final[ContextVar[set[bytes] | None]] = ContextVar("clean", default=None)
-
-_MOST: Final = 200_000
-"""Maximum number of texts that are remembered as clean, about 100 bytes each."""
-
-
-@contextmanager
-def each_text_once() -> Generator[None]:
-    """Remember what was found until the outermost of these ends: some 120 bytes a text."""
-    if _KNOWN.get() is not None:
-        yield
-        return
-    token, keys, clean = _KNOWN.set({}), _KEYS.set({}), _CLEAN.set(set())
-    try:
-        yield
-    finally:
-        _KNOWN.reset(token)
-        _KEYS.reset(keys)
-        _CLEAN.reset(clean)
-
-
-def known() -> dict[bytes, Findings] | None:
-    """Return the findings so far by ``text_key`` of the text; None if nothing is remembered."""
-    return _KNOWN.get()
-
-
-def known_keys() -> dict[str, str] | None:
-    """Return the keys computed so far, by text; None if nothing is remembered."""
-    return _KEYS.get()
-
-
-def is_clean(text: str) -> bool:
-    """Return whether a text is noted as having nothing to mask before it is quoted."""
-    remembered = _CLEAN.get()
-    return bool(remembered) and text_key(text) in remembered
-
-
-def note_clean(text: str) -> None:
-    """Remember that nothing of a text has to be marked."""
-    remembered = _CLEAN.get()
-    if remembered is not None:
-        if len(remembered) >= _MOST:
-            remembered.clear()
-        remembered.add(text_key(text))
-
-
-def text_key(text: str) -> bytes:
-    """Return the digest under which a text is remembered; different texts have different digests unless BLAKE2 is broken."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
 
 # Screening: secrets, orders to models, hidden characters and look-alike words of one text, and the text without them.
 #
@@ -285,135 +221,6 @@ def _marked(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
         parts += (text[at:start], marker)
         at = end
     return "".join((*parts, text[at:]))
-
-
-# Quotations of memory text in evidence, findings, summaries and errors, without anything that screening would redact.
-#
-# Evidence is kept long after its memory was redacted, and people who may not read memory can read it. Everything in a sealed plan, a report
-# or the ledger passes through ``quotable``. Text that has to be cut passes through ``quote``, because no rule detects half a secret.
-
-_SHORTEST: Final = 8
-"""Minimum length of a secret in ASCII characters, even with its name."""
-
-_LARGEST: Final = 10**11
-"""Numbers of this size and above are screened like texts, because card numbers have more digits."""
-
-_MANY: Final = 1_000
-"""Number of values from which screening them as a column is faster than one by one."""
-
-_OURS: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_NAMES_ONE: Final = re.compile(r"pass|pwd|secret|token|(?<![a-z])key|cred|auth(?!or)", re.IGNORECASE)
-
-_NAMED: Final = r'(?i:pass|pwd|secret|token|key|cred|auth)[^"]*":'  # a key of which ``_NAMES_ONE`` may hold
-
-_JSON: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
-
-Known = dict[str, str]
-"""Text → its quotable form; equal texts are screened once."""
-
-
-def quote(text: str, longest: int) -> str:
-    """Shorten a text to at most ``longest`` characters, with "…" at its end if it was cut.
-
-    A longer text is screened before it is cut. A text that is short enough is returned unchanged, for ``quotable`` to check.
-    """
-    if len(text) <= longest:
-        return text
-    shown = _clean(text)
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
-
-
-def quotable(value: Any, known: Known | None = None) -> Any:
-    """Return a JSON value with markers for secrets and hidden characters at every depth, including keys.
-
-    A value without any is returned itself. A text whose key names it as a secret is checked together with its key. Time: linear in the
-    distinct texts, each of which is checked once.
-    """
-    return _value(value, "", {} if known is None else known)
-
-
-def quotable_all(values: Sequence[Any], written: Iterable[str] | None = None) -> list[Any]:
-    """Return the result of ``quotable`` for each of some JSON values.
-
-    Many values are searched as one column of JSON, and only those that may hold a finding are checked one by one. In that JSON a text
-    appears unchanged, next to quotation marks, unless the JSON has a backslash. ``written`` is the JSON of the values without ASCII
-    escapes, if the caller has it already.
-    """
-    known: Known = {}
-    if len(values) < _MANY:
-        return [quotable(value, known) for value in values]
-    import pyarrow as pa  # pyarrow takes a while to load, and so do the rules of screening
-
-    from slowwave.text import prefilter
-    from slowwave.text.secrets import MAY_HOLD
-
-    column = pa.array(map(_JSON, values) if written is None else written, pa.large_string())
-    suspect = prefilter.found(column, *MAY_HOLD, _NAMED, r"\\").tolist()
-    return [quotable(value, known) if may else value for value, may in zip(values, suspect, strict=True)]
-
-
-def _value(value: Any, key: str, known: Known) -> Any:
-    if isinstance(value, str):
-        return _text(value, key, known)
-    if value is None or isinstance(value, (float, bool)):
-        return value
-    if isinstance(value, Mapping):
-        pairs = {_text(str(k), "", known): _value(v, str(k), known) for k, v in value.items()}
-        same = len(pairs) == len(value) and all(k in pairs and pairs[k] is v for k, v in value.items())
-        return value if same else pairs
-    if isinstance(value, (list, tuple)):
-        parts = [_value(part, key, known) for part in value]
-        if all(a is b for a, b in zip(parts, value, strict=True)):
-            return value
-        return tuple(parts) if isinstance(value, tuple) else parts
-    if isinstance(value, int) and abs(value) > _LARGEST:
-        text = str(value)
-        return value if _text(text, key, known) == text else _text(text, key, known)
-    return value
-
-
-def _text(text: str, key: str, known: Known) -> str:
-    if len(text) < _SHORTEST and text.isascii() and not _names_one(key):
-        return text
-    clean = known.get(text)
-    if clean is None:
-        if _OURS.fullmatch(text):
-            return text
-        clean = known[text] = _clean(text)
-    if clean == text and _names_one(key):
-        clean = _named(text, key)
-    return text if clean == text else clean
-
-
-@lru_cache(1_024)  # evidence has few keys
-def _names_one(key: str) -> bool:
-    """Return whether a key names its value as a secret."""
-    return _NAMES_ONE.search(key) is not None
-
-
-def _clean(text: str) -> str:
-    if is_clean(text):  # labels and headlines repeat from night to night and from user to user
-        return text
-    remembered = known()
-    found = remembered.get(text_key(text)) if remembered else None
-    if found is not None and all(f.kind not in ("secret", "hidden") for f in found):
-        return text  # most quoted texts were screened before
-    from slowwave.text.findings import hidden  # the rules of screening take a while to load
-    from slowwave.text.secrets import secrets
-
-    if hidden(text) or secrets(text):
-        return redact(text)
-    note_clean(text)
-    return text
-
-
-def _named(text: str, key: str) -> str:
-    """Return a marker for a text that is a secret because of its key, otherwise the text."""
-    from slowwave.text.secrets import secrets
-
-    lead = f"{key}: "
-    found = [f for f in secrets(lead + text) if f.end > len(lead)]
-    return f"[redacted: {found[0].rule}]" if found else text
 
 
 # Privacy classes of a text, by its words: credentials, financial, health, legal, contact, personal (as in the backfill of Dory 4.9).

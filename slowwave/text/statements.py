@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slowwave.text.date_context import IRREGULAR, NO_PAST
+from slowwave.text.exclusions import is_a
 from slowwave.text.figures import Kinds, parse, read
 from slowwave.text.names import is_given, is_plain
-from slowwave.text.opposites import is_a
 from slowwave.text.sentences import sentences
 from slowwave.text.tokens import fold
 from slowwave.text.words import CARDINALS, EXCLUSIVE, GRAMMAR, GROUPS, OPENERS, ORDINALS, VERBS, words_of

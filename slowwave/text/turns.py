@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from slowwave.text.markdown import UnreadableFile, frontmatter
+from slowwave.text.frontmatter import UnreadableFile, frontmatter
 from slowwave.text.names import is_given
 from slowwave.text.sentences import sentences
 from slowwave.text.structure import passages

@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import psycopg
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import ValidationError
 
 from slowwave.errors import Forbidden, NotInCorpus, Refused, SnapshotError
 from slowwave.night.proposal import seal_proposal
@@ -23,172 +23,29 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
-from slowwave.wiki.claims.claim import nearness
 from slowwave.wiki.claims.forgetting import claims_meant, forgotten_claims
+from slowwave.wiki.claims.nearness import nearness
 from slowwave.wiki.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
 from slowwave.wiki.claims.remember import Considered, considered
 from slowwave.wiki.claims.request import RememberRequest, RememberResponse
-from slowwave.wiki.claims.subjects import name_of, names_of
+from slowwave.wiki.claims.subject_naming import name_of
+from slowwave.wiki.claims.subjects import names_of
 from slowwave.wiki.corpus.corpora import EVIDENCE_ROOT, PAGES_ROOT
-from slowwave.wiki.corpus.page_text import WriteRequest
 from slowwave.wiki.corpus.page_write import check_size, screened, text_of
 from slowwave.wiki.corpus.pages import PagePlace, page_place
 from slowwave.wiki.corpus.planned_pages import PlannedPage, page_held, planned_forgetting, planned_pages
-
-# The requests and responses of proposals.
-
-MOST_ACTIONS: Final = 20
-MOST_SOURCES: Final = 50
-
-Status = Literal[
-    "kept", "pending", "approved", "applied", "partly_applied", "rejected", "stale", "refused", "undone", "expired"
-]
-Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{4,36}$")]
-SourcePath = Annotated[str, StringConstraints(min_length=1, max_length=300)]
-
-_OWN: Final = frozenset({"actions", "source_paths", "reason", "agent", "session_id"})
-
-
-class ProposedChange(BaseModel):
-    """One change: a statement in the form of memory-write, or a page in the form of write. Either may forget something."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    statement: RememberRequest | None = Field(
-        default=None, description="What to remember, replace or forget, as for memory-write."
-    )
-    page: WriteRequest | None = Field(
-        default=None, description="A page to create, append to, replace or forget, as for write."
-    )
-
-    @model_validator(mode="after")
-    def _one(self) -> ProposedChange:
-        if (self.statement is None) == (self.page is None):
-            raise ValueError("a change is a statement or a page")
-        if self.statement is not None and self.statement.force_inbox:
-            raise ValueError("a statement for the inbox needs nobody's approval: memory-write keeps it")
-        return self
-
-    def over(self, surface: str) -> ProposedChange:
-        """Return the change with the surface through which it came, if it is a statement that names none."""
-        statement = self.statement
-        return self if statement is None else self.model_copy(update={"statement": statement.over(surface)})
-
-    def forgets(self) -> bool:
-        """Return whether the change forgets something."""
-        statement = self.statement
-        return (self.page is not None and self.page.kind == "forget") or (
-            statement is not None and statement.action == "forget"
-        )
-
-    def about(self) -> str:
-        """Return in one line what the change is about."""
-        if self.page is not None:
-            return f"{self.page.kind} {self.page.target}"
-        statement = self.statement
-        return f"{statement.action} {statement.subject}" if statement is not None else ""
-
-
-class ProposalRequest(BaseModel):
-    """Changes for a person to decide on. One statement may be given by its fields alone, in the form of memory-write."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    actions: tuple[ProposedChange, ...] = Field(
-        min_length=1, max_length=MOST_ACTIONS, description="The changes; each may be approved by itself."
-    )
-    source_paths: tuple[SourcePath, ...] = Field(
-        default=(),
-        max_length=MOST_SOURCES,
-        description="Pages on which they rest: rejected, they are proposed again when one of these has changed.",
-    )
-    reason: str = Field(default="", max_length=1_000, description="Why.")
-    agent: str = Field(default="", max_length=200, description="Who proposes.")
-    session_id: str = Field(default="", max_length=200, description="The session in which it is proposed.")
-
-    def over(self, surface: str) -> ProposalRequest:
-        """Return the proposal with the surface through which it came, in each of its statements that names none."""
-        return self.model_copy(update={"actions": tuple(action.over(surface) for action in self.actions)})
-
-    @model_validator(mode="before")
-    @classmethod
-    def _flat(cls, given: Any) -> Any:
-        """Accept the fields of one statement in the form of memory-write."""
-        if not isinstance(given, dict) or "actions" in given:
-            return given
-        own = {name: value for name, value in given.items() if name in _OWN}
-        statement = {name: value for name, value in given.items() if name not in ("actions", "source_paths")}
-        return own | {"actions": [{"statement": statement}]}
-
-
-class ProposalsRequest(BaseModel):
-    """The selection of proposals to list."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    status: Status | None = Field(default=None, description="Only those of this status.")
-    limit: int = Field(default=50, ge=1, le=200, description="How many at most, the newest first.")
-
-
-class ProposalByIdRequest(BaseModel):
-    """A proposal by its id."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    id: Id = Field(description="Id of a proposal, or its first characters.")
-
-
-class ProposalApplyRequest(BaseModel):
-    """The approval of a proposal's plan, as it was read."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    id: Id = Field(description="Id of a proposal, or its first characters.")
-    plan_hash: str = Field(
-        pattern="^[0-9a-f]{64}$", description="The plan that is approved, as memory-proposal gave it."
-    )
-    reason: str = Field(default="", max_length=1_000, description="Why.")
-
-
-class ProposalRejectRequest(BaseModel):
-    """The rejection of a proposal, with a reason."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    id: Id = Field(description="Id of a proposal, or its first characters.")
-    reason: str = Field(min_length=1, max_length=1_000, description="Why.")
-
-
-class ProposalResponse(BaseModel):
-    """A proposal, with its status and the plan to approve (``plan_hash``).
-
-    ``status``: kept (no plan yet), pending (its plan is to be decided), or its outcome. ``actions``: the requested ``changes``; a list of
-    proposals leaves them out, and a proposal that is read by its id has them. ``known``: it was proposed before, and its sources have not
-    changed. ``still_held``: for each change that would forget something, what still holds the words afterwards.
-    """
-
-    id: str
-    status: Status
-    about: str
-    actions: tuple[ProposedChange, ...] = ()
-    changes: int = 0
-    reason: str = ""
-    source_paths: tuple[str, ...] = ()
-    agent: str = ""
-    session_id: str = ""
-    recorded_at: datetime
-    plan_hash: str | None = None
-    decided_by: str | None = None
-    message: str = ""
-    known: bool | None = None
-    still_held: tuple[str, ...] = ()
-
-
-class ProposalsResponse(BaseModel):
-    """Proposals, the newest first."""
-
-    proposals: tuple[ProposalResponse, ...]
-
+from slowwave.wiki.corpus.requests import WriteRequest
+from slowwave.wiki.proposal_request import (
+    ProposalApplyRequest,
+    ProposalByIdRequest,
+    ProposalRejectRequest,
+    ProposalRequest,
+    ProposalResponse,
+    ProposalsRequest,
+    ProposalsResponse,
+    ProposedChange,
+    Status,
+)
 
 # Planning of proposals: each stored proposal is sealed as a separate plan, and the gate approves or rejects what tokens decided.
 #

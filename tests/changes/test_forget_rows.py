@@ -25,9 +25,9 @@ from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
 from slowwave.wiki.claims.forgetting import forgotten_claims
 from slowwave.wiki.claims.request import RememberRequest
-from slowwave.wiki.corpus.page_text import WriteRequest
 from slowwave.wiki.corpus.pages import page_place
 from slowwave.wiki.corpus.planned_pages import planned_forgetting
+from slowwave.wiki.corpus.requests import WriteRequest
 from tests.changes.test_properties import Build, apply, plan, undo
 from tests.memories import ask
 from tests.wiki.claims import tell

@@ -39,7 +39,7 @@ from slowwave.errors import UndoBlocked
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.rows import version_texts
+from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot, load_snapshot, save_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 
 from slowwave.night.night import run_night
-from slowwave.plans.ledger import latest_plan
+from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from tests.dreamers import dead_run
 from tests.memories import behind_triggers

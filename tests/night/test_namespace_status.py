@@ -11,8 +11,7 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.status import NamespaceStatus, read_namespace_status, words
 from slowwave.night.undo import undo_run
 from slowwave.plans.gate import approve
-from slowwave.plans.items import run_states
-from slowwave.plans.ledger import latest_plan
+from slowwave.plans.states import latest_plan, run_states
 from slowwave.store.connect import Store
 from slowwave.store.logins import close_idle
 from tests.memories import ask, remember

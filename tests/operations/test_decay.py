@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from slowwave.operations.scoring import DAY, multipliers, next_stage, reason, schedule
-from slowwave.snapshots.rows import active_memories, exemptions
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import exemptions
 from slowwave.store.settings import Settings
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 

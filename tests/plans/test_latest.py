@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slowwave.night.night import run_night
 from slowwave.plans.gate import approve, reject
-from slowwave.plans.ledger import latest_plan, waiting_plans
+from slowwave.plans.states import latest_plan, waiting_plans
 from slowwave.store.connect import Store
 from tests.memories import remember
 from tests.night.test_proposal import sealed

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowwave.plans.items import STATES, items_text, shown_state
+from slowwave.plans.states import STATES, items_text, shown_state
 
 SOON, PAST = datetime.now(UTC) + timedelta(days=1), datetime.now(UTC) - timedelta(days=1)
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from slowwave.plans.why import bars, markdown, one_in, percent, reading, steps, terminal
+from slowwave.plans.waterfall import bars, markdown, one_in, percent, reading, steps, terminal
 
 FALL = [
     {"evidence": "prior", "weight": -3.0, "detail": "Of the pairs that were looked at, about one in 21 is a match"},

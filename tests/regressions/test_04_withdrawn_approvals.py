@@ -16,7 +16,7 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.plans.gate import approve, reject
-from slowwave.plans.signatures import read_status
+from slowwave.plans.status import read_status
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slowwave.search.words import Counts, postings
+from slowwave.search.bm25 import Counts, postings
 
 
 def texts(*values: str) -> pa.Array:

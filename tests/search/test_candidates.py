@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from slowwave.search.bm25 import Counts, postings
 from slowwave.search.candidates import VECTORS, Domain, by_substring, by_vector, by_words, cosines
 from slowwave.search.request import SearchScope
 from slowwave.search.rows import searched_rows
-from slowwave.search.words import Counts, asked, postings, words
+from slowwave.search.words import asked, words
 from slowwave.store import tables
 from slowwave.store.connect import Store
 from tests.memories import MODEL, ago, ask, remember, unit

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from slowwave.models.panel import Searcher, SearchStep
-from slowwave.search.model_help import EXPANSIONS, MOST, QueryPlan, expanded, planned
+from slowwave.search.planner import EXPANSIONS, MOST, QueryPlan, expanded, planned
 from slowwave.search.request import SearchRequest, SearchResponse
 from slowwave.search.search import search
 from slowwave.store.configured_models import searcher_for

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slowwave.search.words import best, ranked
+from slowwave.search.bm25 import best, ranked
 
 
 @pytest.mark.parametrize("n", [3, 100, 101, 5_000])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowwave.search.model_help import RERANKED, SELECTED, SHOWN, Candidate, reranked, selected
+from slowwave.search.planner import RERANKED, SELECTED, SHOWN, Candidate, reranked, selected
 from slowwave.store.connect import Store
 from tests.endpoints import Server
 from tests.search.test_planner import answers, helped, helper

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.search.request import coverage, snippet
+from slowwave.search.snippets import coverage, snippet
 from slowwave.search.words import words
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.search.rows import STEP, Cited, better_worded, either_covers, grouped, newer_first
+from slowwave.search.things import STEP, Cited, better_worded, either_covers, grouped, newer_first
 
 PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.booleans()), max_size=30)
 

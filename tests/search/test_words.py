@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.search.words import asked, split_words, stemmed, words
+from slowwave.search.bm25 import split_words, stemmed
+from slowwave.search.words import asked, words
 from slowwave.store.connect import Store
 from tests.memories import ask
 

@@ -13,7 +13,8 @@ from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
-from slowwave.wiki.proposals import ProposalApplyRequest, ProposalRequest, decide, propose, settle
+from slowwave.wiki.proposal_request import ProposalApplyRequest, ProposalRequest
+from slowwave.wiki.proposals import decide, propose, settle
 from tests.memories import ask, remember
 from tests.memory_assets.project import Project, project
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.snapshots.rows import EXEMPT, active_memories, exemptions
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import EXEMPT, exemptions
 from slowwave.store.settings import Settings
 from tests.snapshots import make_snapshot, uid
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from slowwave.operations.conflicts.find import find_conflicts
-from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Last
 from slowwave.store.settings import Settings
 from tests.snapshots import make_snapshot, uid

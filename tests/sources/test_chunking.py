@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.sources.page_files import MOST_CHARACTERS, MOST_TOKENS, chunks_of, file_lines
+from slowwave.sources.chunking import MOST_CHARACTERS, MOST_TOKENS, chunks_of, file_lines
 from slowwave.text.tokens import count
 
 

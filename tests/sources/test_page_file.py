@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.sources.page_files import FileMark, Unsettled, page_file, read_bytes
 from slowwave.sources.profile import profile
-from slowwave.text.markdown import UnreadableFile
+from slowwave.text.frontmatter import UnreadableFile
 
 LARGEST = 1_000
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slowwave.sources.blocks import block
 from slowwave.sources.merging import lines_of, segments_of
-from slowwave.text.markdown import UnreadableFile
+from slowwave.text.frontmatter import UnreadableFile
 
 LINES = [
     *(

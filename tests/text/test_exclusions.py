@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from slowwave.text.opposites import bases, exclusion, is_a, relations
+from slowwave.text.exclusions import bases, exclusion, is_a, relations
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.markdown import UnreadableFile, body, frontmatter
+from slowwave.text.frontmatter import UnreadableFile, body, frontmatter
 
 
 def test_values_are_those_of_yaml_1_2() -> None:

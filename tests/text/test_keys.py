@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slowwave.text import keys as module
 from slowwave.text.keys import keys, note_keys
-from slowwave.text.screening import each_text_once, known_keys
+from slowwave.text.screened import each_text_once, known_keys
 
 
 def key(text: str) -> str:

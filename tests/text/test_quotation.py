@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slowwave.text.screening import quotable, quotable_all, quote
+from slowwave.text.quotation import quotable, quotable_all, quote
 from tests.text.made_secrets import Maker
 
 TOKEN = f"ghp{'_'}{Maker(1).some(36)}"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.text.opposites import near, respelt, slip
+from slowwave.text.slips import near, respelt, slip
 
 TYPED = """
 recieve receive|adress address|seperate separate|libary library|goverment government|neccessary necessary|peice piece

@@ -10,15 +10,8 @@ from slowwave.night.retention import retain
 from slowwave.plans.gate import approve, reject
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
-from slowwave.wiki.proposals import (
-    ProposalByIdRequest,
-    ProposalRequest,
-    ProposalsRequest,
-    proposal,
-    proposals,
-    propose,
-    settle,
-)
+from slowwave.wiki.proposal_request import ProposalByIdRequest, ProposalRequest, ProposalsRequest
+from slowwave.wiki.proposals import proposal, proposals, propose, settle
 from tests.memories import ask, remember
 
 OLD = Settings.for_namespace({"retention_days": 30, "retention_runs_per_namespace": 0})

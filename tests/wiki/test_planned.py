@@ -13,16 +13,13 @@ from slowwave.night.runs import Night
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
-from slowwave.wiki.proposals import (
+from slowwave.wiki.proposal_request import (
     ProposalApplyRequest,
     ProposalByIdRequest,
     ProposalRejectRequest,
     ProposalRequest,
-    decide,
-    proposal,
-    propose,
-    settle,
 )
+from slowwave.wiki.proposals import decide, proposal, propose, settle
 from tests.memories import ask, remember
 from tests.wiki.claims import tell
 from tests.wiki.serving import token_of

@@ -12,7 +12,8 @@ import numpy as np
 from slowwave.operations import Inputs, operation
 from slowwave.operations.scoring import DAY, STAGES, schedule
 from slowwave.plans.report import Bars, Finding, Report
-from slowwave.snapshots.rows import active_memories, exemptions
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import exemptions
 from slowwave.text.tokens import counts
 
 SOON: Final = (7, 30)

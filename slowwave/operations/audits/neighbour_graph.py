@@ -21,7 +21,8 @@ from slowwave.matching.vectors import neighbours, pairs_of
 from slowwave.operations import Inputs, operation
 from slowwave.operations.operation import MEMORIES
 from slowwave.plans.report import Bars, Report
-from slowwave.snapshots.rows import active_memories, quotes
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import quotes
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.tokens import counted

@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
 from slowwave.plans.report import Bars, Finding, Report
-from slowwave.snapshots.rows import active_memories, is_cleared
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import is_cleared
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.findings import KINDS
 from slowwave.text.findings import Detection as Found
-from slowwave.text.screening import each_text_once
+from slowwave.text.screened import each_text_once
 
 _TABLES: Final = ("memories", "chunks", "entities", "pages")
 _NAMED: Final = 20

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
 from slowwave.plans.report import Report
-from slowwave.snapshots.rows import version_texts
+from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.tokens import BYTES_A_TOKEN
 

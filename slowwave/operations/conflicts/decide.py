@@ -18,10 +18,10 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply
 from slowwave.plans.items import decides_alone, why_asked
 from slowwave.plans.questions import SAID, Conflict
-from slowwave.snapshots.rows import version_texts
+from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
-from slowwave.text.screening import quote
+from slowwave.text.quotation import quote
 
 # Sides: the data of the rows in conflict, what a judge reads of each, and what the person who approves is shown.
 

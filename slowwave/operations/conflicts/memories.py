@@ -30,7 +30,7 @@ from slowwave.operations.conflicts.rows import (
     pairs_within,
 )
 from slowwave.plans.questions import Conflict
-from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Last, Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.contradictions import Kind, difference, find

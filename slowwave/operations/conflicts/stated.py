@@ -27,7 +27,7 @@ from slowwave.operations.conflicts.rows import (
     pack,
 )
 from slowwave.plans.questions import Conflict, relation_pattern
-from slowwave.snapshots.rows import active_memories, version_texts
+from slowwave.snapshots.memories import active_memories, version_texts
 from slowwave.snapshots.snapshot import Last, Snapshot
 from slowwave.text import states
 from slowwave.text import states as descriptions

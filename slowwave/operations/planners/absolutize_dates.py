@@ -28,7 +28,7 @@ from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.rows import DatedMemory, candidates, is_held_back
 from slowwave.text.dates import Rewrite, absolutize
-from slowwave.text.screening import quote
+from slowwave.text.quotation import quote
 
 OPERATION: Final = "absolutize_dates"
 _QUOTED: Final = 400  # signs

@@ -28,7 +28,7 @@ from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Finding, Report
-from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.memories import active_memories
 from slowwave.text.turns import HEADING, OrganizationReport, parse
 
 OPERATION: Final = "accept_external_edits"

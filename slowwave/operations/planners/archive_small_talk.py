@@ -30,8 +30,9 @@ from slowwave.operations.rejections import open_conflicts, rejected_subjects
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
-from slowwave.snapshots.rows import RESTS_ON, active_memories, exemptions, small_talk
-from slowwave.text.screening import quote
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import RESTS_ON, exemptions, small_talk
+from slowwave.text.quotation import quote
 from slowwave.text.tokens import counts
 
 OPERATION: Final = "archive_small_talk"

@@ -26,10 +26,11 @@ from slowwave.operations.scoring import Bools, RelevanceScores, worth
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Finding, Report
-from slowwave.snapshots.rows import RESTS_ON, version_texts
+from slowwave.snapshots.memories import version_texts
+from slowwave.snapshots.rows import RESTS_ON
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
-from slowwave.text.screening import quote
+from slowwave.text.quotation import quote
 
 OPERATION: Final = "archive_stale"
 _RESTS_ON: Final = (*RESTS_ON, "importance", "last_accessed_at", "valid_from")

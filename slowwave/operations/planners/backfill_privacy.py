@@ -21,7 +21,7 @@ from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
-from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.memories import active_memories
 from slowwave.text.screening import CLASSES, PrivateWord, private_words
 
 OPERATION: Final = "backfill_privacy"

@@ -24,7 +24,7 @@ from slowwave.operations.planners.promote_memories import promote_memories
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
-from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.memories import active_memories
 from slowwave.text.concepts import concept, concept_tags
 
 OPERATION: Final = "backfill_tags"

@@ -41,7 +41,7 @@ from slowwave.operations.summary_text import (
 )
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Report
-from slowwave.text.screening import quote
+from slowwave.text.quotation import quote
 
 OPERATION: Final = "consolidate_clusters"
 

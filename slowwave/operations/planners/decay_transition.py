@@ -40,10 +40,11 @@ from slowwave.operations.summary_text import EXTRACTIVE, SummaryText, Writing
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Report
-from slowwave.snapshots.rows import RESTS_ON, active_memories, attributes, exemptions, is_held_back, questions_of
+from slowwave.snapshots.memories import active_memories, attributes
+from slowwave.snapshots.rows import RESTS_ON, exemptions, is_held_back, questions_of
 from slowwave.store.settings import Settings
 from slowwave.text.extractive import Source
-from slowwave.text.screening import quote
+from slowwave.text.quotation import quote
 from slowwave.text.tokens import count
 
 OPERATION: Final = "decay_transition"

@@ -41,14 +41,15 @@ from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Report
-from slowwave.snapshots.rows import active_memories, as_meant, small_talk, texts_without_small_talk, version_texts
+from slowwave.snapshots.memories import active_memories, version_texts
+from slowwave.snapshots.rows import as_meant, small_talk, texts_without_small_talk
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.contradictions import difference, find
 from slowwave.text.forms import figures_of, standard_form
 from slowwave.text.keys import keys
+from slowwave.text.quotation import quote
 from slowwave.text.sameness import WordsInUse, sameness
-from slowwave.text.screening import quote
 from slowwave.text.specifics import specifics
 from slowwave.text.tokens import normalise_name
 

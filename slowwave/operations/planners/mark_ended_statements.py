@@ -30,9 +30,10 @@ from slowwave.operations.rejections import rejected_subjects
 from slowwave.plans.items import Item, decides_alone, why_asked
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Report
-from slowwave.snapshots.rows import active_memories, is_held_back
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import is_held_back
 from slowwave.text.dates import BESIDE, local_day
-from slowwave.text.screening import quote
+from slowwave.text.quotation import quote
 from slowwave.text.statements import without_later
 from slowwave.text.tokens import counted
 

@@ -34,8 +34,8 @@ from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Finding, Report
-from slowwave.snapshots.rows import active_memories, attributes
-from slowwave.text.screening import quote
+from slowwave.snapshots.memories import active_memories, attributes
+from slowwave.text.quotation import quote
 
 OPERATION: Final = "promote_memories"
 RINGS: Final[Mapping[str, str]] = {"working": "longterm"}

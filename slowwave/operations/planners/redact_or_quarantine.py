@@ -31,7 +31,8 @@ from slowwave.operations.operation import FIRST
 from slowwave.plans.items import Item, decides_alone
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Finding, Report
-from slowwave.snapshots.rows import active_memories, is_cleared
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import is_cleared
 from slowwave.store.settings import Settings
 from slowwave.text.findings import Detection as Found
 

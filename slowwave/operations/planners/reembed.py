@@ -29,7 +29,7 @@ from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
-from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Vectors
 
 OPERATION: Final = "reembed"

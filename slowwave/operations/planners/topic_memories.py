@@ -61,11 +61,12 @@ from slowwave.operations.summary_text import (
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Report
-from slowwave.snapshots.rows import attributes, is_held_back, version_texts
+from slowwave.snapshots.memories import attributes, version_texts
+from slowwave.snapshots.rows import is_held_back
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.dates import absolutize
+from slowwave.text.quotation import quote
 from slowwave.text.relations import RELATIONS, SELF, TopicStatement, topic_statement, topic_statements
-from slowwave.text.screening import quote
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import specifics, unsaid
 from slowwave.text.statements import PROGRAMS, stem

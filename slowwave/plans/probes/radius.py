@@ -22,7 +22,7 @@ from slowwave.plans.probes.recall import Baseline, RecallProbe, recall_probe
 from slowwave.plans.probes.texts import LostTerm, SpecificsProbe, specifics_probe
 from slowwave.search.rows import searched_table
 from slowwave.snapshots.export import release
-from slowwave.snapshots.rows import version_texts
+from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.tokens import counted, counts

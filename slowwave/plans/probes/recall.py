@@ -21,7 +21,8 @@ from slowwave.plans.items import Item
 from slowwave.plans.probes.isolation import chain, merged_into, succeeded_by, won_against
 from slowwave.search.retriever import Retriever
 from slowwave.search.rows import SEARCHED, searched_table
-from slowwave.snapshots.rows import FIRST, active_memories, small_talk
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import FIRST, small_talk
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 

@@ -24,11 +24,11 @@ from slowwave.plans.probes.isolation import merged_into, won_against
 from slowwave.plans.probes.recall import withheld_rows
 from slowwave.search.rows import searched_table
 from slowwave.search.words import asked
-from slowwave.snapshots.rows import WEIGHTS, version_texts
+from slowwave.snapshots.memories import WEIGHTS, version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.conditions import Condition, lost_conditions
+from slowwave.text.quotation import quote
 from slowwave.text.sameness import sameness
-from slowwave.text.screening import quote
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import specifics, unsaid
 from slowwave.text.tokens import counted, fold, tokenise

@@ -14,11 +14,12 @@ from slowwave.plans.lowering import unexplained_items
 from slowwave.plans.questions import HEADINGS
 from slowwave.plans.review.queue import code_of, title_of, unnamed
 from slowwave.plans.show import called, lost_lines, named_rows, read_names, rewordings, row_changes, unexplained_lines
-from slowwave.plans.why import Step, why
+from slowwave.plans.waterfall import Step
+from slowwave.plans.why import why
 from slowwave.plans.writings import KINDS, cited, writing
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
-from slowwave.text.screening import quotable, quotable_all
+from slowwave.text.quotation import quotable, quotable_all
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import losses
 

@@ -19,7 +19,8 @@ from slowwave.errors import Refused
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import POLICY, check_approver, check_name, lock_plan, refuse_state, reject_items, sign_items
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan, read_plan, verify_sealed
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
+from slowwave.plans.states import find_plan
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id

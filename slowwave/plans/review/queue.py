@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,16 @@ from scipy.sparse import csgraph
 
 from slowwave.changes.mutation import Mutation, Row
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan
+from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.outcome import find_outcome, seen_words
 from slowwave.plans.permitted import RISKS
 from slowwave.plans.questions import CODES, HEADINGS, Code
 from slowwave.plans.review.drafts import Draft, current_drafts
 from slowwave.plans.review.rules import LikeQuestions, SessionLearning, learn
+from slowwave.plans.review.sorts import Sort
+from slowwave.plans.states import find_plan
 from slowwave.store.connect import Store
-from slowwave.text.screening import quotable_all
+from slowwave.text.quotation import quotable_all
 
 # The order of questions: those whose answers settle most come first.
 #
@@ -137,12 +139,6 @@ def _rows_ordering(item: StoredItem) -> set[str]:
     keep = [mutation["keep"]] if mutation.get("keep") else []
     named = [*keep, *(mutation.get("absorb") or ()), *(mutation.get("rows") or ())]
     return {str(row["id"]) for row in named}
-
-
-# The orders in which the questions of a plan may be asked, by name.
-
-Sort = Literal["information", "risk", "probability", "operation"]
-SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
 
 
 # The queue of a review: the pending items of a plan, grouped by what they ask, each with its draft.

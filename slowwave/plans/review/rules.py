@@ -22,7 +22,7 @@ from slowwave.plans.gate import disclosed_losses
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.policies import VERDICTS, Policy, QuestionKind, Verdict, accept_policy, kinds_of
 from slowwave.plans.review.drafts import Draft, read_drafts
-from slowwave.plans.why import percent
+from slowwave.plans.waterfall import percent
 from slowwave.store.connect import Store
 
 # Learning from the drafts of a review which remaining questions are likely yes, which follow from answers, and which look decided.

@@ -19,8 +19,8 @@ from slowwave.operations import khora_kinds, named, operations
 from slowwave.plans.approval import refuse_unwritable
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import approve, check_name
-from slowwave.plans.ledger import find_plan
 from slowwave.plans.seal import DreamScope
+from slowwave.plans.states import find_plan
 from slowwave.store.claims import (
     NamespaceClaim,
     Stuck,

@@ -15,6 +15,7 @@ from slowwave.store.migrate import open_store
 if TYPE_CHECKING:
     import networkx as nx
 
+
 Format = Literal["graphml", "gexf", "json"]
 FORMATS: Final[tuple[Format, ...]] = ("graphml", "gexf", "json")
 

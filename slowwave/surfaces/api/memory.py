@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from slowwave.wiki.claims.request import Family, RememberResponse
     from slowwave.wiki.claims.trail import ClaimResponse, SubjectHistoryResponse
     from slowwave.wiki.corpus.corpora import GetResponse
-    from slowwave.wiki.corpus.links import Direction, LinkResponse, LintResponse
-    from slowwave.wiki.corpus.page_text import PurgeResponse, WriteResponse
-    from slowwave.wiki.corpus.sessions import SessionIngestResponse
+    from slowwave.wiki.corpus.link_graph import Direction, LinkResponse, LintResponse
+    from slowwave.wiki.corpus.requests import PurgeResponse, SessionIngestResponse, WriteResponse
     from slowwave.wiki.recall.active import ActiveMemoryResponse
     from slowwave.wiki.recall.research import ResearchKind, ResearchResponse
     from slowwave.wiki.recall.wake import WakeResponse
+
 
 Request = TypeVar("Request", bound=BaseModel)
 Response = TypeVar("Response", bound=BaseModel)
@@ -132,12 +132,12 @@ class Memory:
         exclude_prefixes: Sequence[str] = (),
         corpus: str | None = None,
     ) -> LinkResponse | LintResponse:
-        """Return the pages around a page, or the broken links; see ``slowwave.wiki.corpus.links.LinkRequest``.
+        """Return the pages around a page, or the broken links; see ``slowwave.wiki.corpus.link_graph.LinkRequest``.
 
         Raises ``Refused`` as ``get``.
         """
         given = locals()
-        from slowwave.wiki.corpus.links import LinkRequest, links
+        from slowwave.wiki.corpus.link_graph import LinkRequest, links
 
         with self.store.connect("server") as connection:
             return links(connection, self.namespace, _request(LinkRequest, given))
@@ -181,10 +181,11 @@ class Memory:
         captured_from: str = "",
         updated: datetime | None = None,
     ) -> SessionIngestResponse:
-        """Store a session, or its next version; see ``slowwave.wiki.corpus.sessions.SessionIngestRequest``. Raises as ``search`` does."""
+        """Store a session, or its next version; see ``slowwave.wiki.corpus.requests.SessionIngestRequest``. Raises as ``search`` does."""
         given = locals()
         from slowwave.search.request import settings_of
-        from slowwave.wiki.corpus.sessions import SessionIngestRequest, session_ingest
+        from slowwave.wiki.corpus.requests import SessionIngestRequest
+        from slowwave.wiki.corpus.sessions import session_ingest
 
         request = _request(SessionIngestRequest, given)
         with self.store.connect("owner") as connection:
@@ -276,11 +277,11 @@ class Memory:
         session_id: str = "",
         corpus: str | None = None,
     ) -> WriteResponse:
-        """Create, append to, replace or forget a page; see ``slowwave.wiki.corpus.page_text.WriteRequest``. Raises as ``search`` does."""
+        """Create, append to, replace or forget a page; see ``slowwave.wiki.corpus.requests.WriteRequest``. Raises as ``search`` does."""
         given = {**locals(), "frontmatter": dict(frontmatter or {})}
         from slowwave.search.request import settings_of
-        from slowwave.wiki.corpus.page_text import WriteRequest
         from slowwave.wiki.corpus.page_write import write
+        from slowwave.wiki.corpus.requests import WriteRequest
 
         request = _request(WriteRequest, given)
         with self.store.connect("owner") as connection:
@@ -305,8 +306,8 @@ class Memory:
         """
         given = locals()
         from slowwave.search.request import settings_of
-        from slowwave.wiki.corpus.page_text import PurgeRequest
         from slowwave.wiki.corpus.page_write import purge
+        from slowwave.wiki.corpus.requests import PurgeRequest
 
         request = _request(PurgeRequest, given)
         with self.store.connect("owner") as connection:

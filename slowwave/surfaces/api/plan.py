@@ -22,20 +22,22 @@ from slowwave.operations import named
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import Approval, Countersignature, approve, countersign, reject
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import StoredItem, StoredPlan, find_plan, latest_plan, no_plan, read_plan, waiting_plans
+from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.plans.outcome import ItemOutcome, find_outcome
 from slowwave.plans.review.drafts import Signature, sign_session
 from slowwave.plans.show import called, named_rows, read_names, rewordings, row_changes
 from slowwave.plans.signatures import HalfSigned, half_signed
+from slowwave.plans.states import find_plan, latest_plan, no_plan, waiting_plans
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.migrate import open_store
-from slowwave.text.screening import quotable
+from slowwave.text.quotation import quotable
 from slowwave.text.tokens import counted
 from slowwave.wiki.forget import By, PlannedForgetting, plan_forgetting
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 _UNAPPLIED: Final = "SELECT id::text FROM night.open_approvals WHERE plan_hash = %s ORDER BY recorded_at"
 _UNDONE: Final = """

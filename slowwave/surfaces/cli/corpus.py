@@ -30,8 +30,8 @@ from slowwave.surfaces.cli.session import (
 )
 from slowwave.text.tokens import counted
 from slowwave.wiki.corpus.corpora import Corpus, GetRequest, add_corpus, chosen_corpus, corpora_of, get_page
-from slowwave.wiki.corpus.links import LinkRequest, LintResponse, links
-from slowwave.wiki.corpus.page_text import HeldElsewhere, PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
+from slowwave.wiki.corpus.link_graph import LinkRequest, LintResponse, links
+from slowwave.wiki.corpus.requests import HeldElsewhere, PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
 from slowwave.wiki.corpus.sync import corpus_status
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def export(
 @app.command()
 def public(namespace: Namespace, corpus: One = None, json: Json = False) -> None:
     """List the pages that are marked as public, and which of them are held back."""
-    from slowwave.wiki.corpus.public_site import PublicArtifactsRequest, marked_pages, public_artifacts
+    from slowwave.wiki.corpus.public_artifacts import PublicArtifactsRequest, marked_pages, public_artifacts
 
     with open_store().connect("reader") as connection:
         if json:

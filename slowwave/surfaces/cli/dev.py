@@ -29,6 +29,7 @@ from slowwave.surfaces.cli.session import open_store, out, say
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
+
 _PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
 _REVIEW_PACKAGES = ("starlette", "uvicorn", "jinja2")
 _HOST = "127.0.0.1"

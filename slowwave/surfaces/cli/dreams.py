@@ -9,7 +9,7 @@ import typer
 
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.plans.commands import argument, undecided
-from slowwave.plans.items import run_states
+from slowwave.plans.states import run_states
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
 from slowwave.surfaces.cli.nights import show_failures

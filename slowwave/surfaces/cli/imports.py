@@ -20,6 +20,7 @@ from slowwave.text.tokens import counted
 if TYPE_CHECKING:
     from slowwave.sources.pipeline import ImportSummary
 
+
 app = typer.Typer(help="Import messages, memories, facts, Letta agents, entities or sessions.", no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument(help="The file to read.")]
@@ -109,9 +110,7 @@ def sessions(
     from slowwave.store.configured_models import embedder_for
 
     # This imports a Markdown parser, which the other imports do not need.
-    from slowwave.wiki.corpus.sessions import (
-        import_sessions,
-    )
+    from slowwave.wiki.corpus.sessions import import_sessions
 
     store = open_store()
     with store.connect("owner") as connection, progress(f"Importing {len(files):,} files") as tell:

@@ -14,7 +14,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from slowwave.errors import SlowwaveError, StoreError
-from slowwave.store.connect import trimmable
+from slowwave.store.allocators import trimmable
 
 # A group of commands whose modules are imported when a command is called; listing them imports none.
 #

@@ -18,7 +18,7 @@ import typer
 
 from slowwave.errors import DreamDisabledError, Refused, SlowwaveError
 from slowwave.plans.commands import Undecided, argument, undecided
-from slowwave.plans.ledger import latest_plan
+from slowwave.plans.states import latest_plan
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import store_of

@@ -12,9 +12,8 @@ from rich.text import Text
 
 from slowwave.errors import Refused
 from slowwave.plans.commands import APPROVER, NOTE, Undecided, approve_command, argument, reject_command, undecided
-from slowwave.plans.items import items_text, shown_state
-from slowwave.plans.ledger import find_plan, latest_plan, no_plan, waiting_plans
 from slowwave.plans.signatures import half_signed
+from slowwave.plans.states import find_plan, items_text, latest_plan, no_plan, shown_state, waiting_plans
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.plan_review import reconsider, review
 from slowwave.surfaces.cli.session import (
@@ -36,7 +35,7 @@ from slowwave.surfaces.cli.session import (
     wrapped,
 )
 from slowwave.surfaces.cli.signatures import countersign, suggest_apply
-from slowwave.text.screening import quotable
+from slowwave.text.quotation import quotable
 from slowwave.text.specifics import losses
 from slowwave.text.tokens import counted
 

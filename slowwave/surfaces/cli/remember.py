@@ -29,7 +29,7 @@ from slowwave.surfaces.cli.session import (
 )
 from slowwave.wiki.claims.trail import BelievedClaim, ClaimRequest, ClaimResponse, SubjectHistoryResponse
 from slowwave.wiki.claims.trail import claim as read_claim
-from slowwave.wiki.proposals import ProposalByIdRequest, ProposalResponse, ProposalsRequest, Status
+from slowwave.wiki.proposal_request import ProposalByIdRequest, ProposalResponse, ProposalsRequest, Status
 
 if TYPE_CHECKING:
     from slowwave.wiki.claims.request import RememberResponse
@@ -299,7 +299,7 @@ def show_history(namespace: str, found: SubjectHistoryResponse, *, json: bool) -
 
 def _changes(claim: BelievedClaim) -> list[str]:
     """Describe what happened to a claim after it was stated."""
-    told: list[str] = []
+    sentences: list[str] = []
     for event in claim.events:
         if event.event == "added":
             continue

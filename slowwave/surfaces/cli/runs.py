@@ -9,9 +9,8 @@ import typer
 
 from slowwave.errors import Refused
 from slowwave.plans.commands import approve_command, argument, undecided
-from slowwave.plans.items import items_text, shown_state
-from slowwave.plans.ledger import latest_plan, no_plan
 from slowwave.plans.signatures import half_signed
+from slowwave.plans.states import items_text, latest_plan, no_plan, shown_state
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.dreams import show_runs, suggest_undo
 from slowwave.surfaces.cli.session import Json, Namespace, err, open_store, program, progress, say, show_json, suggest

@@ -26,7 +26,7 @@ from slowwave.surfaces.cli.session import Json, err, open_store, out, say, show_
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
 
-    from slowwave.plans.signatures import StoreStatus
+    from slowwave.plans.status import StoreStatus
 
 
 # ``slowwave serve`` and ``slowwave mcp``: memory for agents, over HTTP and MCP.
@@ -207,7 +207,7 @@ class _Ledger:
         """Yield all metrics at one instant."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        from slowwave.plans.signatures import read_status
+        from slowwave.plans.status import read_status
 
         began, found = time.perf_counter(), None
         try:

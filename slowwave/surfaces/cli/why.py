@@ -10,7 +10,7 @@ import typer
 
 from slowwave.errors import Refused
 from slowwave.plans.commands import APPROVER, NOTE, approve_command, argument, reject_command, undecided
-from slowwave.plans.why import terminal
+from slowwave.plans.waterfall import terminal
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.plans import Plan, print_writing, read_stored, stored_texts
 from slowwave.surfaces.cli.remember import claim_of, show_claim

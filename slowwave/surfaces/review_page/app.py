@@ -39,7 +39,7 @@ from slowwave.plans.review.drafts import (
 from slowwave.plans.review.queue import Queue, queue, title_of
 from slowwave.plans.review.rules import AGREED, ENOUGH, LIKE, LikeQuestions, accept_rule, learnt_rules
 from slowwave.plans.signatures import read_rule, signed_by
-from slowwave.plans.why import percent
+from slowwave.plans.waterfall import percent
 from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import Desk, SignedApproval, page
 from slowwave.surfaces.review_page.guard import Entrance, Posted, RequestGuard, Reviewer
@@ -51,7 +51,7 @@ from slowwave.surfaces.review_page.plan_pages import (
     queue_row,
     refuse_problem,
 )
-from slowwave.text.screening import quotable
+from slowwave.text.quotation import quotable
 
 # The pages after the verdicts: on one a person approves them, on the other the approved items are applied and undone.
 #

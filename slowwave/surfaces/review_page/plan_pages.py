@@ -27,13 +27,14 @@ from slowwave.night.answers import (
     note_answer,
     seal_follow_ups,
 )
-from slowwave.plans.items import shown_state
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.questions import CODES, HEADINGS
 from slowwave.plans.review.card import Card, ComparedLine, MarkedRun, called_rows, card, whole_cell
 from slowwave.plans.review.drafts import Draft, NewDraft, Verdict, read_drafts, read_session, undo_last
-from slowwave.plans.review.queue import SORTS, Queue, Sort, State, Waiting, gone_drafts, queue, title_of
-from slowwave.plans.why import Step, percent, reading
+from slowwave.plans.review.queue import Queue, State, Waiting, gone_drafts, queue, title_of
+from slowwave.plans.review.sorts import SORTS, Sort
+from slowwave.plans.states import shown_state
+from slowwave.plans.waterfall import Step, percent, reading
 from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import LONGEST, Desk, fragment, page, rendered, visible
 from slowwave.surfaces.review_page.guard import Posted, Reviewer

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         BetaMemoryTool20250818ViewCommand,
     )
 
+
 Answer = TypeVar("Answer")
 
 ROOT: Final = "/memories"

@@ -20,7 +20,8 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.migrate import open_store
 from slowwave.wiki.corpus.corpora import SESSIONS_ROOT
-from slowwave.wiki.corpus.sessions import SessionIngestRequest, session_ingest
+from slowwave.wiki.corpus.requests import SessionIngestRequest
+from slowwave.wiki.corpus.sessions import session_ingest
 from slowwave.wiki.corpus.transcripts import cleaned, turn_of
 
 if TYPE_CHECKING:

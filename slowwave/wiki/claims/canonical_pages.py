@@ -20,12 +20,13 @@ from slowwave.errors import Refused
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.blocks import RenderedBody, new_body, own_words, rendered_body, section_blocks
 from slowwave.sources.profile import Profile, profile
-from slowwave.text.markdown import UnreadableFile, fold_path, frontmatter
+from slowwave.text.frontmatter import UnreadableFile, frontmatter
+from slowwave.text.markdown import fold_path
 from slowwave.text.screening import unsafe
 from slowwave.wiki.claims.request import CORE, FAMILIES, SubjectRef, family_of, slug_of, undated
 from slowwave.wiki.corpus.corpora import EVIDENCE_ROOT, PAGES_PROFILE, PAGES_ROOT, SESSIONS_ROOT, UNFOLLOWED
 from slowwave.wiki.corpus.page_text import changed_head, fresh_page
-from slowwave.wiki.pages.index import escape, flat
+from slowwave.wiki.pages.lines import escape, flat
 from slowwave.wiki.pages.subject_page import (
     CONTRADICTIONS,
     EvidencePlace,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from slowwave.search.words import asked
 from slowwave.store.logins import Connection
-from slowwave.wiki.claims.request import Relation, RememberRequest, slug_of
-from slowwave.wiki.corpus.sessions import session_page
+from slowwave.wiki.claims.request import RememberRequest, slug_of
+from slowwave.wiki.corpus.requests import session_page
 
 # Succession: when each of several statements held, if only one holds at a time. Pure.
 #
@@ -237,71 +237,3 @@ def _page(path: str, request: RememberRequest, title: str, said: str, now: datet
 
 def _slug(text: str) -> str:
     return slug_of(text.rpartition(":")[2])[:_SLUG].strip("-") or "statement"
-
-
-# Nearness: the relation of a statement to others about the same subject: it repeats one, contradicts one, or is near to one.
-#
-# Sameness, contradiction, relations with one object and ended states come from ``slowwave.text``, as in the nights. Pure.
-
-LONGEST: Final = 500
-"""Characters of a statement about one matter; longer statements are only checked for having the same meaning."""
-
-_ONE_AT_A_TIME: Final = "state"
-
-
-class Nearness(NamedTuple):
-    """Relation of two statements.
-
-    ``relation`` is None if they are about different matters. ``ends`` is set if only one of the two can hold at a time, so that the later
-    one ends the earlier one. In any other contradiction, either may be an error.
-    """
-
-    relation: Relation | None
-    ends: bool = False
-
-
-def nearness(new: str, new_kind: str, known: str, known_kind: str, names: Collection[str] = ()) -> Nearness:
-    """Return the relation of ``new`` to ``known``; ``names`` are the folded names of the subject.
-
-    Takes about 100 µs.
-    """
-    from slowwave.operations.conflicts.memories import one_matter
-    from slowwave.text.claims import slot_of
-    from slowwave.text.sameness import read, sameness
-    from slowwave.text.states import ended_values, ends
-
-    found = sameness(new, known)
-    if found.decision == "same":
-        return Nearness("same")
-    if max(len(new), len(known)) > LONGEST:
-        return Nearness("near" if found.decision == "doubtful" else None)
-    if new_kind == known_kind == _ONE_AT_A_TIME and (slot := slot_of(new)) and slot == slot_of(known):
-        return Nearness("contradicts", ends=True)
-    if _other_object(new, known, names):
-        return Nearness("contradicts", ends=True)
-    if any(ends(known, value) for value in ended_values(new)):
-        return Nearness("contradicts", ends=True)
-    if found.decision == "contradiction" and one_matter(read(new), read(known), about=True):
-        return Nearness("contradicts", ends=new_kind == known_kind == _ONE_AT_A_TIME)
-    return Nearness("near" if found.decision in ("doubtful", "contradiction") else None)
-
-
-def _other_object(new: str, known: str, names: Collection[str]) -> bool:
-    """Return whether both state the same relation that takes one object, but with different objects."""
-    from slowwave.operations.conflicts.rows import alike
-    from slowwave.operations.conflicts.stated import is_comparable
-    from slowwave.text.relations import stated_relations
-
-    objects = {(_who(s.subject, names), s.relation): s.object for s in stated_relations(known)}
-    pairs = [
-        (s.relation, s.object, objects[key])
-        for s in stated_relations(new)
-        if (key := (_who(s.subject, names), s.relation)) in objects
-    ]
-    pairs = [(one, other) for relation, one, other in pairs if is_comparable(relation, one, other)]
-    return bool(pairs) and not any(alike([one for one, _ in pairs], [other for _, other in pairs]).tolist())
-
-
-def _who(subject: str, names: Collection[str]) -> str:
-    """Return one key for all names of the subject, and other names unchanged."""
-    return "" if subject in names else subject

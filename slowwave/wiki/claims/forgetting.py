@@ -21,16 +21,8 @@ from slowwave.store.logins import Connection
 from slowwave.store.settings import Settings
 from slowwave.text.tokens import counted
 from slowwave.wiki.claims.claim import Claim, EvidencePage, Succession, evidence, to_forget
-from slowwave.wiki.claims.request import (
-    CORE,
-    RememberPreview,
-    RememberRequest,
-    RememberResponse,
-    ScreenedRequest,
-    StillHeld,
-    SubjectRef,
-    screened_request,
-)
+from slowwave.wiki.claims.request import CORE, RememberPreview, RememberRequest, RememberResponse, StillHeld, SubjectRef
+from slowwave.wiki.claims.screened_request import ScreenedRequest, screened_request
 from slowwave.wiki.claims.subjects import Resolution, Subject, resolve
 from slowwave.wiki.corpus.corpora import EVIDENCE_ROOT
 from slowwave.wiki.corpus.planned_pages import PlannedPage, page_texts

@@ -23,7 +23,7 @@ from slowwave.models.embedder import entity_text
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.wiki.claims.request import CORE, ClaimKind, SubjectRef
-from slowwave.wiki.claims.subjects import relations_of
+from slowwave.wiki.claims.subject_naming import relations_of
 from slowwave.wiki.corpus.page_write import screened
 from slowwave.wiki.corpus.planned_pages import PlannedPage, page_texts
 

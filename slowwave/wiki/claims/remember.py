@@ -19,36 +19,27 @@ from slowwave.store.settings import Settings
 from slowwave.wiki.claims.claim import (
     Claim,
     EvidencePage,
-    Nearness,
     Period,
     Succession,
     capture,
     evidence,
     named_periods,
     nearest,
-    nearness,
     periods,
     succession,
 )
-from slowwave.wiki.claims.forgetting import conclusion, forget, previewed, refusal, unresolved
-from slowwave.wiki.claims.request import (
-    KnownStatement,
-    Relation,
-    RememberRequest,
-    RememberResponse,
-    ScreenedRequest,
-    screened_request,
+from slowwave.wiki.claims.forgetting import (
+    conclusion,
+    forget,
+    previewed,
+    refusal,
+    unresolved,
 )
-from slowwave.wiki.claims.subjects import (
-    Resolution,
-    Subject,
-    chosen,
-    name_of,
-    names_of,
-    relations_of,
-    resolve,
-    target_of,
-)
+from slowwave.wiki.claims.nearness import Nearness, nearness
+from slowwave.wiki.claims.request import KnownStatement, Relation, RememberRequest, RememberResponse
+from slowwave.wiki.claims.screened_request import ScreenedRequest, screened_request
+from slowwave.wiki.claims.subject_naming import chosen, name_of, relations_of, target_of
+from slowwave.wiki.claims.subjects import Resolution, Subject, names_of, resolve
 
 # Vectors of statements, computed before any lock is taken. Without them a statement can only be found by words, until a night adds
 # vectors.

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.errors import NotInCorpus, Refused
-from slowwave.sources.page_files import file_lines
+from slowwave.sources.chunking import file_lines
 from slowwave.sources.profile import profile
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id

@@ -20,14 +20,8 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.text.findings import Detection
-from slowwave.text.markdown import UnreadableFile, frontmatter
+from slowwave.text.frontmatter import UnreadableFile, frontmatter
 from slowwave.wiki.corpus.page_text import (
-    HeldElsewhere,
-    PurgeRequest,
-    PurgeResponse,
-    WriteRequest,
-    WriteResponse,
-    Written,
     appended_page,
     forgotten_page,
     new_page,
@@ -46,6 +40,14 @@ from slowwave.wiki.corpus.pages import (
     store_page,
 )
 from slowwave.wiki.corpus.pending_files import SUPERSEDED, follow_files, histories_of
+from slowwave.wiki.corpus.requests import (
+    HeldElsewhere,
+    PurgeRequest,
+    PurgeResponse,
+    WriteRequest,
+    WriteResponse,
+    Written,
+)
 from slowwave.wiki.recall.research import ResearchArtifact, ResearchResponse
 
 # Writing a page at run time: create, append, replace and forget, each screened, and each in one transaction or not at all.

@@ -30,9 +30,9 @@ from slowwave.store.settings import Settings
 from slowwave.text.markdown import path_fault
 from slowwave.wiki.corpus.corpora import DEFAULT_PROFILE, PAGES_PROFILE, PAGES_ROOT, UNFOLLOWED
 from slowwave.wiki.corpus.links import KnownNames, LinkTarget, LinkTargets, NamedRow
-from slowwave.wiki.corpus.page_text import HeldElsewhere, WriteRequest
 from slowwave.wiki.corpus.page_write import forgotten_files, parsed, refuse_unforgettable, screened
 from slowwave.wiki.corpus.pages import PageChanged, PagePlace
+from slowwave.wiki.corpus.requests import HeldElsewhere, WriteRequest
 
 # Pages that a plan writes: the effect of a text on a snapshot, in the form of ``write_page``. Pure: no connection, no files.
 #

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import psycopg
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from slowwave.errors import AlreadyThere, Forbidden, Refused
 from slowwave.models.embedder import Embedder
@@ -25,7 +24,7 @@ from slowwave.store.configured_models import embedder_for
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import Frontmatter, UnreadableFile, frontmatter
+from slowwave.text.frontmatter import Frontmatter, UnreadableFile, frontmatter
 from slowwave.wiki.corpus.corpora import (
     FORGOTTEN_SESSION,
     SESSIONS_PROFILE,
@@ -34,28 +33,10 @@ from slowwave.wiki.corpus.corpora import (
     sessions_corpus,
 )
 from slowwave.wiki.corpus.pages import passage_vectors
+from slowwave.wiki.corpus.requests import SessionIngestRequest, SessionIngestResponse, session_page
 from slowwave.wiki.corpus.sync import Clock, one_sync
 from slowwave.wiki.corpus.transcripts import Transcript, cleaned, read_transcripts
 from slowwave.wiki.corpus.writing import PageTally, PageWrite, PageWriter
-
-# The page of a session as Markdown: its fields as frontmatter, and its text.
-
-_UNPRINTABLE: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
-"""Characters that YAML accepts only as an escape."""
-
-
-def session_page(fields: Mapping[str, object], said: str) -> str:
-    """Build a session page from fields (None values are omitted) and the conversation.
-
-    The same input gives the same output, byte for byte.
-    """
-    lines = (f"{name}: {_written(value)}\n" for name, value in fields.items() if value is not None)
-    return f"---\n{''.join(lines)}---\n\n{said}\n".replace("\0", "")
-
-
-def _written(value: object) -> str:
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
-
 
 # Sessions: transcripts as pages of a separate corpus in the plane ``sessions``, which ranks lower.
 
@@ -196,57 +177,6 @@ def session_markdown(found: Transcript, now: float) -> str:
 
 def _safe(name: str) -> str:
     return _UNSAFE.sub("-", name.lower()).strip("-.")[:80] or "session"
-
-
-# The request and the response for a session that an agent submits.
-
-PATH: Final = r"^logs/sessions/([A-Za-z0-9][A-Za-z0-9._-]*/)*[A-Za-z0-9][A-Za-z0-9._-]*\.md$"
-LONGEST: Final = 250_000
-"""Longest session, in characters; a request over HTTP has fewer bytes than that."""
-
-
-def _of_sessions(path: str) -> str:
-    if not re.fullmatch(PATH, path):
-        raise ValueError(
-            "a session's page lies under logs/sessions/ and ends in .md; names have letters, digits, dots, hyphens and _"
-        )
-    return path
-
-
-class SessionIngestRequest(BaseModel):
-    """Request to store a session as Markdown."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: Annotated[str, AfterValidator(_of_sessions)] = Field(
-        max_length=300, json_schema_extra={"pattern": PATH}, description="Where its page lies: logs/sessions/….md."
-    )
-    content: str = Field(
-        min_length=1, max_length=LONGEST, description="What was said, in Markdown; all of it, each time."
-    )
-    agent: str = Field(min_length=1, max_length=200, description="Who took part.")
-    session_id: str = Field(min_length=1, max_length=200, description="The session's id at its agent.")
-    device: str = Field(default="", max_length=200, description="Where it took place.")
-    status: Literal["active", "interrupted", "done"] = Field(default="done", description="Whether it goes on.")
-    captured_from: str = Field(default="", max_length=500, description="What it was taken from.")
-    updated: datetime | None = Field(
-        default=None, description="When something was last said; else the day it is stored."
-    )
-
-
-class SessionIngestResponse(BaseModel):
-    """Result of storing a session.
-
-    ``result`` is the action that was taken. ``reindexed`` is whether other pages were indexed again, which never happens. The stored
-    session is searchable at once, unless it is ``quarantined``.
-    """
-
-    stored: bool
-    path: str
-    reindexed: bool
-    result: Literal["new", "changed", "unchanged"]
-    quarantined: bool | None = None
-    warnings: tuple[str, ...] = ()
 
 
 # Storing a session that an agent submits: as a page of the plane ``sessions``, or as the next version of one.

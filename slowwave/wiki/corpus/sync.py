@@ -36,7 +36,7 @@ from slowwave.store.as_of import analyse
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import UnreadableFile
+from slowwave.text.frontmatter import UnreadableFile
 from slowwave.wiki.corpus.corpora import FORGOTTEN_FILE, UNFOLLOWED, Corpus, load_tombstones, mark_synced, save_state
 from slowwave.wiki.corpus.links import known_names, resolve_links, write_mentions
 from slowwave.wiki.corpus.pending_files import follow_files, has_pending

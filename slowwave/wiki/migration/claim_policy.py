@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.profile import profile
 from slowwave.text.screening import counting, screen
-from slowwave.wiki.claims.claim import nearness
+from slowwave.wiki.claims.nearness import nearness
 from slowwave.wiki.claims.request import ClaimKind, Family
 from slowwave.wiki.corpus.corpora import PAGES_ROOT
 from slowwave.wiki.corpus.page_text import verbatim_page

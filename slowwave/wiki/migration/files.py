@@ -21,7 +21,7 @@ from slowwave.matching.names import latin
 from slowwave.sources.page_files import FileMark, LeftOut, Unsettled, read_bytes, scan_folder
 from slowwave.sources.profile import profile
 from slowwave.sources.rows import BadRow, storable
-from slowwave.text.markdown import UnreadableFile, yaml_value
+from slowwave.text.frontmatter import UnreadableFile, yaml_value
 from slowwave.wiki.claims.request import Family
 from slowwave.wiki.corpus.page_text import changed_head, verbatim_page
 

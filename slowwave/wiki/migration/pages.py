@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, ask_within, object_in
-from slowwave.text.markdown import frontmatter
+from slowwave.text.frontmatter import frontmatter
 from slowwave.text.sentences import sentences
 from slowwave.text.tokens import tokenise
 from slowwave.wiki.claims.request import CORE, Family, slug_of, undated

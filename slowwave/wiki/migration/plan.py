@@ -30,7 +30,7 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces, refuse_connected
 from slowwave.store.settings import Settings
 from slowwave.store.tables import VECTORS
-from slowwave.text.screening import each_text_once
+from slowwave.text.screened import each_text_once
 from slowwave.text.tokens import counted
 from slowwave.wiki.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages

@@ -21,7 +21,7 @@ from slowwave.sources.letta import read_agents
 from slowwave.sources.page_files import LeftOut, decoded
 from slowwave.sources.rows import BadRow, Limits, RowCheck, Table, storable
 from slowwave.sources.turns import Turn
-from slowwave.text.markdown import UnreadableFile, frontmatter
+from slowwave.text.frontmatter import UnreadableFile, frontmatter
 from slowwave.text.screening import counting, private_words, screen_all
 from slowwave.wiki.corpus.page_text import changed_head
 from slowwave.wiki.corpus.sessions import session_markdown

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow.compute as pc
 
-from slowwave.snapshots.rows import attributes, version_texts
+from slowwave.snapshots.memories import attributes, version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.claims import PlainClaim, plain_claim, slot_of
 from slowwave.text.dates import absolutize
@@ -21,7 +21,7 @@ from slowwave.text.statements import stem
 from slowwave.text.tokens import normalise_name, tokenise
 from slowwave.text.turns import ASSISTANT, USER
 from slowwave.text.words import GRAMMAR
-from slowwave.wiki.claims.claim import Nearness, nearness
+from slowwave.wiki.claims.nearness import Nearness, nearness
 from slowwave.wiki.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims
 from slowwave.wiki.claims.request import Family, SubjectRef, family_of, slug_of
 from slowwave.wiki.claims.session_statements import NamedThings, ReadSession

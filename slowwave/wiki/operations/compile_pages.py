@@ -15,7 +15,8 @@ from slowwave.plans.items import FOLLOWS, Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Finding, Report
 from slowwave.sources.blocks import is_page
-from slowwave.wiki.pages.index import DREAMS, Rendered, dream_diary, memory_index
+from slowwave.wiki.pages.index import dream_diary, memory_index
+from slowwave.wiki.pages.lines import DREAMS, Rendered
 
 
 @operation(

@@ -20,9 +20,10 @@ from slowwave.operations import Inputs, Proposal, operation
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_CLAIMS, OF_MEMORIES, OF_PAGES, PAGE_PARTS, Permit
 from slowwave.plans.report import Finding, Report
-from slowwave.snapshots.rows import active_memories, exemptions
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.rows import exemptions
 from slowwave.sources.blocks import MEMORY
-from slowwave.text.markdown import UnreadableFile, body, frontmatter
+from slowwave.text.frontmatter import UnreadableFile, body, frontmatter
 from slowwave.text.screening import unsafe
 from slowwave.text.specifics import ungrounded
 from slowwave.wiki.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
@@ -43,7 +44,7 @@ from slowwave.wiki.deep.changes import (
     unborne,
 )
 from slowwave.wiki.deep.scratch import entries_of
-from slowwave.wiki.pages.index import LINE, body_of, fits, flat, hook, source
+from slowwave.wiki.pages.lines import LINE, body_of, fits, flat, hook, source
 
 # Items for the changes of a deep pass other than memories: pages, new statements, the index.
 

@@ -16,7 +16,7 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW, Budget, ask_within, object_in
 from slowwave.plans.report import Finding
 from slowwave.text.extractive import Source, extract
-from slowwave.text.markdown import UnreadableFile, frontmatter
+from slowwave.text.frontmatter import UnreadableFile, frontmatter
 from slowwave.text.screening import privacy_class, unsafe
 from slowwave.text.specifics import exchanged_parties, ungrounded
 from slowwave.text.tokens import count, normalise_name

@@ -26,8 +26,9 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.claims import LONGEST, claim_of, slot_of
 from slowwave.text.dates import absolutize
-from slowwave.text.markdown import UnreadableFile, frontmatter
-from slowwave.text.screening import counting, privacy_class, quote, screen, unsafe
+from slowwave.text.frontmatter import UnreadableFile, frontmatter
+from slowwave.text.quotation import quote
+from slowwave.text.screening import counting, privacy_class, screen, unsafe
 from slowwave.text.specifics import exchanged_parties, ungrounded
 from slowwave.text.tokens import fold
 from slowwave.text.turns import ASSISTANT, SessionTurn, SpokenSentence, spoken

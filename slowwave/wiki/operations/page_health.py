@@ -21,7 +21,8 @@ from pydantic import BaseModel, Field
 from slowwave.operations import Inputs, operation
 from slowwave.plans.report import Finding, Report
 from slowwave.sources.blocks import LAST
-from slowwave.text.markdown import body, sections
+from slowwave.text.frontmatter import body
+from slowwave.text.markdown import sections
 from slowwave.text.screening import privacy_class, private_words
 from slowwave.wiki.claims.canonical_pages import SUBJECT_ID, PageShelf, canonical_drafts
 from slowwave.wiki.pages.subject_page import subject_statements

@@ -25,7 +25,7 @@ from slowwave.wiki.claims.canonical_pages import PageShelf, ShelvedPage
 from slowwave.wiki.claims.request import slug_of
 from slowwave.wiki.corpus.page_text import fresh_page
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
-from slowwave.wiki.pages.index import escape, flat, hook
+from slowwave.wiki.pages.lines import escape, flat, hook
 
 OPERATION: Final = "promote_pages"
 FOLDER: Final = "inbox/distilled/"

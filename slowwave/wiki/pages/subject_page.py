@@ -18,13 +18,13 @@ from slowwave.errors import Refused
 from slowwave.operations.conflicts.decide import effective_verdicts
 from slowwave.operations.conflicts.find import conflicts_of_memories
 from slowwave.operations.conflicts.rows import Tally
-from slowwave.snapshots.rows import attributes, version_texts
+from slowwave.snapshots.memories import attributes, version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.blocks import LAST, outside_blocks
 from slowwave.store.settings import Settings
 from slowwave.text.screening import screen_all, unsafe
 from slowwave.text.tokens import fold
-from slowwave.wiki.pages.index import escape, flat, hook
+from slowwave.wiki.pages.lines import escape, flat, hook
 
 # Claims by subject: the claims of a snapshot by the entity that they are about, ready for a page.
 #

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote
 
 from slowwave.sources.blocks import RenderedBody, rendered_body, section_block
-from slowwave.wiki.pages.index import LINE, hook
+from slowwave.wiki.pages.lines import LINE, hook
 
 INDEX: Final = "wiki/index.md"
 HOT: Final = "wiki/hot.md"

@@ -26,7 +26,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.text.markdown import in_line
-from slowwave.text.screening import quotable
+from slowwave.text.quotation import quotable
 from slowwave.text.tokens import BYTES_A_TOKEN
 from slowwave.wiki.recall.research import cited
 from slowwave.wiki.recall.wake import WakeRequest, wake
@@ -570,7 +570,7 @@ def _same(connection: Connection, answers: Sequence[SearchResponse]) -> dict[str
     Results of the same search never repeat each other.
     """
     from slowwave.search.candidates import cited_among  # imported late for the same reason as above
-    from slowwave.search.rows import either_covers
+    from slowwave.search.things import either_covers
 
     results = {r.id: r for answer in answers for r in answer.results}
     if sum(bool(answer.results) for answer in answers) < 2:

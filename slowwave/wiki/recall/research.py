@@ -20,8 +20,8 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.text.markdown import in_line
-from slowwave.text.screening import quotable
-from slowwave.wiki.pages.index import escape, flat, hook
+from slowwave.text.quotation import quotable
+from slowwave.wiki.pages.lines import escape, flat, hook
 
 # Research: an answer to a question in Markdown, in which each line has its sources, from the results of searches.
 #

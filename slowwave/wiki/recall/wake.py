@@ -17,12 +17,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from slowwave.errors import Refused, SettingsError
 from slowwave.search.recall_events import Answered, Lines, Recalled
-from slowwave.search.rows import covers
+from slowwave.search.things import covers
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import body, plain_line, without_marks
-from slowwave.text.screening import quotable
+from slowwave.text.frontmatter import body
+from slowwave.text.markdown import plain_line, without_marks
+from slowwave.text.quotation import quotable
 from slowwave.text.tokens import BYTES_A_TOKEN, count
 
 # Wake: the text that an agent gets when it starts, within a budget of tokens, from rows that were read before.

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, RootModel
 from slowwave.errors import Forbidden
 from slowwave.search.recall_events import Answered, Lines, Recalled
 from slowwave.search.request import SearchRequest, SearchResponse, settings_of
-from slowwave.sources.page_files import file_lines
+from slowwave.sources.chunking import file_lines
 from slowwave.store.logins import Connection
 from slowwave.text.tokens import BYTES_A_TOKEN
 from slowwave.wiki.claims.request import RememberRequest, RememberResponse
@@ -25,11 +25,17 @@ from slowwave.wiki.claims.trail import (
     subject_history,
 )
 from slowwave.wiki.corpus.corpora import GetRequest, GetResponse, get_page
-from slowwave.wiki.corpus.links import LinkRequest, LinkResponse, LintResponse, links
-from slowwave.wiki.corpus.page_text import PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
-from slowwave.wiki.corpus.public_site import PublicArtifacts, PublicArtifactsRequest, public_artifacts
-from slowwave.wiki.corpus.sessions import SessionIngestRequest, SessionIngestResponse
-from slowwave.wiki.proposals import (
+from slowwave.wiki.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
+from slowwave.wiki.corpus.public_artifacts import PublicArtifacts, PublicArtifactsRequest, public_artifacts
+from slowwave.wiki.corpus.requests import (
+    PurgeRequest,
+    PurgeResponse,
+    SessionIngestRequest,
+    SessionIngestResponse,
+    WriteRequest,
+    WriteResponse,
+)
+from slowwave.wiki.proposal_request import (
     ProposalApplyRequest,
     ProposalByIdRequest,
     ProposalRejectRequest,

@@ -31,7 +31,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.wiki.serving.answering import Answering, Door, Gate, RequestRate, is_loopback, response_of
 from slowwave.wiki.serving.calls import CALLS
-from slowwave.wiki.serving.mcp_server import McpRoute
+from slowwave.wiki.serving.mcp_route import McpRoute
 from slowwave.wiki.serving.namespace_status import changed
 from slowwave.wiki.serving.tokens import Call, Caller, Failure, has_tokens, invalid
 

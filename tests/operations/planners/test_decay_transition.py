@@ -23,7 +23,7 @@ from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe
 from slowwave.plans.seal import Header, seal
-from slowwave.snapshots.rows import active_memories
+from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest

@@ -18,8 +18,8 @@ from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from slowwave.wiki.corpus.corpora import GetRequest, add_corpus
-from slowwave.wiki.corpus.links import LinkResponse, LintResponse
-from slowwave.wiki.corpus.sessions import SessionIngestRequest
+from slowwave.wiki.corpus.link_graph import LinkResponse, LintResponse
+from slowwave.wiki.corpus.requests import SessionIngestRequest
 from slowwave.wiki.corpus.sync import sync_corpus
 from slowwave.wiki.recall.active import ActiveMemoryRequest
 from slowwave.wiki.recall.research import ResearchRequest

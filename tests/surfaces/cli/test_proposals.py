@@ -8,7 +8,8 @@ from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
-from slowwave.wiki.proposals import ProposalRequest, propose
+from slowwave.wiki.proposal_request import ProposalRequest
+from slowwave.wiki.proposals import propose
 from tests.memories import remember
 from tests.night.test_proposal import sealed
 from tests.surfaces.cli.conftest import Run

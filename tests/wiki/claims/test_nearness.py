@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.wiki.claims.claim import Nearness, nearness
+from slowwave.wiki.claims.nearness import Nearness, nearness
 
 NAMES = frozenset(("mara", "mara lind"))
 

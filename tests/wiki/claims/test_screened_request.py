@@ -8,7 +8,8 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.store.settings import Settings
-from slowwave.wiki.claims.request import RememberRequest, screened_request
+from slowwave.wiki.claims.forgetting import screened_request
+from slowwave.wiki.claims.request import RememberRequest
 from tests.wiki.claims import NOW
 
 

@@ -9,8 +9,8 @@ from slowwave.search.request import SearchRequest, settings_of
 from slowwave.search.search import search_on
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
-from slowwave.wiki.corpus.page_text import PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
 from slowwave.wiki.corpus.page_write import purge, write
+from slowwave.wiki.corpus.requests import PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
 from tests.memories import ask
 
 MAY = datetime(2026, 5, 4, 9, tzinfo=UTC)

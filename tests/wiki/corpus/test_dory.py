@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.store.connect import Store
-from slowwave.wiki.corpus.links import LinkRequest, links
+from slowwave.wiki.corpus.link_graph import LinkRequest, links
 from tests.wiki.corpus.folders import Folder
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

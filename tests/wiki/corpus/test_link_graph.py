@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import NotInCorpus
-from slowwave.wiki.corpus.links import LinkRequest, LinkResponse, LintResponse, links
+from slowwave.wiki.corpus.link_graph import LinkRequest, LinkResponse, LintResponse, links
 from tests.wiki.corpus.folders import Folder
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.sources.profile import profile
-from slowwave.text.markdown import frontmatter
+from slowwave.text.frontmatter import frontmatter
 from slowwave.wiki.corpus.page_text import (
     appended_page,
     changed_head,

@@ -16,8 +16,8 @@ from slowwave.store.connect import Store
 from slowwave.surfaces.api.memory import Memory
 from slowwave.wiki.corpus import pending_files, sync
 from slowwave.wiki.corpus.memory_files import MemoryFiles
-from slowwave.wiki.corpus.page_text import WriteResponse
 from slowwave.wiki.corpus.pending_files import Following, follow_files
+from slowwave.wiki.corpus.requests import WriteResponse
 from slowwave.wiki.corpus.sync import folder_states, watch_corpora
 from tests.memories import ask
 from tests.processes import started

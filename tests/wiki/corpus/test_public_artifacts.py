@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
-from slowwave.wiki.corpus.public_site import PublicArtifactsRequest, held_back, marked_pages, public_artifacts
+from slowwave.wiki.corpus.public_artifacts import PublicArtifactsRequest, held_back, marked_pages, public_artifacts
 from tests.toy import key
 from tests.wiki.corpus.folders import Folder
 

@@ -10,7 +10,8 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
-from slowwave.wiki.corpus.public_site import MANIFEST, MarkedPage, PublicSite, publish_site, site_files
+from slowwave.wiki.corpus.public_artifacts import MarkedPage
+from slowwave.wiki.corpus.public_site import MANIFEST, PublicSite, publish_site, site_files
 from tests.toy import key
 from tests.wiki.corpus.folders import Folder
 

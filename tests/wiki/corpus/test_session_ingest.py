@@ -13,7 +13,8 @@ from slowwave.search.request import SearchRequest
 from slowwave.search.search import search
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
-from slowwave.wiki.corpus.sessions import SessionIngestRequest, SessionIngestResponse, session_ingest
+from slowwave.wiki.corpus.requests import SessionIngestRequest, SessionIngestResponse
+from slowwave.wiki.corpus.sessions import session_ingest
 from tests.memories import ask, remember
 from tests.wiki.corpus.folders import CountingEmbedder, Folder
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.markdown import frontmatter
-from slowwave.wiki.corpus.sessions import session_page
+from slowwave.text.frontmatter import frontmatter
+from slowwave.wiki.corpus.requests import session_page
 
 
 def test_fields_are_read_back_as_they_were_given() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.text.markdown import frontmatter
+from slowwave.text.frontmatter import frontmatter
 from slowwave.wiki.migration.files import StagedPage, place_of, placed
 from tests.wiki.migration.folders import folder, page, staged
 

@@ -21,8 +21,9 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import frontmatter
-from slowwave.wiki.corpus.sessions import SessionIngestRequest, session_ingest
+from slowwave.text.frontmatter import frontmatter
+from slowwave.wiki.corpus.requests import SessionIngestRequest
+from slowwave.wiki.corpus.sessions import session_ingest
 from slowwave.wiki.operations.digest_sessions import digest_sessions
 from slowwave.wiki.operations.digest_text import body_hash, read_sections
 from tests.memories import ask, remember

@@ -7,7 +7,8 @@ from typing import Any
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.blocks import is_page
 from slowwave.store.settings import Settings
-from slowwave.wiki.pages.index import Rendered, dream_diary
+from slowwave.wiki.pages.index import dream_diary
+from slowwave.wiki.pages.lines import Rendered
 from tests.snapshots import uid
 from tests.wiki.pages.notes import day, notes, snapshot_of
 from tests.wiki.pages.test_index import SECRET, link

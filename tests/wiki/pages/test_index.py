@@ -10,7 +10,8 @@ import pytest
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.blocks import is_page
 from slowwave.store.settings import Settings
-from slowwave.wiki.pages.index import Rendered, dream_diary, figures, memory_index
+from slowwave.wiki.pages.index import dream_diary, figures, memory_index
+from slowwave.wiki.pages.lines import Rendered
 from tests.snapshots import uid
 from tests.wiki.pages.notes import day, notes, snapshot_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from slowwave.wiki.pages.index import LINE, escape, flat, hook, source
+from slowwave.wiki.pages.lines import LINE, escape, flat, hook, source
 from tests.snapshots import uid
 
 HOSTILE = [
