@@ -48,9 +48,9 @@ from slowwave.plans.items import PATTERNS, REQUIRED, lower_bound
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.dates import absolutize
-from slowwave.text.informative import is_small_talk
 from slowwave.text.screening import counting, proof, screen
 from slowwave.text.sentences import sentences
+from slowwave.text.small_talk import is_small_talk
 from slowwave.text.tokens import count
 
 Half = Literal["development", "kept back"]

@@ -12,6 +12,7 @@ from slowwave.plans.report import escape
 if TYPE_CHECKING:
     from rich.table import Table
 
+
 # The waterfall of a decision for people: each piece of evidence, its weight, and the probability of a match so far.
 #
 # Weights are log-odds (nats): they add up, and the logistic function turns them into a probability. A block of a bar is one nat, which is

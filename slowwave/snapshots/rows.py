@@ -20,11 +20,11 @@ from slowwave.snapshots.snapshot import Last, Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.date_phrases import HINT
 from slowwave.text.dates import absolutize, local_day
-from slowwave.text.informative import LONGEST, is_small_talk, without_small_talk
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
 from slowwave.text.screening import redact
-from slowwave.text.statements import PROGRAMS
+from slowwave.text.small_talk import LONGEST, is_small_talk, without_small_talk
+from slowwave.text.subjects import PROGRAMS
 from slowwave.text.turns import HINT as INSTRUCTION_HINT
 from slowwave.text.turns import instructive
 

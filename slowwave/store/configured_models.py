@@ -6,14 +6,16 @@ The prompts belong to their callers, such as ``slowwave.operations.planners``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slowwave.errors import EmbeddingError, SettingsError
-from slowwave.models.embedder import Embedder, EndpointEmbedder, MiniLMEmbedder, OfflineEmbedder
 from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL
 from slowwave.models.endpoint import ATTEMPTS, Chat, EndpointChat, Role, ToolChat
 from slowwave.models.panel import SEARCHER, Budget, Searcher
 from slowwave.store.settings import Settings
+
+if TYPE_CHECKING:
+    from slowwave.models.embedder import Embedder
 
 # Chat models of the settings: a system text and a user text in, one JSON text out, through any OpenAI-compatible endpoint.
 
@@ -73,6 +75,8 @@ def embedder_for(settings: Settings) -> Embedder:
 
     Raises ``EmbeddingError`` if model and endpoint do not fit together.
     """
+    from slowwave.models.embedder import EndpointEmbedder, MiniLMEmbedder, OfflineEmbedder  # they take a while to load
+
     offline: Mapping[str, Callable[[], Embedder]] = {STATIC_MODEL: OfflineEmbedder, MINILM_MODEL: MiniLMEmbedder}
     if settings.embedding_endpoint:
         if settings.embedding_model in offline:

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any, Final
 
 from slowwave.text.screened import is_clean, known, note_clean, text_key
-from slowwave.text.screening import redact
 
 # Quotations of memory text in evidence, findings, summaries and errors, without anything that screening would redact.
 #
@@ -123,6 +122,7 @@ def _clean(text: str) -> str:
     if found is not None and all(f.kind not in ("secret", "hidden") for f in found):
         return text  # most quoted texts were screened before
     from slowwave.text.findings import hidden  # the rules of screening take a while to load
+    from slowwave.text.screening import redact
     from slowwave.text.secrets import secrets
 
     if hidden(text) or secrets(text):

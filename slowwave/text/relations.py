@@ -12,7 +12,8 @@ from slowwave.text import prefilter
 from slowwave.text.exclusions import is_a
 from slowwave.text.names import is_given, is_plain, is_written_large
 from slowwave.text.sentences import sentences
-from slowwave.text.statements import CONTRACTED, STOPS, WORD, is_own, matter, persons, stem, without_later
+from slowwave.text.statements import stem
+from slowwave.text.subjects import CONTRACTED, STOPS, WORD, is_own, matter, persons, without_later
 from slowwave.text.tokens import fold, normalise_name
 from slowwave.text.words import words_of
 

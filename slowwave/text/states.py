@@ -15,7 +15,8 @@ from slowwave.text.date_values import DAYS
 from slowwave.text.names import is_given, is_plain, known_names
 from slowwave.text.relations import SELF, StatedRelation, is_profession, is_unsure
 from slowwave.text.sentences import sentences
-from slowwave.text.statements import (
+from slowwave.text.statements import stem
+from slowwave.text.subjects import (
     ARTICLES,
     COMMON,
     CONTRACTED,
@@ -34,7 +35,6 @@ from slowwave.text.statements import (
     said,
     says_new,
     stating,
-    stem,
     without_later,
 )
 from slowwave.text.tokens import fold, normalise_name

@@ -32,6 +32,7 @@ from slowwave.surfaces.demo.load import load_demo
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+
 from tests.clusters import make_quick
 from tests.waiting import until
 

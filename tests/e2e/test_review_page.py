@@ -28,6 +28,7 @@ from slowwave.wiki.serving.http_app import listener
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+
 from tests.e2e.test_gate import CHROMIUM, FLAGS, SCHEMES, picture
 from tests.memories import ask
 from tests.night.test_amended_items import people, waiting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.statements import is_present, names, of_one_matter, persons, says_new, stating
+from slowwave.text.subjects import is_present, names, of_one_matter, persons, says_new, stating
 
 
 def test_questions_plans_hearsay_and_the_past_are_no_present() -> None:

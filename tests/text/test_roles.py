@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.statements import exchanged
+from slowwave.text.subjects import exchanged
 
 
 @pytest.mark.parametrize(

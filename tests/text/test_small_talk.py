@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.text import informative as small_talk
-from slowwave.text.informative import has_no_content, is_small_talk, without_small_talk
+from slowwave.text.small_talk import has_no_content, is_small_talk, without_small_talk
 
 _PIECES = (
     "Good morning",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.statements import are_of_others, are_other_cases
+from slowwave.text.subjects import are_of_others, are_other_cases
 
 
 @pytest.mark.parametrize(

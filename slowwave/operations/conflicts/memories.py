@@ -40,7 +40,8 @@ from slowwave.text.prefilter import matching, rewritten
 from slowwave.text.sameness import Reading, read
 from slowwave.text.sameness_words import TURNS
 from slowwave.text.specifics import specifics
-from slowwave.text.statements import (
+from slowwave.text.states import ended_values
+from slowwave.text.subjects import (
     NO_PRESENT,
     are_about_others,
     are_apart,
@@ -57,7 +58,6 @@ from slowwave.text.statements import (
     share_a_measure,
     stating,
 )
-from slowwave.text.states import ended_values
 from slowwave.text.tokens import fold
 
 # Conflicts between memories: near pairs of one kind and subject that contradict each other in a number, a date, a term or a "not".

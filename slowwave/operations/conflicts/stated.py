@@ -36,8 +36,8 @@ from slowwave.text.names import known_names
 from slowwave.text.prefilter import matching
 from slowwave.text.relations import SELF, TRIGGER, StatedRelation, stated_relations
 from slowwave.text.sentences import sentences
-from slowwave.text.statements import PROGRAMS, says_later
 from slowwave.text.states import TRIGGER_ENDED_VALUES, EndedValue, ended_sentence, ended_values, ends
+from slowwave.text.subjects import PROGRAMS, says_later
 from slowwave.text.tokens import fold
 
 # Conflicts between what memories state about one relation: "Mara lives in Oslo", "Mara moved to Bergen".

@@ -34,7 +34,7 @@ from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import is_held_back
 from slowwave.text.dates import BESIDE, local_day
 from slowwave.text.quotation import quote
-from slowwave.text.statements import without_later
+from slowwave.text.subjects import without_later
 from slowwave.text.tokens import counted
 
 OPERATION: Final = "mark_ended_statements"

@@ -69,7 +69,8 @@ from slowwave.text.quotation import quote
 from slowwave.text.relations import RELATIONS, SELF, TopicStatement, topic_statement, topic_statements
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import specifics, unsaid
-from slowwave.text.statements import PROGRAMS, stem
+from slowwave.text.statements import stem
+from slowwave.text.subjects import PROGRAMS
 from slowwave.text.tokens import count, fold, normalise_name
 
 # Groups of statements about one subject and matter, from memories that may be combined.

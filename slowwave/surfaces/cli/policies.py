@@ -13,6 +13,7 @@ from slowwave.text.tokens import counted
 if TYPE_CHECKING:
     from slowwave.plans.policies import Policy
 
+
 # ``slowwave policies``: the policies that people accepted in reviews, by which nights approve or reject similar items.
 
 app = typer.Typer(help="Policies that people accepted in reviews: list them, revoke one.", no_args_is_help=True)

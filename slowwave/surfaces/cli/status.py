@@ -16,6 +16,7 @@ from slowwave.text.tokens import counted
 if TYPE_CHECKING:
     from slowwave.night.status import NamespaceStatus
 
+
 # ``slowwave status``: the state of every namespace, one line each, or as one page in Markdown.
 
 

@@ -28,13 +28,7 @@ from slowwave.wiki.claims.claim import (
     periods,
     succession,
 )
-from slowwave.wiki.claims.forgetting import (
-    conclusion,
-    forget,
-    previewed,
-    refusal,
-    unresolved,
-)
+from slowwave.wiki.claims.forgetting import conclusion, forget, previewed, refusal, unresolved
 from slowwave.wiki.claims.nearness import Nearness, nearness
 from slowwave.wiki.claims.request import KnownStatement, Relation, RememberRequest, RememberResponse
 from slowwave.wiki.claims.screened_request import ScreenedRequest, screened_request

@@ -529,7 +529,7 @@ def _asked(request: ActiveMemoryRequest, profile: ActiveProfile, plan: ReminderP
     Durable pages are searched if the profile says so, sessions if they are wanted. A prompt of small talk ("thanks, that is all") is
     about no page, so nothing is searched for it.
     """
-    from slowwave.text.informative import is_small_talk  # a server starts without its tables
+    from slowwave.text.small_talk import is_small_talk  # a server starts without its tables
 
     if is_small_talk(request.prompt):
         return []

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from anyio import TASK_STATUS_IGNORED, Lock, create_task_group, sleep_forever, to_thread
 from anyio.abc import TaskGroup, TaskStatus
-from mcp.server import ServerRequestContext
 from starlette.types import Receive, Scope, Send
 
 from slowwave.wiki.serving.answering import Answering
@@ -17,8 +16,10 @@ from slowwave.wiki.serving.mcp_server import mcp_server
 from slowwave.wiki.serving.tokens import Caller
 
 if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.requests import Request
+
 
 # MCP over streamable HTTP as an ASGI app. It is loaded by the first request, because the SDK of the protocol takes as long to load as
 # everything else together.

@@ -8,8 +8,8 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.store.settings import Settings
-from slowwave.wiki.claims.forgetting import screened_request
 from slowwave.wiki.claims.request import RememberRequest
+from slowwave.wiki.claims.screened_request import screened_request
 from tests.wiki.claims import NOW
 
 
