@@ -22,7 +22,7 @@ from typing import Final
 
 from scripts.wordnet import Sense, Synset, WordNet, read
 from slowwave.text.exclusions import bases
-from slowwave.text.words import SHORTEST, is_word
+from slowwave.text.lexicon import SHORTEST, is_word
 
 TABLE: Final = Path(__file__).parents[1] / "slowwave" / "texts" / "word_relations.txt.gz"
 KINDS: Final = Path(__file__).with_name("kinds.toml")

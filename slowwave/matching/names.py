@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from slowwave.text.lexicon import is_known
 from slowwave.text.names import is_given
 from slowwave.text.slips import near, respelt
-from slowwave.text.words import is_known
 
 # Short forms of given names and their formal names: the common ones, written by hand.
 

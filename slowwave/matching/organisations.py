@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from slowwave.matching.attributes import CODES
 from slowwave.matching.names import LONGEST, fold
 from slowwave.matching.population import Population
+from slowwave.text.lexicon import is_known
 from slowwave.text.names import known_names
 from slowwave.text.slips import near
-from slowwave.text.words import is_known
 
 # Names of organisations: names that are equal except for abbreviations, legal form and address.
 #

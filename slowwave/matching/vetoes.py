@@ -24,12 +24,12 @@ from slowwave.matching.population import Population
 from slowwave.text.contradictions import difference, needs_words
 from slowwave.text.figures import is_whole
 from slowwave.text.forms import may_have_signs, other_signs
+from slowwave.text.lexicon import is_word
 from slowwave.text.opposites import opposed
 from slowwave.text.slips import near, respelt
 from slowwave.text.specifics import Specifics, may_have_specifics, specifics
 from slowwave.text.statements import stem
 from slowwave.text.subjects import exchanged
-from slowwave.text.words import is_word
 
 # Vetoes: conditions that forbid a merge at any score. A contradiction is never merged.
 #

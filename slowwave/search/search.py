@@ -59,10 +59,10 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.settings import Settings
 from slowwave.text.frontmatter import body
+from slowwave.text.lexicon import is_known
 from slowwave.text.markdown import without_marks
 from slowwave.text.sentences import sentences
 from slowwave.text.slips import ONE, slip
-from slowwave.text.words import is_known
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
 _SHALLOWEST: Final = 40

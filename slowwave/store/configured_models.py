@@ -17,6 +17,7 @@ from slowwave.store.settings import Settings
 if TYPE_CHECKING:
     from slowwave.models.embedder import Embedder
 
+
 # Chat models of the settings: a system text and a user text in, one JSON text out, through any OpenAI-compatible endpoint.
 
 

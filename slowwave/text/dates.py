@@ -11,10 +11,11 @@ from zoneinfo import ZoneInfo
 from slowwave.text.date_context import Cues, PhraseContext, Tense
 from slowwave.text.date_phrases import HINT, Rule, find
 from slowwave.text.date_values import Grain, Value
+from slowwave.text.lexicon import TERMS, is_word
 from slowwave.text.names import is_given
 from slowwave.text.sentences import Verbatim
 from slowwave.text.small_talk import has_no_content
-from slowwave.text.words import TERMS, is_word, words_of
+from slowwave.text.words import words_of
 
 # Idle dates: phrases whose day is of no use, in questions, small talk and sentences about the conversation itself.
 #

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
-from slowwave.text.words import is_word
+from slowwave.text.lexicon import is_word
 
 # Words of names: words that begin, end and join English names of people, organisations, places and products.
 

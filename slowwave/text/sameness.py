@@ -17,6 +17,7 @@ from typing import Final, Literal, NamedTuple
 from slowwave.text.contradictions import difference, find
 from slowwave.text.exclusions import exclusion
 from slowwave.text.forms import other_code, other_signs, standard_form
+from slowwave.text.lexicon import is_known
 from slowwave.text.opposites import opposed
 from slowwave.text.sameness_words import (
     AMOUNTS,
@@ -34,7 +35,7 @@ from slowwave.text.slips import respelt, slip
 from slowwave.text.specifics import Specifics, specifics
 from slowwave.text.statements import stem
 from slowwave.text.tokens import fold, tokenise
-from slowwave.text.words import EXCLUSIVE, NEGATIONS, is_known
+from slowwave.text.words import EXCLUSIVE, NEGATIONS
 
 Synonyms = Callable[[str, str], bool]
 """Whether two words, folded, mean the same."""

@@ -15,7 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from slowwave.text import prefilter
 from slowwave.text.findings import Detection, Severity, outermost
-from slowwave.text.words import is_known, words_of
+from slowwave.text.lexicon import is_known
+from slowwave.text.words import words_of
 
 # Stated secrets: passwords, PINs, door codes, recovery codes and keys in prose, without a sign or a format that sets them apart.
 #

@@ -9,8 +9,8 @@ from typing import Final
 
 from rapidfuzz.distance import OSA
 
+from slowwave.text.lexicon import is_known
 from slowwave.text.opposites import opposed
-from slowwave.text.words import is_known
 
 # Slips: whether two words are the same word, mistyped or in another country's spelling.
 #

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.words import is_known, is_word
+from slowwave.text.lexicon import is_known, is_word
 
 
 @pytest.mark.parametrize(

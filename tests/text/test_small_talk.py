@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.text import informative as small_talk
+from slowwave.text import small_talk
 from slowwave.text.small_talk import has_no_content, is_small_talk, without_small_talk
 
 _PIECES = (

@@ -12,7 +12,6 @@ from anyio.abc import TaskGroup, TaskStatus
 from starlette.types import Receive, Scope, Send
 
 from slowwave.wiki.serving.answering import Answering
-from slowwave.wiki.serving.mcp_server import mcp_server
 from slowwave.wiki.serving.tokens import Caller
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ class McpRoute:
 
         # Stateless, because each request brings its token and none may use a session that another one opened. Each answer is one JSON
         # object.
+        from slowwave.wiki.serving.mcp_server import mcp_server  # the SDK takes as long to load as the rest
+
         server = mcp_server(self.answering, _caller_of)
         return StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=self.request_bytes
