@@ -321,9 +321,9 @@ def _text(value: Value) -> str | None:
 # ``forget_rows``: a page, or claims of a subject, leave memory with all that searches find of them, and a page stays that says why.
 #
 # It is to a plan what ``memory.forget_page`` and ``memory.forget`` are by day. Nothing is deleted: a page is superseded and what it said is
-# a version, claims and the evidence that only they rest on are retired. That not even a search as of an earlier day finds their words is
-# the database's affair (migration 0025), which looks for the mark of a page and the event of a claim, when they come and when an undo takes
-# them back.
+# a version, claims and the evidence that only they rest on are retired. No search finds their words, also not as of an
+# earlier day: triggers of the database (memory.forget_claim_text, memory.forget_page_texts) act on the event of a claim and the mark of
+# a page, when they are written and when an undo removes them.
 #
 # ``erase_rows`` is the exception: it deletes imported rows for good and cannot be undone. The item holds the ids of these rows and no text.
 

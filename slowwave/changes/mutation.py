@@ -244,13 +244,13 @@ def _foreign_part(mutation: Mutation, guards: Mapping[tuple[str, str], Mapping[s
 # so, and nothing else ends. No other kind may mark a page as forgotten: the mark takes its words out of every search.
 
 FORGOTTEN: Final = "forgotten"
-"""In the metadata of a page: its words are in no search, not as of an earlier day either (migration 0025)."""
+"""In the metadata of a page: its words are in no search, not as of an earlier day either (memory.forget_page_texts)."""
 
 RETIRED: Final = "retired"
 """The event of a claim that was forgotten."""
 
 ERASURES: Final = "erasures"
-"""The table of which each new row deletes the row that it names, for good (migration 0052)."""
+"""The table of which each new row deletes the row that it names, for good (memory.erase_rows)."""
 
 ERASABLE: Final = frozenset(
     {"memories", "memory_versions", "promotions", "claim_events", "memory_facts", "entities", "entity_aliases"}

@@ -281,17 +281,19 @@ purges = Table(
     Column("agent", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     _instant("recorded_at", required=True, now=True),
-    Column("tombstones", ARRAY(Text), nullable=False, server_default="{}"),  # hashes: migration 0054
+    Column(
+        "tombstones", ARRAY(Text), nullable=False, server_default="{}"
+    ),  # hashes: see memory.purges in the migration
     schema="memory",
 )
 
-erasures = Table(  # written by plans alone: its trigger deletes the rows that it names (migration 0052)
+erasures = Table(  # written by plans alone: its trigger deletes the rows that it names (memory.erase_rows)
     "erasures",
     metadata,
     Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
     _namespace(),
     Column("table_name", Text, nullable=False),
-    Column("row_id", Uuid, nullable=False),  # not an id in session_items and model_answers: see migration 0054
+    Column("row_id", Uuid, nullable=False),  # made of the key: memory.session_item_id, night.model_answer_id
     Column("reason", Text, nullable=False, server_default=""),
     _instant("recorded_at", required=True, now=True),
     Column("recorded_by", Uuid),  # the item of the plan
@@ -364,9 +366,7 @@ links = Table(
     Column("entity_id", Uuid, ForeignKey("memory.entities.id")),
     Column("anchor", Text, nullable=False, server_default=""),  # the heading or block that it names
     Column("line", Integer, nullable=False),
-    Column(
-        "awaited_id", Uuid
-    ),  # the document that it means as soon as that is there (migration 0026); a plan names it before
+    Column("awaited_id", Uuid),  # the document that it means as soon as that is there; a plan names it before
     *_system(),
     *_versioned(),
     schema="memory",
@@ -460,22 +460,20 @@ memory_versions = Table(
     schema="memory",
 )
 
-claim_events = (
-    Table(  # written by memory.remember and memory.forget (migration 0019) and by plans; it holds no statement
-        "claim_events",
-        metadata,
-        _id(),
-        _namespace(),
-        Column("claim_id", Uuid, nullable=False),
-        Column("event", Text, nullable=False),  # added, supported, replaced, contradicted, retired, invalidated
-        Column("other_id", Uuid),  # the claim that replaced or contradicts it
-        Column("evidence_id", Uuid),  # the document that holds what was said
-        Column("agent", Text, nullable=False, server_default=""),
-        Column("session_id", Text),
-        Column("reason", Text, nullable=False, server_default=""),
-        _instant("recorded_at", required=True, now=True),
-        schema="memory",
-    )
+claim_events = Table(  # written by memory.remember and memory.forget, and by plans; it holds no statement
+    "claim_events",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("claim_id", Uuid, nullable=False),
+    Column("event", Text, nullable=False),  # added, supported, replaced, contradicted, retired, invalidated
+    Column("other_id", Uuid),  # the claim that replaced or contradicts it
+    Column("evidence_id", Uuid),  # the document that holds what was said
+    Column("agent", Text, nullable=False, server_default=""),
+    Column("session_id", Text),
+    Column("reason", Text, nullable=False, server_default=""),
+    _instant("recorded_at", required=True, now=True),
+    schema="memory",
 )
 
 recall_events = (
@@ -562,7 +560,7 @@ entity_vectors = _vectors("entity_vectors", "entities")
 chunk_vectors = _vectors("chunk_vectors", "chunks", Column("speaker", Text))  # the one in the text that was embedded
 memory_vectors = _vectors("memory_vectors", "memories")
 
-search_texts = Table(  # kept by triggers (migration 0012), read by slowwave.search
+search_texts = Table(  # kept by triggers, read by slowwave.search
     "search_texts",
     metadata,
     _id(),
