@@ -221,7 +221,7 @@ def test_upgrade_from_a_release_makes_this_schema_and_keeps_the_rows(
         assert kept.fetchall() == [("kept", "Kettle")]
     close_idle()
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 def _counter(store: Store, world: World) -> int:
