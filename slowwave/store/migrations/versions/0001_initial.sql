@@ -447,7 +447,7 @@ CREATE TABLE memory.purges (
   agent text NOT NULL,
   bytes bigint NOT NULL,
   recorded_at timestamptz DEFAULT now() NOT NULL,
-  tombstones text[] DEFAULT '{}' NOT NULL, -- hashes of a page that a plan forgot: see below
+  tombstones text[] DEFAULT '{}' NOT NULL, -- hashes of a page that a plan forgot
   PRIMARY KEY (id),
   FOREIGN KEY (namespace_id) REFERENCES memory.namespaces (id)
 );
@@ -1341,47 +1341,82 @@ BEGIN
   RETURN NEW;
 END $$;
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.communities FOR EACH ROW
-  WHEN ((OLD.member_ids, OLD.payload, OLD.depth, OLD.valid_from, OLD.valid_to, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by) IS DISTINCT FROM (NEW.member_ids, NEW.payload, NEW.depth, NEW.valid_from, NEW.valid_to, NEW.recorded_at, NEW.invalidated_at, NEW.invalidated_by))
+  WHEN ((OLD.member_ids, OLD.payload, OLD.depth, OLD.valid_from, OLD.valid_to, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by)
+      IS DISTINCT FROM (NEW.member_ids, NEW.payload, NEW.depth, NEW.valid_from, NEW.valid_to, NEW.recorded_at, NEW.invalidated_at,
+        NEW.invalidated_by))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.entities FOR EACH ROW
-  WHEN ((OLD.external_id, OLD.source, OLD.entity_type, OLD.name, OLD.description, OLD.attributes, OLD.source_document_ids, OLD.source_chunk_ids) IS DISTINCT FROM (NEW.external_id, NEW.source, NEW.entity_type, NEW.name, NEW.description, NEW.attributes, NEW.source_document_ids, NEW.source_chunk_ids)
-    OR (OLD.confidence, OLD.pinned, OLD.state, OLD.merged_into, OLD.valid_from, OLD.valid_to, OLD.recorded_at, OLD.invalidated_at) IS DISTINCT FROM (NEW.confidence, NEW.pinned, NEW.state, NEW.merged_into, NEW.valid_from, NEW.valid_to, NEW.recorded_at, NEW.invalidated_at)
+  WHEN ((OLD.external_id, OLD.source, OLD.entity_type, OLD.name, OLD.description, OLD.attributes, OLD.source_document_ids,
+        OLD.source_chunk_ids)
+      IS DISTINCT FROM (NEW.external_id, NEW.source, NEW.entity_type, NEW.name, NEW.description, NEW.attributes,
+        NEW.source_document_ids, NEW.source_chunk_ids)
+    OR (OLD.confidence, OLD.pinned, OLD.state, OLD.merged_into, OLD.valid_from, OLD.valid_to, OLD.recorded_at, OLD.invalidated_at)
+      IS DISTINCT FROM (NEW.confidence, NEW.pinned, NEW.state, NEW.merged_into, NEW.valid_from, NEW.valid_to, NEW.recorded_at,
+        NEW.invalidated_at)
     OR (OLD.invalidated_by) IS DISTINCT FROM (NEW.invalidated_by))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.memories FOR EACH ROW
-  WHEN ((OLD.external_id, OLD.kind, OLD.ring, OLD.scope, OLD.state, OLD.stage, OLD.subject, OLD.author) IS DISTINCT FROM (NEW.external_id, NEW.kind, NEW.ring, NEW.scope, NEW.state, NEW.stage, NEW.subject, NEW.author)
-    OR (OLD.source, OLD.session_id, OLD.importance, OLD.confidence, OLD.pinned, OLD.visibility, OLD.sensitivity, OLD.tags) IS DISTINCT FROM (NEW.source, NEW.session_id, NEW.importance, NEW.confidence, NEW.pinned, NEW.visibility, NEW.sensitivity, NEW.tags)
-    OR (OLD.attributes, OLD.source_document_ids, OLD.source_chunk_ids, OLD.current_version_id, OLD.merged_into, OLD.valid_from, OLD.valid_to, OLD.recorded_at) IS DISTINCT FROM (NEW.attributes, NEW.source_document_ids, NEW.source_chunk_ids, NEW.current_version_id, NEW.merged_into, NEW.valid_from, NEW.valid_to, NEW.recorded_at)
+  WHEN ((OLD.external_id, OLD.kind, OLD.ring, OLD.scope, OLD.state, OLD.stage, OLD.subject, OLD.author)
+      IS DISTINCT FROM (NEW.external_id, NEW.kind, NEW.ring, NEW.scope, NEW.state, NEW.stage, NEW.subject, NEW.author)
+    OR (OLD.source, OLD.session_id, OLD.importance, OLD.confidence, OLD.pinned, OLD.visibility, OLD.sensitivity, OLD.tags)
+      IS DISTINCT FROM (NEW.source, NEW.session_id, NEW.importance, NEW.confidence, NEW.pinned, NEW.visibility, NEW.sensitivity,
+        NEW.tags)
+    OR (OLD.attributes, OLD.source_document_ids, OLD.source_chunk_ids, OLD.current_version_id, OLD.merged_into, OLD.valid_from,
+        OLD.valid_to, OLD.recorded_at)
+      IS DISTINCT FROM (NEW.attributes, NEW.source_document_ids, NEW.source_chunk_ids, NEW.current_version_id, NEW.merged_into,
+        NEW.valid_from, NEW.valid_to, NEW.recorded_at)
     OR (OLD.invalidated_at, OLD.invalidated_by) IS DISTINCT FROM (NEW.invalidated_at, NEW.invalidated_by))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.memory_facts FOR EACH ROW
-  WHEN ((OLD.external_id, OLD.subject, OLD.predicate, OLD.object, OLD.fact_text, OLD.confidence, OLD.is_active, OLD.superseded_by) IS DISTINCT FROM (NEW.external_id, NEW.subject, NEW.predicate, NEW.object, NEW.fact_text, NEW.confidence, NEW.is_active, NEW.superseded_by)
-    OR (OLD.session_id, OLD.source_chunk_ids, OLD.valid_from, OLD.valid_to, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by) IS DISTINCT FROM (NEW.session_id, NEW.source_chunk_ids, NEW.valid_from, NEW.valid_to, NEW.recorded_at, NEW.invalidated_at, NEW.invalidated_by))
+  WHEN ((OLD.external_id, OLD.subject, OLD.predicate, OLD.object, OLD.fact_text, OLD.confidence, OLD.is_active, OLD.superseded_by)
+      IS DISTINCT FROM (NEW.external_id, NEW.subject, NEW.predicate, NEW.object, NEW.fact_text, NEW.confidence, NEW.is_active,
+        NEW.superseded_by)
+    OR (OLD.session_id, OLD.source_chunk_ids, OLD.valid_from, OLD.valid_to, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by)
+      IS DISTINCT FROM (NEW.session_id, NEW.source_chunk_ids, NEW.valid_from, NEW.valid_to, NEW.recorded_at, NEW.invalidated_at,
+        NEW.invalidated_by))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.pages FOR EACH ROW
-  WHEN ((OLD.path, OLD.title, OLD.body, OLD.input_hash, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by) IS DISTINCT FROM (NEW.path, NEW.title, NEW.body, NEW.input_hash, NEW.recorded_at, NEW.invalidated_at, NEW.invalidated_by))
+  WHEN ((OLD.path, OLD.title, OLD.body, OLD.input_hash, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by)
+      IS DISTINCT FROM (NEW.path, NEW.title, NEW.body, NEW.input_hash, NEW.recorded_at, NEW.invalidated_at, NEW.invalidated_by))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.promotions FOR EACH ROW
-  WHEN ((OLD.memory_id, OLD.from_ring, OLD.to_ring, OLD.scores, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by) IS DISTINCT FROM (NEW.memory_id, NEW.from_ring, NEW.to_ring, NEW.scores, NEW.recorded_at, NEW.invalidated_at, NEW.invalidated_by))
+  WHEN ((OLD.memory_id, OLD.from_ring, OLD.to_ring, OLD.scores, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by)
+      IS DISTINCT FROM (NEW.memory_id, NEW.from_ring, NEW.to_ring, NEW.scores, NEW.recorded_at, NEW.invalidated_at,
+        NEW.invalidated_by))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.relationships FOR EACH ROW
-  WHEN ((OLD.external_id, OLD.source_entity_id, OLD.target_entity_id, OLD.relationship_type, OLD.description, OLD.properties, OLD.source_document_ids, OLD.source_chunk_ids) IS DISTINCT FROM (NEW.external_id, NEW.source_entity_id, NEW.target_entity_id, NEW.relationship_type, NEW.description, NEW.properties, NEW.source_document_ids, NEW.source_chunk_ids)
-    OR (OLD.confidence, OLD.weight, OLD.valid_from, OLD.valid_to, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by) IS DISTINCT FROM (NEW.confidence, NEW.weight, NEW.valid_from, NEW.valid_to, NEW.recorded_at, NEW.invalidated_at, NEW.invalidated_by))
+  WHEN ((OLD.external_id, OLD.source_entity_id, OLD.target_entity_id, OLD.relationship_type, OLD.description, OLD.properties,
+        OLD.source_document_ids, OLD.source_chunk_ids)
+      IS DISTINCT FROM (NEW.external_id, NEW.source_entity_id, NEW.target_entity_id, NEW.relationship_type, NEW.description,
+        NEW.properties, NEW.source_document_ids, NEW.source_chunk_ids)
+    OR (OLD.confidence, OLD.weight, OLD.valid_from, OLD.valid_to, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by)
+      IS DISTINCT FROM (NEW.confidence, NEW.weight, NEW.valid_from, NEW.valid_to, NEW.recorded_at, NEW.invalidated_at,
+        NEW.invalidated_by))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.corpora FOR EACH ROW
-  WHEN ((OLD.root, OLD.profile, OLD.standing, OLD.settings, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by) IS DISTINCT FROM (NEW.root, NEW.profile, NEW.standing, NEW.settings, NEW.recorded_at, NEW.invalidated_at, NEW.invalidated_by))
+  WHEN ((OLD.root, OLD.profile, OLD.standing, OLD.settings, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by)
+      IS DISTINCT FROM (NEW.root, NEW.profile, NEW.standing, NEW.settings, NEW.recorded_at, NEW.invalidated_at,
+        NEW.invalidated_by))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.links FOR EACH ROW
-  WHEN ((OLD.document_id, OLD.kind, OLD.target, OLD.target_document_id, OLD.entity_id, OLD.anchor, OLD.line) IS DISTINCT FROM (NEW.document_id, NEW.kind, NEW.target, NEW.target_document_id, NEW.entity_id, NEW.anchor, NEW.line)
+  WHEN ((OLD.document_id, OLD.kind, OLD.target, OLD.target_document_id, OLD.entity_id, OLD.anchor, OLD.line)
+      IS DISTINCT FROM (NEW.document_id, NEW.kind, NEW.target, NEW.target_document_id, NEW.entity_id, NEW.anchor, NEW.line)
     OR (OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by) IS DISTINCT FROM (NEW.recorded_at, NEW.invalidated_at, NEW.invalidated_by))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.documents FOR EACH ROW
-  WHEN ((OLD.external_id, OLD.source, OLD.title, OLD.content, OLD.metadata, OLD.valid_from, OLD.valid_to, OLD.recorded_at) IS DISTINCT FROM (NEW.external_id, NEW.source, NEW.title, NEW.content, NEW.metadata, NEW.valid_from, NEW.valid_to, NEW.recorded_at)
-    OR (OLD.invalidated_at, OLD.invalidated_by, OLD.corpus_id, OLD.path, OLD.content_hash, OLD.plane, OLD.version_of) IS DISTINCT FROM (NEW.invalidated_at, NEW.invalidated_by, NEW.corpus_id, NEW.path, NEW.content_hash, NEW.plane, NEW.version_of))
+  WHEN ((OLD.external_id, OLD.source, OLD.title, OLD.content, OLD.metadata, OLD.valid_from, OLD.valid_to, OLD.recorded_at)
+      IS DISTINCT FROM (NEW.external_id, NEW.source, NEW.title, NEW.content, NEW.metadata, NEW.valid_from, NEW.valid_to,
+        NEW.recorded_at)
+    OR (OLD.invalidated_at, OLD.invalidated_by, OLD.corpus_id, OLD.path, OLD.content_hash, OLD.plane, OLD.version_of)
+      IS DISTINCT FROM (NEW.invalidated_at, NEW.invalidated_by, NEW.corpus_id, NEW.path, NEW.content_hash, NEW.plane,
+        NEW.version_of))
   EXECUTE FUNCTION memory.bump_content_version();
 CREATE TRIGGER content_version BEFORE UPDATE ON memory.chunks FOR EACH ROW
-  WHEN ((OLD.external_id, OLD.document_id, OLD.ordinal, OLD.content, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by) IS DISTINCT FROM (NEW.external_id, NEW.document_id, NEW.ordinal, NEW.content, NEW.recorded_at, NEW.invalidated_at, NEW.invalidated_by)
-    OR (OLD.start_line, OLD.end_line, OLD.content_hash, OLD.speaker) IS DISTINCT FROM (NEW.start_line, NEW.end_line, NEW.content_hash, NEW.speaker))
+  WHEN ((OLD.external_id, OLD.document_id, OLD.ordinal, OLD.content, OLD.recorded_at, OLD.invalidated_at, OLD.invalidated_by)
+      IS DISTINCT FROM (NEW.external_id, NEW.document_id, NEW.ordinal, NEW.content, NEW.recorded_at, NEW.invalidated_at,
+        NEW.invalidated_by)
+    OR (OLD.start_line, OLD.end_line, OLD.content_hash, OLD.speaker)
+      IS DISTINCT FROM (NEW.start_line, NEW.end_line, NEW.content_hash, NEW.speaker))
   EXECUTE FUNCTION memory.bump_content_version();
 
 -- Records a change of a table. A column of a caller's own type would bring casts and operators that run with the rights of this function,
@@ -1462,6 +1497,7 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON memory.entity_aliases FOR 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON memory.memory_versions FOR EACH ROW EXECUTE FUNCTION memory.refuse_unless_undo();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON memory.claim_events FOR EACH ROW EXECUTE FUNCTION memory.refuse_unless_undo();
 
+-- Records of decisions and of finished work.
 DO $$
 DECLARE
   name text;
@@ -1476,7 +1512,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Stands in for the foreign keys of the journal: see night.journal.
+-- Replaces the foreign keys of the journal: see night.journal.
 CREATE FUNCTION night.refuse_unknown_namespace() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF EXISTS (SELECT FROM (SELECT DISTINCT namespace_id FROM added) a
@@ -1707,8 +1743,8 @@ END $$;
 -- Functions and triggers: search
 -- ==========================================================================
 
--- The words of a text, as slowwave.search.words defines them; a test compares the two. Lower case needs a locale that knows letters, and which
--- one there is depends on the version of PostgreSQL.
+-- The words of a text, as slowwave.search.words defines them; a test compares the two. Lower case needs a locale that knows letters. Its
+-- name depends on the version of PostgreSQL.
 DO $$
 DECLARE
   locale text := (SELECT format('%I.%I', 'pg_catalog', c.collname) FROM pg_collation c JOIN unnest(ARRAY['pg_c_utf8', 'und-x-icu', 'C.utf8', 'default'])
@@ -1744,7 +1780,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Writes rows of a table, by their ids, to memory.search_texts. A passage is searched by the title of its document as well, and a memory by
--- its subject: a query that names a page finds its first passage only in this way. slowwave.search.documents does the same for snapshots. A
+-- its subject: a query that names a page finds its first passage only in this way. slowwave.search.rows does the same for snapshots. A
 -- memory without a current version has no text and no row.
 CREATE FUNCTION memory.index_texts(of_kind text, ids uuid[]) RETURNS void LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   DELETE FROM memory.search_texts t WHERE of_kind = 'memories' AND t.kind = 'memories' AND t.id = ANY (ids) AND NOT EXISTS (
@@ -1776,11 +1812,16 @@ BEGIN
   END CASE;
   RETURN NULL;
 END $$;
-CREATE TRIGGER index_inserts AFTER INSERT ON memory.chunks REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
-CREATE TRIGGER index_inserts AFTER INSERT ON memory.entities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
-CREATE TRIGGER index_inserts AFTER INSERT ON memory.entity_aliases REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
-CREATE TRIGGER index_deletes AFTER DELETE ON memory.entity_aliases REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
-CREATE TRIGGER index_inserts AFTER INSERT ON memory.memory_versions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
+CREATE TRIGGER index_inserts AFTER INSERT ON memory.chunks REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
+CREATE TRIGGER index_inserts AFTER INSERT ON memory.entities REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
+CREATE TRIGGER index_inserts AFTER INSERT ON memory.entity_aliases REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
+CREATE TRIGGER index_deletes AFTER DELETE ON memory.entity_aliases REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
+CREATE TRIGGER index_inserts AFTER INSERT ON memory.memory_versions REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.index_new_texts();
 CREATE TRIGGER index_deletes AFTER DELETE ON memory.memory_versions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT
   EXECUTE FUNCTION memory.index_new_texts();
 
@@ -1825,9 +1866,12 @@ BEGIN
   DELETE FROM memory.search_texts WHERE id IN (SELECT id FROM changed);
   RETURN NULL;
 END $$;
-CREATE TRIGGER forget_texts AFTER DELETE ON memory.chunks REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.forget_texts();
-CREATE TRIGGER forget_texts AFTER DELETE ON memory.entities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.forget_texts();
-CREATE TRIGGER forget_texts AFTER DELETE ON memory.memories REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.forget_texts();
+CREATE TRIGGER forget_texts AFTER DELETE ON memory.chunks REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.forget_texts();
+CREATE TRIGGER forget_texts AFTER DELETE ON memory.entities REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.forget_texts();
+CREATE TRIGGER forget_texts AFTER DELETE ON memory.memories REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.forget_texts();
 
 CREATE FUNCTION memory.count_texts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1850,9 +1894,12 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER count_inserts AFTER INSERT ON memory.search_texts REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION memory.count_texts();
-CREATE TRIGGER count_deletes AFTER DELETE ON memory.search_texts REFERENCING OLD TABLE AS before_rows FOR EACH STATEMENT EXECUTE FUNCTION memory.count_texts();
-CREATE TRIGGER count_updates AFTER UPDATE ON memory.search_texts REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION memory.count_texts();
+CREATE TRIGGER count_inserts AFTER INSERT ON memory.search_texts REFERENCING NEW TABLE AS after_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.count_texts();
+CREATE TRIGGER count_deletes AFTER DELETE ON memory.search_texts REFERENCING OLD TABLE AS before_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.count_texts();
+CREATE TRIGGER count_updates AFTER UPDATE ON memory.search_texts REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.count_texts();
 
 -- A forgotten statement is in no search, also not as of an earlier day: a claim from its event, a page and its passages from its mark. An
 -- undo deletes the event and the mark, and indexes the text again. No open proposal repeats it.
@@ -1867,8 +1914,10 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER forget_text AFTER INSERT ON memory.claim_events FOR EACH ROW WHEN (NEW.event = 'retired') EXECUTE FUNCTION memory.forget_claim_text();
-CREATE TRIGGER recall_text AFTER DELETE ON memory.claim_events FOR EACH ROW WHEN (OLD.event = 'retired') EXECUTE FUNCTION memory.forget_claim_text();
+CREATE TRIGGER forget_text AFTER INSERT ON memory.claim_events
+  FOR EACH ROW WHEN (NEW.event = 'retired') EXECUTE FUNCTION memory.forget_claim_text();
+CREATE TRIGGER recall_text AFTER DELETE ON memory.claim_events
+  FOR EACH ROW WHEN (OLD.event = 'retired') EXECUTE FUNCTION memory.forget_claim_text();
 
 -- If a page was forgotten before and begun anew, an undo indexes the passages since then.
 CREATE FUNCTION memory.forget_page_texts() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -1913,7 +1962,8 @@ SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Returns the id of a namespace that the caller may write: see memory.may_ingest.
-CREATE FUNCTION memory.writable(to_namespace text, bearer text) RETURNS uuid LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION memory.writable(to_namespace text, bearer text) RETURNS uuid
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   scope uuid;
   closed boolean;
@@ -2336,7 +2386,7 @@ $$;
 -- Checks a write of a page: the token, the namespace, the paths and the corpus, which it makes for the first page of an agent. Until the
 -- transaction ends, no other session writes at these paths, and no sync of the namespace writes. People's folders have capitals, spaces and
 -- every script in their names, so the path of an existing page may be any safe one; a new one is also valid on every file system.
--- slowwave.sources.page_files has the same two rules.
+-- slowwave.text.markdown has the same two rules.
 CREATE FUNCTION memory.admit_page(to_namespace text, bearer text, in_corpus uuid, paths text[],
   OUT scope uuid, OUT corpus uuid, OUT layout text, OUT followed boolean, OUT may_approve boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -2794,7 +2844,8 @@ CREATE TRIGGER one_plan BEFORE UPDATE OF plan_hash ON memory.proposals FOR EACH 
   WHEN (OLD.plan_hash IS NOT NULL AND NEW.plan_hash IS DISTINCT FROM OLD.plan_hash) EXECUTE FUNCTION memory.keep_plan_of_proposal();
 
 -- Returns whether the token of a verdict may still approve: no approval follows the verdict of a revoked token.
-CREATE FUNCTION memory.may_approve_still(scope uuid, by_whom text) RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION memory.may_approve_still(scope uuid, by_whom text) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT by_whom NOT LIKE 'token-%' OR EXISTS (SELECT 1 FROM memory.tokens t WHERE t.namespace_id = scope AND t.id = substr(by_whom, 7)
     AND t.revoked_at IS NULL AND t.expires_at > now() AND 'approve' = ANY (t.scopes))
 $$;
@@ -2818,7 +2869,8 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   SELECT count(*) FROM gone
 $$;
 
-CREATE FUNCTION memory.session_item_id(scope uuid, item bigint) RETURNS uuid LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION memory.session_item_id(scope uuid, item bigint) RETURNS uuid
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT md5(scope::text || '/' || item::text)::uuid
 $$;
 
@@ -2893,7 +2945,8 @@ BEGIN
   PERFORM set_config('slowwave.purge', 'off', true);
   RETURN NULL;
 END $$;
-CREATE TRIGGER erase AFTER INSERT ON memory.erasures REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION memory.erase_rows();
+CREATE TRIGGER erase AFTER INSERT ON memory.erasures REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION memory.erase_rows();
 
 -- ==========================================================================
 -- Functions and triggers: plans and their states
@@ -2914,7 +2967,7 @@ BEGIN
 END $$;
 CREATE TRIGGER seal BEFORE INSERT ON night.plans FOR EACH ROW EXECUTE FUNCTION night.seal_plan();
 
--- Items of a plan by status, counted when they are needed (see slowwave.plans.ledger).
+-- Items of a plan by status, counted when they are needed (see slowwave.plans.items).
 CREATE FUNCTION night.item_counts(plan text) RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT coalesce(jsonb_object_agg(c.status, c.n), '{}')
   FROM (SELECT i.status, count(*) AS n FROM night.plan_items i WHERE i.plan_hash = plan GROUP BY i.status) c
@@ -3027,7 +3080,8 @@ END $$;
 CREATE TRIGGER checked BEFORE INSERT ON night.revocations FOR EACH ROW EXECUTE FUNCTION night.check_revocation();
 
 -- Returns the rule of a namespace; no row if there is none.
-CREATE FUNCTION night.approval_rule(scope uuid) RETURNS SETOF night.approval_rules LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION night.approval_rule(scope uuid) RETURNS SETOF night.approval_rules
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT * FROM night.approval_rules r WHERE r.namespace_id = scope OR r.namespace_id IS NULL
   ORDER BY r.namespace_id IS NULL, r.id DESC LIMIT 1
 $$;
@@ -3516,7 +3570,8 @@ SELECT memory.ensure_recall_partitions(now(), now() + interval '3 months');
 -- slowwave.store.logins creates the roles before this file runs. They have no login; logins and users of other programs are members of
 -- them. Each role changes only the columns that its work needs.
 
-GRANT USAGE ON SCHEMA memory, night TO slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier, slowwave_server, slowwave_recorder;
+GRANT USAGE ON SCHEMA memory, night
+  TO slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier, slowwave_server, slowwave_recorder;
 
 -- Reading -------------------------------------------------------------------
 
@@ -3533,7 +3588,8 @@ GRANT SELECT ON night.alembic_version, memory.namespaces, memory.changes, memory
   TO slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier;
 GRANT SELECT ON night.review_drafts, night.review_signatures TO slowwave_approver;
 
--- The server reads memory and tokens; of the night only plans, and which namespaces belong to a connected store, as it adds nothing to those.
+-- The server reads memory and tokens. Of the night it reads plans, and which namespaces belong to a connected store, as it adds nothing
+-- to these.
 GRANT SELECT ON ALL TABLES IN SCHEMA memory TO slowwave_server;
 REVOKE SELECT ON memory.lock_rows, memory.folder_blocks, memory.folder_files FROM slowwave_server;
 GRANT SELECT ON night.plans, night.plan_items TO slowwave_server;
@@ -3597,14 +3653,16 @@ GRANT SELECT (namespace_id, store) ON night.store_namespaces TO slowwave_server;
 -- The owner of functions ----------------------------------------------------
 -- Functions below that run with the rights of their owner can do this and nothing else.
 
-GRANT SELECT ON memory.namespaces, memory.vector_models, memory.corpora, memory.pending_files, memory.tokens, night.stores TO slowwave_recorder;
+GRANT SELECT ON memory.namespaces, memory.vector_models, memory.corpora, memory.pending_files, memory.tokens, night.stores
+  TO slowwave_recorder;
 GRANT SELECT, INSERT ON night.store_namespaces TO slowwave_recorder;
 GRANT SELECT, INSERT, UPDATE ON memory.lock_rows TO slowwave_recorder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory.search_texts, memory.search_statistics TO slowwave_recorder;
 GRANT SELECT, INSERT, DELETE ON memory.proposals TO slowwave_recorder;
 GRANT SELECT, DELETE ON memory.entities, memory.entity_aliases, memory.relationships, memory.memories, memory.memory_versions,
   memory.memory_facts, memory.promotions, memory.pages, memory.communities, memory.documents, memory.chunks, memory.links,
-  memory.entity_vectors, memory.chunk_vectors, memory.memory_vectors, memory.claim_events, memory.session_items, memory.recall_events TO slowwave_recorder;
+  memory.entity_vectors, memory.chunk_vectors, memory.memory_vectors, memory.claim_events, memory.session_items, memory.recall_events
+  TO slowwave_recorder;
 GRANT INSERT ON memory.changes TO slowwave_recorder;
 GRANT DELETE ON memory.purges, night.findings, night.conflicts, night.model_answers TO slowwave_recorder;
 GRANT INSERT (id, slug, settings) ON memory.namespaces TO slowwave_recorder;
