@@ -281,9 +281,7 @@ purges = Table(
     Column("agent", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     _instant("recorded_at", required=True, now=True),
-    Column(
-        "tombstones", ARRAY(Text), nullable=False, server_default="{}"
-    ),  # hashes: see memory.purges in the migration
+    Column("tombstones", ARRAY(Text), nullable=False, server_default="{}"),  # hashes of path and texts
     schema="memory",
 )
 
@@ -293,7 +291,9 @@ erasures = Table(  # written by plans alone: its trigger deletes the rows that i
     Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
     _namespace(),
     Column("table_name", Text, nullable=False),
-    Column("row_id", Uuid, nullable=False),  # made of the key: memory.session_item_id, night.model_answer_id
+    Column(
+        "row_id", Uuid, nullable=False
+    ),  # session_items: memory.session_item_id; model_answers: night.model_answer_id
     Column("reason", Text, nullable=False, server_default=""),
     _instant("recorded_at", required=True, now=True),
     Column("recorded_by", Uuid),  # the item of the plan
