@@ -330,7 +330,7 @@ def _text(value: Value) -> str | None:
 #
 # It is the planned form of ``memory.forget_page`` and ``memory.forget``. Nothing is deleted: a page is superseded and its former text
 # becomes a version; claims and the evidence that only they use are retired. The database ensures that even a search as of an earlier day
-# does not find their words (migration 0025): it checks for the mark of a page and the event of a claim when they are added and when an undo
+# does not find their words: it checks for the mark of a page and the event of a claim when they are added and when an undo
 # removes them.
 #
 # ``erase_rows`` is the exception: it deletes imported rows for good and cannot be undone. The item holds the ids of these rows and no text.

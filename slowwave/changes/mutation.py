@@ -250,13 +250,13 @@ def _foreign_part(mutation: Mutation, guards: Mapping[tuple[str, str], Mapping[s
 # that reports it, and nothing else ends. No other kind may mark a page as forgotten, because the mark removes its words from every search.
 
 FORGOTTEN: Final = "forgotten"
-"""Key in the metadata of a page whose words no search finds, not even as of an earlier day (migration 0025)."""
+"""Key in the metadata of a page whose words no search finds, not even as of an earlier day."""
 
 RETIRED: Final = "retired"
 """The event of a forgotten claim."""
 
 ERASURES: Final = "erasures"
-"""The table in which each new row deletes the row that it names, for good (migration 0052)."""
+"""The table in which each new row deletes the row that it names, for good."""
 
 ERASABLE: Final = frozenset(
     {"memories", "memory_versions", "promotions", "claim_events", "memory_facts", "entities", "entity_aliases"}

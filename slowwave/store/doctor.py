@@ -23,7 +23,7 @@ from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, VECTORS, metadata, 
 
 # Values that PostgreSQL stores and a night cannot read: infinite instants and numbers, deeply nested JSON, lists of a million ids.
 #
-# One constraint per table of memory (migration 0049) refuses them, ``NOT VALID``, so that existing rows do not stop a migration. When a
+# One constraint per table of memory refuses them, ``NOT VALID``, so that existing rows do not stop a migration. When a
 # night reads such rows, or rows of connected stores, it detects them by the same conditions.
 
 CHECKED: Final = tuple(table for table in EXPORTED if table.name not in ("corpora", "recall_events"))
@@ -242,7 +242,7 @@ def _schema(store: Store, connection: Connection) -> list[Diagnosis]:
     try:
         pending = pending_migrations(store)
     except StoreError as problem:
-        return [Diagnosis(str(problem), "Install the version that has migrated it, or a later one.")]
+        return [Diagnosis(str(problem), "Install a version that has this migration; the finding says which one.")]
     if pending:
         found.append(
             Diagnosis(f"Migrations are pending: {_span(pending)}.", "Run `slowwave migrate` as the database's owner.")

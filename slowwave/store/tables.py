@@ -283,17 +283,19 @@ purges = Table(
     Column("agent", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     _instant("recorded_at", required=True, now=True),
-    Column("tombstones", ARRAY(Text), nullable=False, server_default="{}"),  # hashes: migration 0054
+    Column("tombstones", ARRAY(Text), nullable=False, server_default="{}"),  # hashes of path and texts
     schema="memory",
 )
 
-erasures = Table(  # only plans insert rows: a trigger deletes the rows that they name (migration 0052)
+erasures = Table(  # only plans insert rows: a trigger deletes the rows that they name
     "erasures",
     metadata,
     Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
     _namespace(),
     Column("table_name", Text, nullable=False),
-    Column("row_id", Uuid, nullable=False),  # not an id in session_items and model_answers: see migration 0054
+    Column(
+        "row_id", Uuid, nullable=False
+    ),  # session_items: memory.session_item_id; model_answers: night.model_answer_id
     Column("reason", Text, nullable=False, server_default=""),
     _instant("recorded_at", required=True, now=True),
     Column("recorded_by", Uuid),  # the item of the plan
@@ -366,9 +368,7 @@ links = Table(
     Column("entity_id", Uuid, ForeignKey("memory.entities.id")),
     Column("anchor", Text, nullable=False, server_default=""),  # the heading or block that it names
     Column("line", Integer, nullable=False),
-    Column(
-        "awaited_id", Uuid
-    ),  # the document that it will refer to once that exists (migration 0026); a plan names it in advance
+    Column("awaited_id", Uuid),  # the document that it will refer to once that exists; a plan names it in advance
     *_system(),
     *_versioned(),
     schema="memory",
@@ -462,22 +462,20 @@ memory_versions = Table(
     schema="memory",
 )
 
-claim_events = (
-    Table(  # written by memory.remember and memory.forget (migration 0019) and by plans; it contains no statement
-        "claim_events",
-        metadata,
-        _id(),
-        _namespace(),
-        Column("claim_id", Uuid, nullable=False),
-        Column("event", Text, nullable=False),  # added, supported, replaced, contradicted, retired, invalidated
-        Column("other_id", Uuid),  # the claim that replaced or contradicts it
-        Column("evidence_id", Uuid),  # the document that contains the evidence
-        Column("agent", Text, nullable=False, server_default=""),
-        Column("session_id", Text),
-        Column("reason", Text, nullable=False, server_default=""),
-        _instant("recorded_at", required=True, now=True),
-        schema="memory",
-    )
+claim_events = Table(  # written by memory.remember and memory.forget and by plans; it contains no statement
+    "claim_events",
+    metadata,
+    _id(),
+    _namespace(),
+    Column("claim_id", Uuid, nullable=False),
+    Column("event", Text, nullable=False),  # added, supported, replaced, contradicted, retired, invalidated
+    Column("other_id", Uuid),  # the claim that replaced or contradicts it
+    Column("evidence_id", Uuid),  # the document that contains the evidence
+    Column("agent", Text, nullable=False, server_default=""),
+    Column("session_id", Text),
+    Column("reason", Text, nullable=False, server_default=""),
+    _instant("recorded_at", required=True, now=True),
+    schema="memory",
 )
 
 recall_events = (
@@ -566,7 +564,7 @@ chunk_vectors = _vectors(
 )  # the speaker in the text that was embedded
 memory_vectors = _vectors("memory_vectors", "memories")
 
-search_texts = Table(  # maintained by triggers (migration 0012), used by slowwave.search
+search_texts = Table(  # maintained by triggers, used by slowwave.search
     "search_texts",
     metadata,
     _id(),

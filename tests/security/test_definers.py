@@ -49,7 +49,7 @@ ERASED = (
     | BY_ID
     | {"memory.proposals"}
 )
-"""Tables whose rows a plan erases (migration 0052), or a purge of a page deletes."""
+"""Tables whose rows a plan erases, or a purge of a page deletes."""
 OWNED = f"ALTER FUNCTION memory.t_f() OWNER TO {RECORDER}"
 
 

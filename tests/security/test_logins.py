@@ -61,7 +61,7 @@ OBJECTS_CHANGED = [
     "DELETE FROM memory.changes",
     "UPDATE memory.vector_models SET dimensions = 3",
     "UPDATE memory.namespaces SET read_only = false",
-    "UPDATE night.alembic_version SET version_num = '0001'",
+    "UPDATE night.alembic_version SET version_num = '0055'",
     "SET session_replication_role = replica",
     "SET deadlock_timeout = '1h'",
     "ALTER SYSTEM SET listen_addresses = '*'",

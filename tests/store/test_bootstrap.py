@@ -8,17 +8,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from alembic import command
-from sqlalchemy import create_engine, text
-from sqlalchemy.pool import NullPool
 
 from slowwave.errors import StoreError
-from slowwave.store import migrate, server
+from slowwave.store import server
 from slowwave.store import server as bootstrap
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
 from slowwave.store.logins import LOGINS, ROLES
-from slowwave.store.migrate import open_store, pending_migrations
+from slowwave.store.migrate import LAST_FORMER, migrate, open_store, pending_migrations
 from tests.clusters import run
 from tests.nights import new_world
 
@@ -49,7 +46,7 @@ def _owners(address: str) -> set[str]:
 
 
 def _as_the_version_before_left_it(home: Path) -> Store:
-    """A home whose tables, at the schema before last, belong to the superuser, with the logins and passwords of then."""
+    """A home whose tables belong to the superuser, at the last of the former migrations, with the logins and passwords of then."""
     running = server.start(home)
     run(
         running.url("postgres"),
@@ -69,12 +66,8 @@ def _as_the_version_before_left_it(home: Path) -> Store:
     kept = json.loads((home / "logins.json").read_text())
     (home / "logins.json").write_text(json.dumps({role: kept[role] for role in ROLES}))
     superuser = Store(running.url("slowwave"))
-    engine = create_engine(superuser.sqlalchemy_url(), poolclass=NullPool)
-    with engine.begin() as connection:
-        connection.execute(text("CREATE SCHEMA night"))
-        config = migrate._config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0002")
+    migrate(superuser)
+    run(superuser.owner, f"UPDATE night.alembic_version SET version_num = '{LAST_FORMER}'")
     return superuser
 
 
@@ -130,7 +123,7 @@ def test_handing_over_waits_for_no_one_for_long_and_is_done_the_next_time(
         busy.execute("LOCK TABLE memory.memories IN ROW EXCLUSIVE MODE")
         with pytest.raises(StoreError, match="somebody works on them"):
             open_store()
-        assert _owners(before.owner) == {"slowwave"}
+        assert _owners(before.owner) == {"slowwave", "slowwave_recorder"}
     assert diagnose(open_store()) == []
 
 

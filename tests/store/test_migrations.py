@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
+from typing import Final
 
 import psycopg
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -15,11 +17,24 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 from slowwave.errors import StoreError
-from slowwave.store import tables
+from slowwave.store import migrate as migrations
+from slowwave.store import server, tables
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
-from slowwave.store.migrate import migrate, newest_revision, pending_migrations
+from slowwave.store.logins import close_idle
+from slowwave.store.migrate import (
+    INITIAL,
+    LAST_FORMER,
+    current_revision,
+    initial_objects,
+    migrate,
+    newest_revision,
+    pending_migrations,
+    schema_objects,
+)
+from slowwave.store.server import create_database
 from slowwave.store.tables import metadata
+from tests.clusters import external, majors, run
 from tests.nights import new_world
 from tests.worlds import World
 
@@ -48,8 +63,165 @@ def test_the_migration_makes_exactly_the_catalogue(store: Store) -> None:
 def test_migrating_again_changes_nothing(store: Store) -> None:
     """Every start of the embedded store asks."""
     assert pending_migrations(store) == []
-    migrate(store)
+    before = _objects(store)
+    assert migrate(store) == []
     assert pending_migrations(store) == []
+    assert _objects(store) == before
+
+
+def _objects(store: Store) -> dict[str, str]:
+    with store.connect("owner") as connection:
+        return schema_objects(connection)
+
+
+def _set_revision(store: Store, revision: str) -> None:
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE night.alembic_version SET version_num = %s", (revision,))
+
+
+def _revision(store: Store) -> str | None:
+    with store.connect("owner") as connection:
+        return current_revision(connection)
+
+
+@pytest.mark.parametrize("major", majors())
+def test_the_initial_migration_makes_the_recorded_objects(tmp_path: Path, major: int) -> None:
+    """Each version of PostgreSQL computes the hashes of 0001_initial.objects, with which older databases are compared."""
+    with external(tmp_path / "cluster", majors()[major]) as cluster:
+        run(
+            cluster.url("postgres"),
+            "CREATE ROLE t_owner LOGIN CREATEROLE PASSWORD 'o'",
+            "CREATE DATABASE t_store OWNER t_owner",
+        )
+        run(cluster.url("t_store"), "CREATE EXTENSION vector")
+        store = Store(cluster.url("t_store", "t_owner", "o"))
+        assert migrate(store) == [INITIAL]
+        assert _objects(store) == initial_objects()
+        close_idle()
+
+
+def test_a_database_of_the_former_migrations_is_noted_as_at_the_initial_one(store: Store) -> None:
+    """Its rows, and what differs between stores that are in order, are no obstacle: months, models, foreign rights, open constraints."""
+    world = new_world(store)
+    with store.connect("owner") as connection:
+        connection.execute("SELECT memory.register_vector_model('m', 8)")
+        connection.execute("SELECT memory.ensure_recall_partitions('2026-01-15Z', '2026-03-01Z')")
+        connection.execute("GRANT SELECT ON memory.memories TO pg_monitor")
+        connection.execute("ALTER TABLE memory.relationships DROP CONSTRAINT relationships_weight_is_not_negative")
+        connection.execute(
+            "ALTER TABLE memory.relationships ADD CONSTRAINT relationships_weight_is_not_negative CHECK (weight >= 0) NOT VALID"
+        )
+    _set_revision(store, LAST_FORMER)
+    assert pending_migrations(store) == [INITIAL]
+    assert migrate(store) == [INITIAL]
+    assert (_revision(store), pending_migrations(store), migrate(store)) == (INITIAL, [], [])
+    with store.connect("reader") as connection:
+        assert connection.execute("SELECT slug FROM memory.namespaces").fetchall() == [(world.slug,)]
+
+
+CHANGES: Final = {
+    "a column": ("ALTER TABLE memory.chunks ADD COLUMN mine text", "different: relation memory.chunks"),
+    "a default": ("ALTER TABLE night.runs ALTER COLUMN trigger SET DEFAULT 'me'", "different: relation night.runs"),
+    "a constraint": (
+        "ALTER TABLE memory.entities DROP CONSTRAINT entities_merged_are_retired",
+        "different: relation memory.entities",
+    ),
+    "an index": ("DROP INDEX memory.chunks_live", "different: relation memory.chunks"),
+    "a trigger": ("ALTER TABLE night.journal DISABLE TRIGGER append_only", "different: relation night.journal"),
+    "a view": (
+        "CREATE OR REPLACE VIEW night.open_approvals AS SELECT a.id, a.namespace_id, a.plan_hash, a.approver, a.channel, a.item_ids, "
+        "a.recorded_at, a.expires_at FROM night.approvals a",
+        "different: relation night.open_approvals",
+    ),
+    "a function": (
+        "CREATE OR REPLACE FUNCTION night.refuse_change() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp "
+        "AS 'BEGIN RETURN NEW; END'",
+        "different: function night.refuse_change()",
+    ),
+    "a missing function": ("DROP FUNCTION night.item_counts(text)", "missing: function night.item_counts(plan text)"),
+    "another table": ("CREATE TABLE memory.mine (id int)", "unknown: relation memory.mine"),
+    "a right": ("GRANT DELETE ON memory.memories TO slowwave_reader", "different: relation memory.memories"),
+    "a right on a column": (
+        "GRANT UPDATE (seal) ON night.plans TO slowwave_planner",
+        "different: relation night.plans",
+    ),
+    "a right of all": (
+        "GRANT EXECUTE ON FUNCTION memory.register_vector_model(text, integer) TO PUBLIC",
+        "different: function memory.register_vector_model(new_model text, new_dimensions integer)",
+    ),
+    "a schema": ("GRANT CREATE ON SCHEMA memory TO slowwave_applier", "different: schema memory"),
+    "an owner": (
+        "ALTER FUNCTION night.item_rows(jsonb) OWNER TO slowwave_recorder",
+        "different: function night.item_rows(mutation jsonb)",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_database_of_the_former_migrations_with_another_schema_is_refused(store: Store, change: str) -> None:
+    """The sentence names the object; nothing was changed."""
+    statement, named = CHANGES[change]
+    with store.connect("owner") as connection:
+        if change == "an owner":  # the owner of a function needs CREATE on its schema at that moment
+            connection.execute("GRANT CREATE ON SCHEMA night TO slowwave_recorder")
+        connection.execute(statement.encode())
+        if change == "an owner":
+            connection.execute("REVOKE CREATE ON SCHEMA night FROM slowwave_recorder")
+    _set_revision(store, LAST_FORMER)
+    with pytest.raises(StoreError, match="nothing was changed") as refusal:
+        migrate(store)
+    assert f"({named})" in str(refusal.value)
+    assert _revision(store) == LAST_FORMER
+
+
+@pytest.mark.parametrize("revision", ["0001", "0054"])
+def test_a_database_at_an_older_revision_is_refused(store: Store, revision: str) -> None:
+    """The sentence names the commit that has the migrations in between; `doctor` shows it as well."""
+    _set_revision(store, revision)
+    for look in (pending_migrations, migrate):
+        with pytest.raises(
+            StoreError, match=rf"is at migration {revision}, .* Nothing was changed\. Install commit [0-9a-f]{{7}},"
+        ):
+            look(store)
+    assert _revision(store) == revision
+    assert any(f"is at migration {revision}" in d.finding for d in diagnose(store))
+
+
+RELEASED: Final = (INITIAL,)
+"""The newest revision of each release, whose databases every later version upgrades. A release that has a new one adds it."""
+ROWS: Final = """
+INSERT INTO memory.namespaces (id, slug) VALUES ('6a7c1c5e-0000-4000-8000-000000000001', 'kept');
+INSERT INTO memory.entities (id, namespace_id, entity_type, name) SELECT gen_random_uuid(), id, 'tool', 'Kettle' FROM memory.namespaces;
+"""
+
+
+@pytest.mark.parametrize("revision", RELEASED)
+def test_upgrade_from_a_release_makes_this_schema_and_keeps_the_rows(
+    postgres: server.Server, store: Store, revision: str
+) -> None:
+    """Each release is the base of an upgrade: the result is the schema of a new database, with every row."""
+    name = f"t_{uuid.uuid4().hex[:12]}"
+    create_database(postgres.url, name)
+    old = Store.embedded_in(postgres.url(name), postgres.home)
+    engine = create_engine(old.sqlalchemy_url(), poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE SCHEMA night")
+        config = migrations._config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+    with old.connect("owner") as connection:
+        connection.execute(ROWS.encode())
+    migrate(old)
+    assert pending_migrations(old) == []
+    assert _objects(old) == _objects(store)
+    with old.connect("reader") as connection:
+        kept = connection.execute(
+            "SELECT n.slug, e.name FROM memory.namespaces n JOIN memory.entities e ON e.namespace_id = n.id"
+        )
+        assert kept.fetchall() == [("kept", "Kettle")]
+    close_idle()
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 def _counter(store: Store, world: World) -> int:
@@ -75,7 +247,7 @@ def test_a_database_that_a_newer_version_has_migrated_is_left_alone(store: Store
     with store.connect("owner") as connection:
         (found,) = [d for d in diagnose(store) if "9999" in d.finding]
         assert connection.execute("SELECT version_num FROM night.alembic_version").fetchone() == ("9999",)
-    assert "later" in found.remedy
+    assert "a version that has this migration" in found.remedy
 
 
 def test_recall_moves_no_version_and_no_counter(store: Store) -> None:

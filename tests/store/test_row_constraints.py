@@ -1,66 +1,72 @@
-"""What must hold of a row by itself: older rows that break it do not stop a migration, are named, and new ones are refused."""
+"""Row constraints: a store may hold older rows that break one, `doctor` names them, and new rows are refused."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 
 import psycopg
 import pytest
-from alembic import command
-from sqlalchemy import create_engine
-from sqlalchemy.pool import NullPool
 
-from slowwave.store import migrate as migrations
-from slowwave.store import server
+from slowwave.errors import Refused
+from slowwave.night.executor import apply_approval
+from slowwave.plans.seal import Header, plan_hash
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
 from slowwave.store.migrate import migrate
-from slowwave.store.server import create_database
 from tests.memories import ask, remember
 
 NAMESPACE = str(uuid.uuid4())
+PLAN = plan_hash(Header(NAMESPACE, "old", "s", "f"), [])
 
-OLD = f"""
+UNSURE = f"""
 INSERT INTO memory.namespaces (id, slug) VALUES ('{NAMESPACE}', 'old');
+ALTER TABLE memory.entities DROP CONSTRAINT entities_confidence_is_a_share;
 INSERT INTO memory.entities (id, namespace_id, entity_type, name, confidence)
 SELECT gen_random_uuid(), '{NAMESPACE}', 'tool', 'n', c FROM unnest(ARRAY[0.5, 1.5, 7]) AS c;
+ALTER TABLE memory.entities ADD CONSTRAINT entities_confidence_is_a_share CHECK (confidence BETWEEN 0 AND 1) NOT VALID;
+"""
+
+NAMELESS = f"""
+INSERT INTO memory.namespaces (id, slug) VALUES ('{NAMESPACE}', 'old');
+INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, header, probes, summary)
+VALUES ('{PLAN}', '{NAMESPACE}', gen_random_uuid(), 's', 'f', 'awaiting_approval', now() + interval '7 days',
+  '{{"namespace_id": "{NAMESPACE}", "namespace": "old", "snapshot_id": "s", "settings_fingerprint": "f"}}', '{{"recall": {{"low": 1e-7}}}}',
+  '{{"needs_force": []}}');
+ALTER TABLE night.approvals DROP CONSTRAINT approvals_approver, DISABLE TRIGGER checked;
+INSERT INTO night.approvals (id, namespace_id, plan_hash, approver, channel, item_ids, expires_at, seal)
+SELECT gen_random_uuid(), namespace_id, plan_hash, ' ', 'cli', ARRAY[gen_random_uuid()], now() + interval '7 days', seal FROM night.plans;
+ALTER TABLE night.approvals ENABLE TRIGGER checked,
+  ADD CONSTRAINT approvals_approver CHECK (approver ~ '^[A-Za-z0-9][A-Za-z0-9._@-]{{1,63}}$') NOT VALID;
 """
 
 
-@pytest.fixture
-def old(postgres: server.Server) -> Iterator[Store]:
-    """A database as the revision before left it, with two entities surer than sure."""
-    name = f"t_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        create_database(postgres.url, name)
-        store = Store.embedded_in(postgres.url(name), postgres.home)
-        engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
-        with engine.begin() as connection:
-            connection.exec_driver_sql("CREATE SCHEMA night")
-            config = migrations._config()
-            config.attributes["connection"] = connection
-            command.upgrade(config, "0008")
-        with psycopg.connect(postgres.url(name), autocommit=True) as owner:
-            owner.execute(OLD.encode())
-        yield store
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-def test_rows_from_before_are_named_and_can_be_put_right(old: Store) -> None:
-    """The store migrates; the doctor counts them, shows how to find them, and what to run once they are mended."""
-    migrate(old)
-    (found,) = [d for d in diagnose(old) if "entities_confidence_is_a_share" in d.finding]
+def test_older_rows_that_break_a_constraint_are_named_and_can_be_corrected(store: Store) -> None:
+    """The doctor counts them, shows how to find them, and prints the statement that validates the constraint afterwards."""
+    with store.connect("owner") as owner:
+        owner.execute(UNSURE.encode())
+    migrate(store)
+    (found,) = [d for d in diagnose(store) if "entities_confidence_is_a_share" in d.finding]
     assert not found.problem
     assert "2 rows of memory.entities" in found.finding
     query = found.finding.split(": ", 1)[1].removesuffix(".")
-    assert len(ask(old, query)) == 2
-    with old.connect("owner") as owner:
+    assert len(ask(store, query)) == 2
+    with store.connect("owner") as owner:
         with pytest.raises(psycopg.errors.CheckViolation):
             owner.execute(found.statements[0].encode())
         owner.execute("UPDATE memory.entities SET confidence = 1 WHERE confidence > 1")
         owner.execute(found.statements[0].encode())
-    assert not any("constraint" in d.finding for d in diagnose(old))
+    assert not any("constraint" in d.finding for d in diagnose(store))
+
+
+def test_an_older_approval_without_a_name_is_not_applied(store: Store) -> None:
+    """It stays on record, and apply checks the name again."""
+    with store.connect("owner") as owner:
+        owner.execute(NAMELESS.encode())
+    ((approval,),) = ask(store, "SELECT id::text FROM night.approvals WHERE approver = ' '")
+    with pytest.raises(Refused, match="names nobody"):
+        apply_approval(store, str(approval))
+    with store.connect("owner") as owner, pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+        owner.execute("UPDATE night.approvals SET approver = 'eve'")
 
 
 def test_a_store_whose_rows_hold_is_validated_at_once(store: Store) -> None:

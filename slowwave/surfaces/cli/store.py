@@ -82,14 +82,24 @@ def migrate(
             json=json,
         )
         return
+    from slowwave.store.migrate import LAST_FORMER, current_revision
     from slowwave.store.migrate import migrate as run
 
     store = Store.from_environment()
-    if not (done := run(store)):
+    with store.connect("owner") as connection:
+        before = current_revision(connection)
+    done = run(store)
+    if not done:
         say(f"{store.address()} is up to date.")
-    elif "0001" in done:
+    elif before is None:
         say(f"Created the schemas memory and night in {store.address()}, at migration {done[-1]}.")
     else:
+        if before == LAST_FORMER:
+            say(
+                f"The schema of {store.address()} is that of {done.pop(0)}, which replaces the migrations until {before}."
+            )
+            if not done:
+                return
         say(f"Ran {counted(len(done), 'migration')} on {store.address()}, which is at {done[-1]} now.")
         suggest("Check for remaining steps, such as vectors to renew", f"{program()} doctor")
 

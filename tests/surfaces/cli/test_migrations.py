@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.store.connect import Store
+from slowwave.store.migrate import INITIAL, LAST_FORMER
 from tests.bindings.clients import run_as_owner
 from tests.surfaces.cli.conftest import Run
 from tests.wiki.migration.folders import folder, page
@@ -54,14 +55,32 @@ def test_migrate_prints_what_it_created_or_ran(store: Store, run: Run, monkeypat
     )
     code, out, _ = run("migrate")
     assert (code, "is up to date" in out, "Created" in out) == (0, True, False)
-    monkeypatch.setattr("slowwave.store.migrate.migrate", lambda _: ["0052", "0053"])
+    monkeypatch.setattr("slowwave.store.migrate.migrate", lambda _: ["0002_tags", "0003_links"])
     code, out, _ = run("migrate")
-    assert (code, "Ran 2 migrations on " in out, "at 0053 now" in out, "slowwave doctor" in out) == (
+    assert (code, "Ran 2 migrations on " in out, "at 0003_links now" in out, "slowwave doctor" in out) == (
         0,
         True,
         True,
         True,
     )
+
+
+def test_migrate_of_the_last_former_schema_prints_which_migration_replaces_it(store: Store, run: Run) -> None:
+    """No migration ran, and the second time the database is up to date."""
+    run_as_owner(store, f"UPDATE night.alembic_version SET version_num = '{LAST_FORMER}'")
+    code, out, err = run("migrate")
+    text = " ".join(out.split())
+    assert (
+        code,
+        f"is that of {INITIAL}, which replaces the migrations until {LAST_FORMER}" in text,
+        "Ran" in text,
+    ) == (
+        0,
+        True,
+        False,
+    ), err
+    code, out, _ = run("migrate")
+    assert (code, "is up to date" in out) == (0, True)
 
 
 def test_one_verb_two_uses(store: Store, run: Run) -> None:
