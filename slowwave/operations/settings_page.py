@@ -393,7 +393,7 @@ def table() -> str:
     """One line an operation, in the order of a night: its name, the first sentence of its docstring, and when it runs unless asked."""
     lines = ["| Operation | What it reports or proposes | Default |", "| --- | --- | --- |"]
     for name, made in operations().items():
-        lines.append(f"| `{name}` | {made.description.splitlines()[0].replace('|', '/')} | {made.default()} |")
+        lines.append(f"| `{name}` | {made.summary.replace('|', '/')} | {made.default()} |")
     return "\n".join(lines)
 
 
