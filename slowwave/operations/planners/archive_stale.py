@@ -79,6 +79,7 @@ def archive_stale(inputs: Inputs) -> Proposal:
 def leaving(inputs: Inputs) -> frozenset[str]:
     """Ids of the memories that a night with this operation would archive: those of its items, but for what was rejected."""
     chosen = _choose(inputs)
+    # The night leaves rejected items out of the plan, and ``decay_transition`` shortens their memories instead.
     refused = rejected_subjects(inputs.snapshot, OPERATION)
     if not refused:
         return frozenset(chosen.found.memories["id"].take(pa.array(chosen.rows, pa.int64())).to_pylist())

@@ -174,6 +174,7 @@ def without_rejected(
     snapshot: Snapshot, settings: Settings, operation: str, groups: Sequence[PlannedGroup]
 ) -> list[PlannedGroup]:
     """The groups without the claims that were rejected as a part of them, those of which nothing is left out."""
+    # The night compares whole items, so it cannot see that a group holds claims of a smaller group that was rejected.
     rejected = rejected_subjects(snapshot, operation)
     if not rejected:
         return list(groups)
