@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ from slowwave.night.runs import (
 from slowwave.night.sinks import Callback
 from slowwave.night.snapshot import snapshot_of_night
 from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
+from slowwave.operations.rejections import REJECTED
 from slowwave.operations.setting_names import check_setting_names
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
@@ -102,24 +104,33 @@ def baselines(store: Store, namespace: str) -> Mapping[str, Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class FilteredProposals:
-    """The proposed items, and those that remain after filtering.
+    """Hold the ``proposed`` items, and those that may enter the plan as the store holds their cells.
 
-    ``rejected`` counts the items that were rejected before, ``out_of_scope`` those outside the scope. ``lowered`` are the remaining ones,
-    with their cells as the store holds them. ``held_back`` states why the store may not be written; then no item may enter the plan.
-    ``unreadable`` counts items that touch rows which the night leaves out.
+    ``rejected_by`` is the number of items of each operation that were rejected or undone before, ``out_of_scope`` the number outside the
+    scope. ``held_back`` says why the store may not be written; then no item may enter the plan. ``unreadable`` items touch rows that the
+    night leaves out.
     """
 
     proposed: Sequence[Item]
-    rejected: int
+    rejected_by: Mapping[str, int]
     out_of_scope: int
     held_back: str
     lowered: LoweredItems
     unreadable: int = 0
 
     @property
+    def rejected(self) -> int:
+        """Return how many items were rejected or undone before."""
+        return sum(self.rejected_by.values())
+
+    @property
     def not_planned(self) -> tuple[int, str]:
         """Return how many proposals cannot enter a plan here, and why; 0 and an empty string if the store may be written."""
         return len(self.proposed) if self.held_back else 0, self.held_back
+
+    def reports(self, proposals: Mapping[str, Proposal]) -> dict[str, Report]:
+        """Return the planners' reports by operation; those with items that were rejected before state how many."""
+        return {name: _with_rejected(p.report, self.rejected_by.get(name, 0)) for name, p in proposals.items()}
 
     def why_nothing(self, proposals: Mapping[str, Proposal], carried: int) -> tuple[str, ...]:
         """Return the reasons why the plan has nothing new, one sentence each; ``carried`` items are pending in the previous plan."""
@@ -149,16 +160,28 @@ def filtered(
     considered = [] if held_back else proposed
     readable = _readable(snapshot, considered)
     items = not_rejected(snapshot, readable)
+    rejected = Counter(i.operation for i in readable) - Counter(i.operation for i in items)
     inside = within(scope, snapshot, items)
     lowered = lower_items(store, snapshot.namespace_id, inside)
     return FilteredProposals(
         proposed,
-        len(readable) - len(items),
+        rejected,
         len(items) - len(inside),
         held_back,
         lowered,
         unreadable=len(considered) - len(readable),
     )
+
+
+def _with_rejected(report: Report, rejected: int) -> Report:
+    """Add items of the planner that the night left out to those that the planner left out itself before a limit or a model."""
+    if not rejected:
+        return report
+    sentence = (
+        f"{counted(rejected, 'proposal was', 'proposals were')} rejected or undone before and left out of the plan."
+    )
+    numbers = {**report.numbers, REJECTED: report.numbers.get(REJECTED, 0) + rejected}
+    return replace(report, headline=f"{report.headline} {sentence}", numbers=numbers)
 
 
 def _readable(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
@@ -177,7 +200,7 @@ def plan_summary(
     made_of: FilteredProposals,
     inputs: Inputs,
     reports: Mapping[str, Report],
-    proposals: Mapping[str, Proposal],
+    planners: Mapping[str, Report],
     by: str = "",
 ) -> dict[str, object]:
     """Build the summary that the ledger stores with the plan, for pages, digests and the next night.
@@ -185,17 +208,17 @@ def plan_summary(
     The plan's hash does not cover it.
     """
     held_back, lowered = made_of.held_back, made_of.lowered
-    all_reports = {**reports, **{name: p.report for name, p in proposals.items()}}
+    every = {**reports, **planners}
     return {
         "items": per_operation(plan.items),
         "deferred": len(plan.deferred),
         "rejected_before": made_of.rejected,
         **({"held_back": per_operation(made_of.proposed), "why_held_back": held_back} if held_back else {}),
         "out_of_scope": made_of.out_of_scope,
-        "budget_spent": sum(int(p.report.numbers.get(BUDGET_SPENT, 0)) for p in proposals.values()),
-        "skipped": {name: report.skipped for name, report in all_reports.items() if report.skipped},
+        "budget_spent": sum(int(report.numbers.get(BUDGET_SPENT, 0)) for report in planners.values()),
+        "skipped": {name: report.skipped for name, report in every.items() if report.skipped},
         "audits": {name: _report_json(report) for name, report in reports.items()},
-        "planners": {name: _report_json(p.report) for name, p in proposals.items()},
+        "planners": {name: _report_json(report) for name, report in planners.items()},
         "sentences": [*probes.sentences, *lowered.sentences()],
         **({"left_out": dict(lowered.off)} if lowered.off else {}),
         "needs_force": list(probes.needs_force),
@@ -379,6 +402,7 @@ def make_plan(
     sealed_as = f"{now.astimezone(UTC):%Y%m%dT%H%M%S{AS_OF}%f}" if now else snapshot.snapshot_id
     header = Header(snapshot.namespace_id, snapshot.namespace, sealed_as, settings.fingerprint())
     made_of = filtered(store, snapshot, proposals, scope)
+    planners = made_of.reports(proposals)
     plan, probes = prove(header, made_of.lowered.items, inputs, proposals, scope=scope, ops=ops)
     if now:
         plan = unless_decided(store, plan, snapshot.snapshot_id)
@@ -389,7 +413,7 @@ def make_plan(
         run_id=run_id,
         expiry_days=settings.plan_expiry_days,
         probes=probes.results,
-        summary=plan_summary(plan, probes, made_of, inputs, reports, proposals, by),
+        summary=plan_summary(plan, probes, made_of, inputs, reports, planners, by),
         carried=carried,
         change_counter=snapshot.change_counter,
     )
@@ -412,7 +436,7 @@ def make_plan(
         run_id,
         snapshot.snapshot_id,
         reports,
-        {name: p.report for name, p in proposals.items()},
+        planners,
         plan,
         state,
         probes,

@@ -235,10 +235,18 @@ class Operation(Generic[Result]):
         own = settings.operations.of(self.name)
         return self.switch if own is None or own.enabled is None else own.enabled
 
+    def switch_under(self, settings: Settings) -> Literal["on", "weekly", "off"]:
+        """Return the nights that include it under the settings: all (``on``), the weekly one, or only those that name it (``off``)."""
+        return "on" if self.is_on(settings) else "weekly" if self.weekly else "off"
+
     def default(self) -> Literal["on", "weekly", "off"]:
-        """Return when it runs if nothing is set, in the words of the tables."""
-        plain = Settings.model_construct()  # the defaults, whatever the environment says
-        return "on" if self.is_on(plain) else "weekly" if self.weekly else "off"
+        """Return the switch where nothing is set."""
+        return self.switch_under(Settings.model_construct())  # the defaults, whatever the environment says
+
+    @property
+    def summary(self) -> str:
+        """Return the first line of the description."""
+        return self.description.splitlines()[0]
 
     @property
     def variable(self) -> str:

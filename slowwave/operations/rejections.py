@@ -33,12 +33,19 @@ _REMEMBERED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Columns of a merged row that a subject covers, by table; see ``Item.subject``."""
 
+REJECTED: Final = "rejected before"
+"""In the numbers of a planner's report: proposals that were rejected or undone before, about rows that have not changed."""
+
 _TWO_SIDED: Final = frozenset({"resolve_conflicts", "supersede_facts"})
 """Operations whose items end one of two rows."""
 
 
 def rejected_subjects(snapshot: Snapshot, operation: str) -> frozenset[str]:
-    """Return the subjects of the operation's items that were rejected or undone."""
+    """Return the subjects of the operation's items that were rejected or undone.
+
+    The night leaves rejected items out of every plan. A planner calls this only where a rejection changes its other items: where
+    items have a limit, where parts of a rejected group may still be proposed, or before it asks a model.
+    """
     table = snapshot.table("rejections")
     return frozenset(table["subject"].filter(pc.equal(table["operation"], operation)).to_pylist())
 

@@ -393,7 +393,7 @@ def table() -> str:
     """Return one line per operation, in the order of a night: name, first line of its docstring, and when it runs by default."""
     lines = ["| Operation | What it reports or proposes | Default |", "| --- | --- | --- |"]
     for name, made in operations().items():
-        lines.append(f"| `{name}` | {made.description.splitlines()[0].replace('|', '/')} | {made.default()} |")
+        lines.append(f"| `{name}` | {made.summary.replace('|', '/')} | {made.default()} |")
     return "\n".join(lines)
 
 

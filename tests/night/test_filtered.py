@@ -27,9 +27,10 @@ def test_a_plan_takes_what_is_left_and_says_what_was_left_out(store: Store) -> N
     }
     table = make_table(SNAPSHOT_TABLES["rejections"], [row])
     snapshot = replace(snapshot, tables={**snapshot.tables, "rejections": table})
+    states_report = Report("archive_stale", "Old ones.", {"old": len(states)})
     proposals = {
         "dedupe_entities": Proposal(tuple(merges), Report("dedupe_entities", "Pairs.", {BUDGET_SPENT: 3})),
-        "archive_stale": Proposal(tuple(states), Report("archive_stale", "Old ones.", {"old": len(states)})),
+        "archive_stale": Proposal(tuple(states), states_report),
         "promote_memories": Proposal((), Report("promote_memories", "", skipped="It is off.")),
     }
     found = filtered(store, snapshot, proposals, DreamScope(entity_ids=frozenset(inside.mutation.row_ids()[:1])))
@@ -49,7 +50,13 @@ def test_a_plan_takes_what_is_left_and_says_what_was_left_out(store: Store) -> N
     audits = {"census": Report("census", "Two.", {"rows": 2}, (Finding("Odd.", ()),), details={"person": 2})}
     plan = seal(Header(snapshot.namespace_id, "acme", "s", "f"), found.lowered.items, ())
     probes = Probes({}, ("All is well.",), ("It harms recall.",))
-    summary = plan_summary(plan, probes, found, make_inputs(snapshot, baselines={"old": {"n": 1}}), audits, proposals)
+    planners = found.reports(proposals)
+    one = "1 proposal was rejected or undone before and left out of the plan."
+    assert planners["dedupe_entities"].headline == f"Pairs. {one}"
+    assert planners["dedupe_entities"].numbers == {BUDGET_SPENT: 3, "rejected before": 1}
+    assert planners["archive_stale"] is states_report
+    summary = plan_summary(plan, probes, found, make_inputs(snapshot, baselines={"old": {"n": 1}}), audits, planners)
+    assert summary["planners"]["dedupe_entities"]["numbers"]["rejected before"] == 1  # type: ignore[index]
     assert summary["items"] == {"dedupe_entities": {inside.decision: 1}}
     assert (summary["rejected_before"], summary["out_of_scope"]) == (found.rejected, found.out_of_scope)
     assert (summary["budget_spent"], summary["needs_force"]) == (3, ["It harms recall."])
@@ -57,5 +64,5 @@ def test_a_plan_takes_what_is_left_and_says_what_was_left_out(store: Store) -> N
     assert summary["audits"] == {"census": {"headline": "Two.", "numbers": {"rows": 2}}}
     assert summary["baselines"] == {"old": {"n": 1}, "census": {"person": 2}}
     assert "proposed_by" not in summary
-    by = plan_summary(plan, probes, found, make_inputs(snapshot), audits, proposals, "an agent")["proposed_by"]
+    by = plan_summary(plan, probes, found, make_inputs(snapshot), audits, planners, "an agent")["proposed_by"]
     assert by == ["an agent"]

@@ -26,7 +26,7 @@ from pydantic import BaseModel, Field
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.rejections import open_conflicts, rejected_subjects
+from slowwave.operations.rejections import REJECTED, open_conflicts, rejected_subjects
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
@@ -87,9 +87,11 @@ def archive_small_talk(inputs: Inputs) -> Proposal:
         found &= ~kept
     picked = memories.filter(pa.array(found)).append_column("start", start.filter(pa.array(found)))
     items = _items(inputs, picked.sort_by([("start", "ascending"), ("id", "ascending")]))
-    refused = rejected_subjects(snapshot, OPERATION)
+    refused = rejected_subjects(
+        snapshot, OPERATION
+    )  # before the limit: a rejected item must not take the place of another
     proposed = [i for i in items if not refused or i.subject() not in refused]
-    numbers["rejected before"] = len(items) - len(proposed)
+    numbers[REJECTED] = len(items) - len(proposed)
     numbers["left for another night"] = max(0, len(proposed) - options.max_per_night)
     proposed = proposed[: options.max_per_night]
     numbers["tokens"] = sum(int(str(i.evidence["tokens"])) for i in proposed)

@@ -80,6 +80,7 @@ def archive_stale(inputs: Inputs) -> Proposal:
 def leaving(inputs: Inputs) -> frozenset[str]:
     """Return the ids of the memories that a night with this operation would archive, without rejected ones."""
     chosen = _choose(inputs)
+    # The night leaves rejected items out of the plan, and ``decay_transition`` shortens their memories instead.
     refused = rejected_subjects(inputs.snapshot, OPERATION)
     if not refused:
         return frozenset(chosen.found.memories["id"].take(pa.array(chosen.rows, pa.int64())).to_pylist())

@@ -32,7 +32,7 @@ from slowwave.matching.review import fenced, visible
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, ask_within, object_in
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.rejections import open_conflicts, rejected_subjects
+from slowwave.operations.rejections import REJECTED, open_conflicts, rejected_subjects
 from slowwave.operations.summary_text import EXTRACTIVE, LONGEST_DOCUMENT, UNSENT, Attempts
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
@@ -431,7 +431,7 @@ def community_summaries(inputs: Inputs) -> Proposal:
         "entities in these": int(sizes[sorted(large)].sum()),
         "live summaries": len(live.ids),
         "unchanged": len(fate.unchanged),
-        "rejected before": len(groups) - len(allowed),
+        REJECTED: len(groups) - len(allowed),
         "llm_budget_exhausted": made.attempts.no_budget,
         "no writer at hand": made.no_writer,
         "model calls": made.attempts.calls,
@@ -521,7 +521,7 @@ def _groups(ids: pa.Array, labels: np.ndarray, wanted: frozenset[int], fate: _Fa
 
 
 def _not_rejected(snapshot: Snapshot, groups: Sequence[_Group]) -> list[_Group]:
-    """Return the groups that no one has rejected, so that no token is spent on the others."""
+    """Return the groups whose summary was not rejected. The night filters too late: a model would have written the others by then."""
     refused = rejected_subjects(snapshot, OPERATION)
     if not refused:
         return list(groups)

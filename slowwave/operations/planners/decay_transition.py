@@ -34,7 +34,6 @@ from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
 from slowwave.operations.planners.archive_stale import leaving
 from slowwave.operations.registry import runs_tonight
-from slowwave.operations.rejections import rejected_subjects
 from slowwave.operations.scoring import STAGES, next_stage, reason, schedule
 from slowwave.operations.summary_text import EXTRACTIVE, SummaryText, Writing
 from slowwave.plans.items import Item, ask_unless_measured
@@ -97,9 +96,7 @@ def decay_transition(inputs: Inputs) -> Proposal:
     absent = bool(settings.consolidation_model) and inputs.consolidator is None
     asked = questions_of(snapshot, {s.id for s in steps if s.to != STAGES[-1] and s.too_long(settings)})
     shorter = _shorten(steps, settings, writing, asked, absent=absent)
-    items = [*_versions(inputs, steps, shorter), *_forgotten(inputs, steps)]
-    refused = rejected_subjects(snapshot, OPERATION)
-    proposed = [i for i in items if not refused or i.subject() not in refused]
+    proposed = [*_versions(inputs, steps, shorter), *_forgotten(inputs, steps)]
     shortened = [i for i in proposed if "text" in i.evidence]
     forgotten = sum(i.evidence["to"] == STAGES[-1] for i in proposed)
     numbers: dict[str, int | float] = {
@@ -117,7 +114,6 @@ def decay_transition(inputs: Inputs) -> Proposal:
         "could not be shortened": sum(bool(i.evidence.get("too_long")) for i in proposed),
         "that drop a specific": sum(bool(i.evidence.get("drops")) for i in proposed),
         "tokens saved": sum(_saved(i) for i in proposed),
-        "rejected before": len(items) - len(proposed),
         **writing.numbers(),
         "items": len(proposed),
     }

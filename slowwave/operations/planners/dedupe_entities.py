@@ -44,7 +44,7 @@ from slowwave.models.embedder import entity_text
 from slowwave.operations import Proposal, operation
 from slowwave.operations.operation import Compares, Inputs
 from slowwave.operations.planners.recompute_centroids import centroid_decision
-from slowwave.operations.rejections import labelled_pairs, open_conflicts, rejected_pairs, rejected_subjects
+from slowwave.operations.rejections import labelled_pairs, open_conflicts, rejected_pairs
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_ENTITIES, Permit
 from slowwave.plans.report import Bars, Finding, Report
@@ -205,7 +205,7 @@ _FOR_PEOPLE: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_TYPE))
 class _Work:
     """Data of the report: matches, judgements, groups with their centroid decisions, and their items.
 
-    ``refused`` counts items that were rejected before; ``waiting`` are pairs that share a row with an item.
+    ``waiting`` are pairs that share a row with an item.
     """
 
     matches: Matches
@@ -213,7 +213,6 @@ class _Work:
     groups: Sequence[Group]
     centroids: Sequence[str]
     items: Sequence[Item]
-    refused: int
     waiting: Sequence[ReviewPair]
 
 
@@ -255,7 +254,7 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
     merges = [
         Merge(g.keep, g.absorb, vector, _named_type(g, rows)) for g, (_, vector) in zip(groups, decisions, strict=True)
     ]
-    items = [
+    proposed = tuple(
         ask_unless_measured(
             Item(
                 OPERATION,
@@ -270,11 +269,9 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
             "two judges" if group.verdict else "names and attributes",
         )
         for group, mutation, (decision, _) in zip(groups, merge_rows(snapshot, merges), decisions, strict=True)
-    ]
-    refused = rejected_subjects(snapshot, OPERATION)
-    proposed = tuple(item for item in items if not refused or item.subject() not in refused)
+    )
     centroids = [decision for decision, _ in decisions]
-    work = _Work(matches, judged, groups, centroids, proposed, len(items) - len(proposed), waiting)
+    work = _Work(matches, judged, groups, centroids, proposed, waiting)
     return Proposal(proposed, _report(inputs, work, rows), learnt=matches.model, nearer=_nearer(snapshot, matches))
 
 
@@ -433,7 +430,6 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, Fields]) -> Report:
     numbers: dict[str, int | float] = {name: counts.get(name, 0) for name in first}
     numbers |= {
         "items": len(items),
-        "rejected_before": work.refused + counts.get("vetoed by rejection", 0),
         "review pairs that wait": len(work.waiting),
         "expected false merges": round(sum(1 - i.probability for i in merges), 4),
     }

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from slowwave.changes.merges import Alike, merge_facts
 from slowwave.changes.rows import live_ids
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
+from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
 from slowwave.operations.scoring import weigh
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
@@ -66,17 +66,15 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
     numbers = {"forbidden by a rejection or conflict": 0, "differing in specifics": 0}
     for group in groups:
         merges += _split(group, cannot_link, read, numbers)
-    refused = rejected_subjects(snapshot, OPERATION)
     mutations = merge_facts(snapshot, [Alike(m[0]["id"], tuple(r["id"] for r in m[1:])) for m in merges])
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
-    items = [
+    proposed = tuple(
         ask_unless_measured(
             Item(OPERATION, "merge", mutation, evidence=_evidence(rows), sources=_sources(rows, live_chunks)),
             "equal words",
         )
         for rows, mutation in zip(merges, mutations, strict=True)
-    ]
-    proposed = tuple(i for i in items if not refused or i.subject() not in refused)
+    )
     gone = sum(len(i.mutation.absorb) for i in proposed)
     return Proposal(
         proposed,
@@ -89,7 +87,6 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
                 "facts in them": sum(map(len, groups)),
                 "subjects that went back to an object": returned,
                 **numbers,
-                "rejected before": len(items) - len(proposed),
                 "items": len(proposed),
                 "facts that would be absorbed": gone,
             },

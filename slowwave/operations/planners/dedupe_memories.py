@@ -36,7 +36,7 @@ from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.operation import MEMORIES
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
-from slowwave.operations.rejections import conflicting_pairs, rejected_pairs, rejected_subjects
+from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.plans.probes.isolation import chain, merged_into
@@ -321,7 +321,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
         merges += _clusters(snapshot, rule.of(memories), rule, inputs.settings, cannot_link, words, numbers)
     mutations = merge_memories(snapshot, [Alike(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges])
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
-    items = [
+    proposed = tuple(
         ask_unless_measured(
             Item(
                 OPERATION,
@@ -335,9 +335,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
             cluster.pattern,
         )
         for cluster, mutation in zip(merges, mutations, strict=True)
-    ]
-    refused = rejected_subjects(snapshot, OPERATION)
-    proposed = tuple(i for i in items if not refused or i.subject() not in refused)
+    )
     gone = sum(len(i.mutation.absorb) for i in proposed)
     looked = sum(numbers.get(f"live {rule.name} memories", 0) for rule in rules(inputs.settings))
     return Proposal(
@@ -347,7 +345,6 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
             f"{gone:,} of {looked:,} live memories tell what another tells and would become part of it.",
             numbers={
                 **numbers,
-                "rejected before": len(items) - len(proposed),
                 "items": len(proposed),
                 "memories that would be absorbed": gone,
             },

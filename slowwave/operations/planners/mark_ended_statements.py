@@ -26,7 +26,6 @@ from slowwave.changes.rows import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.conflicts.find import ended_statements
 from slowwave.operations.conflicts.memories import EndedStatement
-from slowwave.operations.rejections import rejected_subjects
 from slowwave.plans.items import Item, decides_alone, why_asked
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Report
@@ -53,7 +52,7 @@ class _Change(NamedTuple):
 
 @operation(
     kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "conflicts", "rejections"),
+    reads=("memories", "memory_versions", "memory_vectors", "conflicts"),
     after=("absolutize_dates",),
     permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
 )
@@ -76,17 +75,14 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
         )
         for c in changes
     ]
-    items = [
+    proposed = tuple(
         _item(change, mutation)
         for change, mutation in zip(changes, new_versions(inputs.snapshot, versions, vectors), strict=True)
-    ]
-    refused = rejected_subjects(inputs.snapshot, OPERATION)
-    proposed = tuple(i for i in items if not refused or i.subject() not in refused)
+    )
     numbers = {
         "sentences that have ended": sum(not one.holds for one in found),
         "sentences that mention what has ended": sum(one.holds for one in found),
         **left,
-        "rejected before": len(items) - len(proposed),
         "items": len(proposed),
         "for review": sum(i.decision == "review" for i in proposed),
     }

@@ -73,6 +73,7 @@ def normalize_schema(inputs: Inputs) -> Proposal:
         return Proposal((), Report(OPERATION, headline, {"items": 0}, skipped="insufficient_input"))
     entities, edges = (_renamed(snapshot, side, mappings[side]) for side in ("entities", "relationships"))
     merges, apart = _merges(snapshot, mappings["entities"], entities)
+    # The rows of a rejected merge are renamed all the same, so the planner has to know which merges the night will leave out.
     refused = rejected_subjects(snapshot, OPERATION)
     items = [i for i in _merge_items(snapshot, merges) if not refused or i.subject() not in refused]
     merging = {id_ for item in items for id_ in item.mutation.row_ids()}

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from slowwave.changes.rows import Promotion, promote, revoke
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.rejections import rejected_subjects
+from slowwave.operations.rejections import REJECTED, rejected_subjects
 from slowwave.operations.scoring import Bools, MemorySignals, score_memories
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
@@ -110,7 +110,7 @@ def _promotions(
     from slowwave.text.screening import unsafe  # its rules take a while to load
 
     most = 0 if numbers["promoted this night already"] else inputs.settings.operations.promote_memories.max_per_night
-    refused = rejected_subjects(inputs.snapshot, OPERATION)
+    refused = rejected_subjects(inputs.snapshot, OPERATION)  # a rejected item must not take one of the night's places
     items: list[Item] = []
     findings: list[Finding] = []
     looked = rejected = 0
@@ -131,7 +131,7 @@ def _promotions(
             )
         else:
             items.append(item)
-    numbers["rejected before"] = rejected
+    numbers[REJECTED] = rejected
     numbers["blocked by screening"] = len(findings)
     numbers["waiting for a later night"] = len(order) - looked
     return items, findings
@@ -184,12 +184,10 @@ def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, prom
         else:
             continue
         named.append(id_)
-    refused = rejected_subjects(snapshot, OPERATION)
-    items = [
+    return [
         ask_unless_measured(Item(OPERATION, "revoke", m, why[m.rows[0].id]), "promotion revoked")
         for m in revoke(snapshot, named)
     ]
-    return [i for i in items if not refused or i.subject() not in refused]
 
 
 def _scores(inputs: Inputs, ids: Iterable[str]) -> dict[str, float]:

@@ -49,7 +49,6 @@ from slowwave.operations.conflicts.decide import (
 )
 from slowwave.operations.conflicts.find import find_conflicts
 from slowwave.operations.operation import MEMORIES
-from slowwave.operations.rejections import rejected_subjects
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
@@ -66,7 +65,7 @@ _KEPT: Final = ("state", "pinned", *AUDIENCE)  # of memories, whatever decides
     kind="planner",
     reads=(
         *("entities", "entity_aliases", "relationships", "memory_facts", "chunks", "documents"),
-        *("memories", "memory_versions", "memory_vectors", "conflicts", "rejections"),
+        *("memories", "memory_versions", "memory_vectors", "conflicts"),
     ),
     after=("accept_external_edits",),
     permits=(Permit("invalidate_rows", {"memories", "memory_facts", "relationships"}, retires=None, waits=True),),
@@ -111,11 +110,8 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     decisions = [(c, d) for c, d in decisions if c not in pinned]
     counts["both pinned"] = len(pinned)
     items, waiting = _items(snapshot, decisions, sides)
-    refused = rejected_subjects(snapshot, OPERATION)
-    proposed = tuple(i for i in items if not refused or i.subject() not in refused)
-    counts["rejected_before"] = len(items) - len(proposed)
     counts["decided by another conflict of a row"] = waiting
-    return Proposal(proposed, _report(inputs, found.conflicts, open_, proposed, counts, judged))
+    return Proposal(tuple(items), _report(inputs, found.conflicts, open_, items, counts, judged))
 
 
 def _as_decided(winner: str, earlier: EffectiveVerdict) -> Decision:
@@ -293,7 +289,6 @@ def _report(
         "deferred before": counts.get("deferred before", 0),
         "left to supersede_facts": counts.get("left to supersede_facts", 0),
         "decided by another conflict of a row": counts.get("decided by another conflict of a row", 0),
-        "rejected_before": counts.get("rejected_before", 0),
         "items": len(items),
         "resolved": resolved,
         "for review": len(items) - resolved,

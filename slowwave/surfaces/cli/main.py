@@ -92,6 +92,9 @@ VERBS: Final = {
         "status",
         "Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is.",
     ),
+    "operations": Verb(
+        "nights", "list_operations", "List all audits and planners in the order of a night, each with its switch."
+    ),
     "dream": Verb("dreams", "dream", "Plan, and with `--mode apply` apply what a policy or --by approves."),
     "dream-now": Verb(
         "dreams",

@@ -1,4 +1,4 @@
-"""``slowwave night`` and ``slowwave demo``: nights in this process, and their results."""
+"""``slowwave night``, ``demo`` and ``operations``: run nights in this process, and list what a night runs."""
 
 from __future__ import annotations
 
@@ -339,6 +339,33 @@ def night(
     show_failures(summary.failures)
     if summary.failures:
         raise typer.Exit(1)
+
+
+def list_operations(json: Json = False) -> None:
+    """List all audits and planners in the order of a night, each with its switch."""
+    from slowwave.operations.registry import operations
+    from slowwave.store.settings import Settings
+
+    settings = Settings.for_namespace({})  # of this environment; the settings of a namespace can differ
+    listed = [
+        {
+            "name": made.name,
+            "kind": made.kind,
+            "switch": made.switch_under(settings),
+            "default": made.default(),
+            "variable": made.variable,
+            "description": made.summary,
+        }
+        for made in operations().values()
+    ]
+    if json:
+        show_json(listed)
+        return
+    columns = ("name", "kind", "switch", "variable", "description")
+    show_table("Operations in the order of a night", columns, [[one[c] for c in columns] for one in listed])
+    say("on: in every night. weekly: only in the weekly night. off: only in a night that names it with --ops.")
+    say("A variable with the value true or false turns the operation on or off in all namespaces.")
+    suggest("Turn one on or off in one namespace", f"{program()} namespace set NAMESPACE operations.NAME.enabled=true")
 
 
 def demo(

@@ -22,7 +22,6 @@ from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import rows_by_id
 from slowwave.errors import Refused
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.rejections import rejected_subjects
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
 from slowwave.plans.report import Finding, Report
@@ -48,7 +47,7 @@ class CanonicalPagesOptions(BaseModel):
     kind="planner",
     reads=(
         *("memories", "memory_versions", "memory_vectors", "claim_events", "entities", "entity_aliases", "conflicts"),
-        *("documents", "corpora", "chunks", "chunk_vectors", "links", "rejections"),
+        *("documents", "corpora", "chunks", "chunk_vectors", "links"),
     ),
     models=("recall_signals",),
     after=("compile_pages",),
@@ -86,7 +85,6 @@ def canonical_pages(inputs: Inputs) -> Proposal:
         "new pages that wait": waiting,
         "statements kept from pages that may not tell them": found.left_out,
         "statements left out as unsafe": len(unsafe),
-        "rejected before": len(planned) - len(items),
         "items": len(items),
     }
     findings = [Finding(text, rows, severity) for text, rows, severity in found.remarks]
@@ -150,7 +148,6 @@ def _items(inputs: Inputs, planned: Sequence[tuple[PageDraft, Mutation]]) -> lis
     snapshot = inputs.snapshot
     claim_ids = {claim for draft, _ in planned for claim in draft.claims}
     rows = rows_by_id(snapshot, "memories", claim_ids, _RESTS_ON)
-    refused = rejected_subjects(snapshot, OPERATION)
     items: list[Item] = []
     for draft, mutation in planned:
         guards = [Guard.on("memories", claim, rows[claim], _RESTS_ON) for claim in draft.claims]
@@ -171,6 +168,5 @@ def _items(inputs: Inputs, planned: Sequence[tuple[PageDraft, Mutation]]) -> lis
             risk="low" if draft.mine and draft.decision == "write" else "medium",
             sources=draft.claims[:_SOURCES],
         )
-        if item.subject() not in refused:
-            items.append(ask_unless_measured(item, "generated page"))
+        items.append(ask_unless_measured(item, "generated page"))
     return items

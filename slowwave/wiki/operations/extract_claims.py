@@ -179,6 +179,7 @@ def without_rejected(
     snapshot: Snapshot, settings: Settings, operation: str, groups: Sequence[PlannedGroup]
 ) -> list[PlannedGroup]:
     """Return the groups without the claims that were rejected as part of them; groups that become empty are left out."""
+    # The night compares whole items, so it cannot see that a group holds claims of a smaller group that was rejected.
     rejected = rejected_subjects(snapshot, operation)
     if not rejected:
         return list(groups)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from slowwave.errors import Refused
 from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.rejections import rejected_subjects
+from slowwave.operations.rejections import REJECTED, rejected_subjects
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
 from slowwave.plans.report import Finding, Report
@@ -88,11 +88,11 @@ def _notes(
     shelf = PageShelf.of_snapshot(inputs.snapshot)
     pages = {page.id: page for page in [*shelf.pages, *shelf.sessions()]}
     there = _paths(inputs)
-    refused = rejected_subjects(inputs.snapshot, OPERATION)
+    refused = rejected_subjects(inputs.snapshot, OPERATION)  # a rejected note must not take one of the night's places
     texts = _passages(inputs, [id_ for row in ranked for id_ in row["passages"] or ()])
     items: list[Item] = []
     findings: list[Finding] = []
-    counts = {"have a note": 0, "are not to be told of": 0, "rejected before": 0, "blocked by screening": 0}
+    counts = {"have a note": 0, "are not to be told of": 0, REJECTED: 0, "blocked by screening": 0}
     looked = 0
     for row in ranked:
         if len(items) == most:
@@ -122,7 +122,7 @@ def _notes(
         item = Item(OPERATION, "promote", mutation, evidence, sources=(page.id,))
         item = ask_unless_measured(item, "generated page")
         if item.subject() in refused:
-            counts["rejected before"] += 1
+            counts[REJECTED] += 1
         else:
             items.append(item)
     numbers |= {**counts, "waiting for a later night": len(ranked) - looked}
