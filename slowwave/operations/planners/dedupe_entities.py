@@ -104,9 +104,9 @@ def grouped(
 def new_vectors(
     inputs: Inputs, groups: Sequence[Group], rows: Mapping[str, Fields]
 ) -> list[tuple[str, NDArray[np.float32] | None]]:
-    """Each group's centroid decision and vector; texts that need the model are embedded in one call.
+    """Return the centroid decision and the vector of each group. Texts that need the model are embedded in one call.
 
-    Where ``centroid_recompute_enabled`` is off the survivor keeps the vector that it has.
+    If ``recompute_centroids`` is switched off, the survivor keeps its vector.
     """
     vectors = inputs.snapshot.vectors["entity_vectors"]
     if not inputs.settings.operations.recompute_centroids.enabled:
