@@ -255,7 +255,7 @@ def main() -> None:
     )  # plans are many small objects without cycles: a tenth of a night's CPU went to looking for some
     trimmable()
     configure()
-    # What is warned of, a former name of a setting, is a sentence; its place in the code helps nobody.
+    # A warning, such as one of an unknown setting, is a sentence for users, who cannot use its place in the code.
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
         app()
