@@ -297,7 +297,7 @@ def test_defect_c6_only_merges_can_be_undone_and_only_with_a_file(store: Store) 
 
 def test_defect_c7_a_stuck_run_is_never_noticed_and_a_loser_harms_the_winner(store: Store) -> None:
     """Who comes second is told at once and changes nothing; a run whose heart stopped is named, with its age."""
-    remember(store, "c7", {"centroid_recompute_enabled": False}, entities=others(4))
+    remember(store, "c7", {"operations": {"recompute_centroids": {"enabled": False}}}, entities=others(4))
     run = str(uuid.uuid4())
     ask(
         store,
@@ -474,7 +474,7 @@ def test_defect_c14_audits_read_the_wrong_rows_or_none(store: Store) -> None:
         {"id": f"recall {i}", "occurred_at": ago(1), "query": "q", "hit_ids": ["other 0"], "scores": [0.9]}
         for i in range(20)
     ]
-    settings = {"abstention_drift_min_samples": 10, "abstention_min_top_score": 0.5}
+    settings = {"operations": {"abstention_drift": {"min_samples": 10, "min_top_score": 0.5}}}
     remember(store, "c14", settings, entities=others(), memory_facts=facts, recall_events=recalls)
     one = night(store, "c14")
     assert one.reports["tombstones"].numbers["inactive_count"] == 3
@@ -558,7 +558,7 @@ def test_defect_c16_settings_and_scopes_that_do_nothing(store: Store) -> None:
         "c16",
         {
             "default_mode": "apply",
-            **dict.fromkeys(("source_chunk_ids_gc_enabled", "centroid_recompute_enabled", "reembed_enabled"), False),
+            "operations": {name: {"enabled": False} for name in ("gc_references", "recompute_centroids", "reembed")},
         },
         documents=[{"id": "doc", "content": "d"}],
         chunks=[{"id": "chunk", "document_id": "doc", "content": "c"}],
@@ -625,7 +625,9 @@ def test_defect_c16_the_models_that_are_named_are_asked_and_must_be_sure(store: 
         for least, decision in ((0.6, "merge"), (0.8, "review")):
             judged = judge([question], chats, budget=10**6, confidence=least)
             assert judged.verdicts["a", "b"].decision == decision
-        writer = writer_for(Settings(community_summary_model="small", writer_endpoint=server.url))
+        writer = writer_for(
+            Settings(operations={"community_summaries": {"model": "small"}}, writer_endpoint=server.url)
+        )
         assert writer is not None
         writer.ask("system", "user", {"type": "object"}, 10)
     finally:
@@ -663,7 +665,7 @@ def _trouble(store: Store, slug: str) -> str:
     return remember(
         store,
         slug,
-        {"normalize_schema_entity_types": {"Tool ": "tool"}},
+        {"operations": {"normalize_schema": {"entity_types": {"Tool ": "tool"}}}},
         entities=[*twins(), *others(), {"id": "drifted", "entity_type": "Tool ", "name": "Quay Printer"}],
         relationships=[*feeds, weak],
         memory_facts=[

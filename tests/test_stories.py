@@ -307,7 +307,12 @@ def test_story_13_a_rejected_proposal_stays_away_until_its_inputs_change(store: 
 
 def test_story_14_promoted_leaders_do_not_starve_those_behind_them(store: Store) -> None:
     """Ten are promoted already and lead every count: the eleventh comes next."""
-    toy(store, "toy", [r for r in memories() if r["id"] in ("useful", "plain")], promote_max_per_night=1)
+    toy(
+        store,
+        "toy",
+        [r for r in memories() if r["id"] in ("useful", "plain")],
+        operations={"promote_memories": {"max_per_night": 1}},
+    )
     leaders = [f"leader {n}" for n in range(10)]
     remember(
         store,

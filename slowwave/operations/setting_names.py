@@ -24,7 +24,7 @@ from slowwave.operations.registry import operations
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
 from slowwave.store.operation_settings import OperationSettings
-from slowwave.store.settings import FORMER_NAMES, OPERATORS, PREFIX, PROGRAM_VARIABLES, Settings
+from slowwave.store.settings import OPERATORS, PREFIX, PROGRAM_VARIABLES, Settings
 
 _OPERATIONS: Final = "operations"
 _DELIMITER: Final = "__"
@@ -35,9 +35,9 @@ _SET_SETTINGS: Final = "UPDATE memory.namespaces SET settings = %s WHERE slug = 
 
 @dataclass(frozen=True, slots=True)
 class UnknownSetting:
-    """Name without effect; ``nearest`` is the most similar known name, or empty.
+    """Hold a name without effect. ``nearest`` is the known name that it resembles most, two names joined by "or", or empty.
 
-    ``of_operation`` is true for a switch or an option of an operation, or for what was meant as one.
+    ``of_operation`` is true for a switch or an option of an operation, and for a name that resembles one.
     """
 
     name: str
@@ -69,9 +69,7 @@ def unknown_variables(environment: Mapping[str, str]) -> list[UnknownSetting]:
         if not meant or (meant == name.upper() and _is_known(meant, known)):
             continue
         nearest = meant if _is_known(meant, known) else _nearest_variable(meant, known)
-        found.append(
-            UnknownSetting(name, nearest, meant.startswith(of_operations) or nearest.startswith(of_operations))
-        )
+        found.append(UnknownSetting(name, nearest, meant.startswith(of_operations) or of_operations in nearest))
     try:
         given = json.loads(environment.get(f"{PREFIX}{_OPERATIONS}".upper(), "{}"))
     except ValueError:
@@ -81,11 +79,11 @@ def unknown_variables(environment: Mapping[str, str]) -> list[UnknownSetting]:
 
 @cache
 def known_variables() -> frozenset[str]:
-    """Return every variable that has an effect: settings, former names, options of operations, and those of the program."""
+    """Return every variable that has an effect: settings, options of operations, and those of the program."""
     options = (
         f"{_OPERATIONS}{_DELIMITER}{name}{_DELIMITER}{option}" for name, given in _options().items() for option in given
     )
-    return PROGRAM_VARIABLES | {f"{PREFIX}{name}".upper() for name in (*Settings.model_fields, *FORMER_NAMES, *options)}
+    return PROGRAM_VARIABLES | {f"{PREFIX}{name}".upper() for name in (*Settings.model_fields, *options)}
 
 
 def _is_known(name: str, known: frozenset[str]) -> bool:
@@ -98,11 +96,11 @@ def _is_known(name: str, known: frozenset[str]) -> bool:
 
 def unknown_keys(settings: Mapping[str, object]) -> list[UnknownSetting]:
     """Return the keys of a namespace's settings that name no setting, in the order in which they are given."""
-    found = [
-        UnknownSetting(key, _nearest(key, (*Settings.model_fields, *FORMER_NAMES)), of_operation=False)
-        for key in settings
-        if key not in Settings.model_fields and key not in FORMER_NAMES
-    ]
+    found: list[UnknownSetting] = []
+    for key in settings:
+        if key not in Settings.model_fields:
+            nearest = " or ".join(_nearest_settings(key))
+            found.append(UnknownSetting(key, nearest, of_operation=f"{_OPERATIONS}." in nearest))
     given = settings.get(_OPERATIONS)
     if not isinstance(given, Mapping):
         return found
@@ -232,11 +230,12 @@ def _correct_sections(name: str, known: frozenset[str]) -> str:
 
 
 def _nearest_variable(name: str, known: Iterable[str]) -> str:
-    """Return the nearest variable by its last part, or by the part before it.
-
-    The shared beginning is not compared, because it makes all variables similar.
-    """
+    """Return the nearest variable by its last part, or by the part before it: the shared beginning makes all of them alike."""
     before, delimiter, last = name.removeprefix(PREFIX).rpartition(_DELIMITER)
+    if not delimiter:
+        program = (variable.removeprefix(PREFIX).lower() for variable in PROGRAM_VARIABLES)
+        nearest_settings = _nearest_settings(last.lower(), program)
+        return " or ".join(f"{PREFIX}{found.replace('.', _DELIMITER)}".upper() for found in nearest_settings)
     start = f"{PREFIX}{before}{delimiter}"
     if nearest := _nearest(last, (other.removeprefix(start) for other in known if other.startswith(start))):
         return start + nearest
@@ -244,6 +243,36 @@ def _nearest_variable(name: str, known: Iterable[str]) -> str:
     operation = _nearest(inner, (other.upper() for other in _options())) if inner != before else ""
     options = {option.upper() for option in _options().get(operation.lower(), ())}
     return start.replace(inner, operation) + last if last in options else ""
+
+
+def _nearest_settings(name: str, others: Iterable[str] = ()) -> list[str]:
+    """Return the one or two settings, or ``others``, that a name without dots resembles, or none.
+
+    Settings that have all words of the name come first, and of these the ones with the fewest other words: ``decay_days`` is
+    ``operations.decay_transition.days``. Words are compared by their first five letters, so that singular and plural are equal.
+    """
+    names = _plain_names() | {other: other for other in others}
+    words = _beginnings(name)
+    sizes = [(len(held), plain) for plain in names if words <= (held := _beginnings(plain))]
+    holding = {names[plain] for size, plain in sizes if size == min(sizes)[0]}
+    if len(words) > 1 and 0 < len(holding) <= 2:
+        return sorted(holding)
+    nearest = _nearest(name, names)
+    return [names[nearest]] if nearest else []
+
+
+def _plain_names() -> dict[str, str]:
+    """Return all settings by their names without dots; for khora's names of an operation as well."""
+    found: dict[str, str] = {}
+    for operation, options in _options().items():
+        made = operations().get(operation)
+        for name in (*(made.khora if made else ()), operation):
+            found |= {f"{name}_{option}": f"{_OPERATIONS}.{operation}.{option}" for option in options}
+    return found | {name: name for name in Settings.model_fields}
+
+
+def _beginnings(name: str) -> set[str]:
+    return {word[:5] for word in name.split("_")}
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from slowwave.operations import Operation
 from slowwave.operations.registry import operations
 from slowwave.store.operation_settings import Operations
-from slowwave.store.settings import SEALED_NAMES, Settings
+from slowwave.store.settings import Settings
 
 # ``docs/settings.md``: every setting from the model itself, those of each operation, and the equivalents of the settings of five earlier
 # systems.
@@ -116,7 +116,7 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         Seed("dedupe_verifier_timeout_seconds", "10", "judge_timeout_seconds"),
         Seed("dedupe_verifier_min_confidence", "0.6", "judge_confidence"),
         Seed(
-            "operations.prune_edges.target_predicates",
+            "prune_edges_target_predicates",
             '["ASSOCIATED_WITH"]',
             "operations.prune_edges.target_predicates",
         ),
@@ -302,11 +302,10 @@ _OPERATIONS: Final = """
 ## Operations
 
 The switch makes an operation part of a night for which nobody names operations (`--ops`). What else is set of it stands below its line. In
-a namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {"census": {"enabled": false}}}`. Former names hold as
-before, in variables and in namespaces, and are warned of.
+a namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {"census": {"enabled": false}}}`.
 
-| Operation | Kind | Switch or option | Default | Former name | Names that khora has for it |
-| --- | --- | --- | --- | --- | --- |
+| Operation | Kind | Switch or option | Default | Names that khora has for it |
+| --- | --- | --- | --- | --- |
 """
 
 _SEEDS: Final = """
@@ -356,22 +355,14 @@ def _default(field: FieldInfo) -> str:
 
 
 def _operation(made: Operation[Any]) -> list[str]:
-    """Return the table lines of an operation: its switch, and one line per option."""
+    """Return the lines of an operation: its switch, then its options."""
     khora = ", ".join(f"`{k}`" for k in made.khora)
-    lines = [
-        f"| `{made.name}` | {made.kind} | `{made.variable}` | {made.default()} | {_former(made.name, 'enabled')} | {khora} |"
-    ]
+    lines = [f"| `{made.name}` | {made.kind} | `{made.variable}` | {made.default()} | {khora} |"]
     for name, option in (_options(made.name) | (made.options.model_fields if made.options else {})).items():
         if name != "enabled":
             variable = f"SLOWWAVE_OPERATIONS__{made.name}__{name}".upper()
-            former = _former(made.name, name)
-            lines.append(f"| | | `{variable}`: {option.description} | `{_default(option)}` | {former} | |")
+            lines.append(f"| | | `{variable}`: {option.description} | `{_default(option)}` | |")
     return lines
-
-
-def _former(operation: str, option: str) -> str:
-    name = SEALED_NAMES.get((operation, option))
-    return f"`SLOWWAVE_{name.upper()}`" if name else ""
 
 
 def _code(name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeVar
 
@@ -13,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
-    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
@@ -22,126 +20,6 @@ from slowwave.errors import SettingsError, plain_fault
 from slowwave.models.embedding_models import OFFLINE_MODELS, default_model
 from slowwave.models.panel import SearchStep
 from slowwave.store.operation_settings import Operations
-
-# Names that settings of operations had when all settings stood in one list. They hold wherever settings are given; some are khora's.
-
-FORMER_NAMES: Final[Mapping[str, tuple[str, str]]] = {
-    "frequency_delta_threshold": ("schema_drift", "frequency_delta_threshold"),
-    "orphan_pr_percentile_threshold": ("orphans", "pr_percentile_threshold"),
-    "abstention_drift_min_samples": ("abstention_drift", "min_samples"),
-    "abstention_drift_sample_cap": ("abstention_drift", "sample_cap"),
-    "abstention_min_top_score": ("abstention_drift", "min_top_score"),
-    "abstention_combined_threshold": ("abstention_drift", "combined_threshold"),
-    "contradiction_detect_enabled": ("contradictions", "enabled"),
-    "contradiction_detect_similarity_threshold": ("contradictions", "similarity_threshold"),
-    "neighbour_top_k": ("neighbour_graph", "top_k"),
-    "neighbour_similarity": ("neighbour_graph", "similarity"),
-    "redact_or_quarantine_enabled": ("redact_or_quarantine", "enabled"),
-    "screening_policy": ("redact_or_quarantine", "policy"),
-    "accept_external_edits_enabled": ("accept_external_edits", "enabled"),
-    "contradiction_reconcile_enabled": ("resolve_conflicts", "enabled"),
-    "contradiction_reconcile_policy": ("resolve_conflicts", "policy"),
-    "conflict_low_importance": ("resolve_conflicts", "low_importance"),
-    "dedupe_facts_enabled": ("dedupe_facts", "enabled"),
-    "supersede_facts_enabled": ("supersede_facts", "enabled"),
-    "dedupe_memories_enabled": ("dedupe_memories", "enabled"),
-    "memory_dedupe_cosine_threshold": ("dedupe_memories", "cosine_threshold"),
-    "cluster_events_enabled": ("dedupe_memories", "events_enabled"),
-    "event_clustering_cosine_threshold": ("dedupe_memories", "events_cosine_threshold"),
-    "event_clustering_window_days": ("dedupe_memories", "events_window_days"),
-    "consolidate_clusters_enabled": ("consolidate_clusters", "enabled"),
-    "consolidation_min_cluster_size": ("consolidate_clusters", "min_cluster_size"),
-    "consolidation_cohesion": ("consolidate_clusters", "cohesion"),
-    "consolidation_max_clusters_per_run": ("consolidate_clusters", "max_clusters_per_run"),
-    "consolidation_max_input_tokens": ("consolidate_clusters", "max_input_tokens"),
-    "consolidation_max_output_tokens": ("consolidate_clusters", "max_output_tokens"),
-    "consolidation_cooldown_days": ("consolidate_clusters", "cooldown_days"),
-    "dedupe_entities_enabled": ("dedupe_entities", "enabled"),
-    "dedupe_entities_default_threshold": ("dedupe_entities", "default_threshold"),
-    "dedupe_entities_per_type_thresholds": ("dedupe_entities", "per_type_thresholds"),
-    "dedupe_verifier_band_low": ("dedupe_entities", "verifier_band_low"),
-    "dedupe_entities_expected_precision": ("dedupe_entities", "expected_precision"),
-    "dedupe_entities_unique_sources": ("dedupe_entities", "unique_sources"),
-    "centroid_recompute_enabled": ("recompute_centroids", "enabled"),
-    "centroid_lev_threshold": ("recompute_centroids", "lev_threshold"),
-    "centroid_min_intra_cluster_cosine": ("recompute_centroids", "min_intra_cluster_cosine"),
-    "normalize_schema_enabled": ("normalize_schema", "enabled"),
-    "normalize_schema_mapping": ("normalize_schema", "mapping"),
-    "normalize_schema_entity_types": ("normalize_schema", "entity_types"),
-    "normalize_schema_relationship_types": ("normalize_schema", "relationship_types"),
-    "prune_edges_enabled": ("prune_edges", "enabled"),
-    "prune_edges_target_predicates": ("prune_edges", "target_predicates"),
-    "prune_edges_confidence_threshold": ("prune_edges", "confidence_threshold"),
-    "prune_edges_score_threshold": ("prune_edges", "score_threshold"),
-    "prune_edges_half_life_days": ("prune_edges", "half_life_days"),
-    "source_chunk_ids_gc_enabled": ("gc_references", "enabled"),
-    "source_chunk_ids_gc_min_dead": ("gc_references", "min_dead"),
-    "absolutize_dates_enabled": ("absolutize_dates", "enabled"),
-    "archive_stale_enabled": ("archive_stale", "enabled"),
-    "archive_policy": ("archive_stale", "policy"),
-    "archive_effective_importance": ("archive_stale", "effective_importance"),
-    "archive_min_age_hours": ("archive_stale", "min_age_hours"),
-    "natural_selection_floor": ("archive_stale", "relevance_floor"),
-    "natural_selection_ring_cap": ("archive_stale", "ring_cap"),
-    "promote_memories_enabled": ("promote_memories", "enabled"),
-    "promote_min_score": ("promote_memories", "min_score"),
-    "promote_min_recalls": ("promote_memories", "min_recalls"),
-    "promote_min_queries": ("promote_memories", "min_queries"),
-    "promote_min_days": ("promote_memories", "min_days"),
-    "promote_max_per_night": ("promote_memories", "max_per_night"),
-    "promote_revoke_score": ("promote_memories", "revoke_score"),
-    "backfill_tags_enabled": ("backfill_tags", "enabled"),
-    "backfill_tags_scope": ("backfill_tags", "scope"),
-    "decay_transition_enabled": ("decay_transition", "enabled"),
-    "decay_days": ("decay_transition", "days"),
-    "decay_tokens": ("decay_transition", "tokens"),
-    "reembed_enabled": ("reembed", "enabled"),
-    "reembed_max_per_night": ("reembed", "max_per_night"),
-    "community_summary_enabled": ("community_summaries", "enabled"),
-    "community_summary_min_size": ("community_summaries", "min_size"),
-    "community_summary_max_members_per_prompt": ("community_summaries", "max_members_per_prompt"),
-    "community_summary_model": ("community_summaries", "model"),
-    "community_resolution": ("community_summaries", "resolution"),
-    "compact_facts_enabled": ("purge_expired", "enabled"),
-    "fact_compaction_retention_days": ("purge_expired", "retention_days"),
-    "compile_pages_enabled": ("compile_pages", "enabled"),
-    "pages_max_lines": ("compile_pages", "max_lines"),
-    "pages_max_bytes": ("compile_pages", "max_bytes"),
-}
-"""Former name → operation and option."""
-
-SEALED_NAMES: Final[Mapping[tuple[str, str], str]] = {place: name for name, place in FORMER_NAMES.items()}
-"""Operation and option → the name under which a fingerprint holds it."""
-
-_warned: Final[set[str]] = set()
-
-
-def nested(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by name, with former names moved to their present place; the present name wins if both are given.
-
-    A warning is issued once per process for each former name.
-    """
-    found = {name: value for name, value in given.items() if name not in FORMER_NAMES}
-    operations = found.get("operations", {})
-    if len(found) == len(given) or not isinstance(operations, Mapping):
-        return found
-    merged = {name: dict(options) if isinstance(options, Mapping) else options for name, options in operations.items()}
-    for name in given.keys() & FORMER_NAMES.keys():
-        operation, option = FORMER_NAMES[name]
-        if name not in _warned:
-            _warned.add(name)
-            present = f"operations.{operation}.{option}"
-            warnings.warn(
-                f"The setting {name} is called {present} now: SLOWWAVE_{present.replace('.', '__').upper()} instead of "
-                f"SLOWWAVE_{name.upper()}. The former name still holds.",
-                FutureWarning,
-                stacklevel=2,
-            )
-        options = merged.setdefault(operation, {})
-        if isinstance(options, dict):
-            options.setdefault(option, given[name])
-    return {**found, "operations": merged}
-
 
 # Settings: one Pydantic model, from ``SLOWWAVE_`` variables, overlaid by a namespace's own ``settings``.
 #
@@ -195,27 +73,15 @@ class Expertise(BaseModel):
 Options = TypeVar("Options", bound=BaseModel)
 
 
-class _Given(InitSettingsSource):
-    """Source of settings that are given by name."""
-
-    def __call__(self) -> dict[str, Any]:
-        return nested(super().__call__())
-
-
 class _Environment(EnvSettingsSource):
-    """Source of settings from environment variables, former names included."""
+    """Read variables, and decode the options of operations that have no model here."""
 
     def __call__(self) -> dict[str, Any]:
         found = super().__call__()
         for operation, given in found.get("operations", {}).items():
-            if operation not in Operations.model_fields:  # what it declares is not known here, and may be a list
+            if operation not in Operations.model_fields:  # its options are declared elsewhere, and may be lists
                 found["operations"][operation] = {name: _decoded(value) for name, value in given.items()}
-        for name, (operation, option) in FORMER_NAMES.items():
-            value = self.env_vars.get(f"{self.env_prefix}{name}".lower())
-            if value is not None:
-                field = type(Operations.model_fields[operation].default).model_fields[option]
-                found[name] = _decoded(value) if self.field_is_complex(field) else value
-        return nested(found)
+        return found
 
 
 def _decoded(value: object) -> object:
@@ -446,8 +312,8 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources of settings: values given by name, then environment variables; no files."""
-        return _Given(settings_cls, init_settings()), _Environment(settings_cls)
+        """Return the sources, the first before the second: settings given by name, and variables. There are no files."""
+        return init_settings, _Environment(settings_cls)
 
     @classmethod
     def for_namespace(cls, overlay: Mapping[str, object]) -> Settings:
@@ -457,7 +323,7 @@ class Settings(BaseSettings):
         send its memory and the key elsewhere, or to run git. The endpoint serves the model that variables name, so a namespace with an
         offline model does not use it. Raises ``SettingsError`` for an invalid value.
         """
-        known = {k: v for k, v in nested(overlay).items() if k in cls.model_fields and k not in OPERATORS}
+        known = {k: v for k, v in overlay.items() if k in cls.model_fields and k not in OPERATORS}
         if known.get("embedding_model") in OFFLINE_MODELS:
             known["embedding_endpoint"] = ""
         asked = _asked(known)
@@ -485,26 +351,9 @@ class Settings(BaseSettings):
             raise _refused(problem, "operations", operation) from None
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the canonical JSON of all settings that a plan may depend on."""
-        return hashlib.sha256(json.dumps(self.sealed(), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-    def sealed(self) -> dict[str, object]:
-        """Return the settings that a fingerprint covers.
-
-        Settings of operations have their former names. Those without a former name are included only if they differ from the default. So
-        neither a new name nor a new setting changes the fingerprint of a plan.
-        """
+        """Return the SHA-256 of the canonical JSON of all settings that a plan may rest on."""
         values = self.model_dump(mode="json", exclude=set(_BY_DAY))
-        unnamed: dict[str, dict[str, object]] = {}
-        for operation, given in values["operations"].items():
-            field = Operations.model_fields.get(operation)
-            defaults = field.default.model_dump(mode="json") if field else {}
-            for option, value in given.items():
-                if former := SEALED_NAMES.get((operation, option)):
-                    values[former] = value
-                elif field is None or value != defaults[option]:
-                    unnamed.setdefault(operation, {})[option] = value
-        return {**values, "operations": unnamed}
+        return hashlib.sha256(json.dumps(values, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 _KEPT: Final = 64

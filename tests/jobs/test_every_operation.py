@@ -58,8 +58,12 @@ def toy(store: Store) -> None:
         store,
         SLUG,
         {
-            "operations": {name: {"enabled": True} for name in (*AUDITS, *PLANNERS)},
-            **{"normalize_schema_mapping": {"Tool ": "tool"}, "backfill_tags_scope": "all", "gate_min_hours": 0},
+            "operations": {
+                **{name: {"enabled": True} for name in (*AUDITS, *PLANNERS)},
+                "normalize_schema": {"enabled": True, "mapping": {"Tool ": "tool"}},
+                "backfill_tags": {"enabled": True, "scope": "all"},
+            },
+            "gate_min_hours": 0,
         },
         documents=[{"id": "letter", "content": "A letter."}],
         chunks=[{"id": "page", "document_id": "letter", "content": "A page about cranes."}],

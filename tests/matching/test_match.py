@@ -335,17 +335,19 @@ def test_a_source_free_of_duplicates_never_merges_within_itself() -> None:
     sources = pa.array(["registry", "registry", "notes"])
     given = table(rows).append_column("source", sources)
     assert match(given, Settings()).merges == (("a", "b", "c"),)
-    free = Settings(dedupe_entities_unique_sources=("registry",))
+    free = Settings(operations={"dedupe_entities": {"unique_sources": ("registry",)}})
     found = match(given, free)
     assert found.counts["vetoed by source"] == 1
     assert found.merges == ()  # c suits both, and they are two
     assert match(given.slice(1), free).merges == (("b", "c"),)
-    assert match(given.slice(1), Settings(dedupe_entities_unique_sources=("*",))).merges == (("b", "c"),)
+    assert match(given.slice(1), Settings(operations={"dedupe_entities": {"unique_sources": ("*",)}})).merges == (
+        ("b", "c"),
+    )
 
 
 def test_a_threshold_holds_for_every_spelling_of_its_type() -> None:
     """ "Person" and "person" are one type, in whichever order their rows stand."""
-    strict = Settings(dedupe_entities_per_type_thresholds={"Person": 0.97})
+    strict = Settings(operations={"dedupe_entities": {"per_type_thresholds": {"Person": 0.97}}})
     for kinds in (("Person", "person"), ("person", "Person")):
         rows = [entity(id_, "Mara Reyes", kind) for id_, kind in zip("ab", kinds, strict=True)]
         found = match(table(rows), strict, matrix=at_cosine(0.95), rows=np.arange(2))
@@ -427,9 +429,9 @@ def many_persons(**attributes: object) -> tuple[list[dict[str, object]], np.ndar
     ("settings", "least"),
     [
         ({}, 0.9),
-        ({"dedupe_entities_per_type_thresholds": {"PERSON": 0.96}}, 0.96),
-        ({"dedupe_entities_per_type_thresholds": {"person": 0.99}}, 0.99),
-        ({"dedupe_entities_default_threshold": 0.96}, 0.96),
+        ({"operations": {"dedupe_entities": {"per_type_thresholds": {"PERSON": 0.96}}}}, 0.96),
+        ({"operations": {"dedupe_entities": {"per_type_thresholds": {"person": 0.99}}}}, 0.99),
+        ({"operations": {"dedupe_entities": {"default_threshold": 0.96}}}, 0.96),
     ],
 )
 def test_pair_under_the_threshold_is_a_question_with_learnt_weights(settings: dict[str, object], least: float) -> None:
@@ -464,6 +466,6 @@ def test_multimodal_cluster_is_reported_and_not_merged() -> None:
     assert found.multimodal == (("a000", "b000", "c000"),)
     assert found.counts["multimodal clusters"] == 1
     assert not {"a000", "b000", "c000"} & {id_ for ids in found.merges for id_ in ids}
-    loose = Settings.model_validate({"centroid_min_intra_cluster_cosine": 0.7})
+    loose = Settings.model_validate({"operations": {"recompute_centroids": {"min_intra_cluster_cosine": 0.7}}})
     together = match(table(rows), loose, matrix=matrix, rows=np.arange(len(rows)))
     assert (together.multimodal, ("a000", "b000", "c000") in together.merges) == ((), True)

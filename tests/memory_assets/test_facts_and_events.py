@@ -37,7 +37,12 @@ def namespace(store: Store) -> None:
     remember(
         store,
         "acme",
-        {"abstention_drift_min_samples": 2, "abstention_min_top_score": 0.9, "contradiction_detect_enabled": False},
+        {
+            "operations": {
+                "abstention_drift": {"min_samples": 2, "min_top_score": 0.9},
+                "contradictions": {"enabled": False},
+            }
+        },
         documents=[{"id": "page", "content": "d"}],
         chunks=[{"id": "chunk", "document_id": "page", "content": "Ann uses vim."}],
         memory_facts=[*lives, *facts],

@@ -22,7 +22,7 @@ def namespace(store: Store) -> None:
     remember(
         store,
         "acme",
-        {"normalize_schema_mapping": {"Tool ": "tool"}},
+        {"operations": {"normalize_schema": {"mapping": {"Tool ": "tool"}}}},
         entities=[
             {"id": "grafana 1", "entity_type": "Tool ", "name": "Grafana", "mention_count": 2},
             {"id": "grafana 2", "entity_type": "tool", "name": "Grafana", "mention_count": 1},

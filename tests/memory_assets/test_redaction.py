@@ -41,9 +41,11 @@ def set_level(store: Store, level: str) -> None:
         {
             "redact_text": level,
             "report_file_sink_enabled": True,
-            "normalize_schema_mapping": {f"Org {MARKER}": f"Organisation {MARKER}"},
-            "prune_edges_target_predicates": [f"RELATED_TO {MARKER}"],
-            "fact_compaction_retention_days": 7,
+            "operations": {
+                "normalize_schema": {"mapping": {f"Org {MARKER}": f"Organisation {MARKER}"}},
+                "prune_edges": {"target_predicates": [f"RELATED_TO {MARKER}"]},
+                "purge_expired": {"retention_days": 7},
+            },
             "blast_radius_share": 1.0,
         }
     )

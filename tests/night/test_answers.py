@@ -45,7 +45,7 @@ def towns(store: Store, *names: str, slug: str = "acme") -> NightPlan:
         }
         for name in names
     ]
-    remember(store, slug, {"contradiction_reconcile_policy": "evidence_weighted"}, memory_facts=facts)
+    remember(store, slug, {"operations": {"resolve_conflicts": {"policy": "evidence_weighted"}}}, memory_facts=facts)
     night = run_night(store, slug, ops=OPS, force=True)
     assert night.plan is not None
     return NightPlan(slug, night.plan.plan_hash, store)

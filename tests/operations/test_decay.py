@@ -107,7 +107,7 @@ def test_consolidated_rows_decay() -> None:
 
 def test_days_are_settings_and_a_stage_without_days_lasts() -> None:
     """Zero days switch a stage's end off."""
-    settings = Settings(decay_days={"full": 3, "compressed": 0})
+    settings = Settings(operations={"decay_transition": {"days": {"full": 3, "compressed": 0}}})
     assert due_after(settings=settings) == 3
     assert due_after({"stage": "compressed"}, settings=settings) is None
     assert due_after({"stage": "summary"}, settings=settings) is None

@@ -35,6 +35,27 @@ def test_unknown_variable_is_found_with_its_nearest_name(variable: str, nearest:
     assert (found.name, found.nearest, found.of_operation) == (variable, nearest, of_operation)
 
 
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [
+        ("dedupe_entities_unique_sources", "operations.dedupe_entities.unique_sources"),
+        ("pages_max_lines", "operations.compile_pages.max_lines"),
+        ("community_summary_model", "operations.community_summaries.model"),
+        ("compact_facts_enabled", "operations.purge_expired.enabled"),
+        ("contradiction_reconcile_policy", "operations.resolve_conflicts.policy"),
+        ("prune_edges_half_live_days", "operations.prune_edges.half_life_days"),
+        ("promote_min_score", "operations.promote_memories.min_score or operations.promote_pages.min_score"),
+    ],
+)
+def test_option_named_without_dots_is_found_with_its_dotted_name(key: str, nearest: str) -> None:
+    """Words in the order of the option, an operation under khora's name, a plural, a misspelling, and two options that suit."""
+    (found,) = unknown_keys({key: 1})
+    assert (found.nearest, found.of_operation) == (nearest, True)
+    (variable,) = unknown_variables({f"SLOWWAVE_{key}".upper(): "1"})
+    names = [f"SLOWWAVE_{name.replace('.', '__')}".upper() for name in nearest.split(" or ")]
+    assert (variable.nearest, variable.of_operation) == (" or ".join(names), True)
+
+
 def test_known_variables_are_accepted() -> None:
     nested = (
         "SLOWWAVE_RELEVANCE_HALF_LIFE_DAYS__PROJECT",
@@ -53,10 +74,13 @@ def test_unknown_keys_of_a_namespace_are_found() -> None:
     settings = {
         "redact_txt": "all",
         "decay_days": 3,
+        "colour": "red",
         "operations": {"prune_edges": {"half_live_days": 3, "enabled": True}, "relevance": {"enabled": False}},
     }
     assert [(one.name, one.nearest) for one in unknown_keys(settings)] == [
         ("redact_txt", "redact_text"),
+        ("decay_days", "operations.decay_transition.days"),
+        ("colour", ""),
         ("operations.prune_edges.half_live_days", "half_life_days"),
     ]
 
@@ -64,6 +88,8 @@ def test_unknown_keys_of_a_namespace_are_found() -> None:
 def test_unknown_setting_warns_and_misspelt_switch_is_refused() -> None:
     with pytest.warns(UserWarning, match="Did you mean redact_text"):
         check_setting_names({"redact_txt": "all"})
+    with pytest.raises(SettingsError, match=r"Did you mean operations\.archive_stale\.enabled"):
+        check_setting_names({"archive_stale_enabled": False})
     with pytest.raises(SettingsError, match="Did you mean dedupe_entities"):
         check_setting_names({"operations": {"dedupe_entites": {"enabled": False}}})
     with warnings.catch_warnings():

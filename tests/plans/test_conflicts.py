@@ -34,7 +34,7 @@ def fact(name: str, object_: str, days: float, **more: Any) -> dict[str, Any]:
 def settle(store: Store, policy: str = "keep_newest", slug: str = "acme") -> str:
     """Two facts that cannot both be true."""
     facts = [fact("porto", "Porto", 90), fact("lisbon", "Lisbon", 10)]
-    remember(store, slug, {"contradiction_reconcile_policy": policy}, memory_facts=facts)
+    remember(store, slug, {"operations": {"resolve_conflicts": {"policy": policy}}}, memory_facts=facts)
     return slug
 
 
@@ -218,7 +218,7 @@ def test_many_conflicts_are_few_statements(store: Store) -> None:
         for k in range(500)
         for n in range(2)
     ]
-    remember(store, "many", {"contradiction_reconcile_policy": "manual"}, memory_facts=facts)
+    remember(store, "many", {"operations": {"resolve_conflicts": {"policy": "manual"}}}, memory_facts=facts)
     sleep(store, "many")
     found = list_conflicts(store, "many")
     assert len(found) == 500

@@ -248,7 +248,12 @@ def test_no_operation_names_a_number_after_what_it_read() -> None:
     """Names of numbers, titles and own labels are shown at every level: a type or a name among them would be a leak."""
     texts = ("lives in Lisbon", "likes green tea", "likes green tea", "I met Mara yesterday.")
     snapshot = make_snapshot(
-        settings={"normalize_schema_mapping": {MARK: f"{MARK} new"}, "prune_edges_target_predicates": [MARK]},
+        settings={
+            "operations": {
+                "normalize_schema": {"mapping": {MARK: f"{MARK} new"}},
+                "prune_edges": {"target_predicates": [MARK]},
+            }
+        },
         entities=[
             {"id": uid(f"e{n}"), "name": f"{MARK} {n // 2}", "entity_type": MARK, "source_chunk_ids": [uid("gone")]}
             | {"attributes": {MARK: f"{MARK}@example.org"}}

@@ -29,7 +29,7 @@ def test_a_secret_that_was_recalled_often_does_not_hold_the_plan_back(store: Sto
     remember(
         store,
         "shop",
-        {"screening_policy": policy},
+        {"operations": {"redact_or_quarantine": {"policy": policy}}},
         memories=[
             {"id": name, "kind": "semantic", "valid_from": ago(20), "current_version_id": f"{name} v"} for name in texts
         ],

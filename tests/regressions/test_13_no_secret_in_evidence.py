@@ -59,7 +59,7 @@ def test_no_night_writes_a_secret(store: Store, policy: str) -> None:
     remember(
         store,
         "leaks",
-        settings={"screening_policy": policy},
+        settings={"operations": {"redact_or_quarantine": {"policy": policy}}},
         memories=[
             {"id": n, "kind": "semantic", "valid_from": ago(d), "current_version_id": f"v{n}", "stage": stage}
             for n, (_, stage, d) in texts.items()

@@ -1,7 +1,7 @@
 """Line 14: centroids that were switched off were written by merges all the same, and those that were written were counted as none.
 
-Whoever set ``centroid_recompute_enabled`` to false, to keep the vectors of another pipeline, found them replaced after the first merge;
-and with the setting on, the diff of a dream said that no centroid was recomputed although one was.
+An operator who switched ``recompute_centroids`` off, to keep the vectors of another pipeline, found them replaced after the first merge.
+With the operation on, the diff of a dream reported that no centroid was recomputed although one was.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def merged(store: Store, slug: str) -> slowwave.DreamResult:
 
 def test_a_merge_writes_no_vector_where_centroids_are_off(store: Store) -> None:
     """The survivor keeps the vector that it had."""
-    off = {"centroid_recompute_enabled": False}
+    off = {"operations": {"recompute_centroids": {"enabled": False}}}
     remember(store, "off", off, entities=[*twins(), *others()], entity_vectors=VECTORS)
     before = ask(store, VECTOR)
     assert merged(store, "off").diff.centroids_recomputed == 0

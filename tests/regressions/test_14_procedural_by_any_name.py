@@ -28,7 +28,9 @@ def test_what_is_procedural_neither_decays_nor_fades(column: str, name: str, pol
     }
     version = {"id": uid("v"), "memory_id": uid("m"), "content": "Bleed the pump, then start it.", "recorded_at": began}
     snapshot = make_snapshot(
-        settings={"archive_policy": policy}, memories=[{**row, column: name}], memory_versions=[version]
+        settings={"operations": {"archive_stale": {"policy": policy}}},
+        memories=[{**row, column: name}],
+        memory_versions=[version],
     )
     inputs = make_inputs(snapshot)
     assert decay_transition(inputs).items == ()

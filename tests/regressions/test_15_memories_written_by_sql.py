@@ -24,7 +24,7 @@ def written_by_sql(store: Store) -> None:
     with store.connect("owner") as connection:
         connection.execute(
             "INSERT INTO memory.namespaces (id, slug, settings) VALUES (gen_random_uuid(), %s, "
-            '\'{"blast_radius_share": 1.0, "dedupe_memories_enabled": true}\')',
+            '\'{"blast_radius_share": 1.0, "operations": {"dedupe_memories": {"enabled": true}}}\')',
             (SLUG,),
         )
         for n, text in enumerate(SAID):

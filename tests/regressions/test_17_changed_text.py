@@ -132,9 +132,8 @@ def test_a_changed_entity_is_named_and_one_that_a_night_changed_is_not(store: St
     with store.connect("owner") as connection:
         rows = ['1,crm,person,Ann,"{""x"": 1}"', "2,crm,person,Bob,", "3,crm,human,Cem,"]
         import_entities(connection, table(tmp_path, *rows), embedder=HashEmbedder())
-        connection.execute(
-            """UPDATE memory.namespaces SET settings = '{"blast_radius_share": 1.0, "normalize_schema_mapping": {"human": "person"}}'"""
-        )
+        settings = {"blast_radius_share": 1.0, "operations": {"normalize_schema": {"mapping": {"human": "person"}}}}
+        connection.execute("UPDATE memory.namespaces SET settings = %s", (json.dumps(settings),))
     night = run_night(store, "people", ops="normalize_schema")
     assert night.plan is not None
     apply_approval(store, approve(store, "people", night.plan.plan_hash, approver="me", include_review=True).id)

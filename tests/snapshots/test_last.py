@@ -38,7 +38,7 @@ def test_a_night_finds_conflicts_once() -> None:
     snapshot, settings = make_snapshot(), Settings()
     found = find_conflicts(snapshot, settings)
     assert find_conflicts(snapshot, settings) is found
-    assert find_conflicts(snapshot, Settings(neighbour_top_k=7)) is not found
+    assert find_conflicts(snapshot, Settings(operations={"neighbour_graph": {"top_k": 7}})) is not found
     found = find_conflicts(snapshot, settings)
     later = replace(snapshot, taken_at=snapshot.taken_at.replace(year=2030))
     assert find_conflicts(later, settings) is not found

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import SettingsError
-from slowwave.store import settings as former_names
-from slowwave.store.operation_settings import Operations
 from slowwave.store.settings import Settings
 
 
@@ -64,61 +62,23 @@ def test_settings_stand_by_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.of("not_there") is None
 
 
-def test_former_names_hold_and_are_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By variable, in a namespace and in Python, a list and a mapping among them; each is named with its present name."""
-    monkeypatch.setattr(former_names, "_warned", set())
-    monkeypatch.setenv("SLOWWAVE_COMPACT_FACTS_ENABLED", "true")
-    monkeypatch.setenv("SLOWWAVE_DEDUPE_ENTITIES_UNIQUE_SOURCES", '["crm"]')
-    overlay = {"decay_days": {"full": 1}, "fact_compaction_retention_days": 8}
-    with pytest.warns(FutureWarning, match="SLOWWAVE_OPERATIONS__PURGE_EXPIRED__ENABLED instead of") as warned:
-        found = Settings.for_namespace(overlay).operations
-    assert Settings(compact_facts_enabled=False).operations.purge_expired.enabled is False
-    assert (found.purge_expired.enabled, found.purge_expired.retention_days) == (True, 8)
-    assert (found.dedupe_entities.unique_sources, found.decay_transition.days) == (("crm",), {"full": 1})
-    assert len(warned) == 4
+def test_fingerprint_covers_options_of_operations() -> None:
+    """An option that is set to its default changes nothing; another value does, also of an operation that is not known here."""
+    same = Settings(operations={"orphans": {"enabled": True}})
+    others = [{"prune_edges": {"half_life_days": 30}}, {"orphans": {"enabled": False}}, {"own": {"size": 1}}]
+    assert same.fingerprint() == Settings().fingerprint()
+    assert len({Settings(operations=other).fingerprint() for other in ({}, *others)}) == 4
 
 
-def test_of_two_names_the_present_one_holds_and_the_namespace_is_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has renamed a variable and left the former one gets what the new one says."""
-    monkeypatch.setenv("SLOWWAVE_REEMBED_MAX_PER_NIGHT", "1")
-    monkeypatch.setenv("SLOWWAVE_OPERATIONS__REEMBED__MAX_PER_NIGHT", "2")
-    assert Settings().operations.reembed.max_per_night == 2
-    assert Settings.for_namespace({"reembed_max_per_night": 3}).operations.reembed.max_per_night == 3
-
-
-def test_every_former_name_is_that_of_a_setting_and_of_one_alone() -> None:
-    """A name that meant two things would set the wrong one."""
-    for operation, option in former_names.FORMER_NAMES.values():
-        assert option in type(Operations.model_fields[operation].default).model_fields
-    assert len(former_names.SEALED_NAMES) == len(former_names.FORMER_NAMES)
-    assert not {*Settings.model_fields} & {*former_names.FORMER_NAMES}
-
-
-def test_names_do_not_change_the_fingerprint() -> None:
-    """What plans are sealed under is what was set, by whatever name; a default that is set changes nothing, another value does."""
-    former = Settings(prune_edges_half_life_days=30).fingerprint()
-    assert former == Settings(operations={"prune_edges": {"half_life_days": 30}}).fingerprint()
-    assert Settings(operations={"orphans": {"enabled": True}}).fingerprint() == Settings().fingerprint()
-    assert len({former, *(Settings(operations=o).fingerprint() for o in ({}, {"orphans": {"enabled": False}}))}) == 3
-    assert Settings().sealed()["operations"] == {}
-    assert Settings().sealed()["compact_facts_enabled"] is False
-    assert Settings(operations={"own": {"size": 1}}).fingerprint() != Settings().fingerprint()
-
-
-@pytest.mark.parametrize(
-    "overlay", [{"promote_max_per_night": 0}, {"operations": {"promote_memories": {"max_per_night": 0}}}]
-)
-def test_an_option_that_cannot_be_is_named_with_its_variable(overlay: dict[str, object]) -> None:
-    """The present name, whichever was used."""
+def test_an_option_that_cannot_be_is_named_with_its_variable() -> None:
     with pytest.raises(SettingsError, match="SLOWWAVE_OPERATIONS__PROMOTE_MEMORIES__MAX_PER_NIGHT"):
-        Settings.for_namespace(overlay)
+        Settings.for_namespace({"operations": {"promote_memories": {"max_per_night": 0}}})
 
 
 @pytest.mark.parametrize("operations", [3, {"reembed": 3}, {"census": 3}])
 def test_settings_of_operations_that_are_no_mapping_are_refused(operations: object) -> None:
-    """Beside a former name too."""
     with pytest.raises(SettingsError, match="operations"):
-        Settings.for_namespace({"operations": operations, "reembed_max_per_night": 3})
+        Settings.for_namespace({"operations": operations})
 
 
 def test_the_oldest_settings_are_forgotten_first() -> None:

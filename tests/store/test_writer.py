@@ -29,7 +29,7 @@ def test_the_writer_has_a_key_of_its_own(server: Server, monkeypatch: pytest.Mon
     """The judges' key does not go to the writer's server."""
     monkeypatch.setenv("SLOWWAVE_JUDGE_API_KEY", "sk-judge")
     monkeypatch.setenv("SLOWWAVE_WRITER_API_KEY", "sk-writer")
-    writer = writer_for(Settings(community_summary_model="w", writer_endpoint=server.url))
+    writer = writer_for(Settings(operations={"community_summaries": {"model": "w"}}, writer_endpoint=server.url))
     assert writer is not None
     assert writer.ask("system", "user", {}, 50).text == '{"text": "x"}'
     (request,) = server.requests
@@ -51,7 +51,7 @@ def test_errors_name_the_writers_settings(server: Server, monkeypatch: pytest.Mo
     """What to do next is said with the variables that matter here."""
     monkeypatch.setenv("SLOWWAVE_WRITER_API_KEY", "sk-writer")
     server.answer = lambda *_: (401, {}, {})
-    writer = writer_for(Settings(community_summary_model="w", writer_endpoint=server.url))
+    writer = writer_for(Settings(operations={"community_summaries": {"model": "w"}}, writer_endpoint=server.url))
     assert writer is not None
     with pytest.raises(ChatError, match=r"so it wrote nothing.*SLOWWAVE_WRITER_API_KEY") as caught:
         writer.ask("system", "private text", {}, 50)
@@ -61,6 +61,6 @@ def test_errors_name_the_writers_settings(server: Server, monkeypatch: pytest.Mo
 def test_a_model_without_an_endpoint_is_a_mistake():
     """Said before the night begins its work, and not taken for 'no model'."""
     with pytest.raises(SettingsError, match="SLOWWAVE_WRITER_ENDPOINT"):
-        writer_for(Settings(community_summary_model="w"))
+        writer_for(Settings(operations={"community_summaries": {"model": "w"}}))
     with pytest.raises(SettingsError, match=r"The writer's endpoint is not an http.*SLOWWAVE_WRITER_ENDPOINT"):
-        writer_for(Settings(community_summary_model="w", writer_endpoint="localhost:1"))
+        writer_for(Settings(operations={"community_summaries": {"model": "w"}}, writer_endpoint="localhost:1"))

@@ -262,7 +262,7 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 100)
     trimmable()
     configure()
-    # Warnings are about former names of settings. Users need the sentence, not the line of code that raised it.
+    # A warning, such as one of an unknown setting, is a sentence for users, who cannot use its place in the code.
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
         app()

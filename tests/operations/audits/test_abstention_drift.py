@@ -43,10 +43,10 @@ def test_the_rules_are_khoras(
     assert advice.suggested == (None if expected[2] is None else pytest.approx(expected[2]))
 
 
-def recalls(*scores: list[float], **settings: object) -> Snapshot:
-    """Recall events with these scores, the newest first."""
+def recalls(*scores: list[float], **options: object) -> Snapshot:
+    """Make a snapshot of recall events with these scores, the newest first."""
     return make_snapshot(
-        settings={"abstention_drift_min_samples": 3, **settings},
+        settings={"operations": {"abstention_drift": {"min_samples": 3, **options}}},
         recall_events=[
             {
                 "id": uid(n),
@@ -66,7 +66,7 @@ def audit(snapshot: Snapshot) -> Report:
 
 def test_too_few_samples_give_no_advice_and_say_how_many_there_are() -> None:
     """Two scored recalls of three; what is configured is shown all the same."""
-    report = audit(recalls([0.5], [0.4], [], abstention_min_top_score=0.9))
+    report = audit(recalls([0.5], [0.4], [], min_top_score=0.9))
     assert report.details["status"] == "insufficient_data"
     assert report.details["sample_count"] == 2
     assert report.details["configured_thresholds"] == {"min_top_score": 0.9, "combined_threshold": 0.0}
@@ -76,7 +76,7 @@ def test_too_few_samples_give_no_advice_and_say_how_many_there_are() -> None:
 
 def test_samples_come_from_the_recalls_of_the_store() -> None:
     """khora's buffer is filled by nobody. The best score, the mean of all, the number of hits; linear interpolation."""
-    report = audit(recalls([0.9, 0.1], [0.8, 0.6], [0.7], [0.2, 0.2, 0.2], abstention_min_top_score=0.5))
+    report = audit(recalls([0.9, 0.1], [0.8, 0.6], [0.7], [0.2, 0.2, 0.2], min_top_score=0.5))
     observed = report.details["observed"]
     assert isinstance(observed, dict)
     assert observed["top_score"]["p50"] == pytest.approx(0.75)
@@ -89,18 +89,18 @@ def test_samples_come_from_the_recalls_of_the_store() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said", "suggested"),
+    ("options", "said", "suggested"),
     [
-        ({"abstention_min_top_score": 0.9}, "lower", {"min_top_score": 0.45}),
-        ({"abstention_combined_threshold": 0.2}, "raise", {"combined_threshold": 0.525}),
-        ({"abstention_combined_threshold": 0.9}, "lower", {"combined_threshold": 0.525}),
+        ({"min_top_score": 0.9}, "lower", {"min_top_score": 0.45}),
+        ({"combined_threshold": 0.2}, "raise", {"combined_threshold": 0.525}),
+        ({"combined_threshold": 0.9}, "lower", {"combined_threshold": 0.525}),
     ],
 )
 def test_each_direction_is_reported_with_a_value(
-    settings: dict[str, float], said: str, suggested: dict[str, float]
+    options: dict[str, float], said: str, suggested: dict[str, float]
 ) -> None:
     """The thresholds are the agent's, told by the settings."""
-    report = audit(recalls(*[[0.5, 0.5]] * 5, **settings))
+    report = audit(recalls(*[[0.5, 0.5]] * 5, **options))
     assert (report.details["recommendation"], report.findings[0].severity) == (said, "warning")
     assert report.details["suggested"] == {k: pytest.approx(v) for k, v in suggested.items()}
     assert said in report.headline.lower()

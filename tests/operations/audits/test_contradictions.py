@@ -121,7 +121,7 @@ def test_the_similarity_threshold_is_strict_and_a_setting() -> None:
     report = audit(rows)
     similarity = report.findings[0].details["conflict"]["evidence"]["similarity"]  # type: ignore[index]
     assert similarity < 0.5
-    assert not found(audit(rows, contradiction_detect_similarity_threshold=0))
+    assert not found(audit(rows, operations={"contradictions": {"similarity_threshold": 0}}))
     assert report.findings[0].severity == "info", "doubtful, so it is no alarm"
 
 

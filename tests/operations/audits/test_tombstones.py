@@ -90,7 +90,11 @@ def test_a_tombstone_without_a_mark_is_as_old_as_its_row() -> None:
 def test_the_retention_of_the_namespace_decides_what_is_past() -> None:
     """A setting; khora's recommendation stands beside it."""
     facts = [fact("a", days) for days in (8, 20, 40)]
-    report = tombstones(make_inputs(make_snapshot(memory_facts=facts, settings={"fact_compaction_retention_days": 15})))
+    report = tombstones(
+        make_inputs(
+            make_snapshot(memory_facts=facts, settings={"operations": {"purge_expired": {"retention_days": 15}}})
+        )
+    )
     assert (report.numbers["past_retention_count"], report.numbers["recommended_retention_days"]) == (2, 365)
 
 

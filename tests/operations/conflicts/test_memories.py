@@ -125,7 +125,7 @@ def test_the_answer_is_kept_for_its_tables_and_no_others() -> None:
     snapshot, tally = world(*rows), Tally()
     first = memory_conflicts(snapshot, Settings(), tally)
     assert memory_conflicts(snapshot, Settings(), Tally()) is first
-    assert memory_conflicts(snapshot, Settings(neighbour_similarity=0.9), Tally()) == []
+    assert memory_conflicts(snapshot, Settings(operations={"neighbour_graph": {"similarity": 0.9}}), Tally()) == []
     assert memory_conflicts(world(*rows), Settings(), Tally()) is not first
     assert tally.numbers["near pairs of memories"] == 1
 

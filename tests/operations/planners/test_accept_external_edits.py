@@ -123,9 +123,9 @@ def test_no_embedder_and_memories_that_recall_cannot_find() -> None:
 def test_a_night_takes_no_more_than_it_may() -> None:
     """A memory whose vector is not renewed is not marked either, and waits for the next night."""
     snapshot = given({f"m{n}": ("A new text.", {"dreamed_at": "x"}) for n in range(5)})
-    first = plan(snapshot, reembed_max_per_night=3)
+    first = plan(snapshot, operations={"reembed": {"max_per_night": 3}})
     assert (len(first.items), first.report.numbers["left for later"]) == (6, 2)
-    second = plan(simulate(snapshot, first.items), reembed_max_per_night=3)
+    second = plan(simulate(snapshot, first.items), operations={"reembed": {"max_per_night": 3}})
     assert len(second.items) == 4
     assert not {i.id for i in first.items} & {i.id for i in second.items}
 

@@ -24,7 +24,8 @@ from tests.memories import MODEL, ago, ask, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 Row = dict[str, object]
-NATURAL = {"archive_policy": "natural_selection"}
+NATURAL = {"operations": {"archive_stale": {"policy": "natural_selection"}}}
+NATURAL_RING_OF_3 = {"operations": {"archive_stale": {"policy": "natural_selection", "ring_cap": 3}}}
 
 
 def memory(name: str, days: float = 30, **more: object) -> Row:
@@ -100,7 +101,7 @@ def test_what_an_operator_would_miss_is_never_archived(policy: str, row: Row, re
     """Not by either policy, however old it is; the report counts what was kept for which reason."""
     names, found, _ = archived(
         memory("m", 300, **row),
-        settings={"archive_policy": policy, "natural_selection_ring_cap": 1},
+        settings={"operations": {"archive_stale": {"policy": policy, "ring_cap": 1}}},
         recall_events=[
             {"query": "q", "occurred_at": TAKEN_AT - timedelta(days=80), "hit_ids": [uid("recalled")],
              "selected_ids": [uid("selected")]}
@@ -174,7 +175,7 @@ def test_natural_selection_keeps_the_best_of_each_ring_and_converges() -> None:
     """What does not fade neither counts nor goes; one ring does not press upon another."""
     rows = [memory(f"w{n}", 20 + n) for n in range(5)] + [memory(f"l{n}", 20 + n, ring="longterm") for n in range(2)]
     rows += [memory(f"p{n}", 20, pinned=True) for n in range(4)] + [memory("new", 0.1)]
-    names, found, snapshot = archived(*rows, settings={**NATURAL, "natural_selection_ring_cap": 3})
+    names, found, snapshot = archived(*rows, settings=NATURAL_RING_OF_3)
     assert names == {"w2", "w3", "w4"}
     after = simulate(snapshot, found.items)
     assert archive_stale(make_inputs(after)).items == ()
@@ -183,7 +184,7 @@ def test_natural_selection_keeps_the_best_of_each_ring_and_converges() -> None:
 def test_a_ring_full_of_what_is_used_does_not_archive_the_new() -> None:
     """A memory of yesterday is not gone before anyone could read it."""
     rows = [memory(f"m{n}", 40, reinforcement_count=20) for n in range(3)] + [memory("yesterday", 1)]
-    assert archived(*rows, settings={**NATURAL, "natural_selection_ring_cap": 3})[0] == set()
+    assert archived(*rows, settings=NATURAL_RING_OF_3)[0] == set()
 
 
 def test_a_memory_that_stands_for_others_asks_for_a_look() -> None:

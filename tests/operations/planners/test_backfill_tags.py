@@ -23,7 +23,7 @@ from tests.memories import MODEL, ask, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 Row = dict[str, object]
-ALL = {"backfill_tags_scope": "all"}
+ALL = {"operations": {"backfill_tags": {"scope": "all"}}}
 KEY = "AKIA" + "Q3EGRIXT7VZM2LWN"  # the form of a cloud key, of no account
 
 
@@ -79,7 +79,7 @@ def test_the_scope_is_what_is_promoted_or_all() -> None:
     ]
     for settings, expected in (
         (None, {"long term", "promoted", "tonight"}),
-        ({"promote_memories_enabled": False}, {"long term", "promoted"}),
+        ({"operations": {"promote_memories": {"enabled": False}}}, {"long term", "promoted"}),
         (ALL, {"long term", "promoted", "tonight", "working"}),
     ):
         snapshot = world(*rows, settings=settings, promotions=promotions, recall_events=events)

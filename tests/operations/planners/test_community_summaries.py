@@ -101,7 +101,7 @@ def ids(names: Sequence[str]) -> frozenset[str]:
 
 def test_every_planted_community_gets_a_summary_of_all_its_members() -> None:
     """khora stored only the twenty that it showed: here a summary shows some, says how many there are, and names all."""
-    found = plan(world(community_summary_max_members_per_prompt=3))
+    found = plan(world(operations={"community_summaries": {"max_members_per_prompt": 3}}))
     items = by_members(found)
     assert items.keys() == {ids(HARBOR), ids(LATTICE)}
     summary = inserted(items[ids(HARBOR)])
@@ -138,7 +138,9 @@ def test_a_tie_that_was_described_is_told_in_these_words() -> None:
         for a, b, said in told
         for tie in ties([a, b])
     ]
-    claims = inserted(plan(world([few], edges=edges, community_summary_min_size=3)).items[0])["payload"]["claims"]
+    claims = inserted(plan(world([few], edges=edges, operations={"community_summaries": {"min_size": 3}})).items[0])[
+        "payload"
+    ]["claims"]
     texts = [c["text"] for c in claims]
     assert "Anna Ruiz taught Bo Lind to sail." in texts
     assert "Elin Falk knows Bo Lind: since school." in texts
@@ -209,7 +211,7 @@ def test_a_summary_whose_community_is_gone_ends() -> None:
 def test_communities_that_join_or_part_leave_no_summary_twice() -> None:
     """Both halves were half of the whole, so both give way to it; a whole gives way to one half, and the other gets its first."""
     halves = [row("left", HARBOR[:3]), row("right", HARBOR[3:])]
-    joined = world([HARBOR], communities=halves, community_summary_min_size=3)
+    joined = world([HARBOR], communities=halves, operations={"community_summaries": {"min_size": 3}})
     (item,) = plan(joined).items
     assert item.mutation.row_ids() == tuple(sorted([uid("left"), uid("right")]))
     assert not plan(simulate(joined, [item])).items
@@ -347,7 +349,7 @@ def test_a_model_is_asked_once_a_community(desk: Desk) -> None:
 
 def test_an_unchanged_community_costs_no_call(desk: Desk) -> None:
     """Neither the next night nor in the second look at the plan, when no writer is at hand."""
-    snapshot = world(community_summary_model="scribe")
+    snapshot = world(operations={"community_summaries": {"model": "scribe"}})
     first = desk.plan(snapshot)
     after = simulate(snapshot, first.items)
     assert not desk.plan(after, writer=Uncalled()).items
@@ -357,7 +359,7 @@ def test_an_unchanged_community_costs_no_call(desk: Desk) -> None:
 
 def test_without_the_writer_of_the_settings_nothing_is_written() -> None:
     """In a second look at a plan: it would be another text than the model's."""
-    found = plan(world(community_summary_model="scribe"))
+    found = plan(world(operations={"community_summaries": {"model": "scribe"}}))
     assert (found.items, found.report.numbers["no writer at hand"]) == ((), 2)
 
 
@@ -432,7 +434,7 @@ def test_a_hostile_name_reaches_the_model_as_data_on_one_line(desk: Desk) -> Non
 def test_only_the_shown_may_be_cited(desk: Desk) -> None:
     """Of a large community the most mentioned are shown, and nobody else can bear a claim out."""
     desk.says = lambda _: {"text": "x", "claims": [claim("Ferry Line is a tool.", uid("Ferry Line"))]}
-    found = desk.plan(world([HARBOR], community_summary_max_members_per_prompt=5))
+    found = desk.plan(world([HARBOR], operations={"community_summaries": {"max_members_per_prompt": 5}}))
     assert [m["name"] for m in document(desk.server.requests[0])["members"]] == HARBOR[:5]
     assert document(desk.server.requests[0])["members_in_all"] == 6
     assert inserted(found.items[0])["payload"]["writer"] == "extractive"
@@ -441,7 +443,7 @@ def test_only_the_shown_may_be_cited(desk: Desk) -> None:
 
 def test_a_spent_budget_leaves_a_community_for_another_night(desk: Desk) -> None:
     """No call, no item, and the reason in numbers and words; nor does the second look at the plan find anything to write."""
-    snapshot = world(community_summary_model="scribe")
+    snapshot = world(operations={"community_summaries": {"model": "scribe"}})
     desk.budget = Budget(per_run=1)
     found = desk.plan(snapshot)
     assert (found.items, found.report.numbers["llm_budget_exhausted"]) == ((), 2)

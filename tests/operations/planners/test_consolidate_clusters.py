@@ -312,7 +312,7 @@ def test_a_summary_that_would_lose_a_specific_is_not_proposed() -> None:
     rows = [memory(n, f"{SAME} The hens sleep in an old barn. {text}") for n, text in zip("abc", more, strict=True)]
     (item,) = plan(world(*rows)).items
     assert all(text in str(item.evidence["text"]) for text in more)
-    found = plan(world(*rows, settings={"consolidation_max_output_tokens": 50}))
+    found = plan(world(*rows, settings={"operations": {"consolidate_clusters": {"max_output_tokens": 50}}}))
     assert (found.items, found.report.numbers["clusters that would lose a specific"]) == ((), 1)
 
 
@@ -351,7 +351,7 @@ def test_those_that_save_most_come_first_and_the_rest_another_night() -> None:
         for n, size in (("red", 1), ("white", 3), ("black", 2))
         for k in range(3)
     ]
-    snapshot = world(*rows, settings={"consolidation_max_clusters_per_run": 2})
+    snapshot = world(*rows, settings={"operations": {"consolidate_clusters": {"max_clusters_per_run": 2}}})
     found = plan(snapshot)
     assert [str(i.evidence["text"]).split(" hens sleep")[0].split()[-1] for i in found.items] == ["white", "black"]
     assert found.report.numbers["clusters left for another night"] == 1

@@ -255,7 +255,7 @@ def test_what_is_archived_tonight_is_not_told_shorter_as_well() -> None:
     assert [i.mutation.rows[0].external_id for i in asked.items] == ["read"]
     assert (asked.report.numbers["due"], asked.report.numbers["archived by archive_stale"]) == (2, 1)
     assert len(plan(snapshot, ops=frozenset(("decay_transition",))).items) == 2
-    switched = world(*rows, settings={"archive_stale_enabled": True})
+    switched = world(*rows, settings={"operations": {"archive_stale": {"enabled": True}}})
     assert [i.mutation.rows[0].external_id for i in plan(switched).items] == ["read"]
     items = [*archive_stale(make_inputs(snapshot)).items, *asked.items]
     sealed = seal(Header(uid("namespace"), "n", "s", "f"), items, ["archive_stale", "decay_transition"])

@@ -162,7 +162,7 @@ def test_a_rejected_review_is_no_item_of_the_next_night() -> None:
 def test_a_source_known_to_be_free_of_duplicates_never_merges_within_itself() -> None:
     """Its rows still merge with those of others; a row of no source is of none."""
     rows = [entity("Grafana", "x", source="crm"), entity("grafana", "y", source="crm")]
-    strict = Settings(dedupe_entities_unique_sources=("*",))
+    strict = Settings(operations={"dedupe_entities": {"unique_sources": ("*",)}})
     assert len(night(rows).items) == 1
     assert not dedupe_entities(Inputs(snapshot(rows), {}, strict)).items
     for other in ("wiki", ""):

@@ -246,9 +246,9 @@ def test_a_rejected_or_conflicting_pair_does_not_come_back_inside_a_cluster() ->
 def test_settings_move_the_threshold_and_the_window() -> None:
     """A namespace's own."""
     rows, vectors = (event("a", 1), event("b", 20)), {"b": at(30)}
-    wide = {"event_clustering_cosine_threshold": 0.8, "event_clustering_window_days": 30}
+    wide = {"operations": {"dedupe_memories": {"events_cosine_threshold": 0.8, "events_window_days": 30}}}
     assert merged(propose(*rows, vectors=vectors, settings=wide)[1])
-    none = {"event_clustering_cosine_threshold": 0.0, "event_clustering_window_days": 0}
+    none = {"operations": {"dedupe_memories": {"events_cosine_threshold": 0.0, "events_window_days": 0}}}
     assert merged(propose(event("a", 1), event("b", 1), vectors={"b": at(80)}, settings=none)[1])
     assert propose(event("a", 1), event("b", 1.01), vectors={"b": at(80)}, settings=none)[1].items == ()
 
@@ -260,7 +260,7 @@ def test_crowded_blocks_are_searched_as_well_as_small_ones() -> None:
     subjects = {n: "crowd" if k < 110 else f"s{k % 6}" for k, n in enumerate(names)}
     rows = [event(n, r.uniform(0, 20), subject=subjects[n], confidence=r.random()) for n in names]
     vectors = {n: at(r.uniform(0, 120)) for n in names}
-    _, found = propose(*rows, vectors=vectors, settings={"event_clustering_window_days": 15})
+    _, found = propose(*rows, vectors=vectors, settings={"operations": {"dedupe_memories": {"events_window_days": 15}}})
     day = {n: e["valid_from"] for n, e in zip(names, rows, strict=True)}
     inside = [
         (a, b)
@@ -276,7 +276,7 @@ def test_crowded_blocks_are_searched_as_well_as_small_ones() -> None:
 def test_a_log_of_years_takes_no_memory_for_pairs_out_of_the_window() -> None:
     """Six thousand events of one subject that all point one way, ten a day: of 18 million near pairs few lie within a day."""
     rows = [event(f"e{n}", n / 10, f"Batch {n} left.", source_chunk_ids=[]) for n in range(6_000)]
-    inputs = make_inputs(told(*rows, settings={"event_clustering_window_days": 1}))
+    inputs = make_inputs(told(*rows, settings={"operations": {"dedupe_memories": {"events_window_days": 1}}}))
     tracemalloc.start()
     found = dedupe_memories(inputs)
     _, peak = tracemalloc.get_traced_memory()
@@ -411,8 +411,8 @@ def test_a_pinned_memory_is_never_absorbed() -> None:
 
 
 def test_events_can_be_left_out() -> None:
-    """``cluster_events_enabled`` switches their rule off, and no other takes them."""
-    _, found = propose(event("a"), event("b"), settings={"cluster_events_enabled": False})
+    """``events_enabled`` switches their rule off, and no other rule merges them."""
+    _, found = propose(event("a"), event("b"), settings={"operations": {"dedupe_memories": {"events_enabled": False}}})
     assert found.items == ()
 
 

@@ -58,7 +58,7 @@ def test_one_item_a_row_cleans_all_of_its_arrays() -> None:
 
 def test_rows_with_fewer_dead_ids_than_asked_are_left_alone() -> None:
     """The threshold counts all dead ids of a row."""
-    settings = Settings(source_chunk_ids_gc_min_dead=2)
+    settings = Settings(operations={"gc_references": {"min_dead": 2}})
     found = gc_references(Inputs(namespace(), {"dead_references": dead_references()}, settings))
     assert [i.mutation.rows[0].id for i in found.items] == [uid("a")]
     assert found.report.numbers["items"] == 1

@@ -37,12 +37,12 @@ def types(snapshot: Snapshot, table: str = "entities", column: str = "entity_typ
     return dict(zip(rows["id"].to_pylist(), rows[column].to_pylist(), strict=True))
 
 
-MAPPING = {"normalize_schema_mapping": {"Organisation": "ORG", "firm": "ORG"}}
+MAPPING = {"operations": {"normalize_schema": {"mapping": {"Organisation": "ORG", "firm": "ORG"}}}}
 
 
 def test_without_a_mapping_it_says_that_its_input_is_missing() -> None:
     """khora's word for it; identities are no mapping."""
-    for settings in ({}, {"normalize_schema_mapping": {"ORG": "ORG", "x": " "}}):
+    for settings in ({}, {"operations": {"normalize_schema": {"mapping": {"ORG": "ORG", "x": " "}}}}):
         found = run(world(settings, entity("Acme", "ORG")))
         assert (found.items, found.report.skipped) == ((), "insufficient_input")
         assert "no mapping" in found.report.headline
@@ -78,9 +78,13 @@ def test_live_rows_of_exactly_these_types_are_renamed() -> None:
 def test_each_axis_may_have_its_own_map() -> None:
     """What is said for one axis alone goes before what is said for both."""
     settings = {
-        "normalize_schema_mapping": {"USES": "Uses", "tool": "Tool"},
-        "normalize_schema_entity_types": {"tool": "Instrument"},
-        "normalize_schema_relationship_types": {"KNOWS": "MET"},
+        "operations": {
+            "normalize_schema": {
+                "mapping": {"USES": "Uses", "tool": "Tool"},
+                "entity_types": {"tool": "Instrument"},
+                "relationship_types": {"KNOWS": "MET"},
+            }
+        }
     }
     snapshot = world(settings, entity("x", "tool"), entity("y", "KNOWS"), edges=(edge("a", "KNOWS"), edge("b", "USES")))
     after = simulate(snapshot, run(snapshot).items)
@@ -90,11 +94,17 @@ def test_each_axis_may_have_its_own_map() -> None:
 
 def test_a_mapping_is_one_step_and_a_swap_swaps() -> None:
     """Not transitive, as khora's; the report warns of rows that the next night would rename again."""
-    chain = world({"normalize_schema_mapping": {"a": "b", "b": "c"}}, entity("x", "a"), entity("y", "b"))
+    chain = world(
+        {"operations": {"normalize_schema": {"mapping": {"a": "b", "b": "c"}}}}, entity("x", "a"), entity("y", "b")
+    )
     found = run(chain)
     assert types(simulate(chain, found.items)) == {uid("x a"): "b", uid("y b"): "c"}
     assert [f.details["type"] for f in found.report.findings if f.severity == "warning"] == ["b", "b"]
-    swap = world({"normalize_schema_entity_types": {"a": "b", "b": "a"}}, entity("same", "a"), entity("same", "b"))
+    swap = world(
+        {"operations": {"normalize_schema": {"entity_types": {"a": "b", "b": "a"}}}},
+        entity("same", "a"),
+        entity("same", "b"),
+    )
     found = run(swap)
     assert [i.decision for i in found.items] == ["rename", "rename"]
     assert types(simulate(swap, found.items)) == {uid("same a"): "b", uid("same b"): "a"}
@@ -102,10 +112,14 @@ def test_a_mapping_is_one_step_and_a_swap_swaps() -> None:
 
 def test_the_mapping_the_other_way_round_reverses_it() -> None:
     """An operator who regrets it swaps the mapping."""
-    before = world({"normalize_schema_mapping": {"firm": "ORG"}}, entity("Acme", "firm"), edges=(edge("e", "firm"),))
+    before = world(
+        {"operations": {"normalize_schema": {"mapping": {"firm": "ORG"}}}},
+        entity("Acme", "firm"),
+        edges=(edge("e", "firm"),),
+    )
     after = simulate(before, run(before).items)
     back = make_snapshot(
-        settings={"normalize_schema_mapping": {"ORG": "firm"}},
+        settings={"operations": {"normalize_schema": {"mapping": {"ORG": "firm"}}}},
         entities=after.table("entities").to_pylist(),
         relationships=after.table("relationships").to_pylist(),
     )

@@ -103,7 +103,9 @@ def test_a_memory_that_recall_has_proven_goes_to_the_long_term_ring() -> None:
 )
 def test_each_gate_leaves_out_and_counts(events: list[Row], gate: str) -> None:
     """A real gate on days, and one on questions as they were asked."""
-    decisions, found = decided(world([memory("m")], [events], {"promote_min_score": 0.36}))
+    decisions, found = decided(
+        world([memory("m")], [events], {"operations": {"promote_memories": {"min_score": 0.36}}})
+    )
     assert decisions == {}
     assert found.report.numbers[gate] == 1
     assert found.report.headline == "0 of 1 recalled memories would be promoted."
@@ -134,7 +136,7 @@ def test_ten_promoted_leaders_do_not_starve_the_eleventh() -> None:
         {"id": uid(("p", n)), "memory_id": uid(n), "from_ring": "working", "to_ring": "longterm", "scores": {}}
         for n in names
     ]
-    most = {"promote_max_per_night": 1}
+    most = {"operations": {"promote_memories": {"max_per_night": 1}}}
     snapshot = world(rows, events, most, promotions=promotions)
     (leader,) = promote_memories(make_inputs(snapshot)).items
     assert leader.mutation.rows[0].external_id == "rejected"
@@ -156,7 +158,7 @@ def test_the_best_go_first_and_the_others_wait() -> None:
     snapshot = world(
         [memory(n) for n in names],
         [recalls(n, times=3 + 3 * k) for k, n in enumerate(names)],
-        {"promote_max_per_night": 2},
+        {"operations": {"promote_memories": {"max_per_night": 2}}},
     )
     turns: list[set[str | None]] = []
     for _ in range(4):
@@ -174,7 +176,9 @@ def test_a_secret_in_one_candidate_blocks_one_item_and_is_never_marked_done() ->
     """The others are promoted; the finding names the memory and the rule, never the secret; the next night says it again."""
     rows = [memory("clean"), memory("secret", f"The deploy key is {KEY}."), memory("other")]
     snapshot = world(
-        rows, [recalls("secret", times=20), recalls("clean"), recalls("other")], {"promote_max_per_night": 2}
+        rows,
+        [recalls("secret", times=20), recalls("clean"), recalls("other")],
+        {"operations": {"promote_memories": {"max_per_night": 2}}},
     )
     decisions, found = decided(snapshot)
     assert decisions == {"clean": "promote", "other": "promote"}
@@ -258,7 +262,9 @@ def test_a_revoked_memory_is_promoted_again_when_recall_proves_it_again() -> Non
 
 def test_a_floor_above_the_gate_does_not_go_to_and_fro() -> None:
     """Whatever the settings, what one night promotes the next does not revoke."""
-    snapshot = world([memory("m")], [recalls("m")], {"promote_min_score": 0.3, "promote_revoke_score": 0.9})
+    snapshot = world(
+        [memory("m")], [recalls("m")], {"operations": {"promote_memories": {"min_score": 0.3, "revoke_score": 0.9}}}
+    )
     _, found = decided(snapshot)
     assert promote_memories(make_inputs(simulate(snapshot, found.items))).items == ()
 
@@ -302,7 +308,7 @@ def test_a_place_that_another_operation_frees_is_not_given_away_the_same_night()
     snapshot = world(
         [memory(n) for n in names],
         [recalls(n, times=12 - 3 * k) for k, n in enumerate(names)],
-        {"promote_max_per_night": 2},
+        {"operations": {"promote_memories": {"max_per_night": 2}}},
     )
     _, found = decided(snapshot)
     applied = [i for i in found.items if i.mutation.rows[0].external_id == "first"]

@@ -151,7 +151,7 @@ def test_with_a_score_threshold_faded_edges_are_candidates_as_well() -> None:
         "weighty": {**sure, "weight": 4.0, "source_chunk_ids": [uid("stands")]},
     }
     assert run(world(edges)).items == (), "off unless it is set"
-    found = run(world(edges, {"prune_edges_score_threshold": 0.2}))
+    found = run(world(edges, {"operations": {"prune_edges": {"score_threshold": 0.2}}}))
     assert decisions(found) == {uid("faded"): "review", uid("faded and dead"): "prune"}
     faded = next(i for i in found.items if i.decision == "review")
     assert (faded.evidence["age_days"], faded.evidence["score"]) == (180.0, 0.125)
@@ -162,7 +162,9 @@ def test_with_a_score_threshold_faded_edges_are_candidates_as_well() -> None:
 def test_other_types_can_be_named() -> None:
     """The list of types is a setting."""
     edges = {"knows": {"relationship_type": "KNOWS"}, "associated": {}}
-    assert decisions(run(world(edges, {"prune_edges_target_predicates": ["KNOWS"]}))) == {uid("knows"): "prune"}
+    assert decisions(run(world(edges, {"operations": {"prune_edges": {"target_predicates": ["KNOWS"]}}}))) == {
+        uid("knows"): "prune"
+    }
 
 
 def test_an_edge_to_be_retired_is_not_cleaned_instead() -> None:

@@ -32,7 +32,7 @@ TAGS = "".join(chr(0xE0000 + ord(c)) for c in "hello")
 def world(told: Mapping[str, str], policy: str = "quarantine", **more: Row) -> Snapshot:
     """Memories by name and text; ``more`` holds a memory's other columns by its name."""
     return make_snapshot(
-        settings={"screening_policy": policy},
+        settings={"operations": {"redact_or_quarantine": {"policy": policy}}},
         memories=[
             {
                 "id": uid(name),

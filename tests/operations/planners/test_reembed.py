@@ -82,11 +82,11 @@ def test_retired_and_archived_rows_stay_unseen() -> None:
 def test_a_night_makes_no_more_than_it_may_memories_first() -> None:
     """Three of four tonight, the last tomorrow; within the limit the model is asked in batches."""
     snapshot = given(["a", "b"], ["c", "d"])
-    first = plan(snapshot, reembed_max_per_night=3)
+    first = plan(snapshot, operations={"reembed": {"max_per_night": 3}})
     assert {uid("a"), uid("b")} < rows(first)
     assert (len(first.items), first.report.numbers["left for later"]) == (3, 1)
-    assert len(plan(simulate(snapshot, first.items), reembed_max_per_night=3).items) == 1
-    assert plan(snapshot, reembed_max_per_night=0).items == ()
+    assert len(plan(simulate(snapshot, first.items), operations={"reembed": {"max_per_night": 3}}).items) == 1
+    assert plan(snapshot, operations={"reembed": {"max_per_night": 0}}).items == ()
 
 
 def test_the_model_is_asked_in_batches() -> None:

@@ -47,7 +47,8 @@ def world(
     named = {c for f in facts for c in f["source_chunk_ids"]}  # type: ignore[union-attr,attr-defined]
     known = {c["id"] for c in chunks}
     made = [{"id": c, "document_id": uid("document ")} for c in named - known]
-    settings = {"contradiction_reconcile_policy": policy, **tables.pop("settings", {})}
+    own = tables.pop("settings", {})
+    settings = {**own, "operations": {"resolve_conflicts": {"policy": policy}, **own.get("operations", {})}}
     snapshot = make_snapshot(
         settings=settings, memory_facts=facts, chunks=[*chunks, *made], documents=SOURCES, **tables
     )
@@ -241,7 +242,7 @@ def test_what_a_later_fact_replaces_is_left_to_supersede_facts() -> None:
     old, new = ({**PORTO, "predicate": "is filed under"}, {**LISBON, "predicate": "is filed under"})
     proposal = resolve_conflicts(world([*told, old, new], "keep_newest"))
     assert (proposal.items, proposal.report.numbers["left to supersede_facts"]) == ((), 1)
-    off = {"settings": {"supersede_facts_enabled": False}}
+    off = {"settings": {"operations": {"supersede_facts": {"enabled": False}}}}
     assert len(resolve_conflicts(world([*told, old, new], "keep_newest", **off)).items) == 1
     undated = {k: v for k, v in old.items() if k != "valid_from"}
     assert len(resolve_conflicts(world([*told, undated, new], "keep_newest")).items) == 1
@@ -420,7 +421,7 @@ def test_what_the_decision_rests_on_is_guarded() -> None:
     assert {(winner, c) for c in ("invalidated_at", "valid_to", "is_active")} <= guards
 
 
-def memories(*rows: Row, policy: str = "evidence_weighted", **more: object) -> Inputs:
+def memories(*rows: Row, policy: str = "evidence_weighted") -> Inputs:
     """Memories of one subject and direction; ``text`` is what each says."""
     named = [
         {
@@ -437,9 +438,8 @@ def memories(*rows: Row, policy: str = "evidence_weighted", **more: object) -> I
         {"id": row["current_version_id"], "memory_id": row["id"], "content": said["text"]}
         for row, said in zip(named, rows, strict=True)
     ]
-    settings = {"contradiction_reconcile_policy": policy, **more}
     snapshot = make_snapshot(
-        settings=settings,
+        settings={"operations": {"resolve_conflicts": {"policy": policy}}},
         memories=named,
         memory_versions=versions,
         vectors={"memory_vectors": {str(r["id"]): (1.0, 0.0) for r in named}},

@@ -109,12 +109,15 @@ def test_a_slip_is_answered_with_the_command_that_was_meant() -> None:
     assert "'plans'" in shown.output
 
 
-def test_a_former_name_of_a_setting_is_told_in_a_sentence() -> None:
-    """Once, on the error stream, without the place in the code: whoever reads it set a variable."""
-    code = "import slowwave.surfaces.cli.main as m, slowwave.store.settings as s; m.app = lambda: [s.Settings() for _ in 'ab']; m.main()"
-    environment = {**os.environ, "SLOWWAVE_COMPACT_FACTS_ENABLED": "true"}
-    told = subprocess.run(
+def test_warning_is_printed_without_its_place_in_the_code() -> None:
+    """A warning of an unknown setting appears once, on the error stream, for a user who set a variable."""
+    code = (
+        "import slowwave.surfaces.cli.main as m, slowwave.operations.setting_names as s; "
+        "m.app = lambda: [s.check_setting_names({}) for _ in 'ab']; m.main()"
+    )
+    environment = {**os.environ, "SLOWWAVE_REDACT_TXT": "all"}
+    printed = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     ).stderr
-    (line,) = told.splitlines()
-    assert line.startswith("The setting compact_facts_enabled is called operations.purge_expired.enabled now")
+    (line,) = printed.splitlines()
+    assert line.startswith("SLOWWAVE_REDACT_TXT is not a setting of Slowwave and has no effect. Did you mean")

@@ -97,13 +97,13 @@ def test_the_diary_is_the_same_whenever_it_is_told() -> None:
 def test_the_diary_keeps_its_limits_by_whole_days() -> None:
     """The newest days stay; a day that fills a page alone is told without its list."""
     rows = notes(*(f"Memory {n}" for n in range(90)))
-    page = diary(snapshot_of(rows), pages_max_lines=60)
+    page = diary(snapshot_of(rows), operations={"compile_pages": {"max_lines": 60}})
     assert page.body.count("\n") + 1 <= 60
     assert page.entries + page.omitted == 90
     assert f"_{page.omitted} earlier days are not shown._" in page.body
     assert told(page)[0] == f"## {day(89):%Y-%m-%d}"
     one_day = notes(*({"text": f"Memory {n}", "promoted": day(0)} for n in range(90)))
-    page = diary(snapshot_of(one_day), pages_max_lines=10)
+    page = diary(snapshot_of(one_day), operations={"compile_pages": {"max_lines": 10}})
     assert page.body.count("\n") + 1 <= 10
     assert [line[:22] for line in told(page)] == ["## 2026-02-01", "- 90 memories promoted"]
 

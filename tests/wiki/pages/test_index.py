@@ -119,8 +119,7 @@ def test_the_index_keeps_its_limits_and_says_what_it_leaves_out(lines: int, size
     """200 lines and 25 KB out of the box; the best are kept, the rest is one line."""
     page = index(
         snapshot_of(notes(*(f"Memory {n} — told in plain words, of some length, about a thing" for n in range(300)))),
-        pages_max_lines=lines,
-        pages_max_bytes=size,
+        operations={"compile_pages": {"max_lines": lines, "max_bytes": size}},
     )
     assert page.body.count("\n") + 1 <= lines
     assert len(page.body.encode()) <= size
@@ -163,7 +162,7 @@ def test_the_same_inputs_hash_the_same_and_others_do_not() -> None:
     assert index(snapshot_of(notes("a", "B"))).input_hash != first.input_hash
     assert index(snapshot_of(notes("a"))).input_hash != first.input_hash
     assert index(snapshot_of(notes("a", {"text": "b", "scores": {"score": 0.1}}))).input_hash != first.input_hash
-    assert index(snapshot_of(notes("a", "b")), pages_max_lines=100) == first
+    assert index(snapshot_of(notes("a", "b")), operations={"compile_pages": {"max_lines": 100}}) == first
 
 
 def test_no_two_namespaces_have_a_page_of_one_hash() -> None:
