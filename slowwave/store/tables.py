@@ -1,4 +1,7 @@
-"""Tables of the store in SQLAlchemy Core, the only catalogue of columns and types; and pauses of the garbage collector."""
+"""Tables of the store in SQLAlchemy Core, the only catalogue of columns and types; and pauses of the garbage collector.
+
+Over 900 lines: the module is the whole schema, so that every column is found in one place.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,6 @@ from sqlalchemy.types import UserDefinedType
 # Migrations create them, the exporter reads them and the mutations write them, all by this catalogue. Triggers, roles and indexes that
 # SQLAlchemy does not express are in the migrations.
 #
-# Over 900 lines: it is the whole schema, so that every column is found in one place.
 
 metadata = MetaData()
 

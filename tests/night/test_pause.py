@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
@@ -108,7 +109,7 @@ def test_a_plan_run_pauses_between_its_steps(store: Store, monkeypatch: pytest.M
         if len(waits) == 3:
             slowwave.dream_resume(paused[0], store=store)
 
-    monkeypatch.setattr(planning, "time", SimpleNamespace(sleep=wait))
+    monkeypatch.setattr(planning, "time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
     result = slowwave.dream(slug, ops=OPS, store=store, on_progress=look)
     assert (result.state, result.run.run_id) == ("awaiting_approval", paused[0])
     assert waits == [PAUSE_POLL_SECONDS] * 3

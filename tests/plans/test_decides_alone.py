@@ -100,7 +100,7 @@ def test_item_of_an_undeclared_pattern_becomes_a_question_with_its_reason() -> N
     item = Item("decay_transition", "shorten", Mutation("new_version", "memories"), evidence={"text": "short"})
     asked = ask_unless_measured(item, "shorter text")
     assert (asked.decision, asked.risk, asked.evidence["text"]) == ("review", "high", "short")
-    assert "81 of 98" in str(asked.evidence["reason"])
+    assert "90 of 98" in str(asked.evidence["reason"])
     assert asked.subject() == item.subject()
     assert ask_unless_measured(item, "stage with the same text") is item
 

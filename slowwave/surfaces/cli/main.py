@@ -6,9 +6,8 @@ import gc
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Final, cast
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, cast
 
 import typer.main
 from typer.core import TyperCommand, TyperGroup
@@ -21,8 +20,7 @@ from slowwave.store.allocators import trimmable
 # The table of commands is ``VERBS``; their modules implement them.
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
+class Verb(NamedTuple):
     """Location of a command (a function or a ``Typer`` group in ``slowwave.surfaces.cli``), and the first line of its help."""
 
     module: str
@@ -88,7 +86,7 @@ VERBS: Final = {
         "Load the demo, run a night for each of its namespaces, and compare what was found with what was planted.",
     ),
     "status": Verb(
-        "namespaces",
+        "status",
         "status",
         "Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is.",
     ),
@@ -208,7 +206,7 @@ VERBS: Final = {
     "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
     "plans": Verb("plans", "app", "Look at plans, review, approve or reject them, revoke approvals."),
     "review": Verb("serve", "review", "Review plans in a browser: answer what they ask, sign once, apply, undo."),
-    "policies": Verb("signatures", "app", "Policies that people accepted in reviews: list them, revoke one."),
+    "policies": Verb("policies", "app", "Policies that people accepted in reviews: list them, revoke one."),
     "proposals": Verb("remember", "app", "What agents propose: list it, plan it, approve or reject it."),
     "runs": Verb("runs", "app", "Runs of plans, applies and undos."),
     "conflicts": Verb("why", "app", "Look at rows that contradict each other, and rule on them."),

@@ -117,7 +117,7 @@ def test_a_date_is_decided_if_its_phrase_says_the_direction() -> None:
     assert decided[uid("a")] == ("reword", "low", "")
     decision, risk, reason = decided[uid("b")]
     assert (decision, risk) == ("review", "high")
-    assert "64 of 65" in reason
+    assert "67 of 68" in reason
     assert found.report.numbers["asked"] == 1
 
 

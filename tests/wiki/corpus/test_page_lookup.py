@@ -89,7 +89,7 @@ def test_a_quarantined_page_is_not_shown(vault: Folder) -> None:
 def test_looking_pages_up_brings_nothing_that_writing_them_needs() -> None:
     """A server that answers agents holds what it imports for as long as it runs."""
     code = (
-        "import sys, slowwave.wiki.corpus.corpora, slowwave.wiki.corpus.links\n"
+        "import sys, slowwave.wiki.corpus.corpora, slowwave.wiki.corpus.link_graph\n"
         "print([name for name in ('sqlalchemy', 'numpy', 'markdown_it', 'yaml') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
