@@ -37,7 +37,8 @@ from slowwave.models.panel import Usage
 from slowwave.night.delivery import WebhookSink
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.sinks import METRICS, TelemetrySink, sinks_for
+from slowwave.night.sinks import sinks_for
+from slowwave.night.telemetry import METRICS, TelemetrySink
 from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs
 from slowwave.operations.audits.census import census

@@ -129,7 +129,7 @@ VERBS: Final = {
         "why", "why", "Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."
     ),
     "as-of": Verb(
-        "search",
+        "as_of",
         "as_of",
         "Show what recall could have found then, as it was then: memories, entities, relationships and facts.",
     ),
@@ -162,7 +162,7 @@ VERBS: Final = {
     ),
     "dev": Verb("dev", "command", "Start the UI and the daemon on this machine, and the review page beside them."),
     "stop": Verb(
-        "store", "stop", "Stop what runs on this machine: UIs with their daemons, and the embedded PostgreSQL."
+        "stop", "stop", "Stop what runs on this machine: UIs with their daemons, and the embedded PostgreSQL."
     ),
     "namespaces": Verb(
         "namespaces", "namespaces", "List namespaces with their live rows and the state of their latest plan."
@@ -254,7 +254,7 @@ def _program(
 
 def main() -> None:
     """Run the program."""
-    from slowwave.night.sinks import configure
+    from slowwave.night.telemetry import configure
 
     # Plans are many small objects without cycles. With the default thresholds a tenth of a night's CPU time went to the search for cycles.
     gc.set_threshold(100_000, 50, 100)

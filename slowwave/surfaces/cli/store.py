@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import json as json_text
-import os
-import signal
-import subprocess
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from slowwave.errors import Refused, StoreError
-from slowwave.plans.commands import argument, undecided
-from slowwave.store import server
+from slowwave.errors import Refused
 from slowwave.store.connect import Store
+from slowwave.surfaces.cli.migrations import migrate_folder
 from slowwave.surfaces.cli.session import (
     Json,
     Namespace,
     chosen_namespaces,
-    err,
     open_store,
-    out,
     program,
     progress,
     say,
@@ -32,7 +24,6 @@ from slowwave.surfaces.cli.session import (
     suggest,
 )
 from slowwave.text.tokens import counted
-from slowwave.wiki.migration.plan import PlannedMigration, planned_migration, report_lines, report_markdown
 
 # ``slowwave digest``, ``migrate`` and ``doctor``: the database itself.
 
@@ -141,157 +132,6 @@ def doctor(json: Json = False) -> None:
         raise typer.Exit(1)
     if not json:
         say(f"The database at {store.address()} is well.")
-
-
-# ``slowwave stop``: end what ``slowwave dev`` and the embedded server run on this machine, and print what that was.
-#
-# Only processes of this home are ended. They are identified by the files in which they were recorded and by their command lines: a
-# process id that another program has now is left alone, and so are servers that the user runs.
-
-_SECONDS: Final = 150.0
-"""Seconds that a UI may take to end: it ends its daemon and its code servers first."""
-
-
-def stop(json: Json = False) -> None:
-    """Stop what runs on this machine: UIs with their daemons, and the embedded PostgreSQL."""
-    home = server.default_home()
-    ports = [port for port in _started(home) if _end(home, port)]
-    postgres = (home / "postgres").is_dir() and server.is_running(home)
-    if postgres:
-        server.stop(home)
-    if json:
-        show_json({"home": str(home), "ui_ports": ports, "postgres": postgres})
-        return
-    for port in ports:
-        say(f"Stopped the UI on port {port} with its daemon.")
-    if postgres:
-        say(f"Stopped the embedded PostgreSQL of {home}. Its data stays, and the next command starts it again.")
-    if not ports and not postgres:
-        say(f"Nothing of {home} is running.")
-
-
-def _started(home: Path) -> list[int]:
-    """Return the ports of UIs that were started; they may have ended since."""
-    names = (file.stem.removeprefix("dev-") for file in home.glob("dev-*.pid"))
-    return sorted(int(name) for name in names if name.isdecimal())
-
-
-def _end(home: Path, port: int) -> bool:
-    """End the UI of a port and wait until it has ended; return False if it had ended by itself."""
-    file = home / f"dev-{port}.pid"
-    text = file.read_text().strip()
-    pid = int(text) if text.isdecimal() else 0
-    running = _is_ui(pid, port)
-    if running:
-        os.kill(pid, signal.SIGTERM)
-        began = time.monotonic()
-        while _is_ui(pid, port):
-            if time.monotonic() - began > _SECONDS:
-                raise StoreError(
-                    f"The UI on port {port} (process {pid}) does not end. Look at what it does, or end it with `kill -9 {pid}`."
-                )
-            time.sleep(0.1)
-    file.unlink(missing_ok=True)
-    return running
-
-
-def _is_ui(pid: int, port: int) -> bool:
-    """Return whether a process is a Dagster UI on this port, by its command line; an ended process has none."""
-    if pid <= 0:
-        return False
-    if Path("/proc/self").exists():
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            return False
-    else:
-        command = ("ps", "-ww", "-o", "command=", "-p", str(pid))
-        words = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
-    return {"dagster", "dev", str(port)} <= set(words)
-
-
-# ``slowwave migrate``: without arguments, the schema of the database; with a folder and a namespace, another memory as a plan.
-
-
-def migrate_folder(
-    folder: Path,
-    namespace: str,
-    *,
-    model: bool,
-    dry_run: bool,
-    skip_bad: bool,
-    report: Path | None,
-    json: bool,
-) -> None:
-    """Plan the migration of a folder, and print the result and what to do next."""
-    store = open_store()
-    if report is not None and report.exists() and not report.is_dir():
-        raise Refused(f"{report} is no folder, so the report cannot lie in it. Nothing was planned. Name a folder.")
-    with progress(f"Reading {folder.name}") as tell:
-        done = planned_migration(
-            store,
-            folder,
-            namespace,
-            model=model,
-            skip_bad=skip_bad,
-            dry_run=dry_run,
-            tell=lambda stage, n, total: tell(n, total, stage),
-        )
-    files = _written(done, report) if report is not None else {}
-    if json:
-        show_json(done.to_json() | files)
-        return
-    if out.is_terminal:
-        for indent, line in report_lines(done.found):
-            say(line, indent=indent)
-    else:
-        out.print(report_markdown(done.found), markup=False)
-    for name, path in files.items():
-        say(f"{name}: {path}")
-    if done.night is None:
-        items = ", ".join(f"{n:,} {decision}" for decision, n in sorted(done.items.items())) or "none"
-        say(f"A dry run: nothing was written, and no model was asked. Items of the plan: {items}.")
-        bad = len(done.found.staging.bad)
-        if bad:
-            say(f"{bad:,} files cannot be taken; a plan is made without them by --skip-bad alone.", console=err)
-        suggest("Plan it", f"{program()} migrate {argument(str(folder))} {argument(namespace)}")
-        return
-    if done.night.plan is None or not done.night.new_items:
-        for sentence in done.night.why_nothing:
-            say(sentence)
-        say(f"Nothing of it is new to {namespace}, so there is nothing to approve.")
-        return
-    hash_ = done.night.plan.plan_hash
-    items = ", ".join(f"{n:,} {decision}" for decision, n in sorted(done.items.items()))
-    say(f"Plan {hash_[:12]} of {namespace}: {done.night.state}, {items}.")
-    suggest("Look at it", f"{program()} plans show {argument(namespace)} --plan {hash_[:12]}")
-    from slowwave.surfaces.cli.plans import suggest_decision  # it imports all modules of plans
-
-    with store.connect("reader") as connection:
-        left = undecided(connection, hash_)
-    suggest_decision(left)
-
-
-def _written(done: PlannedMigration, folder: Path) -> dict[str, str]:
-    """Write the report and the run as files of a folder, each atomically; a repeated run overwrites its files."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        files = {
-            "report_path": (f"migration-{done.found.run_id}.md", report_markdown(done.found)),
-            "run_artifact_path": (
-                f"migration-{done.found.run_id}.json",
-                json_text.dumps(done.to_json(), indent=2, ensure_ascii=False, default=str) + "\n",
-            ),
-        }
-        for name, text in files.values():
-            temporary = folder / f".{name}.part"
-            temporary.write_text(text, encoding="utf-8", errors="replace")
-            temporary.replace(folder / name)
-    except OSError as problem:
-        raise Refused(
-            f"The report cannot be written to {folder} ({problem.strerror}). What was planned stands: `slowwave plans list` shows it."
-        ) from None
-    return {key: str(folder / name) for key, (name, _) in files.items()}
 
 
 # ``slowwave reembed``: move a namespace to another embedding model.
