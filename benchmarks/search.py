@@ -47,8 +47,8 @@ from slowwave.search.recall_events import logged
 from slowwave.search.request import SearchRequest
 from slowwave.search.search import search
 from slowwave.store import server, tables
-from slowwave.store.as_of import load_rows
 from slowwave.store.connect import Store
+from slowwave.store.load import load_rows
 from slowwave.store.migrate import open_store
 from slowwave.text.sentences import sentences
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from slowwave.store.as_of import load_rows
 from slowwave.store.connect import Store
+from slowwave.store.load import load_rows
 from slowwave.store.tables import metadata
 from tests.snapshots import uid
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from slowwave.changes.cells import inserted_id
 from slowwave.changes.mutation import Identified
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.store.as_of import load_rows
 from slowwave.store.connect import Store
+from slowwave.store.load import load_rows
 from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, metadata
 
 MODEL = "tiny-4"

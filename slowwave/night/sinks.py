@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from slowwave.store.connect import Store
 
+
 # The sinks of a run: those that the settings switch on, and the callbacks of a caller.
 
 Callback = Callable[[Event], None]

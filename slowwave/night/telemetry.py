@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
     from opentelemetry.trace import Span, Tracer
 
+
 # Instruments: the meters' counters and histograms, made once, whose labels take a bounded number of values.
 
 SCOPE: Final = "slowwave"

@@ -38,7 +38,7 @@ from slowwave.sources.rows import (
 )
 from slowwave.sources.turns import Turn
 from slowwave.store import tables
-from slowwave.store.as_of import analyse
+from slowwave.store.load import analyse
 from slowwave.store.namespaces import refuse_connected
 
 LARGEST_FILE: Final = 256 * 1024 * 1024

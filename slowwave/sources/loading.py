@@ -18,8 +18,8 @@ from slowwave.errors import ImportRefused, StoreError
 from slowwave.models.embedder import Embedder
 from slowwave.models.embedding_models import OFFLINE_MODELS
 from slowwave.store import tables
-from slowwave.store.as_of import load_rows
 from slowwave.store.configured_models import embedder_for
+from slowwave.store.load import load_rows
 from slowwave.store.namespaces import refuse_reserved
 from slowwave.store.settings import Settings
 

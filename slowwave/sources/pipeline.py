@@ -43,7 +43,7 @@ from slowwave.sources.rows import (
 )
 from slowwave.sources.turns import ImportTally, ImportTarget, Turn
 from slowwave.store import tables
-from slowwave.store.as_of import analyse
+from slowwave.store.load import analyse
 from slowwave.store.namespaces import refuse_connected
 
 # Conversion of the rows of a file to rows of the store: documents, chunks, memories, entities, relationships and their vectors.

@@ -21,9 +21,9 @@ from slowwave.errors import Refused
 from slowwave.models.embedder import Embedder, entity_text, passage_text
 from slowwave.sources.loading import LoadedVectors, refuse_read_only, vector_rows
 from slowwave.store import tables
-from slowwave.store.as_of import load_rows
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
+from slowwave.store.load import load_rows
 from slowwave.store.namespaces import namespace_id, namespace_settings, refuse_connected
 from slowwave.store.settings import Settings
 

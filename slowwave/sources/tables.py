@@ -37,7 +37,7 @@ from slowwave.sources.rows import (
 )
 from slowwave.sources.turns import Turn
 from slowwave.store import tables
-from slowwave.store.as_of import analyse
+from slowwave.store.load import analyse
 from slowwave.store.namespaces import refuse_connected
 
 # Facts from a table of any origin: subject, predicate and object, one per row, with a map of its columns.

@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.errors import ImportRefused
 from slowwave.sources.tables import import_facts
-from slowwave.store import as_of as load
+from slowwave.store import load
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.sources.conftest import HashEmbedder

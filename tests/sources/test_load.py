@@ -11,7 +11,7 @@ import pytest
 
 from slowwave.errors import StoreError
 from slowwave.store import tables
-from slowwave.store.as_of import load_rows
+from slowwave.store.load import load_rows
 
 
 @pytest.fixture

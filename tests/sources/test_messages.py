@@ -19,7 +19,7 @@ from slowwave.sources.loading import namespace_id
 from slowwave.sources.pipeline import import_messages, read_messages
 from slowwave.sources.rows import RowCheck, SkippedRow
 from slowwave.sources.turns import MOST_TIES, MentionContext, entity_id, grow, plan_graph, read_names
-from slowwave.store import as_of as load
+from slowwave.store import load
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 NS = namespace_id("demo")

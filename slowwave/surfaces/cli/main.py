@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -168,7 +169,7 @@ VERBS: Final = {
         "namespaces", "namespaces", "List namespaces with their live rows and the state of their latest plan."
     ),
     "reembed": Verb(
-        "store",
+        "reembed",
         "reembed",
         "Embed a namespace with another model, beside the vectors that stand, and go over to it when nothing is left.",
     ),
@@ -254,12 +255,13 @@ def _program(
 
 def main() -> None:
     """Run the program."""
-    from slowwave.night.telemetry import configure
-
     # Plans are many small objects without cycles. With the default thresholds a tenth of a night's CPU time went to the search for cycles.
     gc.set_threshold(100_000, 50, 100)
     trimmable()
-    configure()
+    if any(name.startswith("OTEL_EXPORTER_OTLP_") for name in os.environ):
+        from slowwave.night.telemetry import configure  # it imports all that a plan is made of
+
+        configure()
     # A warning, such as one of an unknown setting, is a sentence for users, who cannot use its place in the code.
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -12,17 +11,7 @@ import typer
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.migrations import migrate_folder
-from slowwave.surfaces.cli.session import (
-    Json,
-    Namespace,
-    chosen_namespaces,
-    open_store,
-    program,
-    progress,
-    say,
-    show_json,
-    suggest,
-)
+from slowwave.surfaces.cli.session import Json, Namespace, open_store, program, say, show_json, suggest
 from slowwave.text.tokens import counted
 
 # ``slowwave digest``, ``migrate`` and ``doctor``: the database itself.
@@ -132,33 +121,3 @@ def doctor(json: Json = False) -> None:
         raise typer.Exit(1)
     if not json:
         say(f"The database at {store.address()} is well.")
-
-
-# ``slowwave reembed``: move a namespace to another embedding model.
-
-
-def reembed(
-    namespace: Namespace,
-    model: Annotated[str, typer.Option(help="The model; the one of new namespaces when left out.")] = "",
-    json: Json = False,
-) -> None:
-    """Embed a namespace with another model, beside the vectors that stand, and go over to it when nothing is left."""
-    from slowwave.sources.reembedding import reembed_namespace
-    from slowwave.store.configured_models import embedder_for
-    from slowwave.store.settings import Settings
-
-    store = open_store()
-    chosen_namespaces(store, namespace)
-    embedder = embedder_for(Settings.for_namespace({"embedding_model": model} if model else {}))
-    with store.connect("owner") as connection, progress(f"Embedding {namespace}") as tell:
-        done = reembed_namespace(connection, namespace, embedder, progress=lambda n, of: tell(n, of, ""))
-    if json:
-        show_json(asdict(done))
-        return
-    made = ", ".join(f"{n:,} {table.replace('_', ' ')}" for table, n in done.made.items())
-    say(f"{namespace}: {made or 'nothing to embed'}; its model is {done.model} now (before: {done.formerly}).")
-    if done.with_speakers:
-        say(
-            f"{done.with_speakers:,} of the chunk vectors replace vectors of messages that were made without the names of their speakers: "
-            "a search by meaning now finds messages by who sent them."
-        )

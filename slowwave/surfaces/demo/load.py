@@ -12,7 +12,7 @@ import psycopg
 
 from slowwave.models.embedder import Embedder
 from slowwave.store import tables
-from slowwave.store.as_of import analyse, load_rows
+from slowwave.store.load import analyse, load_rows
 from slowwave.surfaces.demo.generator import DemoNamespace, generate
 from slowwave.surfaces.demo.world import NAMESPACES
 

@@ -21,9 +21,9 @@ from slowwave.search.recall_events import Recalled, log_behind
 from slowwave.search.request import KnownNamespace, SearchScope, known_namespace
 from slowwave.sources.loading import LoadedVectors
 from slowwave.sources.rows import chosen_slug
-from slowwave.store.as_of import MANY, analyse
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
+from slowwave.store.load import MANY, analyse
 from slowwave.store.logins import Connection
 from slowwave.store.migrate import open_store
 from slowwave.store.settings import Settings

@@ -32,8 +32,8 @@ from slowwave.sources.page_files import (
 )
 from slowwave.sources.profile import Profile, profile
 from slowwave.sources.rows import BadRow, Screening
-from slowwave.store.as_of import analyse
 from slowwave.store.connect import Store
+from slowwave.store.load import analyse
 from slowwave.store.logins import Connection
 from slowwave.store.settings import Settings
 from slowwave.text.frontmatter import UnreadableFile

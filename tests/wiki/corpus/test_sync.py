@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.store import as_of as load
+from slowwave.store import load
 from slowwave.store.connect import Store
 from slowwave.wiki.corpus.corpora import add_corpus
 from slowwave.wiki.corpus.sync import one_sync, sync_corpus
