@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from slowwave.errors import SettingsError
 from slowwave.night.delivery import Deadline, Outbox
-from slowwave.night.telemetry import _LOG, TelemetrySink
+from slowwave.night.telemetry import TelemetrySink
 from slowwave.plans.run_events import Event, OperationEvent, RunCompleted, RunFailed, RunStarted, Sink
 from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from slowwave.store.connect import Store
 
+
+_LOG: Final = logging.getLogger(__name__)
 
 # The sinks of a run: those that the settings switch on, and the callbacks of a caller.
 

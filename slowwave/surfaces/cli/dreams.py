@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from slowwave.errors import Refused, SlowwaveError
+from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
 from slowwave.plans.states import run_states
 from slowwave.store.connect import Store
-from slowwave.store.namespaces import namespace_settings
-from slowwave.surfaces.cli.nights import show_failures
 from slowwave.surfaces.cli.plans import suggest_decision
 from slowwave.surfaces.cli.session import (
     Json,
     Namespace,
-    chosen_namespaces,
     instant_of,
     open_store,
     program,
@@ -30,7 +27,6 @@ from slowwave.surfaces.cli.session import (
 
 if TYPE_CHECKING:
     from slowwave.surfaces.api.dreams import DreamProgress, DreamResult
-
 
 # ``slowwave dream`` and ``history``: the Python API on the command line.
 
@@ -256,44 +252,3 @@ def history(
         return
 
     show_runs(namespace, limit, json=json)
-
-
-# ``slowwave retain``: remove what is past its retention now.
-
-
-def retain(
-    namespace: Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")],
-    json: Json = False,
-) -> None:
-    """Remove report files, findings and rows of the ledger that are past their retention. The schedule does so every day."""
-    from slowwave.night.retention import retain as run
-
-    store = open_store()
-    removed: dict[str, dict[str, int]] = {}
-    failures: list[tuple[str, SlowwaveError]] = []
-    names = chosen_namespaces(store, namespace)
-    for name in names:
-        try:
-            with store.connect("reader") as connection:
-                settings = namespace_settings(connection, name)
-            removed[name] = run(store, name, settings)
-        except Exception as problem:
-            if len(names) == 1:
-                raise
-            from slowwave.plans.run_events import in_words  # it imports the settings
-
-            known = isinstance(problem, SlowwaveError)
-            failures.append((name, problem if known else SlowwaveError(f"{in_words(problem, 'all')}.")))
-    if json:
-        show_json(
-            [
-                *({"namespace": name, "removed": counts} for name, counts in removed.items()),
-                *({"namespace": name, "error": str(problem)} for name, problem in failures),
-            ]
-        )
-    elif removed:
-        columns = tuple(next(iter(removed.values())))
-        show_table("Removed", ("namespace", *columns), [[name, *counts.values()] for name, counts in removed.items()])
-    show_failures(failures)
-    if failures:
-        raise typer.Exit(1)

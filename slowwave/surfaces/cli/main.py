@@ -157,7 +157,7 @@ VERBS: Final = {
     "research": Verb("pages", "research", "Answer a question as a page in Markdown, each line with its sources."),
     "metrics": Verb("serve", "metrics", "Serve Prometheus metrics of all namespaces at /metrics, or print them once."),
     "retain": Verb(
-        "dreams",
+        "retention",
         "retain",
         "Remove report files, findings and rows of the ledger that are past their retention. The schedule does so every day.",
     ),

@@ -10,7 +10,6 @@ import typer
 
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli.migrations import migrate_folder
 from slowwave.surfaces.cli.session import Json, Namespace, open_store, program, say, show_json, suggest
 from slowwave.text.tokens import counted
 
@@ -51,6 +50,8 @@ def migrate(
     if folder is not None:
         if namespace is None:
             raise Refused("A migration names the folder and the namespace that it goes to. Nothing was read.")
+
+        from slowwave.surfaces.cli.migrations import migrate_folder  # it imports what plans a migration
 
         migrate_folder(
             folder,

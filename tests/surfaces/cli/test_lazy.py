@@ -74,7 +74,7 @@ def test_the_help_of_a_command_imports_its_module_alone() -> None:
     modules, shown = imported("namespaces", "--help")
     assert "--json" in shown
     assert (commands(modules), modules & HEAVY) == ({"namespaces"}, set())
-    assert commands(imported("retain", "--help")[0]) == {"dreams"}
+    assert commands(imported("retain", "--help")[0]) == {"retention"}
 
 
 def test_no_help_imports_what_plans_a_night() -> None:
