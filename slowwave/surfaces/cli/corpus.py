@@ -32,7 +32,6 @@ from slowwave.text.tokens import counted
 from slowwave.wiki.corpus.corpora import Corpus, GetRequest, add_corpus, chosen_corpus, corpora_of, get_page
 from slowwave.wiki.corpus.link_graph import LinkRequest, LintResponse, links
 from slowwave.wiki.corpus.requests import HeldElsewhere, PurgeRequest, PurgeResponse, WriteRequest, WriteResponse
-from slowwave.wiki.corpus.sync import corpus_status
 
 if TYPE_CHECKING:
     from slowwave.models.embedder import Embedder
@@ -109,6 +108,8 @@ def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False,
 @app.command()
 def status(namespace: Every = "ALL", json: Json = False) -> None:
     """Show the followed folders and what they contain."""
+    from slowwave.wiki.corpus.sync import corpus_status  # it brings the embedder
+
     store = open_store()
     rows: list[dict[str, object]] = []
     for name in chosen_namespaces(store, namespace):

@@ -8,7 +8,6 @@ import typer
 
 from slowwave.errors import SlowwaveError
 from slowwave.store.namespaces import namespace_settings
-from slowwave.surfaces.cli.nights import show_failures
 from slowwave.surfaces.cli.session import Json, chosen_namespaces, open_store, show_json, show_table
 
 # ``slowwave retain``: remove what is past its retention now.
@@ -47,6 +46,8 @@ def retain(
     elif removed:
         columns = tuple(next(iter(removed.values())))
         show_table("Removed", ("namespace", *columns), [[name, *counts.values()] for name, counts in removed.items()])
+    from slowwave.surfaces.cli.nights import show_failures  # it imports the commands of plans
+
     show_failures(failures)
     if failures:
         raise typer.Exit(1)
