@@ -42,7 +42,7 @@ def test_the_first_ten_minutes(store: Store, programs: Path, tmp_path: Path) -> 
             continue
         hash_ = re.search(r"plans approve diary ([0-9a-f]{12})", all_said)
         item = re.search(r"^([0-9a-f]{8})  0\.\d+  resolve_conflicts", all_said, re.MULTILINE)
-        run = re.search(r"slowwave undo ([0-9a-f-]{36})", all_said)
+        run = next(reversed(list(re.finditer(r"slowwave undo ([0-9a-f-]{36})", all_said))), None)
         for word, found in (("HASH", hash_), ("ITEM", item), ("RUN", run)):
             if word in block:
                 assert found is not None, f"nothing printed {word} before\n{block}"

@@ -20,7 +20,7 @@ from tests.nights import new_world, write_a_plan
 from tests.regressions.test_19_printed_commands_are_refused import printed
 from tests.surfaces.cli.conftest import Run
 
-WITHOUT: set[str] = {"corpus watch", "dev", "mcp", "metrics", "review", "serve"}
+WITHOUT: set[str] = {"corpus watch", "dev", "graph export", "mcp", "metrics", "review", "serve"}
 """Commands that print no data: they ask, or run until they are ended; ``metrics`` has the format of Prometheus."""
 
 

@@ -29,6 +29,7 @@ def test_every_planted_problem_belongs_to_one_operation() -> None:
     } == set(OPERATION_OF)
 
 
+@pytest.mark.usefixtures("every_rule_decides")
 @pytest.mark.parametrize("namespace", NAMESPACES)
 def test_each_planted_problem_is_found_by_its_operation_applied_and_taken_back(demo: Store, namespace: str) -> None:
     """What ``slowwave night NS --ops all`` promises, in three namespaces with an answer key.
