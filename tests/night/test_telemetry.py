@@ -511,7 +511,7 @@ def test_the_sdk_is_set_up_by_the_standard_variables_and_only_by_them() -> None:
     program = (
         "import sys\n"
         "from datetime import UTC, datetime\n"
-        "from slowwave.night.sinks import TelemetrySink, configure\n"
+        "from slowwave.night.telemetry import TelemetrySink, configure\n"
         "from slowwave.plans.run_events import RunStarted\n"
         "print(configure(), configure(), 'opentelemetry.sdk' in sys.modules)\n"
         "sink = TelemetrySink()\n"
@@ -538,7 +538,7 @@ def test_the_sdk_is_set_up_by_the_standard_variables_and_only_by_them() -> None:
 
 def test_importing_the_library_loads_no_telemetry() -> None:
     """Definitions and programs without telemetry do not pay for it."""
-    program = "import sys, slowwave.night.sinks, slowwave.night.sinks; print('opentelemetry' in sys.modules)"
+    program = "import sys, slowwave.night.sinks, slowwave.night.telemetry; print('opentelemetry' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
