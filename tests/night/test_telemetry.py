@@ -125,7 +125,7 @@ class Collector:
         self.metrics_in.exported.clear()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def exported() -> Collector:
     """The process's providers: an application sets them once."""
     spans, measured = InMemorySpanExporter(), Metrics()
