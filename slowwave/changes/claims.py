@@ -391,7 +391,7 @@ def forget_claims(
     noted: dict[str, Value] = {"event": RETIRED, "other_id": None, "evidence_id": stone.document}
     noted |= {"agent": by.agent, "session_id": by.session_id or None, "reason": by.reason}
     events = [Insert("claim_events", {**noted, "claim_id": id_}) for id_ in sorted(seen)]
-    rows = tuple(Row(id_, _forgotten_text(seen[id_]["external_id"])) for id_ in sorted(seen))
+    rows = tuple(Row(id_, _text(seen[id_]["external_id"])) for id_ in sorted(seen))
     return checked(
         Mutation(
             "forget_rows",
@@ -429,7 +429,7 @@ def erase_rows(snapshot: Snapshot, rows: Mapping[str, Collection[str]], reason: 
     if not named:
         raise Refused("Nothing that is stored matches. Nothing was planned.")
     inserts = [Insert(ERASURES, {"table_name": table, "row_id": id_, "reason": reason}) for table, id_ in named]
-    external = {id_: _forgotten_text(row.get("external_id")) for table in seen for id_, row in seen[table].items()}
+    external = {id_: _text(row.get("external_id")) for table in seen for id_, row in seen[table].items()}
     return checked(
         Mutation(
             *("forget_rows", ERASURES),
@@ -502,7 +502,3 @@ def _end(table: str, row: str, seen: Fields) -> Sequence[Write]:
         Write(Cell(table, row, "invalidated_at"), "now", seen["invalidated_at"]),
         Write(Cell(table, row, "invalidated_by"), "item", seen["invalidated_by"]),
     )
-
-
-def _forgotten_text(value: Value) -> str | None:
-    return None if value is None else str(value)

@@ -506,8 +506,8 @@ def _merge_alike_group(
         table,
         writes=tuple(sorted(writes, key=lambda w: (w.cell.row, w.cell.column))),
         guards=tuple(sorted(guards, key=lambda g: g.row)),
-        keep=_alike_row(merge.keep, keep),
-        absorb=tuple(_alike_row(a, rows[a]) for a in absorb),
+        keep=_row(merge.keep, keep),
+        absorb=tuple(_row(a, rows[a]) for a in absorb),
     )
 
 
@@ -521,11 +521,6 @@ def _retired(columns: Columns, id_: str, seen: Fields, keep: str) -> list[Write]
         Write(cell("invalidated_at"), "now", seen["invalidated_at"]),
         Write(cell("invalidated_by"), "item", seen["invalidated_by"]),
     ]
-
-
-def _alike_row(id_: str, fields: Fields) -> Row:
-    external = fields["external_id"]
-    return Row(id_, None if external is None else str(external))
 
 
 def united(rows: Sequence[Fields], column: str, standing: frozenset[str]) -> tuple[str, ...]:

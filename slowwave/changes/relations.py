@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Final
 
 from slowwave.bindings.binding import Binding, BoundColumn, BoundTable, KeyColumn, row_id_of, row_id_sql
-from slowwave.changes.cells import OVERLAY, ROW, Change, column_of, is_counter, row_columns, sql_type, table_of
+from slowwave.changes.cells import OVERLAY, ROW, Change, column_of, is_counter, sql_type, table_of
 from slowwave.changes.mutation import Identified, Mutation
 from slowwave.errors import Refused
 from slowwave.store.logins import Connection
@@ -228,11 +228,6 @@ def _own_field(table: str, column: str) -> Field:
 
 OWN: Final = Catalogue(own_relation)
 """The catalogue of our tables."""
-
-
-def whole_row(relation: Relation) -> tuple[str, ...]:
-    """Return the columns that a delete names: every column of a Slowwave table, or the hash of a connected store's row."""
-    return row_columns(relation.name) if relation.row is None else (ROW,)
 
 
 def quoted_name(name: str) -> str:

@@ -353,7 +353,6 @@ FEW: Final = 2_000_000
 
 _HEIGHT_NEIGHBOURS, _WIDTH_NEIGHBOURS = 1_024, 2_048  # of a tile
 _GRID: Final = 100_000.0  # cosines are ranked in steps of 1e-5, which float32 products of tiles do not blur
-_SLACK_NEIGHBOURS: Final = np.float32(2e-5)
 _SMALL: Final = 1_024  # rows of a block that is multiplied at once
 _HELD: Final = 8_192  # rows of such blocks that are loaded at a time
 _CROWDED: Final = 8  # a tile is partitioned if this many times k of its rows reach a row's limit
@@ -430,7 +429,7 @@ def _small(
     pairs = [_none()[:2]]
     for start, end in pairwise(ends.tolist()):
         part = units[start:end]
-        i, j = np.nonzero(part @ part.T >= floor - _SLACK_NEIGHBOURS)
+        i, j = np.nonzero(part @ part.T >= floor - _SLACK)
         upper = i < j
         pairs.append((i[upper] + start, j[upper] + start))
     i, j = (np.concatenate(column) for column in zip(*pairs, strict=True))
@@ -464,7 +463,7 @@ class _Best:
 
     @classmethod
     def of(cls, n: int, k: int, floor: float) -> _Best:
-        return cls(np.full((n, k), -1), np.full((n, k), -1), floor - float(_SLACK_NEIGHBOURS), Lock())
+        return cls(np.full((n, k), -1), np.full((n, k), -1), floor - float(_SLACK), Lock())
 
     def meet(self, units: Floats, top: int, left: int) -> None:
         """Compare the rows of a tile with those to the right of it; on the diagonal, compare each pair once."""

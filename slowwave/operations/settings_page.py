@@ -369,10 +369,6 @@ def _code(name: str) -> str:
     return name if " " in name or "," in name else f"`{name}`"
 
 
-if __name__ == "__main__":
-    sys.stdout.write(page())
-
-
 # The table of operations in ``docs/operations.md``, generated from their declarations.
 #
 # ``python -m slowwave.operations.settings_page docs/operations.md`` renews it between its marks; a test compares it with the file.
@@ -405,3 +401,5 @@ def renewed(page: str) -> str:
 if __name__ == "__main__":
     for path in map(Path, sys.argv[1:]):
         path.write_text(renewed(path.read_text()))
+    if not sys.argv[1:]:
+        sys.stdout.write(page())

@@ -388,7 +388,6 @@ _OF_WORKS: Final = re.compile(
     re.IGNORECASE,
 )
 _STOPS: Final = re.compile(r"[.!?]\s|\n")
-_UNITS: Final = ("phd", "ib", "hz", "dsa")
 _AROUND: Final = 60
 _SENTENCE: Final = 200
 """Number of characters before and after a name that are searched for words that show its type."""

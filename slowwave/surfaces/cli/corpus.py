@@ -333,18 +333,8 @@ def link(
             say(f"{found.count:,} of {found.total_count:,} edges; --max-edges shows more.")
 
 
-def _checked(model: type[_Request], values: dict[str, Any]) -> _Request:
-    """Build a request from options; refuse invalid values with a sentence."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        raise Refused(f"{'.'.join(map(str, first['loc']))}: {plain_fault(first['msg'])}.") from None
-
-
 # ``slowwave write`` and ``purge``: write and delete pages of a namespace by path.
 
-_PageRequest = TypeVar("_PageRequest", bound=BaseModel)
 _Target = Annotated[str, typer.Argument(help="Path of the page, like notes/tides.md.")]
 _Hash = Annotated[
     str, typer.Option("--expected-hash", help="Hash of the page; `slowwave get NAMESPACE PATH --json` gives it.")
@@ -393,7 +383,7 @@ def write(
         **{"expected_hash": expected_hash, "reason": reason, "soft": soft, "dry_run": dry_run, "agent": agent},
         "frontmatter": frontmatter | ({"tags": tag} if tag else {}),
     }
-    request = _checked_page(WriteRequest, asked)
+    request = _checked(WriteRequest, asked)
     from slowwave.search.request import settings_of
     from slowwave.wiki.corpus.page_write import write as write_page
 
@@ -422,7 +412,7 @@ def purge(
         **{"target": path, "dry_run": not yes, "expected_hash": expected_hash, "reason": reason, "agent": agent},
         **{"allow_canonical": allow_canonical, "include_related_tombstone": tombstone, "corpus": corpus},
     }
-    request = _checked_page(PurgeRequest, asked)
+    request = _checked(PurgeRequest, asked)
     from slowwave.search.request import settings_of
     from slowwave.wiki.corpus.page_write import purge as purge_page
 
@@ -488,8 +478,8 @@ def _fields(given: list[str]) -> dict[str, Any]:
     return found
 
 
-def _checked_page(model: type[_PageRequest], values: dict[str, Any]) -> _PageRequest:
-    """Build a page request from options; refuse invalid values with a sentence."""
+def _checked(model: type[_Request], values: dict[str, Any]) -> _Request:
+    """Build a request from options; refuse invalid values with a sentence."""
     try:
         return model.model_validate(values)
     except ValidationError as problem:

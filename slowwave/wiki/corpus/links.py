@@ -388,7 +388,7 @@ def page_links(connection: Connection, namespace_id: str, corpus: Corpus | None,
     links = file.page.links[:_MOST]
     others: Any = connection.execute(_POINTING.encode(), asked | {"names": names}).fetchall() if corpus else []
     pages: Any = connection.execute(_TARGETS.encode(), asked).fetchall() if corpus and (links or others) else []
-    targets = LinkTargets([own, *(LinkTarget(i, path, title, _words(aliases)) for i, path, title, aliases in pages)])
+    targets = LinkTargets([own, *(LinkTarget(i, path, title, _listed(aliases)) for i, path, title, aliases in pages)])
     rows: list[dict[str, object]] = []
     linked = {id_}
     for link in dict.fromkeys(links):
@@ -412,7 +412,7 @@ def _mentions(
         generic = layout.generic
         for id_, path, title, type_, aliases, slug in connection.execute(_NAMED.encode(), asked):
             if layout.named(str(path), str(type_)):
-                rows.append(NamedRow(str(id_), (str(title), *_words(aliases), str(slug or "")), document=True))
+                rows.append(NamedRow(str(id_), (str(title), *_listed(aliases), str(slug or "")), document=True))
     entities: Any = connection.execute(_ENTITIES_PAGE_LINKS.encode(), asked)
     rows += [NamedRow(id_, tuple(names), document=False) for id_, names in entities]
     for mention in KnownNames(rows, generic).found_in(file.page)[:_MOST]:
@@ -426,7 +426,3 @@ def _called(page: LinkTarget, slug: str) -> list[str]:
     path = PurePosixPath(page.path)
     names = (path.stem, path.parent.name, slug, page.title, *page.aliases)
     return sorted({name.rsplit("/", 1)[-1].lower() for name in names if name})
-
-
-def _words(value: object) -> list[str]:
-    return [str(part) for part in value] if isinstance(value, list) else []

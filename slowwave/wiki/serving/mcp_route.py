@@ -59,10 +59,10 @@ class McpRoute:
     def _made(self) -> StreamableHTTPSessionManager:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        # Stateless, because each request brings its token and none may use a session that another one opened. Each answer is one JSON
-        # object.
         from slowwave.wiki.serving.mcp_server import mcp_server  # the SDK takes as long to load as the rest
 
+        # Stateless, because each request brings its token and none may use a session that another one opened. Each answer is one JSON
+        # object.
         server = mcp_server(self.answering, _caller_of)
         return StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=self.request_bytes
