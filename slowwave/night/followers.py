@@ -15,8 +15,10 @@ from typing import Final, Protocol
 import psycopg
 
 from slowwave.errors import SettingsError, SlowwaveError, UndoBlocked
+from slowwave.operations.registry import GROUP as OPERATIONS
 from slowwave.store.claims import NamespaceClaim
 from slowwave.store.connect import Store
+from slowwave.store.doctor import Diagnosis
 from slowwave.store.logins import Connection
 from slowwave.store.settings import Settings
 
@@ -77,6 +79,27 @@ def _load(point: EntryPoint) -> Follower | None:
         raise SettingsError(
             f"The entry point {point.name} = {point.value} of {GROUP} cannot be loaded ({problem}). Repair that package or uninstall it."
         ) from problem
+
+
+def diagnose_installation() -> list[Diagnosis]:
+    """Find entry points that the installation lacks: an editable one keeps those of the day on which it was made.
+
+    Without them a night runs no planner of pages and claims, and files do not follow their rows.
+    """
+    missing = [
+        group
+        for group in (OPERATIONS, GROUP)
+        if not any(point.dist and point.dist.name == "slowwave" for point in entry_points(group=group))
+    ]
+    if not missing:
+        return []
+    return [
+        Diagnosis(
+            f"The installation lacks the entry points {' and '.join(missing)}, so nights leave out the planners of pages and claims, or "
+            "files do not follow their rows.",
+            "Install Slowwave again: `pip install .`, or `pip install -e .` in a checkout.",
+        )
+    ]
 
 
 def warn(store: Store, claim: NamespaceClaim, about: str, problems: Sequence[str]) -> None:

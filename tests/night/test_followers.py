@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from slowwave.night.followers import Follower, followers
+import pytest
+
+from slowwave.night.followers import Follower, diagnose_installation, followers
 from slowwave.operations import operations
 from slowwave.sources.following import FolderFollower
 from slowwave.store.connect import Store
@@ -61,6 +63,14 @@ LINES = (
 def test_followers_of_folders_and_pages_are_found_by_their_entry_points() -> None:
     found: tuple[Follower, ...] = followers()
     assert [type(follower) for follower in found] == [FolderFollower, PageFollower]
+
+
+def test_installation_without_entry_points_is_a_problem_that_doctor_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert diagnose_installation() == []
+    monkeypatch.setattr("slowwave.night.followers.entry_points", lambda group: ())
+    (found,) = diagnose_installation()
+    assert found.problem
+    assert "slowwave.operations and slowwave.followers" in found.finding
 
 
 def test_night_apply_and_undo_without_the_wiki_work_and_import_none_of_it(store: Store, tmp_path: Path) -> None:

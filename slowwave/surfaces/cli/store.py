@@ -87,13 +87,14 @@ def migrate(
 
 def doctor(json: Json = False) -> None:
     """Say what is wrong with the database, each with its remedy; exit code 1 when something is."""
+    from slowwave.night.followers import diagnose_installation
     from slowwave.operations.setting_names import diagnose_settings
     from slowwave.store.doctor import diagnose
 
     store = Store.from_environment()
     found = diagnose(store)
     well = not any(d.problem for d in found)
-    found += diagnose_settings(store if well else None)
+    found += [*diagnose_settings(store if well else None), *diagnose_installation()]
     if well:
         from slowwave.bindings.checks import diagnose_stores
         from slowwave.night.delivery import diagnose_notices
