@@ -211,7 +211,7 @@ class Records:
         named = pa.array(population.names.folded, pa.string()).dictionary_encode()
         sources = [(_NAME, np.arange(len(population)), named.indices.to_numpy().astype(np.int64), named.dictionary)]
         sources += [(c.shape, c.rows, c.codes, pa.array(c.texts, pa.string())) for c in population.attributes.columns]
-        split = [_split_records(shape, texts) for shape, _, _, texts in sources]
+        split = [_split_words(shape, texts) for shape, _, _, texts in sources]
         coded = pa.concat_arrays([words for words, _ in split]).dictionary_encode()
         numbers = coded.indices.to_numpy()
         first = np.cumsum([0, *(len(words) for words, _ in split)])
@@ -227,7 +227,7 @@ class Records:
         return np.concatenate([at for at, _ in found]), np.concatenate([word for _, word in found])
 
 
-def _split_records(shape: str, texts: pa.Array) -> tuple[pa.Array, Ints]:
+def _split_words(shape: str, texts: pa.Array) -> tuple[pa.Array, Ints]:
     """Split all texts into words; return the words, text after text, and the position where those of each text end."""
     lists = pc.utf8_split_whitespace(texts)
     words, owner = pc.list_flatten(lists), pc.list_parent_indices(lists).to_numpy().astype(np.int64)

@@ -132,7 +132,7 @@ class MiniLMEmbedder:
         for read in encoder.tokenizer.encode_batch([text.encode("utf-8", "replace").decode() for text in row_of]):
             starts.append(len(windows))
             windows.extend([read, *read.overflowing])
-        vectors = _unit_minilm(np.add.reduceat(_encoded(encoder, [window.ids for window in windows]), starts, axis=0))
+        vectors = _unit_rows(np.add.reduceat(_encoded(encoder, [window.ids for window in windows]), starts, axis=0))
         if len(windows) > _BATCH_MINILM:
             give_back()
         return vectors[[row_of[text] for text in texts]]
@@ -154,11 +154,11 @@ def _encoded(encoder: _Encoder, windows: Sequence[Sequence[int]]) -> np.ndarray:
             mask[place, : len(windows[row])] = 1
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = np.asarray(encoder.session.run(None, feeds)[0], np.float32)
-        out[rows] = _unit_minilm((hidden * mask[:, :, None]).sum(axis=1))
+        out[rows] = _unit_rows((hidden * mask[:, :, None]).sum(axis=1))
     return out
 
 
-def _unit_minilm(matrix: np.ndarray) -> np.ndarray:
+def _unit_rows(matrix: np.ndarray) -> np.ndarray:
     return matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
 

@@ -494,7 +494,7 @@ def seal_follow_ups(store: Store, namespace: str, plan_hash: str, *, by: str) ->
     """
     session = read_session(store, namespace, plan_hash)
     taken = [s.item for one in session for s in one.covers.left]
-    free = [stored for stored, _ in held_back(session) if _commute(stored.item, *_cells_follow_up(taken))]
+    free = [stored for stored, _ in held_back(session) if _commute(stored.item, *_touched_cells(taken))]
     left = _left_out(session)
     done = [s.item for one in session for s in (*one.covers.yes, *one.covers.decided)]
     no = [s.item for one in session for s in one.covers.no]
@@ -508,7 +508,7 @@ def seal_follow_ups(store: Store, namespace: str, plan_hash: str, *, by: str) ->
             inputs: Inputs,
             operation: str = operation,
             rows: frozenset[tuple[str, str]] = frozenset(rows),
-            others: tuple[frozenset[Cell], frozenset[Cell]] = _cells_follow_up(taken),
+            others: tuple[frozenset[Cell], frozenset[Cell]] = _touched_cells(taken),
         ) -> Proposal:
             planned = run_planner(PLANNERS[operation], inputs, {operation})
             items = tuple(
@@ -566,10 +566,10 @@ def _left_out(session: Sequence[SessionPlan]) -> set[str]:
 
 def commute(item: Item, others: Sequence[Item]) -> bool:
     """Return whether an item conflicts with none of the others, so that all of them can be in one plan."""
-    return _commute(item, *_cells_follow_up(others))
+    return _commute(item, *_touched_cells(others))
 
 
-def _cells_follow_up(items: Sequence[Item]) -> tuple[frozenset[Cell], frozenset[Cell]]:
+def _touched_cells(items: Sequence[Item]) -> tuple[frozenset[Cell], frozenset[Cell]]:
     """Return the cells that the items write and the cells that they depend on."""
     empty = frozenset[Cell]()
     return empty.union(*(i.writes() for i in items)), empty.union(*(i.guards() for i in items))

@@ -15,7 +15,7 @@ from slowwave.search.words import K1, LEVELS, LONGEST, STEMS, B, ranges
 
 # Words of columns of texts, by Arrow's kernels, with the same analysis. Searches of the store do not need it.
 
-_BETWEEN_WORD_COLUMNS, _SINGLE_WORD_COLUMNS = ranges(r"\x{{{:x}}}", wide=r"\x{{{:x}}}")
+_BETWEEN, _SINGLE = ranges(r"\x{{{:x}}}", wide=r"\x{{{:x}}}")
 
 
 def split_words(texts: pa.Array) -> pa.Array:
@@ -28,8 +28,8 @@ def split_words(texts: pa.Array) -> pa.Array:
     if pc.any(pc.match_substring(folded, "'s")).as_py():
         folded = pc.replace_substring_regex(folded, pattern=r"'s([^0-9a-z_]|$)", replacement=r"\1")
     if not pc.all(pc.string_is_ascii(folded)).as_py():
-        folded = pc.replace_substring_regex(folded, pattern=_SINGLE_WORD_COLUMNS, replacement=r" \1 ")
-    return pc.split_pattern_regex(folded, _BETWEEN_WORD_COLUMNS)
+        folded = pc.replace_substring_regex(folded, pattern=_SINGLE, replacement=r" \1 ")
+    return pc.split_pattern_regex(folded, _BETWEEN)
 
 
 def stemmed(column: pa.Array) -> pa.Array:

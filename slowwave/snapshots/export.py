@@ -366,10 +366,10 @@ def export_snapshots(store: Store, name: str, namespaces: Sequence[str]) -> dict
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         with connection.transaction():
-            return _read_several(connection, name, namespaces)
+            return _read_namespaces(connection, name, namespaces)
 
 
-def _read_several(connection: Connection, name: str, namespaces: Sequence[str]) -> dict[str, Snapshot]:
+def _read_namespaces(connection: Connection, name: str, namespaces: Sequence[str]) -> dict[str, Snapshot]:
     of = store_named(connection, name)
     found = connection.execute(_WHOSE, (name, list(namespaces))).fetchall()
     scopes = Scopes(tuple(str(row[0]) for row in found), tuple(str(row[2]) for row in found))
@@ -379,7 +379,7 @@ def _read_several(connection: Connection, name: str, namespaces: Sequence[str]) 
             name: _apart(read_rows(connection, of.binding, scopes, table, checked=name in unchecked), scopes)
             for name, table in SNAPSHOT_TABLES.items()
         }
-        vectors = {table: _vectors_several(connection, of.binding, scopes, table, of.model) for table in VECTORS}
+        vectors = {table: _vectors_by_namespace(connection, of.binding, scopes, table, of.model) for table in VECTORS}
     made: dict[str, Snapshot] = {}
     for id_, slug, _, read_only, settings, taken_at, counter in found:
         if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
@@ -419,7 +419,7 @@ def _runs(namespaces: pa.Array | pa.ChunkedArray, scopes: Scopes) -> list[tuple[
     return list(zip(scopes.namespace_ids, starts, ends, strict=True))
 
 
-def _vectors_several(
+def _vectors_by_namespace(
     connection: Connection, binding: Binding, scopes: Scopes, table: str, model: str
 ) -> dict[str, Vectors]:
     """Return the vectors of each namespace, those of its commonest length."""

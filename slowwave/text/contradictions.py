@@ -85,7 +85,7 @@ def _identifiers(a: Specifics, b: Specifics) -> Difference | None:
     return _one_sided(*left.loose) if left.loose else None
 
 
-def _figures_differences(a: Specifics, b: Specifics) -> Difference | None:
+def _compare_figures(a: Specifics, b: Specifics) -> Difference | None:
     one, two = a.figures(), b.figures()
     if one == two:
         return None
@@ -149,7 +149,7 @@ def _opposites(a: Specifics, b: Specifics) -> Difference | None:
     return Difference("conflict", f"The terms exclude each other: {' and '.join(sorted(pair))}.", "terms")
 
 
-def _negations_differences(a: Specifics, b: Specifics) -> Difference | None:
+def _compare_negations(a: Specifics, b: Specifics) -> Difference | None:
     """Compare negations: a negation on one side is a conflict if the other side states what it denies.
 
     Otherwise the negation is only an addition.
@@ -164,7 +164,7 @@ def _negations_differences(a: Specifics, b: Specifics) -> Difference | None:
     return _one_sided(["not"], [])
 
 
-def _names_differences(a: Specifics, b: Specifics) -> Difference | None:
+def _compare_names(a: Specifics, b: Specifics) -> Difference | None:
     one, two = a.statement(), b.statement()
     exchanged = one and two and one.exchanged(two)
     return _conflict("names", [" ".join(exchanged[0])], [" ".join(exchanged[1])], "names") if exchanged else None
@@ -177,13 +177,13 @@ def _variants(a: Specifics, b: Specifics) -> Difference | None:
 
 
 _RULES_DIFFERENCES: Final = (
-    _figures_differences,
+    _compare_figures,
     _identifiers,
     _letters,
     _exclusive,
     _opposites,
-    _negations_differences,
-    _names_differences,
+    _compare_negations,
+    _compare_names,
     _variants,
 )
 

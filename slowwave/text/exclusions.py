@@ -99,7 +99,7 @@ def is_a(word: str, other: str) -> bool:
 
 def _is_part(a: Iterable[str], b: Iterable[str]) -> bool:
     """Return whether a path or one above it is a part, and one of the other paths is its whole or a direct kind of it."""
-    parts = _table_exclusions().parts
+    parts = _table().parts
     wholes = {w for path in a for end in range(len(path), 2, -1) for w in parts.get(path[:end], ())}
     return bool(wholes) and any(path in wholes or path[:-1] in wholes for path in b)
 
@@ -172,7 +172,7 @@ class _Table(NamedTuple):
 
 def _line(word: str) -> list[str] | None:
     """Return the cells of a word's line; None if there is no such line."""
-    table, wanted = _table_exclusions(), word.encode()
+    table, wanted = _table(), word.encode()
     at = bisect_left(table.starts, wanted, key=table.word)
     if at == len(table.starts) or table.word(table.starts[at]) != wanted:
         return None
@@ -181,7 +181,7 @@ def _line(word: str) -> list[str] | None:
 
 
 @lru_cache(maxsize=1)
-def _table_exclusions() -> _Table:
+def _table() -> _Table:
     text = gzip.decompress(files("slowwave.text").joinpath("word_relations.txt.gz").read_bytes())
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
     cells = text[1 : ends[0]].decode().split(" ")

@@ -19,7 +19,7 @@ DEEPEST: Final = 16
 LONGEST: Final = 65_536
 """Maximum length in characters; longer frontmatter is refused."""
 
-_FENCE_FRONTMATTER: Final = re.compile(r"\ufeff?---[ \t]*\r?\n")
+_FENCE: Final = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _END: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
 _NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE: Final = frozenset({"true", "True", "TRUE"})
@@ -88,7 +88,7 @@ def yaml_value(text: str) -> Any:
 
 def _fences(text: str) -> tuple[str, int, int] | None:
     """Return the text between the fences of the frontmatter, the start of the body, and the number of lines before it."""
-    opened = _FENCE_FRONTMATTER.match(text)
+    opened = _FENCE.match(text)
     closed = _END.search(text, opened.end()) if opened else None
     if opened is None or closed is None:
         return None

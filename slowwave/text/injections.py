@@ -96,7 +96,7 @@ def orders(small: str) -> Iterator[Detection]:
     rules = [rule for rule in _RULES_ORDER_SIGNS if rule.may_stand(small)]
     if not rules:
         return
-    sentences = list(_sentences_order_signs(small))
+    sentences = list(_sentence_spans(small))
     for rule in rules:
         for n, (start, end) in enumerate(sentences):
             if rule.within > 1:
@@ -109,7 +109,7 @@ def orders(small: str) -> Iterator[Detection]:
                 break
 
 
-def _sentences_order_signs(small: str) -> Iterator[tuple[int, int]]:
+def _sentence_spans(small: str) -> Iterator[tuple[int, int]]:
     """Start and end of each sentence with a letter in it."""
     start = 0
     for match in _END.finditer(small):

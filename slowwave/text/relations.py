@@ -428,7 +428,7 @@ def topic_statement(text: str, *, talk: bool = True, relates: bool = True) -> To
     words: set[str] = set()
     parts = sentences(text)
     for sentence in parts:
-        if not _states(sentence, talk) or (own := _subject_topic_statements(sentence, subject)) is None:
+        if not _states(sentence, talk) or (own := _topic_subject(sentence, subject)) is None:
             return None
         if own and subject and own != subject:
             return None
@@ -455,7 +455,7 @@ def _states(sentence: str, talk: bool) -> bool:
     )
 
 
-def _subject_topic_statements(sentence: str, before: str) -> str | None:
+def _topic_subject(sentence: str, before: str) -> str | None:
     """Return the person or thing that a sentence is about.
 
     Return None if there are two, or if a pronoun refers to a sentence before it and ``before`` is empty.

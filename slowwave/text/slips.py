@@ -78,7 +78,7 @@ def _mistyped(a: str, b: str, edits: int) -> bool:
         return False
     if edits == 2:
         return len(mine) < len(theirs) and bool(mine)
-    return not mine or mine + theirs in _BESIDE or (mine in _VOWELS_SLIPS and theirs in _VOWELS_SLIPS)
+    return not mine or mine + theirs in _BESIDE or (mine in _VOWELS and theirs in _VOWELS)
 
 
 def _shared(a: str, b: str) -> int:
@@ -101,7 +101,7 @@ def _american(word: str) -> str:
     return word
 
 
-_VOWELS_SLIPS: Final = "aeiouy"
+_VOWELS: Final = "aeiouy"
 _KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _BESIDE: Final = frozenset(
     pair

@@ -29,7 +29,7 @@ _COURTESIES: Final = re.compile(_FILE["courtesies"].replace("\n", ""), re.IGNORE
 _SOMEBODY: Final = words_of("he she him her his they them their")
 _TALK: Final = words_of(_FILE["talk"])
 _WORDS: Final = (_TALK | words_of(_FILE["times"]) | GRAMMAR) - NEGATIONS - DENIALS - _SOMEBODY
-_WORD_SMALL_TALK: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _IN_FORMULAS: Final = frozenset(re.findall(r"[a-z]+", _FILE["formulas"]))
 """All words that occur in a formula, and more: also parts of words, since a formula may contain any word that ends in "ly"."""
 
@@ -67,7 +67,7 @@ def without_small_talk(text: str, *, program: bool = False) -> str:
 
 
 def _says_more(sentence: str) -> bool:
-    words = _WORD_SMALL_TALK.findall(sentence.replace("’", "'"))
+    words = _WORD.findall(sentence.replace("’", "'"))
     return any(not word[0].isupper() and fold(word) not in _WORDS for word in words)
 
 
@@ -78,7 +78,7 @@ def _has_content(said: str) -> bool:
     """
     if not said.isascii():
         return False
-    others = set(_WORD_SMALL_TALK.findall(said.lower())) - _WORDS
+    others = set(_WORD.findall(said.lower())) - _WORDS
     return any(not w.endswith("ly") and not _IN_FORMULAS.issuperset(w.split("'")) for w in others)
 
 
@@ -88,7 +88,7 @@ def has_no_content(sentence: str, *, program: bool = False) -> bool:
     if _has_content(plain) or _MARKS.search(plain):
         return False
     left = _FORMULAS.sub(" . ", plain)
-    words = [fold(word) for word in _WORD_SMALL_TALK.findall(left)]
+    words = [fold(word) for word in _WORD.findall(left)]
     if not _WORDS.issuperset(words) or _NAMED.search(left):
         return False
     if left == plain and _TALK.isdisjoint(words):

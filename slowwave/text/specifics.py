@@ -331,7 +331,7 @@ def ungrounded(claim: str, sources: Sequence[str]) -> tuple[str, ...]:
 
     Time: linear in the texts, each of which is parsed once.
     """
-    claimed, known = _read_grounding(claim), [_read_grounding(s) for s in sources]
+    claimed, known = _cached_specifics(claim), [_cached_specifics(s) for s in sources]
     text = " \n ".join(["", *(" ".join(tokenise(s)) for s in sources), ""])
     words = _union(k.words for k in known)
     terms = _union(k.terms() for k in known)
@@ -353,7 +353,7 @@ def unsaid(terms: frozenset[str], texts: Sequence[str]) -> frozenset[str]:
     for text in texts:
         if not left:
             break
-        left -= _read_grounding(text).terms()
+        left -= _cached_specifics(text).terms()
     return left
 
 
@@ -384,7 +384,7 @@ def _has_digit(term: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _read_grounding(text: str) -> Specifics:
+def _cached_specifics(text: str) -> Specifics:
     return specifics(text)
 
 
@@ -505,10 +505,10 @@ def exchanged_parties(claim: str, sources: Sequence[str]) -> tuple[str, ...]:
     """
     known: defaultdict[str, list[Roles]] = defaultdict(list)
     for source in sources:
-        for word, roles in _read_who_did_what(source):
+        for word, roles in _read_clauses(source):
             known[word].append(roles)
     found: set[str] = set()
-    for word, roles in _read_who_did_what(claim):
+    for word, roles in _read_clauses(claim):
         theirs = known.get(word, ())
         found.update(f"{a}, {b}: {word}" for a, b in _exchanged(roles, theirs))
     return tuple(sorted(found))
@@ -526,7 +526,7 @@ def _exchanged(mine: Roles, theirs: Iterable[Roles]) -> Iterator[tuple[str, str]
 
 
 @lru_cache(maxsize=512)
-def _read_who_did_what(text: str) -> tuple[tuple[str, Roles], ...]:
+def _read_clauses(text: str) -> tuple[tuple[str, Roles], ...]:
     """Return (stem of a relating word, the words around it with their roles) for every clause of a text."""
     found: list[tuple[str, Roles]] = []
     for line in text.splitlines():

@@ -103,15 +103,11 @@ def is_wish(sentence: str) -> bool:
 
 def is_present(sentence: str) -> bool:
     """Return whether a sentence may be a plain statement of the present."""
-    was = (
-        says_later(sentence)
-        or _PAST_PRESENT_STATEMENTS.search(sentence) is not None
-        or _is_past_present_statements(sentence)
-    )
+    was = says_later(sentence) or _PAST_PRESENT_STATEMENTS.search(sentence) is not None or _has_past_verb(sentence)
     return not was and not is_open(sentence)
 
 
-def _is_past_present_statements(sentence: str) -> bool:
+def _has_past_verb(sentence: str) -> bool:
     """Return whether a past form directly follows its subject.
 
     "Mara rang from Oslo" and "my sister phoned" match; "I prefer salted butter" does not.

@@ -111,7 +111,7 @@ def test_regular_forms_have_their_base_among_others() -> None:
 
 def test_the_table_is_read_when_a_word_is_asked_for() -> None:
     """And not when the module is imported."""
-    code = "from slowwave.text import contradictions, exclusions; print(exclusions._table_exclusions.cache_info().currsize)"
+    code = "from slowwave.text import contradictions, exclusions; print(exclusions._table.cache_info().currsize)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"
 

@@ -558,7 +558,7 @@ def at_fault(before: Snapshot, items: Sequence[Item], recall: RecallProbe, radiu
     with those that touch most of its rows, until the rest is within the cap. Half an operation would only slip under the cap.
     """
     beyond = radius.beyond()
-    rows = _rows_subset(items, {*recall.lost, *(row for table, _, _ in beyond for row in radius.rows[table])})
+    rows = _items_by_row(items, {*recall.lost, *(row for table, _, _ in beyond for row in radius.rows[table])})
     found: set[str] = set()
     if not recall.passed:
         found |= {item for row in recall.lost for item in rows.get(row, ())}
@@ -590,7 +590,7 @@ def at_fault(before: Snapshot, items: Sequence[Item], recall: RecallProbe, radiu
     return frozenset(found)
 
 
-def _rows_subset(items: Sequence[Item], wanted: Collection[str]) -> Mapping[str, list[str]]:
+def _items_by_row(items: Sequence[Item], wanted: Collection[str]) -> Mapping[str, list[str]]:
     """Return row → the items that write, delete or insert it, for the ``wanted`` rows."""
     found: dict[str, list[str]] = defaultdict(list)
     for item in items:

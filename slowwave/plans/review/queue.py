@@ -128,12 +128,12 @@ def _together(items: Sequence[StoredItem]) -> dict[str, int]:
 
 def _edges(items: Sequence[StoredItem], at: dict[str, int]) -> _Edges:
     """Return the edges between items (by index) and the rows that they name (by the number in ``at``)."""
-    ends = [(n, at.setdefault(row, len(at))) for n, s in enumerate(items) for row in sorted(_rows_ordering(s))]
+    ends = [(n, at.setdefault(row, len(at))) for n, s in enumerate(items) for row in sorted(_row_ids(s))]
     edges = np.array(ends, np.int64).reshape(-1, 2)
     return edges[:, 0], edges[:, 1]
 
 
-def _rows_ordering(item: StoredItem) -> set[str]:
+def _row_ids(item: StoredItem) -> set[str]:
     """Return the ids of the rows that an item is about."""
     mutation: Any = json.loads(item.mutation)
     keep = [mutation["keep"]] if mutation.get("keep") else []

@@ -278,7 +278,7 @@ class AmendingPages:
 
     def split(self, request: Request) -> Response:
         """Take the members out that a form names."""
-        plan, form = self._plan(request), _form_amending_pages(request)
+        plan, form = self._plan(request), _posted_form(request)
         item, out = form.get("item", [""])[0], form.get("out", [])
         try:
             made = split(
@@ -292,7 +292,7 @@ class AmendingPages:
 
     def edit(self, request: Request) -> Response:
         """Propose the words of a form in place of a planner's."""
-        plan, form = self._plan(request), _form_amending_pages(request)
+        plan, form = self._plan(request), _posted_form(request)
         item, text = form.get("item", [""])[0], form.get("text", [""])[0]
         try:
             made = edit(
@@ -346,7 +346,7 @@ def _to(made: Amended) -> Response:
     return RedirectResponse(f"/plans/{made.plan_hash}?item={made.item}", 303)
 
 
-def _form_amending_pages(request: Request) -> dict[str, list[str]]:
+def _posted_form(request: Request) -> dict[str, list[str]]:
     posted: Posted = request.state.said
     return posted.form
 

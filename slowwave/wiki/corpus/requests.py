@@ -206,13 +206,13 @@ def _written(value: object) -> str:
 
 # The request and the response for a session that an agent submits.
 
-PATH_SESSIONS: Final = r"^logs/sessions/([A-Za-z0-9][A-Za-z0-9._-]*/)*[A-Za-z0-9][A-Za-z0-9._-]*\.md$"
-LONGEST_SESSIONS: Final = 250_000
+SESSION_PATH: Final = r"^logs/sessions/([A-Za-z0-9][A-Za-z0-9._-]*/)*[A-Za-z0-9][A-Za-z0-9._-]*\.md$"
+LONGEST_SESSION: Final = 250_000
 """Longest session, in characters; a request over HTTP has fewer bytes than that."""
 
 
 def _of_sessions(path: str) -> str:
-    if not re.fullmatch(PATH_SESSIONS, path):
+    if not re.fullmatch(SESSION_PATH, path):
         raise ValueError(
             "a session's page lies under logs/sessions/ and ends in .md; names have letters, digits, dots, hyphens and _"
         )
@@ -226,11 +226,11 @@ class SessionIngestRequest(BaseModel):
 
     path: Annotated[str, AfterValidator(_of_sessions)] = Field(
         max_length=300,
-        json_schema_extra={"pattern": PATH_SESSIONS},
+        json_schema_extra={"pattern": SESSION_PATH},
         description="Where its page lies: logs/sessions/….md.",
     )
     content: str = Field(
-        min_length=1, max_length=LONGEST_SESSIONS, description="What was said, in Markdown; all of it, each time."
+        min_length=1, max_length=LONGEST_SESSION, description="What was said, in Markdown; all of it, each time."
     )
     agent: str = Field(min_length=1, max_length=200, description="Who took part.")
     session_id: str = Field(min_length=1, max_length=200, description="The session's id at its agent.")

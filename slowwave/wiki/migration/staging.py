@@ -214,7 +214,7 @@ def mem0_pages(source: SourceFile, memories: Sequence[Any], relations: Sequence[
         if not isinstance(entry, dict) or not isinstance(entry.get("memory"), str) or not entry["memory"].strip():
             raise UnreadableFile(f"entry {place + 1} is no memory of Mem0 (it has no memory text)")
         whose = next(
-            ((k, v) for k in ("user_id", "agent_id", "run_id") if (v := _word_memory_stores(entry.get(k)))),
+            ((k, v) for k in ("user_id", "agent_id", "run_id") if (v := _single_line(entry.get(k)))),
             ("", "unowned"),
         )
         of_owner[whose].append(entry)
@@ -231,8 +231,7 @@ def mem0_pages(source: SourceFile, memories: Sequence[Any], relations: Sequence[
         yield converted(source, place, f"Memories of {owner}", body, "Mem0 export", records=records)
     edges = [edge for edge in relations if isinstance(edge, dict)]
     relation_lines = [
-        " ".join(_word_memory_stores(edge.get(k)) for k in ("source", "relationship", "target")).strip()
-        for edge in edges
+        " ".join(_single_line(edge.get(k)) for k in ("source", "relationship", "target")).strip() for edge in edges
     ]
     if any(relation_lines):
         body = "\n".join(f"- {line}" for line in relation_lines if line)
@@ -323,7 +322,7 @@ def _line(entry: Mapping[str, Any]) -> str:
     return f"{f'{at:%Y-%m-%d}: ' if at else ''}{' '.join(cleaned(entry['memory']).split())}{more}"
 
 
-def _word_memory_stores(value: object) -> str:
+def _single_line(value: object) -> str:
     return " ".join(str(value).split())[:200] if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 

@@ -67,7 +67,7 @@ _MARKUP: Final = re.compile(
     re.IGNORECASE,
 )
 _CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
-_OPENING_LINES: Final = re.compile(r"^[-+=#|]")
+_OPENING: Final = re.compile(r"^[-+=#|]")
 _NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])")
 
 
@@ -89,7 +89,7 @@ def escape(line: str) -> str:
     """Escape a flat line so that Markdown shows it literally, without markup, HTML, links, mentions, headings or lists."""
     escaped = _MARKUP.sub(r"\\\g<0>", line)
     escaped = _NUMBERED.sub(r"\1\\\2", escaped)
-    return _OPENING_LINES.sub(r"\\\g<0>", escaped)
+    return _OPENING.sub(r"\\\g<0>", escaped)
 
 
 def hook(text: str, room: int) -> str:
