@@ -30,7 +30,7 @@ from slowwave.store.tables import COUNTERS, DERIVED_COLUMNS, VECTORS, Vector, me
 # - A guard lists values of one row that must be unchanged. The virtual column ``RELATIONSHIPS`` of an entity is the set of ids of its
 #   relationships, live or not. ``CLAIMS`` is the set of ids of the live claims about it; items of the same plan may add or retire some of
 #   them, because they were planned together. ``TOLD`` of a memory is its current version, or a later one that only has dates added
-#   (``slowwave.text.beside``); an item that writes a version writes ``TOLD`` as well, unless the mutation guards it.
+#   (``slowwave.text.dates``); an item that writes a version writes ``TOLD`` as well, unless the mutation guards it.
 # - The n-th row that an item inserts has the id ``uuid5(item id, n)``, unless the plan names it: a vector by the row that it describes,
 #   other rows if JSON or a list has to name them. An item refers to a row with such an id by the number n: ``row`` writes, ``refs``. Rows
 #   of ``SHARED`` tables may be inserted by several items: their id is derived from their contents (``named_id``), they exist once, and they

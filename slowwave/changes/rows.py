@@ -31,7 +31,7 @@ from slowwave.changes.mutation import KINDS, Mutation, Row, check
 from slowwave.errors import DreamForbiddenOpError, Refused, SnapshotError
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
-from slowwave.text.beside import own_text
+from slowwave.text.dates import own_text
 
 # Rows of a snapshot by id: the lookups of mutation builders, collected in one pass over each table.
 

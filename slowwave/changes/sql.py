@@ -12,7 +12,7 @@ from slowwave.changes.relations import Field, Relation, Taken, quoted_name, quot
 from slowwave.errors import Refused
 from slowwave.store.logins import Connection
 from slowwave.store.tables import COUNTERS, VECTORS
-from slowwave.text.beside import WRITTEN
+from slowwave.text.dates import WRITTEN
 
 # SQL for unplanned rows that are deleted together with rows of a connected store, such as links, which its client may insert at any time.
 #

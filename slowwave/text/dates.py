@@ -595,3 +595,23 @@ _FEAST: Final = re.compile(
     r"\b(?:black|good|easter|cyber|ash|palm|giving|bloody|casual|fat|shrove|maundy|holy|whit|trinity|super|ruby|freaky|taco|clean|great|spy)\s$",
     re.IGNORECASE,
 )
+
+
+# Bracketed annotations that nights write into the text of a memory, and their removal: dates ("(2026-05-02)"), the day until which a
+# sentence held, and what was reported later. The statement of a memory is its text without them.
+# ``slowwave.operations.conflicts.memories`` decides when sentences are marked.
+
+_DAY: Final = r"\d{4}-\d\d-\d\d"
+LATER: Final = rf" \((?:until {_DAY}(?:(?:; then)?: “[^“”]*”)?|later, on {_DAY}: “[^“”]*”|(?:told )?before {_DAY}(?:: “[^“”]*”)?)\)"
+"""The day until which a sentence held, or a later statement with its day and text; "until DAY: …" and "before DAY: …" are former
+formats."""
+
+WRITTEN: Final = f"(?:{BESIDE}|{LATER})"
+"""Every note that nights add to a text; also valid in RE2 and PostgreSQL."""
+
+_WRITTEN: Final = re.compile(WRITTEN)
+
+
+def own_text(text: str) -> str:
+    """Return a text without the annotations that nights wrote into it."""
+    return _WRITTEN.sub("", text)

@@ -19,9 +19,9 @@ from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.outcome import find_outcome, seen_words
 from slowwave.plans.permitted import RISKS
 from slowwave.plans.questions import CODES, HEADINGS, Code
+from slowwave.plans.review import Sort
 from slowwave.plans.review.drafts import Draft, current_drafts
 from slowwave.plans.review.rules import LikeQuestions, SessionLearning, learn
-from slowwave.plans.review.sorts import Sort
 from slowwave.plans.states import find_plan
 from slowwave.store.connect import Store
 from slowwave.text.quotation import quotable_all

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from slowwave.errors import Refused
 from slowwave.plans.commands import APPROVER, argument
-from slowwave.plans.review.sorts import SORTS
+from slowwave.plans.review import SORTS
 from slowwave.plans.states import find_plan, latest_plan, no_plan
 from slowwave.plans.waterfall import percent, reading
 from slowwave.store.connect import Store
@@ -35,11 +35,11 @@ from slowwave.text.tokens import counted
 if TYPE_CHECKING:
     from slowwave.night.answers import AnswerOutcome
     from slowwave.plans.ledger import StoredItem, StoredPlan
+    from slowwave.plans.review import Sort
     from slowwave.plans.review.card import Card, MarkedRun
     from slowwave.plans.review.drafts import Verdict
     from slowwave.plans.review.queue import Queue, Waiting
     from slowwave.plans.review.rules import LearntRule
-    from slowwave.plans.review.sorts import Sort
 
 
 # Rules learnt from the answers of a review, in words: offered in the terminal as policies for the following nights.

@@ -29,10 +29,10 @@ from slowwave.night.answers import (
 )
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.questions import CODES, HEADINGS
+from slowwave.plans.review import SORTS, Sort
 from slowwave.plans.review.card import Card, ComparedLine, MarkedRun, called_rows, card, whole_cell
 from slowwave.plans.review.drafts import Draft, NewDraft, Verdict, read_drafts, read_session, undo_last
 from slowwave.plans.review.queue import Queue, State, Waiting, gone_drafts, queue, title_of
-from slowwave.plans.review.sorts import SORTS, Sort
 from slowwave.plans.states import shown_state
 from slowwave.plans.waterfall import Step, percent, reading
 from slowwave.store.connect import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.store.connect import Store
-from slowwave.text.beside import WRITTEN, own_text
+from slowwave.text.dates import WRITTEN, own_text
 from tests.memories import ask
 
 
