@@ -7,8 +7,6 @@ import os
 from contextlib import suppress
 from typing import Final
 
-# Options of the allocators that return free memory (``slowwave.snapshots.export``), set before any thread starts.
-
 _ARENA_MAX: Final = -8
 """glibc's number of ``M_ARENA_MAX``."""
 
@@ -16,9 +14,10 @@ _ARENA_MAX: Final = -8
 def trimmable() -> None:
     """Use one malloc arena for all threads and child processes, and the C library's allocator for Arrow.
 
-    The allocator is meant for kernels of Arrow that are given no pool, with which DuckDB scans tables. ``malloc_trim`` does not release
-    the end of other arenas, and Arrow's own pool keeps what its threads freed. Call this before Arrow is loaded. Values that the
-    environment already sets are kept; other C libraries than glibc have no arenas.
+    Threads of a server then reuse what another one allocated for a search. They do not wait for the heap, because they hold the
+    interpreter's lock nearly always. The C library's allocator is meant for kernels of Arrow that are given no pool, with which DuckDB
+    scans tables. ``malloc_trim`` does not release the end of other arenas, and Arrow's own pool keeps what its threads freed. Call this
+    before Arrow is loaded. Values that the environment already sets are kept; other C libraries than glibc have no arenas.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     if "MALLOC_ARENA_MAX" not in os.environ:

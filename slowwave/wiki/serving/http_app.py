@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import json
 import logging
 import socket
@@ -326,8 +325,6 @@ def _refused(request: Request, failure: Failure) -> Response:
 BURST: Final = 4.0
 """Seconds of its rate that a token may use at once."""
 
-_ARENA_MAX: Final = -8  # M_ARENA_MAX of malloc.h
-
 HEAD_SECONDS: Final = 15.0
 """Seconds in which a client has to send the head of a request; then its connection is closed."""
 
@@ -369,7 +366,6 @@ def serve(store: Store, door: Door, bound: socket.socket) -> None:
     """Serve memory to agents on a socket until the process is asked to stop."""
     from slowwave.wiki.serving.answering import Answering
 
-    share_one_heap()
     answer(http_app(Answering(store), door), bound)
 
 
@@ -431,16 +427,6 @@ def limited_protocol(seconds: float = HEAD_SECONDS) -> type[asyncio.Protocol]:
                 self._timer = None
 
     return LimitedProtocol
-
-
-def share_one_heap() -> None:
-    """Make all threads allocate from one heap if the C library is glibc.
-
-    A separate heap for each thread would keep what the thread allocated for a search. Threads do not wait for the shared heap, because
-    they hold the interpreter's lock nearly always.
-    """
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def keep_quiet() -> None:

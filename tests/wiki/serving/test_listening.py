@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 import socket
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 import uvicorn
@@ -85,37 +83,6 @@ def test_a_server_starts_without_what_only_searches_and_models_need() -> None:
         "slowwave.text.screening",
     }
     assert found & dear == set()
-
-
-_THREADS = """
-import ctypes, sys, threading
-from slowwave.wiki.serving.http_app import share_one_heap
-libc = ctypes.CDLL(None)
-libc.fopen.restype, libc.malloc_info.argtypes, libc.fclose.argtypes = ctypes.c_void_p, [ctypes.c_int, ctypes.c_void_p], [ctypes.c_void_p]
-if sys.argv[2] == "shared":
-    share_one_heap()
-meet = threading.Barrier(4)
-def takes():
-    libc.malloc(100)
-    meet.wait()
-threads = [threading.Thread(target=takes) for _ in range(4)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-file = libc.fopen(sys.argv[1].encode(), b"w")
-libc.malloc_info(0, file)
-libc.fclose(file)
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no heap a thread")
-def test_threads_of_a_server_share_one_heap(tmp_path: Path) -> None:
-    """What a thread took for a search is free for the next one."""
-    heaps: dict[str, int] = {}
-    for way in ("shared", "each its own"):
-        told = tmp_path / way
-        subprocess.run([sys.executable, "-c", _THREADS, str(told), way], check=True)
-        heaps[way] = told.read_text().count("<heap nr=")
-    assert heaps["shared"] == 1 < heaps["each its own"]
 
 
 def test_half_a_head_closes_the_connection_and_a_whole_one_is_answered() -> None:
