@@ -22,8 +22,7 @@ from slowwave.night.snapshot import (
     point,
     save_result,
 )
-from slowwave.operations import Inputs, Proposal
-from slowwave.operations.planners.dedupe_entities import dedupe_entities
+from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.plans.items import Item
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.export import export_snapshot
@@ -31,6 +30,8 @@ from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.nights import new_world
 from tests.snapshots import make_snapshot, uid
+
+dedupe_entities = PLANNERS["dedupe_entities"]
 
 REPORT = Report(
     "census",

@@ -24,9 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.changes.rows import set_columns, set_vector
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.plans.items import Item
-from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.text.turns import HEADING, OrganizationReport, parse
@@ -47,21 +46,8 @@ class _Found:
     malformed: int = 0
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
-    after=("redact_or_quarantine",),
-    permits=(
-        Permit("set_attributes", {"memories"}, only={"attributes"}),
-        Permit("set_vector", {"memory_vectors"}),
-    ),
-)
 def accept_external_edits(inputs: Inputs) -> Proposal:
-    """Propose to mark memories that an outside dreamer rewrote as seen, and to renew the vectors of their texts.
-
-    The dreamer's reports are counted once. A memory was rewritten if its attribute `dreamed_at` is set and `dreamed_processed` is not. No
-    text is changed.
-    """
+    """Propose to mark memories that an outside dreamer rewrote as seen, and to renew the vectors of their texts."""
     snapshot, limit = inputs.snapshot, inputs.settings.operations.reembed.max_per_night
     active = active_memories(snapshot)
     found = _find(_candidates(active), _recorded(inputs, active))

@@ -21,14 +21,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field
 
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
+from slowwave.operations.planners import SmallTalkOptions
 from slowwave.operations.rejections import REJECTED, open_conflicts, rejected_subjects
 from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import RESTS_ON, exemptions, small_talk
@@ -43,28 +42,8 @@ _SHOWN: Final = 10
 Mask = NDArray[np.bool_]
 
 
-class SmallTalkOptions(BaseModel):
-    """Options of ``archive_small_talk``."""
-
-    min_age_hours: float = Field(default=24.0, ge=0, description="Age that small talk has before it is archived.")
-    max_per_night: int = Field(default=1_000, ge=1, description="Memories of small talk that a night archives.")
-
-
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "promotions", "conflicts", "rejections"),
-    models=("recall_signals",),
-    after=("supersede_facts",),
-    permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1, tidies=True),),
-    options=SmallTalkOptions,
-)
 def archive_small_talk(inputs: Inputs) -> Proposal:
-    """Propose to archive greetings, thanks, courtesies and empty questions: they leave recall and stay in the store.
-
-    A person must agree first. Only memories of what was said qualify, and only if no sentence states anything, by a closed list of words:
-    no name, no figure, no denial, nothing that people say about themselves. Memories that are pinned, were selected by an agent, are
-    promoted or are in an open conflict never qualify.
-    """
+    """Propose to archive greetings, thanks, courtesies and empty questions: they leave recall and stay in the store."""
     snapshot = inputs.snapshot
     options = inputs.settings.options(OPERATION, SmallTalkOptions)
     memories = active_memories(snapshot)

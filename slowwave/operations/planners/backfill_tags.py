@@ -19,10 +19,9 @@ import pyarrow.compute as pc
 
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.promote_memories import promote_memories
 from slowwave.plans.items import Item
-from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.text.concepts import concept, concept_tags
@@ -31,18 +30,8 @@ OPERATION: Final = "backfill_tags"
 _LONG_TERM: Final = "longterm"
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "promotions", "rejections"),
-    models=("recall_signals", "recall_signals_compat"),
-    after=("promote_memories",),
-    permits=(Permit("set_attributes", {"memories"}, only={"tags"}),),
-)
 def backfill_tags(inputs: Inputs) -> Proposal:
-    """Propose concept tags from subject and text for promoted memories, or for all; existing tags stay.
-
-    A setting chooses between promoted and all memories. A text that contains a secret gets no tags.
-    """
+    """Propose concept tags from subject and text for promoted memories, or for all; existing tags stay."""
     snapshot = inputs.snapshot
     memories = active_memories(snapshot)
     chosen = _in_scope(inputs, memories)

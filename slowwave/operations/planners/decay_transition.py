@@ -30,14 +30,13 @@ import pyarrow.compute as pc
 from slowwave.changes.cells import Value
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import NewVersion, new_versions, set_columns
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
 from slowwave.operations.planners.archive_stale import leaving
 from slowwave.operations.registry import runs_tonight
 from slowwave.operations.scoring import STAGES, next_stage, reason, schedule
 from slowwave.operations.summary_text import EXTRACTIVE, SummaryText, Writing
 from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories, attributes
 from slowwave.snapshots.rows import RESTS_ON, exemptions, is_held_back, questions_of
@@ -60,26 +59,8 @@ _LEAVING: Final = f"archived by {ARCHIVE}"
 _Fields = Mapping[str, Any]
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "promotions", "conflicts", "rejections", "recall_events"),
-    models=("recall_signals",),
-    after=("backfill_tags",),
-    weekly=True,
-    permits=(
-        Permit("new_version", {"memories"}, beside=OF_MEMORIES),
-        Permit("set_state", {"memories"}, "medium", only={"state", "stage"}, retires=1),
-    ),
-)
 def decay_transition(inputs: Inputs) -> Proposal:
-    """Propose to shorten memories that have been in their decay stage for the days of that stage.
-
-    The stages are full, compressed, summary and essence, and then the archive. The text of every stage is a version, and the older ones
-    stay. Memories that are often read or confirmed take longer, failed ones less time; pinned ones, shocks, procedures and instructions
-    (memory blocks, personas, lists of rules) do not decay. Content that answered past recalls is kept first; lists are shortened by whole
-    items, and a text that cannot be expressed well in so few words stays as it is. Memories that `archive_stale` takes in the same night
-    are left to it. A shorter text is a question, whose evidence names what it no longer states.
-    """
+    """Propose to shorten memories that have been in their decay stage for the days of that stage."""
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, settings)

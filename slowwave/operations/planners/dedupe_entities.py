@@ -41,12 +41,11 @@ from slowwave.matching.review import (
     judge,
 )
 from slowwave.models.embedder import entity_text
-from slowwave.operations import Proposal, operation
-from slowwave.operations.operation import Compares, Inputs
+from slowwave.operations import Proposal
+from slowwave.operations.operation import Inputs
 from slowwave.operations.planners.recompute_centroids import centroid_decision
 from slowwave.operations.rejections import labelled_pairs, open_conflicts, rejected_pairs
 from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_ENTITIES, Permit
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -216,26 +215,8 @@ class _Work:
     waiting: Sequence[ReviewPair]
 
 
-@operation(
-    kind="planner",
-    reads=(
-        *("entities", "entity_aliases", "relationships", "chunks", "documents"),
-        *("rejections", "conflicts", "decisions", "entity_vectors"),
-    ),
-    after=("consolidate_clusters",),
-    permits=(Permit("merge_rows", {"entities"}, beside=OF_ENTITIES, retires=None, ends={"relationships"}),),
-    compares=Compares("entity_vectors", "entities", alone=False),
-    khora=("vectorcypher_dedupe_entities",),
-    planted=("duplicates", "merge traps"),
-)
 def dedupe_entities(inputs: Inputs) -> Proposal:
-    """Propose to *merge* entities that are one thing under several names, or a *review* where a person should look.
-
-    A *merge* requires that the evidence agrees. Vectors alone never cause a merge, and a pair with differing numbers, dates, versions or
-    identifiers is never merged, nor one that a person rejected before. Approved, rejected and undone merges train the weights. The
-    survivor gets the best of the names and its vector at once, and keeps every alias, source, counter and attribute. The plan shows the
-    evidence of its weakest merges step by step.
-    """
+    """Propose to *merge* entities that are one thing under several names, or a *review* where a person should look."""
     snapshot = inputs.snapshot
     matches, crossed = _match(inputs), _of_other_types(inputs)
     merged = {id_ for ids in matches.merges for id_ in ids}

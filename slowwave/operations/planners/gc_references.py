@@ -8,26 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 
 from slowwave.changes.rows import as_ids, filter_references
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
 
 
-@operation(
-    kind="planner",
-    reads=("entities", "relationships", "memories", "memory_facts", "chunks", "documents", "rejections"),
-    models=("dead_references",),
-    after=("prune_edges",),
-    permits=(Permit("filter_references", {"entities", "relationships", "memories", "memory_facts"}),),
-    khora=("vectorcypher_source_chunk_ids_gc",),
-    planted=("dead references",),
-)
 def gc_references(inputs: Inputs) -> Proposal:
-    """Propose to remove dead chunk and document ids from the provenance of live rows; every live id stays.
-
-    The audit `dead_references` shows the same rows and how much of their arrays is dead.
-    """
+    """Propose to remove dead chunk and document ids from the provenance of live rows; every live id stays."""
     dead = inputs.models["dead_references"]
     least = inputs.settings.operations.gc_references.min_dead
     names = ("table_name", "row_id", "dead_ids")

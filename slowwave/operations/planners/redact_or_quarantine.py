@@ -26,10 +26,8 @@ import pyarrow as pa
 from slowwave.changes.cells import Value
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import REDACTION, NewVersion, new_versions, set_columns
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.operation import FIRST
+from slowwave.operations import Inputs, Proposal
 from slowwave.plans.items import Item, decides_alone
-from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import is_cleared
@@ -56,22 +54,8 @@ class _Held(NamedTuple):
     text: str = ""
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
-    after=FIRST,
-    permits=(
-        Permit("set_state", {"memories"}, "medium", only={"state"}, retires=1),
-        Permit("new_version", {"memories"}, "medium", beside=OF_MEMORIES),
-    ),
-)
 def redact_or_quarantine(inputs: Inputs) -> Proposal:
-    """Propose to remove memories with a secret, an instruction to a model or hidden text from recall, or to redact them.
-
-    A redacted memory gets a version without that passage; the setting `operations.redact_or_quarantine.policy` chooses. Only a format
-    with a checksum, a credential with its issuer's prefix or hidden characters decide alone; other items are questions. Items name rules
-    and positions, and quote nothing. Pinned memories are only reported; those whose attribute `screening` is `cleared` are left alone.
-    """
+    """Propose to remove memories with a secret, an instruction to a model or hidden text from recall, or to redact them."""
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     numbers: dict[str, int] = {"active memories": len(memories)}

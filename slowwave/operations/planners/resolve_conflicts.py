@@ -24,7 +24,7 @@ from typing import Final
 
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import Loss, lose_conflict
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.decide import (
     AUDIENCE,
     OPERATION,
@@ -48,10 +48,8 @@ from slowwave.operations.conflicts.decide import (
     strength,
 )
 from slowwave.operations.conflicts.find import find_conflicts
-from slowwave.operations.operation import MEMORIES
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
-from slowwave.plans.permitted import Permit
 from slowwave.plans.questions import SAID, Conflict
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
@@ -61,24 +59,8 @@ _SOURCES: Final = 10
 _KEPT: Final = ("state", "pinned", *AUDIENCE)  # of memories, whatever decides
 
 
-@operation(
-    kind="planner",
-    reads=(
-        *("entities", "entity_aliases", "relationships", "memory_facts", "chunks", "documents"),
-        *("memories", "memory_versions", "memory_vectors", "conflicts"),
-    ),
-    after=("accept_external_edits",),
-    permits=(Permit("invalidate_rows", {"memories", "memory_facts", "relationships"}, retires=None, waits=True),),
-    compares=replace(MEMORIES, alone=False),
-    khora=("vectorcypher_contradiction_reconcile",),
-    planted=("conflicts to resolve",),
-)
 def resolve_conflicts(inputs: Inputs) -> Proposal:
-    """Propose to retire the losing row of two that contradict each other; an unclear conflict becomes a *review*.
-
-    What a person decided is applied and never asked again. Otherwise the namespace's policy decides: the newer row, the better supported
-    one, the more trusted source, or two models that agree and cite their sources. The plan shows what both rows say and why.
-    """
+    """Propose to retire the losing row of two that contradict each other; an unclear conflict becomes a *review*."""
     snapshot, settings = inputs.snapshot, inputs.settings
     found = find_conflicts(snapshot, settings)
     counts = Counter[str]()

@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 from slowwave.changes.pages import Page, render_pages
 from slowwave.changes.rows import NewVersion, invalidate_each, new_versions
 from slowwave.errors import Refused
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_CLAIMS, OF_MEMORIES, OF_PAGES, PAGE_PARTS, Permit
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import exemptions
@@ -289,28 +288,8 @@ REASON: Final = "deep_pass"
 _LONGEST: Final = 10_240  # bytes of a memory, as for the writes of agents
 
 
-@operation(
-    kind="planner",
-    reads=(
-        *("memories", "memory_versions", "memory_vectors", "documents", "chunks", "chunk_vectors", "links", "corpora"),
-        *("entities", "entity_aliases", "entity_vectors", "pages", "promotions", "rejections"),
-    ),
-    after=("compile_pages",),
-    switch=False,
-    permits=(
-        Permit("new_version", {"memories"}, "medium", beside=OF_MEMORIES),
-        Permit("invalidate_rows", {"memories"}, "medium", retires=1),
-        Permit("write_claims", {"memories"}, "medium", beside=OF_CLAIMS),
-        Permit("write_page", {"documents"}, "medium", beside=OF_PAGES, ends=PAGE_PARTS),
-        Permit("render_page", {"pages"}, "medium"),
-    ),
-)
 def deep_pass(inputs: Inputs) -> Proposal:
-    """Turn the changes that a model made in a scratch copy into items: versions, retired memories, claims, pages, the index.
-
-    It runs separately, as `slowwave dream-now NAMESPACE --deep --reason WHY`, weekly if it is switched on; within a night it plans
-    nothing. Every change is checked against what the model was given, and no policy approves any of them.
-    """
+    """Turn the changes that a model made in a scratch copy into items: versions, retired memories, claims, pages, the index."""
     worked = inputs.worked
     if not isinstance(worked, Worked):
         return Proposal((), Report(OPERATION, "It has a run of its own: nothing to do within a night.", {"items": 0}))
