@@ -418,7 +418,7 @@ def candidates(
     cooldown = snapshot.taken_at - timedelta(days=days)
     fresh = pc.greater(memories["recorded_at"], pa.scalar(cooldown, memories["recorded_at"].type)).to_numpy()
     gates: dict[str, Mask] = {
-        **exemptions(memories, settings),
+        **exemptions(snapshot, settings),
         "of a later stage": ~pc.is_in(memories["stage"], value_set=pa.array(STAGES)).to_numpy(),
         "without a text": tokens == 0,
         "without a vector": ~_directed(vectors.matrix, vector),

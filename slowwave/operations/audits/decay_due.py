@@ -26,7 +26,7 @@ def decay_due(inputs: Inputs) -> Report:
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, inputs.settings)
     tokens, now = counts(memories["text"]), int(snapshot.taken_at.timestamp() * 1_000_000)
-    exempt = {name: int(mask.sum()) for name, mask in exemptions(memories, inputs.settings).items()}
+    exempt = {name: int(mask.sum()) for name, mask in exemptions(snapshot, inputs.settings).items()}
     rows: list[dict[str, int | str]] = []
     for k, stage in enumerate(STAGES[:-1]):
         mine = plan.stage == k

@@ -53,13 +53,13 @@ def archive_small_talk(inputs: Inputs) -> Proposal:
     selected = signals.filter(pc.greater(signals["selections"], 0))["row_id"]
     disputed = sorted({id_ for pair in open_conflicts(snapshot, "memories") for id_ in pair})
     reasons: dict[str, Mask] = {
-        **exemptions(memories, inputs.settings),
+        **exemptions(snapshot, inputs.settings),
         "too young": pc.greater(start, pa.scalar(until, start.type)).to_numpy(),
         "selected in the window": _among(memories["id"], selected),
         "promoted": _among(memories["id"], snapshot.live("promotions")["memory_id"]),
         "in an open conflict": _among(memories["id"], pa.array(disputed, pa.string())),
     }
-    found = small_talk(memories)
+    found = small_talk(snapshot)
     numbers: dict[str, int | float] = {"active memories": len(memories), "small talk": int(found.sum())}
     for name, kept in reasons.items():
         numbers[name] = int((found & kept).sum())

@@ -82,7 +82,7 @@ def decay_transition(inputs: Inputs) -> Proposal:
     forgotten = sum(i.evidence["to"] == STAGES[-1] for i in proposed)
     numbers: dict[str, int | float] = {
         "live memories": len(memories),
-        **{name: int(mask.sum()) for name, mask in exemptions(memories, settings).items()},
+        **{name: int(mask.sum()) for name, mask in exemptions(snapshot, settings).items()},
         "due": int(due.sum()),
         "held back by screening": len(going_on) - len(steps),
         **{f"{stage} due": int((plan.stage[due] == n).sum()) for n, stage in enumerate(STAGES[:-1])},

@@ -354,7 +354,7 @@ def _with_content(inputs: Inputs, numbers: dict[str, int]) -> pa.Table:
     memories = active_memories(inputs.snapshot)
     if not runs_tonight(inputs, SMALL_TALK):
         return memories
-    talk = small_talk(memories)
+    talk = small_talk(inputs.snapshot)
     numbers[f"left to {SMALL_TALK}"] = int(talk.sum())
     return memories.filter(pa.array(~talk))
 

@@ -309,7 +309,11 @@ def _exempt(inputs: Inputs) -> Mapping[str, str]:
     """Return the reason for each memory that does not age; a model may neither reword nor retire it."""
     live = active_memories(inputs.snapshot)
     ids = live["id"].to_pylist()
-    return {ids[int(n)]: why for why, mask in exemptions(live, inputs.settings).items() for n in mask.nonzero()[0]}
+    return {
+        ids[int(n)]: why
+        for why, mask in exemptions(inputs.snapshot, inputs.settings).items()
+        for n in mask.nonzero()[0]
+    }
 
 
 def _reworded(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> None:
