@@ -31,7 +31,7 @@ from slowwave.plans.seal import (
     without,
 )
 from slowwave.snapshots.export import release
-from slowwave.snapshots.models import load_models, run_models, stale_models
+from slowwave.snapshots.models import ModelDatabase, load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 
@@ -191,8 +191,9 @@ def prove(
     *,
     scope: DreamScope | None = None,
     ops: Collection[str] | None = None,
+    kept: list[ModelDatabase] | None = None,
 ) -> tuple[Plan, Probes]:
-    """Seal items and check the outcome that they lead to.
+    """Seal items and check the outcome that they lead to; ``kept`` is that of ``run_models``.
 
     Merges that would lose a specific go to review and are sealed as that. If no planner ran, as in a night of audits alone, there is no
     outcome to check: the plan is empty and nothing is proven.
@@ -265,7 +266,7 @@ def prove(
             not_rejected(again.snapshot, [item for name in PLANNERS for item in planned_again(name, again)]),
         ),
         lambda future: run_models(
-            models, future, settings, known={n: t for n, t in inputs.models.items() if n not in stale}
+            models, future, settings, known={n: t for n, t in inputs.models.items() if n not in stale}, kept=kept
         ),
         deferred=arranged.deferred_items,
         reviews=reviews,
