@@ -23,7 +23,7 @@ import numpy as np
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item, decides_alone, why_asked
+from slowwave.plans.items import Decision, Item, decides_alone, why_asked
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.rows import DatedMemory, candidates, is_held_back
 from slowwave.text.dates import Rewrite, absolutize
@@ -69,7 +69,7 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
     numbers = {
         **found.numbers,
         "held back by screening": held_back,
-        "asked": sum(i.decision == "review" for i in items),
+        "asked": sum(i.is_question for i in items),
     }
     return Proposal(items, _report(numbers, changes, pinned))
 
@@ -83,7 +83,7 @@ def _item(change: _Change, mutation: Mutation, write: str) -> Item:
     low = write == "beside" and not unsure and not any(r.about for r in change.rewrites)
     return Item(
         OPERATION,
-        "review" if unsure else "reword",
+        Decision.REVIEW if unsure else Decision.REWORD,
         mutation,
         evidence=_evidence(change) | ({"reason": unsure} if unsure else {}),
         risk="high" if unsure else "low" if low else "medium",

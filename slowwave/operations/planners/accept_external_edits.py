@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from slowwave.changes.rows import set_columns, set_vector
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.text.turns import HEADING, OrganizationReport, parse
@@ -54,7 +54,7 @@ def accept_external_edits(inputs: Inputs) -> Proposal:
     taken = sorted(found.marks)[:limit]
     kept = frozenset(taken)
     items = [
-        Item(OPERATION, "accept", mutation, evidence=_evidence(found, mutation.rows[0].id))
+        Item(OPERATION, Decision.ACCEPT, mutation, evidence=_evidence(found, mutation.rows[0].id))
         for mutation in set_columns(
             snapshot,
             "set_attributes",
@@ -64,7 +64,9 @@ def accept_external_edits(inputs: Inputs) -> Proposal:
     ]
     vectors = _renewed(inputs, [(id_, text) for id_, text in found.rewritten if id_ in kept])
     if vectors:
-        items += [Item(OPERATION, "re_embed", mutation) for mutation in set_vector(snapshot, "memory_vectors", vectors)]
+        items += [
+            Item(OPERATION, Decision.RE_EMBED, mutation) for mutation in set_vector(snapshot, "memory_vectors", vectors)
+        ]
     return Proposal(tuple(items), _report(found, len(active), kept, len(vectors), len(items)))
 
 

@@ -27,7 +27,7 @@ from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners import SmallTalkOptions
 from slowwave.operations.rejections import REJECTED, open_conflicts, rejected_subjects
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import RESTS_ON, exemptions, small_talk
@@ -77,7 +77,7 @@ def archive_small_talk(inputs: Inputs) -> Proposal:
     numbers["items"] = len(proposed)
     headline = (
         f"{len(proposed):,} of {len(memories):,} active memories are small talk and would be archived"
-        f"{', if a person agrees' if any(i.decision == 'review' for i in proposed) else ''}: {numbers['tokens']:,} tokens."
+        f"{', if a person agrees' if any(i.is_question for i in proposed) else ''}: {numbers['tokens']:,} tokens."
     )
     shown = tuple({"text": quoted} for i in proposed[:_SHOWN] for quoted in _names(i))
     return Proposal(tuple(proposed), Report(OPERATION, headline, numbers, (), shown))
@@ -91,7 +91,7 @@ def _items(inputs: Inputs, picked: pa.Table) -> list[Item]:
     tokens = counts(picked["text"]).tolist()
     return [
         ask_unless_measured(
-            Item(OPERATION, "archive", mutations[id_], {"names": [quote(text, _QUOTED)], "tokens": n}),
+            Item(OPERATION, Decision.ARCHIVE, mutations[id_], {"names": [quote(text, _QUOTED)], "tokens": n}),
             "small talk alone",
         )
         for id_, text, n in zip(ids, picked["text"].to_pylist(), tokens, strict=True)

@@ -23,7 +23,7 @@ from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import open_conflicts, rejected_subjects
 from slowwave.operations.scoring import Bools, RelevanceScores, worth
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.rows import RESTS_ON
@@ -157,7 +157,7 @@ def _items(snapshot: Snapshot, found: RelevanceScores, rows: list[int], settings
             "relevance": round(float(found.relevance[row]), 4),
             "stands_for": stands_for,
         }
-        item = Item(OPERATION, "archive", mutation, evidence, risk="medium" if stands_for else "low")
+        item = Item(OPERATION, Decision.ARCHIVE, mutation, evidence, risk="medium" if stands_for else "low")
         items.append(ask_unless_measured(item, "limits of the settings"))
     return items
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners import PrivacyOptions
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.text.screening import CLASSES, PrivateWord, private_words
@@ -37,7 +37,7 @@ def backfill_privacy(inputs: Inputs) -> Proposal:
     words: dict[str, PrivateWord] = dict(zip(ids, found.values(), strict=True))
     values = {id_: {"sensitivity": word.name} for id_, word in words.items()}
     items = [
-        Item(OPERATION, "classify", mutation, words[mutation.rows[0].id]._asdict())
+        Item(OPERATION, Decision.CLASSIFY, mutation, words[mutation.rows[0].id]._asdict())
         for mutation in set_columns(inputs.snapshot, "set_attributes", "memories", values, _RESTS_ON)
     ]
     counts = Counter(word.name for word in words.values())

@@ -34,7 +34,7 @@ from slowwave.models.panel import Budget, ask_within, object_in
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import REJECTED, open_conflicts, rejected_subjects
 from slowwave.operations.summary_text import EXTRACTIVE, LONGEST_DOCUMENT, UNSENT, Attempts
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.sentences import sentences
@@ -587,7 +587,7 @@ def _items(snapshot: Snapshot, made: _Summaries) -> list[Item]:
         ask_unless_measured(
             Item(
                 OPERATION,
-                "replace" if group.replaced else "summarise",
+                Decision.REPLACE if group.replaced else Decision.SUMMARISE,
                 mutation,
                 evidence={
                     "members": len(group.ids),
@@ -615,7 +615,7 @@ def _ends(snapshot: Snapshot, ids: Sequence[str]) -> list[Item]:
     )
     mutations = insert_summary(snapshot, [Summary(replaced=(id_,)) for id_ in ids])
     return [
-        ask_unless_measured(Item(OPERATION, "end", mutation, evidence={"reason": reason}), _PATTERN)
+        ask_unless_measured(Item(OPERATION, Decision.END, mutation, evidence={"reason": reason}), _PATTERN)
         for mutation in mutations
     ]
 

@@ -36,7 +36,7 @@ from slowwave.operations.planners.archive_stale import leaving
 from slowwave.operations.registry import runs_tonight
 from slowwave.operations.scoring import STAGES, next_stage, reason, schedule
 from slowwave.operations.summary_text import EXTRACTIVE, SummaryText, Writing
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories, attributes
 from slowwave.snapshots.rows import RESTS_ON, exemptions, is_held_back, questions_of
@@ -89,7 +89,7 @@ def decay_transition(inputs: Inputs) -> Proposal:
         **({_LEAVING: int((due & ~mine).sum())} if archived else {}),
         "no writer at hand": sum(s.to != STAGES[-1] and s.id not in shorter for s in steps) if absent else 0,
         "shortened": len(shortened),
-        "asked": sum(i.decision == "review" for i in proposed),
+        "asked": sum(i.is_question for i in proposed),
         "short enough": len(proposed) - len(shortened) - forgotten,
         "archived": forgotten,
         "could not be shortened": sum(bool(i.evidence.get("too_long")) for i in proposed),
@@ -207,7 +207,7 @@ def _item(step: _Step, mutation: Mutation, shorter: SummaryText | None, settings
     if shorter is None:
         if step.too_long(settings):
             evidence["too_long"] = "It cannot be said well in so few words, so its text stays."
-        item = Item(OPERATION, "advance", mutation, evidence=evidence, sources=(step.id,))
+        item = Item(OPERATION, Decision.ADVANCE, mutation, evidence=evidence, sources=(step.id,))
         return ask_unless_measured(item, "stage with the same text")
     drops = list(shorter.missing)
     evidence |= {
@@ -220,7 +220,7 @@ def _item(step: _Step, mutation: Mutation, shorter: SummaryText | None, settings
     low = not drops and shorter.writer == EXTRACTIVE
     item = Item(
         OPERATION,
-        "shorten",
+        Decision.SHORTEN,
         mutation,
         evidence=evidence,
         risk="low" if low else "medium",
@@ -242,7 +242,7 @@ def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
         ask_unless_measured(
             Item(
                 OPERATION,
-                "forget",
+                Decision.FORGET,
                 mutation,
                 evidence={
                     "from": last[mutation.rows[0].id].stage,

@@ -45,7 +45,7 @@ from slowwave.operations import Proposal
 from slowwave.operations.operation import Inputs
 from slowwave.operations.planners.recompute_centroids import centroid_decision
 from slowwave.operations.rejections import labelled_pairs, open_conflicts, rejected_pairs
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -175,7 +175,7 @@ def risk_of(group: Group, decision: str) -> str:
 
     ``decision`` is the one about the vector.
     """
-    if group.decision == "review":
+    if group.decision == Decision.REVIEW:
         return "high"
     plain = all(p.level in _PLAIN_LEVELS for p in group.pairs) and group.verdict is None
     return "low" if plain and decision != "skip_multimodal" else "medium"
@@ -230,7 +230,9 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
     groups = merge_groups(matches, rows)
     for pair in doubtful:
         verdict = judged.verdicts.get((pair.a, pair.b))
-        groups.append(grouped(verdict.decision if verdict else "review", (pair.a, pair.b), (pair,), rows, verdict))
+        groups.append(
+            grouped(verdict.decision if verdict else Decision.REVIEW, (pair.a, pair.b), (pair,), rows, verdict)
+        )
     decisions = new_vectors(inputs, groups, rows)
     merges = [
         Merge(g.keep, g.absorb, vector, _named_type(g, rows)) for g, (_, vector) in zip(groups, decisions, strict=True)
@@ -405,7 +407,7 @@ def _judge(
 
 def _report(inputs: Inputs, work: _Work, rows: Mapping[str, Fields]) -> Report:
     matches, items, counts = work.matches, work.items, work.matches.counts
-    merges = [i for i in items if i.decision == "merge"]
+    merges = [i for i in items if i.decision == Decision.MERGE]
     gone = sum(len(i.mutation.absorb) for i in merges)
     first = ("rows", "with vector", "candidates", "merge clusters", "review pairs")
     numbers: dict[str, int | float] = {name: counts.get(name, 0) for name in first}
@@ -419,7 +421,7 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, Fields]) -> Report:
     numbers |= {name: count for name, count in counts.items() if name not in first}
     numbers |= {f"centroid {kind}": work.centroids.count(kind) for kind in sorted(set(work.centroids))}
     by_key = {n.removeprefix("candidates by "): c for n, c in counts.items() if n.startswith("candidates by ")}
-    merge_links = [pair.level for group in work.groups if group.decision == "merge" for pair in group.pairs]
+    merge_links = [pair.level for group in work.groups if group.decision == Decision.MERGE for pair in group.pairs]
     levels = [level for level in NAME_LEVELS if level in merge_links]
     doubtful = len(items) - len(merges)
     flood = _flood(inputs, gone, doubtful, counts["rows"])

@@ -26,7 +26,7 @@ from slowwave.changes.rows import live_ids
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
 from slowwave.operations.scoring import weigh
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.rows import SAYS, current_facts, live_facts, recorded_facts, topics
 from slowwave.snapshots.snapshot import Snapshot
@@ -58,7 +58,7 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     proposed = tuple(
         ask_unless_measured(
-            Item(OPERATION, "merge", mutation, evidence=_evidence(rows), sources=_sources(rows, live_chunks)),
+            Item(OPERATION, Decision.MERGE, mutation, evidence=_evidence(rows), sources=_sources(rows, live_chunks)),
             "equal words",
         )
         for rows, mutation in zip(merges, mutations, strict=True)

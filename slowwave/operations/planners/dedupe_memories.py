@@ -36,7 +36,7 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
 from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories, version_texts
@@ -309,7 +309,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
         ask_unless_measured(
             Item(
                 OPERATION,
-                "merge",
+                Decision.MERGE,
                 mutation,
                 evidence=_evidence(cluster),
                 risk="low" if len({r["text"] for r in cluster.rows}) == 1 else "medium",

@@ -9,7 +9,7 @@ from collections import defaultdict
 
 from slowwave.changes.rows import as_ids, filter_references
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 
 
@@ -29,7 +29,7 @@ def gc_references(inputs: Inputs) -> Proposal:
             before = sum(len(as_ids(w.seen)) for w in mutation.writes)
             after = sum(len(as_ids(w.value)) for w in mutation.writes)
             evidence = {"dead": before - after, "before": before, "after": after, "first_dead": sorted(rows[row])[:5]}
-            item = Item("gc_references", "clean", mutation, evidence)
+            item = Item("gc_references", Decision.CLEAN, mutation, evidence)
             items.append(ask_unless_measured(item, "dead reference"))
     rows_with = sum(len(rows) for rows in found.values())
     looked = {t: inputs.snapshot.live(t).num_rows for t in ("entities", "relationships", "memories", "memory_facts")}

@@ -26,7 +26,7 @@ from slowwave.changes.rows import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.find import ended_statements
 from slowwave.operations.conflicts.memories import EndedStatement
-from slowwave.plans.items import Item, decides_alone, why_asked
+from slowwave.plans.items import Decision, Item, decides_alone, why_asked
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import is_held_back
@@ -73,7 +73,7 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
         "sentences that mention what has ended": sum(one.holds for one in found),
         **left,
         "items": len(proposed),
-        "for review": sum(i.decision == "review" for i in proposed),
+        "for review": sum(i.is_question for i in proposed),
     }
     headline = f"{counted(len(proposed), 'memory tells', 'memories tell')} what is over, and would say until when"
     headline += f"; {numbers['for review']:,} go to a person." if numbers["for review"] else "."
@@ -86,7 +86,7 @@ def _item(change: _Change, mutation: Mutation) -> Item:
     evidence = _evidence(change)
     if asks:
         evidence["reason"] = why_asked(OPERATION, asks[0])
-    decision, risk = ("review", "high") if asks else ("reword", "medium")
+    decision, risk = (Decision.REVIEW, "high") if asks else (Decision.REWORD, "medium")
     return Item(OPERATION, decision, mutation, evidence=evidence, risk=risk, sources=_sources(change))
 
 

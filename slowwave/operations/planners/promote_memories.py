@@ -30,7 +30,7 @@ from slowwave.changes.rows import Promotion, promote, revoke
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import REJECTED, rejected_subjects
 from slowwave.operations.scoring import Bools, MemorySignals, score_memories
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories, attributes
@@ -147,7 +147,7 @@ def _items(
                 "to_ring": promotion.to_ring,
                 "scores": dict(promotion.scores),
             }
-            yield Item(OPERATION, "promote", mutation, evidence), memory["text"]
+            yield Item(OPERATION, Decision.PROMOTE, mutation, evidence), memory["text"]
 
 
 def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, promotions: pa.Table) -> list[Item]:
@@ -173,7 +173,7 @@ def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, prom
             continue
         named.append(id_)
     return [
-        ask_unless_measured(Item(OPERATION, "revoke", m, why[m.rows[0].id]), "promotion revoked")
+        ask_unless_measured(Item(OPERATION, Decision.REVOKE, m, why[m.rows[0].id]), "promotion revoked")
         for m in revoke(snapshot, named)
     ]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from slowwave.changes.rows import NOW, invalidate_each, rows_where
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -72,7 +72,7 @@ def prune_edges(inputs: Inputs) -> Proposal:
     candidate = (weak & (dead | bare)) | faded
     prune = candidate & dead & (edges.documents == 0) & ~edges.pinned
     items = _items(snapshot, edges, np.flatnonzero(candidate), prune, settings)
-    reviews = sum(i.decision == "review" for i in items)
+    reviews = sum(i.is_question for i in items)
     headline = (
         f"{len(items) - reviews:,} of {len(live):,} live relationships are weak and unsupported, and would be retired; "
     )
@@ -164,7 +164,7 @@ def _items(
                 "age_days": round(float(edges.age_days[place]), 1),
                 "score": round(float(edges.score[place]), 6),
             }
-        decision, risk = ("prune", "low") if decided else ("review", "high")
+        decision, risk = (Decision.PRUNE, "low") if decided else (Decision.REVIEW, "high")
         item = Item(OPERATION, decision, mutations[row["id"]], evidence, risk)
         items.append(ask_unless_measured(item, "weak edge without a source"))
     return items

@@ -29,7 +29,7 @@ from scipy.sparse.csgraph import connected_components
 from slowwave.changes.rows import POINTER, check_retention, purge_rows
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import open_conflicts
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.rows import retired, retired_since
 from slowwave.snapshots.snapshot import Snapshot
@@ -149,7 +149,7 @@ def _items(snapshot: Snapshot, expired: _Expired, days: int) -> list[Item]:
                 f"Nothing tells since when it is inactive here; it was recorded on {recorded:%Y-%m-%d}. It may have been switched "
                 "off or closed since then."
             )
-        item = Item(OPERATION, "review" if asked else "purge", mutation, evidence, risk="high")
+        item = Item(OPERATION, Decision.REVIEW if asked else Decision.PURGE, mutation, evidence, risk="high")
         items.append(ask_unless_measured(item, "expired row"))
     return items
 
@@ -174,7 +174,7 @@ def _together(expired: _Expired) -> list[list[int]]:
 
 
 def _report(found: Sequence[_Expired], items: Sequence[Item], days: int) -> Report:
-    purged = [i for i in items if i.decision == "purge"]
+    purged = [i for i in items if i.decision == Decision.PURGE]
     rows = sum(len(i.mutation.rows) for i in purged)
     retired = sum(t.retired for t in found)
     reviews = len(items) - len(purged)

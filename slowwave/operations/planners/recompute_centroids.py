@@ -23,7 +23,7 @@ from slowwave.changes.rows import set_vector
 from slowwave.matching.vectors import unit_rows
 from slowwave.models.embedder import entity_text
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
 
@@ -79,7 +79,12 @@ def recompute_centroids(inputs: Inputs) -> Proposal:
     matrix = embed(texts)
     of = {r["id"]: (text, vector) for r, text, vector in zip(rows, texts, matrix, strict=True)}
     items = tuple(
-        Item(OPERATION, "re_embed", mutation, evidence={"centroid": "re_embed", "text": of[mutation.rows[0].id][0]})
+        Item(
+            OPERATION,
+            Decision.RE_EMBED,
+            mutation,
+            evidence={"centroid": "re_embed", "text": of[mutation.rows[0].id][0]},
+        )
         for mutation in set_vector(snapshot, "entity_vectors", {id_: vector for id_, (_, vector) in of.items()})
     )
     headline = f"{len(items):,} entities without a vector get one."

@@ -26,7 +26,7 @@ from slowwave.changes.rows import set_vector
 from slowwave.models import Embed
 from slowwave.models.embedder import passage_text
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Vectors
@@ -74,7 +74,7 @@ def reembed(inputs: Inputs) -> Proposal:
                 misfit = matrix.shape[1]
                 break
             fresh.update(zip(batch, matrix, strict=True))
-        items += [Item(OPERATION, "embed", mutation) for mutation in set_vector(snapshot, table, fresh)]
+        items += [Item(OPERATION, Decision.EMBED, mutation) for mutation in set_vector(snapshot, table, fresh)]
     return Proposal(tuple(items), _report(inputs, wanting, misfit, len(items)))
 
 

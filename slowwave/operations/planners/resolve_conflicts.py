@@ -28,10 +28,10 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.decide import (
     AUDIENCE,
     OPERATION,
+    ConflictDecision,
     ConflictQuestion,
     ConflictRows,
     ConflictVerdict,
-    Decision,
     EffectiveVerdict,
     JudgedConflicts,
     both_pinned,
@@ -49,7 +49,7 @@ from slowwave.operations.conflicts.decide import (
 )
 from slowwave.operations.conflicts.find import find_conflicts
 from slowwave.plans.commands import argument
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.questions import SAID, Conflict
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
@@ -66,7 +66,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     counts = Counter[str]()
     verdicts = effective_verdicts(snapshot)
     open_: list[Conflict] = []
-    decisions: list[tuple[Conflict, Decision]] = []
+    decisions: list[tuple[Conflict, ConflictDecision]] = []
     sides = read_sides(snapshot, found.conflicts, settings)
     policy = settings.operations.resolve_conflicts.policy
     for conflict in found.conflicts:
@@ -96,9 +96,9 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     return Proposal(tuple(items), _report(inputs, found.conflicts, open_, items, counts, judged))
 
 
-def _as_decided(winner: str, earlier: EffectiveVerdict) -> Decision:
+def _as_decided(winner: str, earlier: EffectiveVerdict) -> ConflictDecision:
     who = earlier.by if earlier.person else "Both judges"
-    return Decision(
+    return ConflictDecision(
         winner,
         sure=True,
         why=f"{who} ruled so." if earlier.person else "Both judges named the same loser on an earlier night.",
@@ -147,22 +147,24 @@ def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: ConflictRows) -> Ju
     )
 
 
-def _judged(open_: Sequence[Conflict], judged: JudgedConflicts, sides: ConflictRows) -> list[tuple[Conflict, Decision]]:
-    found: list[tuple[Conflict, Decision]] = []
+def _judged(
+    open_: Sequence[Conflict], judged: JudgedConflicts, sides: ConflictRows
+) -> list[tuple[Conflict, ConflictDecision]]:
+    found: list[tuple[Conflict, ConflictDecision]] = []
     for conflict in open_:
         verdict = judged.verdicts.get(conflict.seen)
         if verdict is not None and verdict.decision == "invalidate":
             winner = "b" if verdict.loser == "a" else "a"
             shown = {"judges": json.loads(json.dumps(asdict(verdict)))}
             sure = min(o.confidence for o in verdict.opinions)
-            decision = Decision(winner, True, verdict.why, "two_judges", (), sure, shown, verdict.tokens)
+            decision = ConflictDecision(winner, True, verdict.why, "two_judges", (), sure, shown, verdict.tokens)
             decision = for_audience(conflict, for_pinned(conflict, decision, sides), sides)
             found.append((conflict, decision))
     return found
 
 
 def _items(
-    snapshot: Snapshot, decisions: Sequence[tuple[Conflict, Decision]], sides: ConflictRows
+    snapshot: Snapshot, decisions: Sequence[tuple[Conflict, ConflictDecision]], sides: ConflictRows
 ) -> tuple[list[Item], int]:
     """Return the items, the sure and strong ones first, and the number of conflicts that need none.
 
@@ -173,7 +175,7 @@ def _items(
         decisions, key=lambda d: (not d[1].sure, d[1].policy != "manual", -strength(*d, sides), d[0].a, d[0].b)
     )
     lost: dict[tuple[str, str], str] = {}
-    taken: list[tuple[Conflict, Decision, Loss]] = []
+    taken: list[tuple[Conflict, ConflictDecision, Loss]] = []
     for conflict, decision in ranked:
         a, b = (conflict.a, *conflict.also_a), (conflict.b, *conflict.also_b)
         winners, losers = (a, b) if decision.winner == "a" else (b, a)
@@ -195,7 +197,9 @@ def _items(
     return items, len(decisions) - len(taken)
 
 
-def _in_the_end(conflict: Conflict, decision: Decision, loss: Loss, lost: Mapping[tuple[str, str], str]) -> Loss:
+def _in_the_end(
+    conflict: Conflict, decision: ConflictDecision, loss: Loss, lost: Mapping[tuple[str, str], str]
+) -> Loss:
     """Redirect a loss to a row that is itself replaced to the row that replaces it in the end."""
     winner = loss.winner
     while (conflict.table, winner) in lost and lost[conflict.table, winner] not in (loss.winner, *loss.losers):
@@ -207,7 +211,7 @@ def _in_the_end(conflict: Conflict, decision: Decision, loss: Loss, lost: Mappin
 
 def _item(
     conflict: Conflict,
-    decision: Decision,
+    decision: ConflictDecision,
     loss: Loss,
     mutation: Mutation,
     sides: ConflictRows,
@@ -230,7 +234,7 @@ def _item(
     sources = (c for id_ in (loss.ended_by or loss.winner, loss.losers[0]) for c in sides.chunks[conflict.table, id_])
     return Item(
         OPERATION,
-        "resolve" if decision.sure else "review",
+        Decision.RESOLVE if decision.sure else Decision.REVIEW,
         mutation,
         evidence=evidence,
         risk="low" if by_person else "medium",
@@ -256,7 +260,7 @@ def _report(
     judged: JudgedConflicts,
 ) -> Report:
     policy = inputs.settings.operations.resolve_conflicts.policy
-    resolved = sum(i.decision == "resolve" for i in items)
+    resolved = sum(i.decision == Decision.RESOLVE for i in items)
     by_person = counts.get("decided by a person", 0)
     deferred = sum(v.decision == "defer" for v in judged.verdicts.values())
     kept = sum(v.decision == "keep" for v in judged.verdicts.values())

@@ -27,7 +27,7 @@ from slowwave.changes.rows import supersede_facts as mutations_of
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import open_conflicts
 from slowwave.operations.scoring import Predicate, weigh
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.rows import SAYS, current_facts, live_facts, recorded_facts, successions
 from slowwave.snapshots.snapshot import Snapshot
@@ -65,7 +65,7 @@ def supersede_facts(inputs: Inputs) -> Proposal:
         _item(a, b, found[a["predicate"]], mutation, live_chunks)
         for (a, b), mutation in zip(asked, mutations, strict=True)
     )
-    ended = sum(i.decision == "supersede" for i in items)
+    ended = sum(i.decision == Decision.SUPERSEDE for i in items)
     verdicts = [p.verdict for p in {p.key: p for p in found.values()}.values()]
     return Proposal(
         items,
@@ -125,7 +125,7 @@ def _item(a: _Fields, b: _Fields, predicate: Predicate, mutation: Mutation, live
     sources = (c for r in (a, b) for c in r["source_chunk_ids"] or () if c in live_chunks)
     item = Item(
         OPERATION,
-        "supersede" if sure else "review",
+        Decision.SUPERSEDE if sure else Decision.REVIEW,
         mutation,
         evidence=evidence,
         risk="medium" if sure else "high",

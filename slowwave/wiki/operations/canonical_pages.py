@@ -20,7 +20,7 @@ from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import rows_by_id
 from slowwave.errors import Refused
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.wiki.claims.canonical_pages import CanonicalDrafts, PageDraft, PageShelf, canonical_drafts, wiki_drafts
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
@@ -139,7 +139,7 @@ def _items(inputs: Inputs, planned: Sequence[tuple[PageDraft, Mutation]]) -> lis
                 "claims": len(draft.claims),
                 "bytes": len(draft.text.encode()),
             },
-            risk="low" if draft.mine and draft.decision == "write" else "medium",
+            risk="low" if draft.mine and draft.decision == Decision.WRITE else "medium",
             sources=draft.claims[:_SOURCES],
         )
         items.append(ask_unless_measured(item, "generated page"))

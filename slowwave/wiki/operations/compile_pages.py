@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from slowwave.changes.pages import Page, render_pages
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import FOLLOWS, Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.sources.blocks import is_page
 from slowwave.wiki.pages.index import dream_diary, memory_index
@@ -35,7 +35,7 @@ def compile_pages(inputs: Inputs) -> Proposal:
             findings.append(_edited(page))
         elif page.input_hash != seen and (page.body or body):
             (mutation,) = render_pages(snapshot, [Page(page.path, page.title, page.body, page.input_hash)])
-            decision = FOLLOWS if page.path == DREAMS else "render"
+            decision = Decision.FOLLOW if page.path == DREAMS else Decision.RENDER
             item = Item("compile_pages", decision, mutation, _evidence(page, body), sources=page.sources)
             items.append(ask_unless_measured(item, "generated page"))
     index, diary = rendered

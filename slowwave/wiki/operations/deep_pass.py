@@ -17,7 +17,7 @@ from slowwave.changes.pages import Page, render_pages
 from slowwave.changes.rows import NewVersion, invalidate_each, new_versions
 from slowwave.errors import Refused
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import exemptions
@@ -130,7 +130,7 @@ def statements(inputs: Inputs, judged: PassItems) -> None:
                 judged.refuse("", f"cannot be said: {problem}")
                 continue
             judged.items.append(
-                Item(OPERATION, "say", mutation, evidence, "medium", judged.documents(evidence["sources"]))
+                Item(OPERATION, Decision.SAY, mutation, evidence, "medium", judged.documents(evidence["sources"]))
             )
 
 
@@ -156,7 +156,9 @@ def pages(inputs: Inputs, judged: PassItems) -> None:
             **{"removed": "\n".join(_only(change.was, change.says))[:QUOTED]},
             **({"lost": list(gone)} if gone else {}),
         }
-        item = Item(OPERATION, "review" if gone else "write", mutation, evidence, "high" if gone else "medium")
+        item = Item(
+            OPERATION, Decision.REVIEW if gone else Decision.WRITE, mutation, evidence, "high" if gone else "medium"
+        )
         judged.items.append(ask_unless_measured(item, "page") if change.was else item)
 
 
@@ -202,7 +204,9 @@ def index(inputs: Inputs, judged: PassItems, change: IndexChanged) -> None:
             **{"new_lines": sum(line not in before for line in lines), "entries": entries, "entries_before": had},
             "model": judged.worked.model,
         }
-        judged.items.append(ask_unless_measured(Item(OPERATION, "render", mutation, evidence, "medium"), "index"))
+        judged.items.append(
+            ask_unless_measured(Item(OPERATION, Decision.RENDER, mutation, evidence, "medium"), "index")
+        )
 
 
 def _page_problem(judged: PassItems, change: ChangedPage) -> str:
@@ -344,7 +348,7 @@ def _reworded(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> N
             **{"sources": list(change.sources), "model": judged.worked.model},
             **({"lost": list(gone)} if gone else {}),
         }
-        decision, risk = ("review", "high") if gone else ("reword", "medium")
+        decision, risk = (Decision.REVIEW, "high") if gone else (Decision.REWORD, "medium")
         item = Item(OPERATION, decision, mutation, evidence, risk, judged.documents(change.sources))
         judged.items.append(ask_unless_measured(item, "new text"))
 
@@ -368,7 +372,7 @@ def _dropped(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> No
             **{"file": change.file, "was": change.was[:QUOTED], "model": judged.worked.model},
             **({"told_by": coverage[:QUOTED]} if coverage else {}),
         }
-        decision, risk = ("retire", "medium") if coverage else ("review", "high")
+        decision, risk = (Decision.RETIRE, "medium") if coverage else (Decision.REVIEW, "high")
         item = Item(OPERATION, decision, ends[change.memory], evidence, risk)
         judged.items.append(ask_unless_measured(item, "retired memory"))
 
@@ -391,7 +395,7 @@ def _report(judged: PassItems) -> Report:
         "pages changed": len(found.pages),
         "refused": len(judged.refused),
         "meant nothing": len(found.odd),
-        "questions": sum(item.decision == "review" for item in judged.items),
+        "questions": sum(item.is_question for item in judged.items),
         "items": len(judged.items),
         **{f"left out, {why}": n for why, n in sorted(judged.worked.copy.left_out.items()) if n},
     }

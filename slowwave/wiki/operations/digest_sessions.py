@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from slowwave.errors import Refused
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.dates import absolutize
@@ -350,7 +350,7 @@ def _items(inputs: Inputs, made: Sequence[MadeDigest], root: str) -> tuple[list[
             ask_unless_measured(
                 Item(
                     OPERATION,
-                    "write" if one.before is None else "revise",
+                    Decision.WRITE if one.before is None else Decision.REVISE,
                     mutation,
                     _evidence(one),
                     sources=one.sessions,

@@ -18,7 +18,7 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW, Budget, ask_within, object_in
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import rejected_subjects
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -209,7 +209,7 @@ def _left(
     gone = {
         k
         for part, mutation in zip(parts, mutations, strict=True)
-        if Item(operation, "write", mutation).subject() in rejected
+        if Item(operation, Decision.WRITE, mutation).subject() in rejected
         for k in part
     }
     if not gone:
@@ -506,7 +506,7 @@ def _item(planned: PlannedGroup, mutation: Mutation) -> Item:
         }
         for claim, behind in zip(claims, planned.behind, strict=True)
     ]
-    decision = "support" if all(claim.supports for claim in claims) else "write"
+    decision = Decision.SUPPORT if all(claim.supports for claim in claims) else Decision.WRITE
     documents = tuple(dict.fromkeys(id_ for claim in claims for id_ in claim.documents))
     evidence = {"subject": planned.name, "claims": claims_json}
     item = Item(OPERATION, decision, mutation, evidence, sources=documents, probability=planned.confidence)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from slowwave.errors import Refused
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import REJECTED, rejected_subjects
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.text.screening import unsafe
 from slowwave.wiki.claims.canonical_pages import PageShelf, ShelvedPage
@@ -96,7 +96,7 @@ def _notes(
             continue
         figures = {name: row[name] for name in ("recalls", "queries", "days", "selections")}
         evidence = {"path": path, "page": page.path, **figures, "score": round(row["score"], 4)}
-        item = Item(OPERATION, "promote", mutation, evidence, sources=(page.id,))
+        item = Item(OPERATION, Decision.PROMOTE, mutation, evidence, sources=(page.id,))
         item = ask_unless_measured(item, "generated page")
         if item.subject() in refused:
             counts[REJECTED] += 1
