@@ -306,13 +306,19 @@ def _outcome(mutant: Mutant, path: Path, source: str, tests: Sequence[str], limi
         path.write_text(source)
 
 
-_OPTIONS: Final = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=no")
+_OPTIONS: Final = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=no", "--no-summary")
 
 
 def _run_tests(tests: Sequence[str]) -> int:
     import pytest
 
-    return int(pytest.main([*_OPTIONS, *tests]))
+    class WithoutDemo:
+        """Leaves out tests of the demo, whose database all forks would make under one name."""
+
+        def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+            items[:] = [item for item in items if "demo_template" not in getattr(item, "fixturenames", ())]
+
+    return int(pytest.main([*_OPTIONS, *tests], plugins=[WithoutDemo()]))
 
 
 def _forked(run: Callable[[], int], limit: float) -> str:
