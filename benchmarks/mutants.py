@@ -56,7 +56,17 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
 ONLY: Final[Mapping[str, frozenset[str]]] = {
     "slowwave.changes.mutation": frozenset(
         (
-            *("", "_about", "claim_fault", "page_fault", "misnamed", "_misplaced", "_foreign_part", "forget_fault", "erased"),
+            *(
+                "",
+                "_about",
+                "claim_fault",
+                "page_fault",
+                "misnamed",
+                "_misplaced",
+                "_foreign_part",
+                "forget_fault",
+                "erased",
+            ),
             *("_erasure_fault", "_page_fault", "_claims_fault", "_ends", "_only_marked", "_marked", "_place", "check"),
             *("_check_columns", "_check_own", "is_retired", "_belongs_to", "_source"),
         )
@@ -106,7 +116,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.add_argument("modules", nargs="*", default=[*TESTS], metavar="MODULE", help=f"default: {', '.join(TESTS)}")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sample", type=int, default=300, help="number of mutants, in proportion to the modules' places")
+    parser.add_argument(
+        "--sample", type=int, default=300, help="number of mutants, in proportion to the modules' places"
+    )
     parser.add_argument("--results", type=Path, default=Path("mutants.jsonl"), help="one line for each mutant that ran")
     given = parser.parse_args()
     if unknown := sorted(set(given.modules) - TESTS.keys()):
@@ -114,7 +126,9 @@ def main() -> None:
     ran = [json.loads(line) for line in given.results.read_text().splitlines()] if given.results.exists() else []
     done = {(r["module"], r["number"]) for r in ran}
     with _unpacked() as folder:
-        chosen = [m for m in _sample(folder, given.modules, given.seed, given.sample) if (m.module, m.number) not in done]
+        chosen = [
+            m for m in _sample(folder, given.modules, given.seed, given.sample) if (m.module, m.number) not in done
+        ]
         for module in given.modules:
             some = [asdict(m) for m in chosen if m.module == module]
             if some:
@@ -130,7 +144,9 @@ def table(results: Iterator[Mapping[str, Any]]) -> str:
     for result in results:
         counts.setdefault(result["module"], Counter())[result["outcome"]] += 1
     rows = [f"| `{m}` | {c.total()} | {c['killed']} | {c['timeout']} | {c['survived']} |" for m, c in counts.items()]
-    return "\n".join(["| Module | Mutants | Killed | Timed out | Survived |", "| --- | ---: | ---: | ---: | ---: |", *rows])
+    return "\n".join(
+        ["| Module | Mutants | Killed | Timed out | Survived |", "| --- | ---: | ---: | ---: | ---: |", *rows]
+    )
 
 
 def places(source: str) -> list[_Place]:
@@ -230,7 +246,9 @@ def _changes(parent: ast.AST, name: str, node: ast.AST, function: str) -> Iterat
 
 def _is_text(node: ast.BinOp) -> bool:
     sides = (node.left, node.right)
-    return any(isinstance(s, ast.JoinedStr) or (isinstance(s, ast.Constant) and isinstance(s.value, str)) for s in sides)
+    return any(
+        isinstance(s, ast.JoinedStr) or (isinstance(s, ast.Constant) and isinstance(s.value, str)) for s in sides
+    )
 
 
 def _path(folder: Path, module: str) -> Path:
@@ -277,7 +295,9 @@ def _work(mutants: str, results: str) -> None:
         first = time.monotonic() - began
         limit = max(_LEAST_SECONDS, _PATIENCE * first)
         if (outcome := _forked(lambda: _run_tests(tests), limit)) != "survived":
-            raise SystemExit(f"The tests of {module} fail in a fork without any change ({outcome}); nothing was measured.")
+            raise SystemExit(
+                f"The tests of {module} fail in a fork without any change ({outcome}); nothing was measured."
+            )
         print(f"{module}: {len(chosen)} mutants, {first:.1f} s for its tests", flush=True)
         for mutant in chosen:
             began = time.monotonic()
@@ -306,7 +326,9 @@ def _outcome(mutant: Mutant, path: Path, source: str, tests: Sequence[str], limi
         code = "import sys; from benchmarks.mutants import _run_tests; sys.exit(_run_tests(sys.argv[1:]))"
         arguments = [sys.executable, "-c", code, *tests]
         # A new session, so that its children end with it.
-        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         try:
             return "killed" if process.wait(limit + _LEAST_SECONDS) else "survived"
         except subprocess.TimeoutExpired:

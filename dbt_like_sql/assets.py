@@ -11,9 +11,9 @@ import dagster as dg
 import pyarrow as pa
 
 from resources.redaction import discreet
+from slowwave.night.run_events import Level, level_of, redact_rows
 from slowwave.night.snapshot import Result, one_location
 from slowwave.plans.report import markdown_table
-from slowwave.plans.run_events import Level, level_of, redact_rows
 from slowwave.snapshots.models import Check, SqlModel, check_models, column_lineage, load_models, run_models
 from slowwave.snapshots.snapshot import load_snapshot
 from slowwave.store.settings import Settings

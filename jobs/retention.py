@@ -4,7 +4,7 @@ import dagster as dg
 
 from resources.store import STORE_PROBLEMS, error_text
 from slowwave.night.retention import retain
-from slowwave.plans.run_events import in_words
+from slowwave.night.run_events import in_words
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings, namespaces
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import dagster as dg
 
+from slowwave.night.run_events import Level, redact_report
 from slowwave.plans.report import Report, rounded
-from slowwave.plans.run_events import Level, redact_report
 from slowwave.snapshots.snapshot import Snapshot
 
 

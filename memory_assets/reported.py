@@ -19,10 +19,10 @@ from memory_assets.snapshot import ABOUT, PLAN
 from memory_assets.status import STATUS, status_metadata
 from memory_assets.stores import observed
 from slowwave.night.plan_page import page_of
+from slowwave.night.run_events import level_of
 from slowwave.night.runs import Night
 from slowwave.night.status import morning_page
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.run_events import level_of
 from slowwave.store.connect import Store
 
 Reported = dg.AssetMaterialization | dg.AssetCheckEvaluation | dg.AssetObservation

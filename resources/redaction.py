@@ -1,6 +1,6 @@
 """Redaction of events: the level of a namespace, and errors in words that obey it.
 
-Dagster keeps events for ever, so the level is applied when they are made. ``slowwave.plans.run_events`` defines the levels.
+Dagster keeps events for ever, so the level is applied when they are made. ``slowwave.night.run_events`` defines the levels.
 """
 
 from collections.abc import Generator
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import dagster as dg
 
 from resources.tables import mapped_snapshot
-from slowwave.plans.run_events import Level, in_words, level_of, levels_in, strictest
+from slowwave.night.run_events import Level, in_words, level_of, levels_in, strictest
 from slowwave.store.connect import Store
 
 

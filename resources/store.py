@@ -7,7 +7,7 @@ import dagster as dg
 import psycopg
 
 from slowwave.errors import SlowwaveError
-from slowwave.plans.run_events import refusal
+from slowwave.night.run_events import refusal
 from slowwave.store.connect import Store
 
 

@@ -14,7 +14,7 @@ import dagster as dg
 from memory_assets.applied import applied
 from memory_assets.checks.scope import namespaces_of
 from resources.redaction import level_now
-from slowwave.plans.run_events import Level, redact
+from slowwave.night.run_events import Level, redact
 from slowwave.store.connect import Store
 
 _NAMESPACE_IDS: Final = "SELECT id FROM memory.namespaces WHERE slug = ANY(%s)"

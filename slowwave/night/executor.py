@@ -21,6 +21,7 @@ from slowwave.changes.sql import BATCH_TABLES, stale_cells
 from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, DreamLockUnavailable, Refused, SlowwaveError
 from slowwave.night.delivery import deliver, note, notifier_of
 from slowwave.night.followers import followers
+from slowwave.night.run_events import Stream, in_words, item_event, refusal
 from slowwave.night.sinks import Callback, sinks_for
 from slowwave.operations import khora_kinds
 from slowwave.plans.approval import (
@@ -37,7 +38,6 @@ from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, read_plan, verify_sealed
 from slowwave.plans.lowering import find_unexplained_items
 from slowwave.plans.permitted import violation
-from slowwave.plans.run_events import Stream, in_words, item_event, refusal
 from slowwave.store.claims import (
     PAUSE_POLL_SECONDS,
     NamespaceClaim,

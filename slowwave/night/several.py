@@ -22,9 +22,9 @@ from slowwave.bindings.connect import noted_rows
 from slowwave.bindings.stores import each_store_once
 from slowwave.errors import NightFailed, SlowwaveError, StoreError
 from slowwave.night.night import Finished, Progress, ReadTogether, run_night
+from slowwave.night.run_events import Level, in_words
 from slowwave.night.runs import Night, unchanged
 from slowwave.plans.lowering import each_recipe_once
-from slowwave.plans.run_events import Level, in_words
 from slowwave.snapshots.export import export_snapshots
 from slowwave.snapshots.models import one_database
 from slowwave.snapshots.snapshot import Snapshot, database_base

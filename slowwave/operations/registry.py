@@ -20,7 +20,7 @@ from typing import Any, Final, Generic
 
 from slowwave.errors import DreamForbiddenOpError, Refused, SettingsError
 from slowwave.operations.operation import BUDGET_SPENT, Inputs, Kind, Operation, Proposal, Result, blind, with_coverage
-from slowwave.plans import permitted, run_events
+from slowwave.plans import permitted
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
@@ -195,7 +195,6 @@ def permits() -> dict[str, tuple[Permit, ...]]:
 
 
 permitted.take_from(permits)  # what lies lower does not import this, and is given it
-run_events.take_from(lambda: {name: made.columns for name, made in operations().items()})
 
 
 def _ours() -> Iterator[Operation[Any]]:

@@ -18,13 +18,7 @@ from slowwave.changes.mutation import Mutation, Row
 from slowwave.changes.simulate import simulate
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused, UndoBlocked
 from slowwave.night.executor import ApplyResult, apply_approval
-from slowwave.night.undo import undo_run
-from slowwave.plans.approval import apply_disabled
-from slowwave.plans.event_chain import verify_chain
-from slowwave.plans.gate import Approval, approve
-from slowwave.plans.items import Item
-from slowwave.plans.ledger import read_plan
-from slowwave.plans.run_events import (
+from slowwave.night.run_events import (
     Event,
     OperationEvent,
     PhaseCompleted,
@@ -33,6 +27,12 @@ from slowwave.plans.run_events import (
     RunFailed,
     RunStarted,
 )
+from slowwave.night.undo import undo_run
+from slowwave.plans.approval import apply_disabled
+from slowwave.plans.event_chain import verify_chain
+from slowwave.plans.gate import Approval, approve
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import read_plan
 from slowwave.plans.seal import Plan
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.snapshots.export import export_snapshot

@@ -75,7 +75,7 @@ def test_everything_else_follows_from_the_two_files(written: Path) -> None:
         "from slowwave.operations import AUDITS, PLANNERS\n"
         "from slowwave.operations.settings_page import table\n"
         "from slowwave.plans.permitted import table as permits\n"
-        "from slowwave.plans.run_events import operations as names\n"
+        "from slowwave.night.run_events import operation_names as names\n"
         "from slowwave.store.settings import Settings\n"
         "from slowwave.operations.settings_page import page\n"
         "import dagster as dg\n"

@@ -109,7 +109,7 @@ def test_a_foreign_table_is_not_touched() -> None:
     "code",
     [
         "from slowwave.plans.permitted import table; print(len(table()['purge_expired']))",
-        "from slowwave.plans.run_events import redact; print(len(redact({'operation': 'census'}, 'all')['operation'][:1]))",
+        "from slowwave.night.run_events import redact; print(len(redact({'operation': 'census'}, 'all')['operation'][:1]))",
     ],
 )
 def test_a_process_that_has_listed_no_operations_knows_them_all_the_same(code: str) -> None:

@@ -11,8 +11,8 @@ import json
 import pytest
 
 from slowwave.night.night import run_night
+from slowwave.night.run_events import in_words
 from slowwave.plans.items import Item
-from slowwave.plans.run_events import in_words
 from slowwave.plans.seal import Header, seal
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember, unit

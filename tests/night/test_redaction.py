@@ -14,9 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import ModelError, Refused, SettingsError
-from slowwave.operations import AUDITS, PLANNERS
-from slowwave.plans.report import Bars, Finding, Numbers, Report
-from slowwave.plans.run_events import (
+from slowwave.night.run_events import (
     HIDDEN,
     KEYS,
     LONGEST,
@@ -36,6 +34,8 @@ from slowwave.plans.run_events import (
     redact_rows,
     strictest,
 )
+from slowwave.operations import AUDITS, PLANNERS
+from slowwave.plans.report import Bars, Finding, Numbers, Report
 from slowwave.store.connect import Store
 from tests.snapshots import make_inputs, make_snapshot, uid
 
