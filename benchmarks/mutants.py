@@ -1,4 +1,4 @@
-"""``python -m benchmarks.mutants [--seed N] [--sample N] [--results FILE] MODULE…``: change code one place at a time; count what tests notice.
+"""``python -m benchmarks.mutants [--seed N] [--sample N] [--results FILE] MODULE…``: change code in one place; count what tests notice.
 
 A mutant is a module in which one expression or statement is changed. The tests of the module run against each mutant of a random sample.
 A mutant that no test notices shows a condition that no test checks, or a change that makes no difference.
@@ -24,34 +24,45 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
+from benchmarks.machine import commit
+
 ROOT: Final = Path(__file__).parents[1]
 
+_FORGED: Final = (
+    "changes/test_write_claims.py::test_a_forged_claim_is_refused",
+    "changes/test_purge_rows.py::test_a_forged_plan_cannot_delete_what_lives",
+    "changes/test_purge_rows.py::test_a_delete_holds_the_whole_row_and_survives_json",
+    "changes/test_render_page.py::test_a_forged_page_reaches_no_other_cell",
+    "changes/test_page_limits.py::test_a_forged_item_is_refused_by_its_cells_alone",
+    "changes/test_forget_rows.py::test_a_forged_item_is_refused_by_its_cells_alone",
+)
+
 TESTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "slowwave.plans.permitted": ("plans/test_permitted.py", "plans/probes/test_waiting.py"),
+    "slowwave.plans.permitted": ("plans/test_permitted.py",),
     "slowwave.plans.seal": ("plans/test_seal.py", "plans/test_permitted.py", "plans/test_scope.py"),
-    "slowwave.plans.items": ("plans/test_seal.py", "plans/test_decides_alone.py", "plans/test_questions.py"),
-    "slowwave.plans.gate": (
-        *("plans/test_gate.py", "plans/test_judgement.py", "plans/test_policies.py", "plans/test_countersigning.py"),
-        *("plans/test_selection.py", "plans/test_earlier_plans.py", "plans/test_permitted.py"),
+    "slowwave.plans.items": ("plans/test_seal.py", "changes/test_cells.py"),
+    "slowwave.plans.gate": ("plans/test_gate.py", "plans/test_judgement.py", "plans/test_countersigning.py"),
+    "slowwave.plans.approval": (
+        *("plans/test_policies.py", "plans/test_countersigning.py", "regressions/test_04_withdrawn_approvals.py"),
+        "regressions/test_02_relabelled_items.py",
     ),
-    "slowwave.plans.approval": ("plans/test_gate.py", "plans/test_policies.py", "plans/test_countersigning.py"),
-    "slowwave.changes.mutation": (
-        *("plans/test_seal.py", "plans/test_permitted.py", "changes/test_page_limits.py", "changes/test_rows.py"),
-        *("changes/test_purge_rows.py", "changes/test_write_claims.py", "changes/test_merge_rows.py"),
-    ),
-    "slowwave.changes.apply": ("changes/test_properties.py", "night/test_executor.py", "changes/test_merge_rows.py"),
-    "slowwave.changes.undo": ("changes/test_undo.py", "changes/test_properties.py", "night/test_executor.py"),
-    "slowwave.night.executor": ("night/test_executor.py", "night/test_claim.py", "night/test_throttle.py"),
-    "slowwave.night.undo": ("night/test_executor.py", "changes/test_undo.py"),
+    "slowwave.changes.mutation": ("plans/test_seal.py", *_FORGED),
+    "slowwave.changes.apply": ("changes/test_merge_rows.py", "night/test_executor.py"),
+    "slowwave.changes.undo": ("changes/test_undo.py", "night/test_executor.py"),
+    "slowwave.night.executor": ("night/test_executor.py", "regressions/test_02_relabelled_items.py"),
+    "slowwave.night.undo": ("night/test_executor.py",),
 }
 """The tests of each module that is measured, below ``tests``; those that notice most come first."""
+
+WITHOUT_CONSTANTS: Final = frozenset(("slowwave.plans.items", "slowwave.changes.mutation"))
+"""Modules of which functions alone are measured: most of their constants are tables of measured rules and of columns."""
 
 ONLY: Final[Mapping[str, frozenset[str]]] = {
     "slowwave.changes.mutation": frozenset(
@@ -72,7 +83,7 @@ ONLY: Final[Mapping[str, frozenset[str]]] = {
         )
     )
 }
-"""Of a module that does more, the functions that are measured; the empty name is the code outside of functions."""
+"""Of a module that does more, the functions that are measured."""
 
 _COMPARISONS: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq},
@@ -132,8 +143,8 @@ def main() -> None:
         for module in given.modules:
             some = [asdict(m) for m in chosen if m.module == module]
             if some:
-                code = "import sys; from benchmarks.mutants import _work; _work(sys.stdin.read(), sys.argv[1])"
-                arguments = [sys.executable, "-c", code, str(given.results.resolve())]
+                code = "import sys; from benchmarks.mutants import work; work(sys.stdin.read(), *sys.argv[1:])"
+                arguments = [sys.executable, "-c", code, str(given.results.resolve()), commit()]
                 subprocess.run(arguments, input=json.dumps(some), text=True, cwd=folder, check=True)
     print(table(json.loads(line) for line in given.results.read_text().splitlines()))
 
@@ -160,10 +171,7 @@ def places(source: str) -> list[_Place]:
 def changed(source: str, number: int) -> ast.Module:
     """Return the tree of a module with the change of one place."""
     tree = ast.parse(source)
-    for n, place in enumerate(_places(tree, tree, "")):
-        if n == number:
-            chosen = place
-    chosen.change()
+    [*_places(tree, tree, "")][number].change()
     return ast.fix_missing_locations(tree)
 
 
@@ -238,7 +246,7 @@ def _changes(parent: ast.AST, name: str, node: ast.AST, function: str) -> Iterat
             yield ast.Return(ast.Constant(None))
         case _:
             pass
-    if name == "test" and isinstance(parent, (ast.If, ast.While, ast.IfExp)) or name == "ifs":
+    if (name == "test" and isinstance(parent, (ast.If, ast.While, ast.IfExp))) or name == "ifs":
         yield ast.Constant(False)
         if not isinstance(parent, ast.While):
             yield ast.Constant(True)
@@ -260,7 +268,13 @@ def _sample(folder: Path, modules: Sequence[str], seed: int, size: int) -> list[
         Mutant(module, number, place.line, place.function, place.before, place.after)
         for module in modules
         for number, place in enumerate(places(_path(folder, module).read_text()))
-        if module not in ONLY or place.function in ONLY[module]
+        if (module not in ONLY or place.function in ONLY[module])
+        and (
+            place.function[:1].islower()
+            or place.function[:1] == "_"
+            or "." in place.function
+            or module not in WITHOUT_CONSTANTS
+        )
     ]
     print(f"{len(every):,} places in {len(modules)} modules", flush=True)
     chosen = random.Random(seed).sample(every, min(size, len(every)))  # noqa: S311 - a sample, no secret
@@ -268,21 +282,21 @@ def _sample(folder: Path, modules: Sequence[str], seed: int, size: int) -> list[
 
 
 @contextmanager
-def _unpacked() -> Iterator[Path]:
+def _unpacked() -> Generator[Path]:
     """Yield a temporary folder with the files of the commit at HEAD."""
     packed = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
     with tempfile.TemporaryDirectory(prefix="slowwave-mutants-") as folder:
-        tarfile.open(fileobj=io.BytesIO(packed)).extractall(folder, filter="data")
+        with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+            files.extractall(folder, filter="data")
         yield Path(folder)
 
 
 # The process that runs the mutants of one module, in the folder of the copy.
 
 
-def _work(mutants: str, results: str) -> None:
+def work(mutants: str, results: str, at: str) -> None:
     """Run the mutants of one module, and append one line of JSON for each to the file of results."""
-    os.nice(10)
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, str(Path.cwd()))
     chosen = [Mutant(**m) for m in json.loads(mutants)]
     module = chosen[0].module
     path = _path(Path.cwd(), module)
@@ -304,7 +318,7 @@ def _work(mutants: str, results: str) -> None:
             outcome = _outcome(mutant, path, source, tests, limit)
             seconds = round(time.monotonic() - began, 1)
             with Path(results).open("a") as lines:
-                lines.write(json.dumps({**asdict(mutant), "outcome": outcome, "seconds": seconds}) + "\n")
+                lines.write(json.dumps({**asdict(mutant), "outcome": outcome, "seconds": seconds, "commit": at}) + "\n")
 
 
 def _outcome(mutant: Mutant, path: Path, source: str, tests: Sequence[str], limit: float) -> str:
@@ -380,19 +394,19 @@ def _forked(run: Callable[[], int], limit: float) -> str:
 
 
 @contextmanager
-def _one_server() -> Iterator[None]:
+def _one_server() -> Generator[None]:
     """Let all forks share one database server, which the fixture ``postgres`` would start in each."""
+    from slowwave.store import server
     from tests import conftest
     from tests.clusters import fast_folder
-
-    from slowwave.store import server
 
     with tempfile.TemporaryDirectory() as folder, fast_folder(Path(folder) / "postgres") as home:
         running = server.start(home)
         try:
-            conftest._prepare(running)
-            conftest._prepare = lambda running: None
-            conftest.server = SimpleNamespace(start=lambda home: running, stop=lambda home: None, Server=server.Server)
+            prepare = conftest._prepare  # pyright: ignore[reportPrivateUsage]
+            prepare(running)
+            shared = SimpleNamespace(start=lambda home: running, stop=lambda home: None, Server=server.Server)
+            conftest.__dict__.update(_prepare=lambda running: None, server=shared)
             yield
         finally:
             server.stop(home)

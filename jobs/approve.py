@@ -12,6 +12,7 @@ import dagster as dg
 from memory_assets.approval import APPROVAL
 from memory_assets.partitions import namespaces
 from resources.store import STORE_PROBLEMS, error_text
+from slowwave.operations import permits
 from slowwave.plans.gate import approve, countersign
 from slowwave.store.connect import Store
 
@@ -49,7 +50,7 @@ def sign(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None
         _countersign(context, store, checked)
         return
     try:
-        signed = approve(store, context.partition_key, channel="launchpad", **checked)
+        signed = approve(store, context.partition_key, permits=permits(), channel="launchpad", **checked)
     except STORE_PROBLEMS as refusal:
         raise dg.Failure(error_text(refusal), allow_retries=False) from None
     metadata: dict[str, Any] = {

@@ -12,11 +12,11 @@ import yaml
 
 from memory_assets.applied import applied_metadata
 from memory_assets.launchpad import decisions, part_link, reject_link, review_text, undo_link
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.memory_assets.project import Project, failure, project
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 HASH = "a" * 64
 

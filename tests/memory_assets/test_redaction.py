@@ -17,13 +17,13 @@ from slowwave.night.run_events import Event
 from slowwave.night.runs import crash_dagster_run
 from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs
-from slowwave.plans.gate import approve
 from slowwave.plans.report import Report
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from slowwave.surfaces.demo import NAMESPACES
 from tests.markers import MARKER, found, plant
 from tests.memory_assets.project import Project, failure, project
+from tests.permitting import approve
 from tests.stand_ins import instead
 
 NAMESPACE = NAMESPACES[0]

@@ -14,10 +14,10 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.run_events import Stream
 from slowwave.night.sinks import LineageSink, lineage_wanted, sinks_for
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.receivers import Receiver
 
 RUN = "00000000-0000-4000-8000-000000000001"

@@ -54,7 +54,6 @@ from slowwave.night.telemetry import METRICS, TelemetrySink
 from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs
 from slowwave.operations.audits.census import census
-from slowwave.plans.gate import approve
 from slowwave.plans.report import Report
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
@@ -63,6 +62,7 @@ from slowwave.surfaces.cli.serve import registry_of
 from slowwave.surfaces.demo import NAMESPACES
 from tests.markers import found, plant
 from tests.nights import new_world
+from tests.permitting import approve
 from tests.receivers import Receiver
 from tests.stand_ins import instead
 

@@ -10,10 +10,11 @@ import pytest
 from jobs.apply import APPROVAL_TAG, apply_config
 from sensors.approved_plans import PAUSES, approved_plans, next_attempt
 from slowwave.plans.approval import KILL_SWITCH
-from slowwave.plans.gate import Approval, approve
+from slowwave.plans.gate import Approval
 from slowwave.store.connect import Store
 from tests.memory_assets.project import Project, project
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 
 def approved(store: Store, **options: object) -> Approval:

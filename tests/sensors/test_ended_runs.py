@@ -6,11 +6,11 @@ import dagster as dg
 import pytest
 
 from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.memory_assets.project import Project, project
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.stand_ins import instead
 
 

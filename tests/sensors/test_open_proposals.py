@@ -9,7 +9,6 @@ import dagster as dg
 
 from sensors.approved_plans import approved_plans
 from sensors.open_proposals import ATTEMPTS, WAITING_TAG, open_proposals
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
@@ -17,6 +16,7 @@ from slowwave.wiki.proposal_request import ProposalApplyRequest, ProposalRequest
 from slowwave.wiki.proposals import decide, propose, settle
 from tests.memories import ask, remember
 from tests.memory_assets.project import Project, project
+from tests.permitting import approve
 
 SLUG = "acme"
 ON = '{"operations": {"proposed_changes": {"enabled": true}}}'
