@@ -239,7 +239,8 @@ def _changes(parent: ast.AST, name: str, node: ast.AST, function: str) -> Iterat
             yield ast.Name(_NAMES[called], ast.Load())
         case ast.MatchOr(patterns=patterns):
             for n in range(len(patterns)):
-                yield ast.MatchOr([p for m, p in enumerate(patterns) if m != n])
+                rest = [p for m, p in enumerate(patterns) if m != n]
+                yield rest[0] if len(rest) == 1 else ast.MatchOr(rest)
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break() if function:
             yield ast.Pass()
         case ast.Return(value=value) if value is not None and not isinstance(value, ast.Constant):
@@ -323,13 +324,13 @@ def work(mutants: str, results: str, at: str) -> None:
 
 def _outcome(mutant: Mutant, path: Path, source: str, tests: Sequence[str], limit: float) -> str:
     tree = changed(source, mutant.number)
-    replaced = _function(sys.modules[mutant.module], mutant.function)
-    code = _code(compile(tree, str(path), "exec"), mutant.function)
-    if replaced and code and replaced.__code__.co_freevars == code.co_freevars and replaced.__code__ != code:
+    module = sys.modules[mutant.module]
+    if found := replaceable(module, mutant.function, tree):
 
         def run() -> int:
-            replaced.__code__ = code
-            for value in vars(sys.modules[mutant.module]).values():
+            function, code = found
+            function.__code__ = code
+            for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
             return _run_tests(tests)
@@ -412,28 +413,26 @@ def _one_server() -> Generator[None]:
             server.stop(home)
 
 
-def _function(module: ModuleType, name: str) -> FunctionType | None:
-    """Return the function or method of a module by its qualified name, without its decorators."""
+def replaceable(module: ModuleType, name: str, tree: ast.Module) -> tuple[FunctionType, CodeType] | None:
+    """Return the imported function or method of a qualified name, and its code in a changed tree of its module.
+
+    Decorators are ignored, and a function inside of a function is part of the outer one. None for code outside of functions, and if the
+    code is the same, as for a changed default value.
+    """
     found: Any = module
-    for n, part in enumerate(name.split(".")):
+    code: CodeType | None = compile(tree, module.__name__, "exec")
+    for part in name.split("."):
         found = vars(found).get(part) if isinstance(found, (ModuleType, type)) else None
-        if isinstance(found, property):
-            found = found.fget
-        found = inspect.unwrap(getattr(found, "__func__", found)) if callable(found) or n else found
-        if isinstance(found, FunctionType):
-            return found
-    return None
-
-
-def _code(code: CodeType, name: str) -> CodeType | None:
-    """Return the code of a function or method in the code of its module; that of the outer one for one inside of a function."""
-    for part in name.split(".") if name else ():
-        found = next((c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == part), None)
-        if found is None:
-            return None
-        code = found
-        if code.co_flags & inspect.CO_OPTIMIZED:
-            return code
+        found = found.fget if isinstance(found, property) else getattr(found, "__func__", found)
+        code = (
+            next((c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == part), None) if code else None
+        )
+        if callable(found) and not isinstance(found, type):
+            function = inspect.unwrap(found)
+            same_cells = (
+                isinstance(function, FunctionType) and code and function.__code__.co_freevars == code.co_freevars
+            )
+            return (function, code) if same_cells and code and function.__code__ != code else None
     return None
 
 

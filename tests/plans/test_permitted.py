@@ -13,7 +13,17 @@ from slowwave.errors import Refused
 from slowwave.operations import PLANNERS, permits
 from slowwave.plans import approval, gate, policies
 from slowwave.plans.items import Item
-from slowwave.plans.permitted import RISKS, Permit, Permits, retired
+from slowwave.plans.permitted import (
+    OF_CLAIMS,
+    OF_ENTITIES,
+    OF_MEMORIES,
+    OF_PAGES,
+    PAGE_PARTS,
+    RISKS,
+    Permit,
+    Permits,
+    retired,
+)
 from slowwave.plans.review import drafts
 from slowwave.plans.seal import Header, arrange, arranged_again, seal
 
@@ -96,7 +106,9 @@ def test_a_merge_ends_relationships_of_what_it_absorbs_and_no_others() -> None:
     guard = Guard("entities", gone, (RELATIONSHIPS,), ((edge,),))
     merge = Mutation("merge_rows", "entities", (write,), (guard,), keep=Row(keep), absorb=(Row(gone),))
     assert not PERMITS.violation(Item("dedupe_entities", "merge", merge))
-    for other in (guard._replace(seen=((),)), guard._replace(row=keep)):
+    names = Guard("entities", gone, ("name",), ("M.",))
+    assert not PERMITS.violation(Item("dedupe_entities", "merge", replace(merge, guards=(names, guard))))
+    for other in (guard._replace(seen=((),)), guard._replace(row=keep), guard._replace(table="memories")):
         item = Item("dedupe_entities", "merge", replace(merge, guards=(other,)))
         assert edge in PERMITS.violation(item)
         assert not PERMITS.approvable_by_policy(item, EVERY)
@@ -121,6 +133,9 @@ def test_delete_in_table_outside_of_permit_is_refused() -> None:
     purge = Mutation("purge_rows", "memory_facts", rows=(Row(row),), deletes=(delete("memory_facts", row),))
     item = Item("purge_expired", "purge", purge, risk="high")
     assert not PERMITS.violation(item)
+    parts = Mutation("purge_rows", "memories", rows=(Row(row),), deletes=(delete("memories", row),))
+    versions = replace(parts, deletes=(*parts.deletes, delete("memory_versions", other)))
+    assert not PERMITS.violation(replace(item, mutation=versions)), "rows that belong to it go with it"
     foreign = replace(purge, deletes=(*purge.deletes, delete("entities", other)))
     assert "may not touch entities" in PERMITS.violation(replace(item, mutation=foreign))
     stray = replace(purge, deletes=(*purge.deletes, delete("memory_facts", other)))
@@ -128,6 +143,42 @@ def test_delete_in_table_outside_of_permit_is_refused() -> None:
     assert PERMITS.risk_of(item) == "high"
     keeping = Permits({"purge_expired": (Permit("purge_rows", {"memory_facts"}, "high", retires=None),)})
     assert keeping.violation(item) == "purge_expired may not delete."
+
+
+def test_permit_allows_no_more_than_it_declares() -> None:
+    """A planner that declares kind and table alone retires nothing, deletes nothing, and does not wait for another night."""
+    permit = Permit("set_state", {"memories"})
+    assert permit == Permit("set_state", {"memories"}, "low", frozenset(), None, 0, frozenset(), False, False, False)
+    table = Permits({"archive_stale": (permit,)})
+    assert "may retire 0 rows" in table.violation(archive())
+    assert not table.may_wait(archive())
+
+
+def test_parts_of_pages_and_claims_are_the_tables_of_their_kind() -> None:
+    """Permits name these sets, so a table that is missing would refuse every item of an operation."""
+    for kind, table, parts in (("write_page", "documents", OF_PAGES), ("write_claims", "memories", OF_CLAIMS)):
+        assert parts | {table} == set(KINDS[kind].writes) | KINDS[kind].inserts
+    assert OF_MEMORIES | {"memories"} == set(KINDS["new_version"].writes) | KINDS["new_version"].inserts
+    assert {"relationships", *KINDS["merge_rows"].inserts} == OF_ENTITIES
+    assert PAGE_PARTS < OF_PAGES
+
+
+def test_write_in_table_outside_of_permit_is_refused() -> None:
+    """By a write alone, without an insert or a delete."""
+    item = archive()
+    foreign = Write(Cell("entities", ID.format(3), "description"), "set", "a", "b")
+    mutation = replace(item.mutation, writes=(*item.mutation.writes, foreign))
+    assert "may not touch entities" in PERMITS.violation(replace(item, mutation=mutation))
+
+
+def test_erased_and_deleted_rows_count_as_retired() -> None:
+    """The blast radius counts them, although nothing writes that they end."""
+    row, other = (ID.format(n) for n in range(2))
+    note = Insert("erasures", {"table_name": "memories", "row_id": row, "reason": ""})
+    erasing = Mutation("forget_rows", "erasures", inserts=(note,), rows=(Row(row),))
+    assert retired(Item("forget", "forget", erasing)) == {("memories", row)}
+    purge = Mutation("purge_rows", "memories", rows=(Row(other),), deletes=(delete("memories", other),))
+    assert retired(Item("purge_expired", "purge", purge)) == {("memories", other)}
 
 
 @pytest.mark.parametrize("state", ["archived", "quarantined", "merged", "superseded"])
@@ -187,6 +238,10 @@ def test_rows_of_other_tables_end_only_where_the_permit_names_them() -> None:
     item = Item("any", "any", Mutation("write_page", "documents", (write,), rows=(Row(page),)))
     ends = Permit("write_page", {"documents"}, beside={"chunks"}, ends={"chunks"})
     assert not Permits({"any": (ends,)}).violation(item)
+    also = Write(Cell("documents", chunk, "invalidated_at"), "now", None)
+    unnamed = replace(item, mutation=replace(item.mutation, writes=(write, also)))
+    assert "which is none of those that it is about" in Permits({"any": (ends,)}).violation(unnamed)
+    assert not Permits({"any": (replace(ends, ends=frozenset({"chunks", "documents"})),)}).violation(unnamed)
     without = replace(ends, ends=frozenset())
     assert Permits({"any": (without,)}).violation(item) == "any may not retire rows of chunks."
 
