@@ -44,10 +44,22 @@ _FORGED: Final = (
     "changes/test_forget_rows.py::test_a_forged_item_is_refused_by_its_cells_alone",
 )
 
+_MEASURED: Final = (
+    "pattern_decides_alone_when_its_lower_bound_suffices",
+    "lower_bound_without_decisions_is_zero",
+    "undeclared_pattern_asks_and_gives_its_reason",
+    "mechanical_patterns_decide_alone",
+    "item_of_an_undeclared_pattern_becomes_a_question_with_its_reason",
+    "mechanical_and_chosen_patterns_give_their_reason",
+)
+
 TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     "slowwave.plans.permitted": ("plans/test_permitted.py",),
     "slowwave.plans.seal": ("plans/test_seal.py", "plans/test_permitted.py", "plans/test_scope.py"),
-    "slowwave.plans.items": ("plans/test_seal.py", "changes/test_cells.py"),
+    "slowwave.plans.items": (
+        *("plans/test_items.py", "plans/test_seal.py", "changes/test_cells.py"),
+        *(f"plans/test_decides_alone.py::test_{name}" for name in _MEASURED),
+    ),
     "slowwave.plans.gate": ("plans/test_gate.py", "plans/test_judgement.py", "plans/test_countersigning.py"),
     "slowwave.plans.approval": (
         *("plans/test_policies.py", "plans/test_countersigning.py", "regressions/test_04_withdrawn_approvals.py"),

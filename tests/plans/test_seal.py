@@ -15,7 +15,7 @@ from slowwave.changes.mutation import Mutation, Row, check
 from slowwave.errors import Refused
 from slowwave.operations import permits
 from slowwave.plans.items import Item
-from slowwave.plans.seal import Header, arrange, leaving, plan_hash, seal, without
+from slowwave.plans.seal import Header, arrange, arranged_again, leaving, plan_hash, seal, without
 
 HEADER = Header("00000000-0000-0000-0000-000000000001", "acme", "s1", "f1")
 PERMITS = permits()
@@ -57,6 +57,13 @@ def test_writing_what_another_guards_is_a_conflict_both_ways() -> None:
     assert seal(HEADER, [writer, guard], PERMITS).deferred == {guard.id: writer.id}
     stronger = item([(ROWS[2], "source_chunk_ids")], [(ROWS[1], "source_chunk_ids")], p=0.99)
     assert seal(HEADER, [writer, stronger], PERMITS).deferred == {writer.id: stronger.id}
+
+
+def test_question_never_takes_the_place_of_a_decision() -> None:
+    """A person may say no, so the item that needs no person comes first, whatever its operation and probability."""
+    asked = replace(item([(ROWS[1], "source_chunk_ids")], operation="dedupe_entities"), decision="review")
+    decided = item([(ROWS[1], "source_chunk_ids"), (ROWS[2], "source_chunk_ids")], p=0.5)
+    assert seal(HEADER, [asked, decided], PERMITS).deferred == {asked.id: decided.id}
 
 
 def test_two_guards_on_one_cell_do_not_conflict() -> None:
@@ -242,6 +249,18 @@ def test_a_plan_keeps_what_its_hash_read() -> None:
     assert plan.written == {i.id: i.sealed() for i in plan.items}
     assert len(plan.written) == len(plan.deferred) == 1
     assert plan_hash(HEADER, plan.items) == plan.plan_hash
+    assert replace(plan, written={}) == plan
+    assert "written" not in repr(plan)
+
+
+def test_changed_item_takes_the_place_of_one_that_waited() -> None:
+    """Changed evidence does not change the id, but the item is placed as one that no one postponed."""
+    one, other = (item([(ROWS[n], "source_chunk_ids")]) for n in range(2))
+    before = without(arrange([one, other], PERMITS), {one.id, other.id}, PERMITS)
+    changed = replace(one, evidence={"n": 1})
+    again = arranged_again(before, {one.id: changed}, PERMITS)
+    assert changed.id == one.id
+    assert (again.items, again.deferred_items, again.waiting) == ((changed,), (other,), {other.id})
 
 
 def test_of_an_item_proposed_twice_the_same_evidence_stays_however_they_come() -> None:
