@@ -164,7 +164,8 @@ def test_lowered_item_excludes_others_from_logical_and_physical_cells() -> None:
         (Guard("payloads", "7", ("hash",), ("h",)),),
         (Delete("archive", "8", "id", {}),),
     )
-    item, lowered = Item("any", "any", STATE), Item("any", "any", replace(STATE, physical=there))
+    item, lowered = Item("any", "any", REWORDING), Item("any", "any", replace(REWORDING, physical=there))
+    assert item.guards()
     more = lowered.writes() - item.writes()
     assert item.writes() < lowered.writes()
     assert {(cell.table, cell.row, cell.column) for cell in more} >= {("payloads", "7", "data"), ("archive", "8", "")}
