@@ -107,7 +107,7 @@ class Permits:
         """Return whether another night can do an item as well: no question to a person, and no inserts or deletes."""
         permit, mutation = self._find(item), item.mutation
         waits = permit is not None and (permit.waits or permit.tidies)
-        return waits and item.decision != "review" and not mutation.inserts and not mutation.deletes
+        return waits and not item.is_question and not mutation.inserts and not mutation.deletes
 
     def tidies(self, item: Item) -> bool:
         """Return whether an item is housekeeping that may be postponed."""
@@ -116,7 +116,7 @@ class Permits:
 
     def approvable_by_policy(self, item: Item, operations: Iterable[str]) -> bool:
         """Return whether a policy that names ``operations`` may approve an item; never a review and never a deletion."""
-        return item.operation in operations and item.decision != "review" and self.risk_of(item) == RISKS[0]
+        return item.operation in operations and not item.is_question and self.risk_of(item) == RISKS[0]
 
     def refuse_unpermitted(self, items: Iterable[Item], done: str) -> None:
         """Refuse items if one does something its operation may not do.

@@ -52,8 +52,7 @@ from slowwave.night.run_events import (
 from slowwave.night.sinks import sinks_for
 from slowwave.night.telemetry import METRICS, TelemetrySink
 from slowwave.night.undo import undo_run
-from slowwave.operations import Inputs
-from slowwave.operations.audits.census import census
+from slowwave.operations import AUDITS, Inputs
 from slowwave.plans.report import Report
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
@@ -65,6 +64,8 @@ from tests.nights import new_world
 from tests.permitting import approve
 from tests.receivers import Receiver
 from tests.stand_ins import instead
+
+census = AUDITS["census"]
 
 RUN = "00000000-0000-4000-8000-000000000001"
 OPERATIONS = "census,dedupe_entities,recompute_centroids,gc_references"
