@@ -65,7 +65,7 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
         *("plans/test_policies.py", "plans/test_countersigning.py", "regressions/test_04_withdrawn_approvals.py"),
         "regressions/test_02_relabelled_items.py",
     ),
-    "slowwave.changes.mutation": ("changes/test_mutation.py", "plans/test_seal.py", *_FORGED),
+    "slowwave.changes.mutation": ("changes/test_mutation.py", "plans/test_items.py", "plans/test_seal.py", *_FORGED),
     "slowwave.changes.apply": ("changes/test_merge_rows.py", "night/test_executor.py"),
     "slowwave.changes.undo": ("changes/test_undo.py", "night/test_executor.py"),
     "slowwave.night.executor": ("night/test_executor.py", "regressions/test_02_relabelled_items.py"),

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from slowwave.changes.cells import CLAIMS, Cell, Guard, Insert, Value, Write
-from slowwave.changes.mutation import Mutation, Row, claim_fault, erased, forget_fault, page_fault
+from slowwave.changes.mutation import Mutation, Row, check, claim_fault, erased, forget_fault, page_fault
+from slowwave.errors import Refused
 
 PAGE, CORPUS, OTHER, ENTITY = (f"00000000-0000-0000-0000-00000000000{n}" for n in range(4))
 LATER = "2026-01-01T00:00:00+00:00"
@@ -109,3 +110,46 @@ def test_erasure_names_each_of_its_rows_once_and_does_nothing_else() -> None:
     assert {forget_fault(mutation): mutation for mutation in faults.values()} == faults
     assert "not both" in forget_fault(replace(fine, table="memories"))
     assert "lists each row" in forget_fault(replace(fine, inserts=(*fine.inserts, *fine.inserts)))
+
+
+def test_cell_points_only_at_row_that_same_item_inserts() -> None:
+    """The number of an inserted row counts from zero, and its table is the one that the column points to."""
+    new = Insert("documents", {"corpus_id": CORPUS, "path": "ideas/moon.md", "plane": "durable"}, OTHER)
+    link = Guard.on("links", ENTITY, {"document_id": PAGE}, ("document_id",))
+    pages = replace(
+        page(), guards=(*page().guards, link), inserts=(replace(new, values={**PLACE, "path": "ideas/sun.md"}),)
+    )
+
+    def pointing(n: Value) -> Mutation:
+        write = Write(Cell("links", ENTITY, "target_document_id"), "row", None, n)
+        return replace(pages, writes=(*pages.writes, write))
+
+    check(pointing(0))
+    for n in (1, -1, "0", None):
+        with pytest.raises(Refused, match=r"points links\.target_document_id at a row that it does not insert"):
+            check(pointing(n))
+    other = replace(pointing(0), inserts=(Insert("corpora", {"root": "pages:"}, OTHER),))
+    with pytest.raises(Refused, match="at a row that it does not insert"):
+        check(other)
+
+
+def test_document_attributes_change_without_guards_of_a_page() -> None:
+    """The limits of pages are those of kinds that insert documents."""
+    write = Write(Cell("documents", PAGE, "metadata"), "set", "{}", '{"a": 1}')
+    check(Mutation("set_attributes", "documents", (write,)))
+
+
+def test_forgotten_page_may_rewrite_its_tombstone_and_no_other_page() -> None:
+    """A tombstone that is there already gets a new text and new metadata."""
+    stone = {**PLACE, "path": "ideas/moon.tombstone.md"}
+    mark = Write(Cell("documents", PAGE, "metadata"), "set", "{}", '{"forgotten": true}')
+    again = tuple(Write(Cell("documents", OTHER, c), "set", "{}", '{"a": 1}') for c in ("metadata", "content"))
+    mutation = page("forget_rows", "pages:")
+    mutation = replace(
+        mutation, writes=(mark, *again), guards=(*mutation.guards, Guard.on("documents", OTHER, stone, stone))
+    )
+    assert forget_fault(mutation) == ""
+    elsewhere = {**PLACE, "path": "ideas/sun.md"}
+    guards = (*mutation.guards[:-1], Guard.on("documents", OTHER, elsewhere, elsewhere))
+    assert "and the tombstone beside it" in forget_fault(replace(mutation, guards=guards))
+    assert "may forget one page" in forget_fault(replace(mutation, writes=again))

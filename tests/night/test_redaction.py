@@ -26,7 +26,7 @@ from slowwave.night.run_events import (
     cut,
     in_words,
     level_of,
-    operations,
+    operation_names,
     redact,
     redact_event,
     redact_numbers,
@@ -71,7 +71,7 @@ def is_ours(text: str) -> bool:
         not text
         or text in KEYS
         or text in WORDS
-        or text in operations()
+        or text in operation_names()
         or bool(re.fullmatch(r"hidden \d+", text))
         or bool(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text))
         or bool(re.fullmatch(r"[0-9a-f]{8,128}", text))
@@ -241,7 +241,7 @@ def test_a_report_tells_its_counts_again() -> None:
 
 def test_every_operation_is_in_the_vocabulary() -> None:
     """Else its reports would not even say who speaks."""
-    assert {*AUDITS, *PLANNERS} <= operations()
+    assert {*AUDITS, *PLANNERS} <= operation_names()
 
 
 def test_no_operation_names_a_number_after_what_it_read() -> None:

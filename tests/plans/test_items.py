@@ -90,6 +90,10 @@ STATE = Mutation("set_state", "entities", (write("entities", "state", "archived"
         (PAGE, writes(write("pages", "input_hash", "1"), write("pages", "content", "y"))),
         (NEW_PAGE, inserts(Insert("pages", {"path": "a.md", "input_hash": "1", "content": "y"}))),
         (DOCUMENT, writes(write("documents", "content_hash", "1"), write("documents", "title", "T"))),
+        (
+            replace(DOCUMENT, writes=(*DOCUMENT.writes, write("documents", "metadata", '{"made_from": "w"}'))),
+            writes(write("documents", "content_hash", "2"), write("documents", "metadata", '{"made_from": "w"}')),
+        ),
         (CLAIMS, writes(write("memories", "valid_to", "2026"), write("documents", "title", "U", B))),
         (REWORDING, writes(REWORDING.writes[0], write("memory_vectors", "vector", "[0.2]", B))),
         (REWORDING, guards(Guard("memories", A, (VERSION, "state"), ("v1", "archived")), REWORDING.guards[1])),
