@@ -100,7 +100,7 @@ def test_everything_else_follows_from_the_two_files(written: Path) -> None:
     assert run(written, str(written / "look.py")).splitlines() == [
         "True True True",
         "False True",
-        "['snapshot/memories', 'snapshot/memory_versions'] audits",
+        "['snapshot'] audits",
         "True True",
         "True True",
         "True",
