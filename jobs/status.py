@@ -4,7 +4,8 @@ import dagster as dg
 
 from memory_assets.status import STATUS, status_metadata
 from resources.store import STORE_PROBLEMS, error_text
-from slowwave.night.status import digest_address, morning_page, send_page
+from slowwave.night.delivery import endpoint
+from slowwave.night.status import morning_page, send_page
 from slowwave.store.connect import Store
 
 
@@ -24,8 +25,8 @@ def send_status(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) 
     if "dagster/schedule_name" not in context.run.tags:
         return
     try:
-        if digest_address() is not None:
-            context.log.info(f"Sent to {send_page(morning_page(store)[0])}.")
+        if endpoint("status") is not None:
+            context.log.info(f"Sent to {send_page(store, morning_page(store)[0])}.")
     except STORE_PROBLEMS as problem:
         raise dg.Failure(error_text(problem), allow_retries=False) from None
 

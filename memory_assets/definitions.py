@@ -40,6 +40,7 @@ from sensors.decisions import decisions
 from sensors.ended_runs import cancelled_runs, crashed_runs, reaudit
 from sensors.namespaces import namespaces as namespaces_sensor
 from sensors.open_proposals import open_proposals
+from sensors.pending_notices import pending_notices
 
 OWNERS = ["team:memory"]
 
@@ -84,6 +85,7 @@ def build_defs(resources: Mapping[str, object] | None = None) -> dg.Definitions:
             open_proposals,
             approved_plans,
             decisions,
+            pending_notices,
             reaudit,
             crashed_runs,
             cancelled_runs,

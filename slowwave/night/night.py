@@ -34,7 +34,6 @@ from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal
 from slowwave.operations.rejections import REJECTED
 from slowwave.operations.setting_names import check_setting_names
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
-from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import open_budget, pending_review, unless_decided, write_findings, write_plan
 from slowwave.plans.lowering import LoweredItems, lower_items
@@ -393,7 +392,7 @@ def make_plan(
     now: datetime | None = None,
     by: str = "",
 ) -> Night:
-    """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may.
+    """Seal the planners' items, prove the plan, write it, and let the namespace's policies decide.
 
     A plan as of an instant (``now``) is sealed under that instant instead of its snapshot's id, so that equal plans are one plan.
     """
@@ -422,13 +421,11 @@ def make_plan(
         warnings = {name: [f for f in report.findings if f.severity != "info"] for name, report in reports.items()}
         write_findings(connection, snapshot.namespace_id, run_id, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
-    decided, by_setting = Decisions(), None
+    decided = Decisions()
     if state == "awaiting_approval" and not _only_looks(store, run_id):
-        by_setting = approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)
         decided = decide_by_policies(store, snapshot.namespace, plan.plan_hash)
-        if by_setting or decided.approvals:
-            done = len(decided.items()) + (len(by_setting.item_ids) if by_setting else 0)
-            state = "approved" if done == len(plan.items) else "partly_approved"
+        if decided.approvals:
+            state = "approved" if len(decided.items()) == len(plan.items) else "partly_approved"
     elif state == "empty" and carried and not _only_looks(store, run_id):
         decided = decide_carried(store, snapshot.namespace, carried)
     return Night(
@@ -447,7 +444,7 @@ def make_plan(
         else (),
         held_back=made_of.not_planned,
         rejected=len(decided.rejected),
-        settled=decided.items().union(by_setting.item_ids if by_setting else ()),
+        settled=decided.items(),
     )
 
 

@@ -15,14 +15,12 @@ from slowwave.plans.commands import argument
 from slowwave.plans.event_chain import verify_chain
 from slowwave.plans.gate import APPROVER, POLICY, beyond_ordinary_caps
 from slowwave.plans.ledger import StoredItem, StoredPlan
-from slowwave.plans.permitted import approvable_by_policy
 from slowwave.plans.policies import not_of_policy
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
-from slowwave.store.settings import Settings
 
 # The approval that an apply follows, and whether it still holds. Checked before a run begins, and in every batch under the namespace's
 # lock.
@@ -135,10 +133,8 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
     raise ApprovalWithdrawn(f"{message} Nothing more was applied.{_stands(connection, approval)}")
 
 
-def refuse_unsigned(
-    connection: Connection, approval: Approved, plan: StoredPlan, items: Sequence[StoredItem], settings: Settings
-) -> None:
-    """Refuse an approval that nobody can have given.
+def refuse_unsigned(connection: Connection, approval: Approved, plan: StoredPlan, items: Sequence[StoredItem]) -> None:
+    """Refuse an approval that no one can have given.
 
     This is an approval under an invalid name, or by a policy that may not approve all of ``items``.
     """
@@ -156,18 +152,14 @@ def refuse_unsigned(
             f"applied. Revoke it: `slowwave plans revoke {argument(approval.namespace)} {approval.id[:8]} --by YOUR-NAME --reason WHY`, "
             f"and look at the plan: `slowwave plans show {argument(approval.namespace)}`."
         )
-    if approval.policy_id:
-        if why := not_of_policy(connection, approval.policy_id, plan, items):
-            raise Refused(
-                f"{why} Nothing of approval {approval.id} of plan {short} was applied. Revoke it: `slowwave plans revoke "
-                f"{approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`."
-            )
-        return
-    beyond = [i for i in items if not approvable_by_policy(i.item, settings.auto_approve)]
-    if beyond:
+    why = (
+        not_of_policy(connection, approval.policy_id, plan, items)
+        if approval.policy_id
+        else "It names no accepted policy: the setting auto_approve gave it, which no longer exists."
+    )
+    if why:
         raise Refused(
-            f"The policy of {approval.namespace} may not approve {len(beyond):,} of the {len(items):,} items of approval {approval.id}, "
-            f"such as {beyond[0].id} ({beyond[0].operation[:64]}). Nothing was applied. Revoke it: `slowwave plans revoke "
+            f"{why} Nothing of approval {approval.id} of plan {short} was applied. Revoke it: `slowwave plans revoke "
             f"{approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`."
         )
 

@@ -207,7 +207,6 @@ class Settings(BaseSettings):
         default=3, ge=1, description="Snapshots of a namespace that are kept, beside those of plans that wait."
     )
 
-    auto_approve: tuple[str, ...] = Field(default=(), description="Low-risk operations that a policy approves.")
     batch_items: int = Field(default=500, ge=1, description="Items in one apply transaction.")
     heartbeat_expiry_seconds: int = Field(
         default=300, ge=1, description="Age at which a running apply may be taken over."

@@ -22,8 +22,9 @@ from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.plans import gate, ledger
 from slowwave.plans.event_chain import verify_chain
-from slowwave.plans.gate import approve, approve_by_policy
+from slowwave.plans.gate import approve
 from slowwave.plans.ledger import read_plan, write_plan
+from slowwave.plans.policies import accept_operations, decide_by_policies
 from slowwave.plans.review.card import card
 from slowwave.plans.seal import Plan, seal
 from slowwave.store.claims import open_plan_run
@@ -284,9 +285,8 @@ def test_a_physical_write_that_the_item_does_not_show_is_refused_and_shown(
     with store.connect("reader") as connection:
         stored = read_plan(connection, plan.plan_hash)
     assert "account 666" in " ".join(card(store, stored, stored.items[0]).notes)
-    policy = Settings.for_namespace({"auto_approve": ["dedupe_memories"]})
-    with pytest.raises(Refused, match=f"content of row {keep}.*approved"):
-        approve_by_policy(store, slug, plan.plan_hash, policy)
+    accept_operations(store, slug, ["dedupe_memories"], accepted_by="mara")
+    assert decide_by_policies(store, slug, plan.plan_hash).approvals == ()
     with pytest.raises(Refused, match=f"content of row {keep}.*approved"):
         approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test")
     with store.connect("owner") as connection:
@@ -294,7 +294,7 @@ def test_a_physical_write_that_the_item_does_not_show_is_refused_and_shown(
     with monkeypatch.context() as patched:  # an approval that was written by the approver's login, past the gate
         patched.setattr(gate, "refuse_unexplained", lambda *_: None)
         approval = approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test")
-    result = apply_approval(store, approval.id, settings=policy)
+    result = apply_approval(store, approval.id)
     assert (result.counts["applied"], result.counts["failed"]) == (0, 1)
     with store.connect("owner") as connection:
         assert peer.digest(connection) == before

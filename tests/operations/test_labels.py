@@ -12,8 +12,9 @@ from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs
 from slowwave.operations.planners.dedupe_entities import dedupe_entities
 from slowwave.operations.rejections import labelled_pairs
-from slowwave.plans.gate import approve, approve_by_policy, reject
+from slowwave.plans.gate import approve, reject
 from slowwave.plans.items import Item
+from slowwave.plans.policies import accept_operations, decide_by_policies
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
@@ -66,10 +67,9 @@ def test_what_a_policy_approved_is_a_label_too(store: Store) -> None:
     """The night after would else learn from what is left alone, and take the next best for matches."""
     world = new_world(store)
     _, plan = write_a_plan(store, world)
-    policy = Settings(auto_approve=(OPERATION,))
-    signed = approve_by_policy(store, world.slug, plan.plan_hash, policy)
-    assert signed is not None
-    apply_approval(store, signed.id, settings=policy)
+    accept_operations(store, world.slug, [OPERATION], accepted_by="mara")
+    (signed,) = decide_by_policies(store, world.slug, plan.plan_hash).approvals
+    apply_approval(store, signed.id)
     assert decided(store, world.slug) == {members(i): True for i in plan.items if i.id in signed.item_ids}
 
 

@@ -9,10 +9,10 @@ import pytest
 from slowwave.changes.mutation import Mutation
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
-from slowwave.plans.gate import approve, approve_by_policy, reject
+from slowwave.plans.gate import approve, reject
 from slowwave.plans.ledger import pending_review, read_plan
+from slowwave.plans.policies import accept_operations, decide_by_policies
 from slowwave.store.connect import Store
-from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
 
 
@@ -154,15 +154,19 @@ def test_a_plan_that_failed_a_probe_needs_force_and_a_reason(store: Store) -> No
 
 
 def test_a_policy_approves_only_what_it_names_and_only_low_risk(store: Store) -> None:
-    """Off by default; never review items, never a plan that needs force."""
+    """None by default; never review items, never a plan that needs force."""
     world = new_world(store)
     _, plan = write_a_plan(store, world)
-    assert approve_by_policy(store, world.slug, plan.plan_hash, Settings()) is None
-    approval = approve_by_policy(store, world.slug, plan.plan_hash, Settings(auto_approve=("archive_stale",)))
-    assert approval is not None
+    assert decide_by_policies(store, world.slug, plan.plan_hash).approvals == ()
+    accept_operations(store, world.slug, ["archive_stale"], accepted_by="mara")
+    (approval,) = decide_by_policies(store, world.slug, plan.plan_hash).approvals
     assert set(approval.item_ids) == {i.id for i in plan.items if i.operation == "archive_stale"}
+    accept_operations(store, world.slug, ["dedupe_entities"], accepted_by="mara")
+    (merges,) = decide_by_policies(store, world.slug, plan.plan_hash).approvals
+    assert set(merges.item_ids) == {i.id for i in plan.items if i.decision == "merge"}
+    assert [i for i in plan.items if i.decision == "review"], "they are left to people"
     _, forced = write_a_plan(store, world, needs_force=["no"])
-    assert approve_by_policy(store, world.slug, forced.plan_hash, Settings(auto_approve=("dedupe_entities",))) is None
+    assert decide_by_policies(store, world.slug, forced.plan_hash).approvals == ()
 
 
 def test_an_unknown_item_is_refused(store: Store) -> None:

@@ -12,9 +12,9 @@ from slowwave.errors import ProbesFailed
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.snapshot import take_snapshot
-from slowwave.plans.gate import approve, approve_by_policy, beyond_ordinary_caps, reject
+from slowwave.plans.gate import approve, beyond_ordinary_caps, reject
+from slowwave.plans.policies import accept_operations, decide_by_policies
 from slowwave.store.connect import Store
-from slowwave.store.settings import Settings
 from tests.memories import ago, ask, behind_triggers, recalls_of_nothing, remember
 
 NAMES = [f"fact {n}" for n in range(12)]
@@ -92,14 +92,14 @@ def test_what_was_applied_counts_and_what_was_forced_does_not(store: Store) -> N
 
 def test_a_policy_leaves_to_a_person_what_fails_by_itself(store: Store) -> None:
     plan = night_of(store)
-    policy = Settings(auto_approve=("archive_stale",))
-    assert approve_by_policy(store, "agent", plan.plan_hash, policy) is None
+    accept_operations(store, "agent", ["archive_stale"], accepted_by="mara")
+    assert decide_by_policies(store, "agent", plan.plan_hash).approvals == ()
     behind_triggers(store, "UPDATE night.plans SET summary = '{}'")
     behind_triggers(
         store, "UPDATE night.plans SET seal = night.plan_seal(plan_hash, namespace_id, expires_at, probes, summary)"
     )
     behind_triggers(store, "UPDATE night.plan_items SET status = 'skipped_stale' WHERE ordinal = 0")
-    assert approve_by_policy(store, "agent", plan.plan_hash, policy) is None
+    assert decide_by_policies(store, "agent", plan.plan_hash).approvals == ()
     assert records(store) == []
 
 

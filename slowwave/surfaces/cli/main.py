@@ -91,6 +91,11 @@ VERBS: Final = {
         "status",
         "Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is.",
     ),
+    "deliver": Verb(
+        "status",
+        "deliver",
+        "Send the messages that are pending for a webhook: events of runs, and notices of writes to connected stores.",
+    ),
     "operations": Verb(
         "nights", "list_operations", "List all audits and planners in the order of a night, each with its switch."
     ),
@@ -207,7 +212,7 @@ VERBS: Final = {
     "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
     "plans": Verb("plans", "app", "Look at plans, review, approve or reject them, revoke approvals."),
     "review": Verb("serve", "review", "Review plans in a browser: answer what they ask, sign once, apply, undo."),
-    "policies": Verb("policies", "app", "Policies that people accepted in reviews: list them, revoke one."),
+    "policies": Verb("policies", "app", "Policies by which nights decide: list them, accept or revoke one."),
     "proposals": Verb("remember", "app", "What agents propose: list it, plan it, approve or reject it."),
     "runs": Verb("runs", "app", "Runs of plans, applies and undos."),
     "conflicts": Verb("why", "app", "Look at rows that contradict each other, and rule on them."),

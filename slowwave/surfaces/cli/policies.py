@@ -1,4 +1,4 @@
-"""``slowwave policies``: policies that people accepted in reviews, and their revocation."""
+"""``slowwave policies``: policies that people accepted, those for low-risk changes, and their revocation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from slowwave.plans.policies import Policy
 
 
-# ``slowwave policies``: the policies that people accepted in reviews, by which nights approve or reject similar items.
+# ``slowwave policies``: the policies by which nights approve or reject items.
 
-app = typer.Typer(help="Policies that people accepted in reviews: list them, revoke one.", no_args_is_help=True)
+app = typer.Typer(help="Policies by which nights decide: list them, accept or revoke one.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -32,12 +32,33 @@ def list_(
         show_json([one.to_json() for one in found])
         return
     if not found:
-        say("Nobody accepted a policy. `slowwave plans review NAMESPACE --by NAME` offers what answers teach, with r.")
+        say("There is no policy. `slowwave plans review NAMESPACE --by NAME` offers what answers teach, with r.")
     for one in found:
         _print_policy(one)
     if standing := [one for one in found if one.stands]:
         name = argument(standing[0].namespace)
         suggest("Revoke one", f'{program()} policies revoke {name} {standing[0].id[:8]} --by YOUR-NAME --reason "WHY"')
+
+
+@app.command()
+def accept(
+    namespace: Namespace,
+    operations: Annotated[list[str], typer.Argument(help="Operations whose low-risk changes nights approve.")],
+    by: Annotated[str, typer.Option("--by", help="Who accepts the policy.")] = "",
+    per_night: Annotated[int, typer.Option(help="Items that it approves a night at most.")] = 1_000,
+    json: Json = False,
+) -> None:
+    """Let nights approve the low-risk changes of operations. Questions, deletions and plans that fail a probe stay with people."""
+    from slowwave.plans.policies import accept_operations
+
+    made = accept_operations(open_store(), namespace, operations, accepted_by=by, per_night=per_night)
+    if json:
+        show_json(made.to_json())
+        return
+    say(f"Accepted: {made.says}, {made.per_night:,} a night at most. The next night with a new plan approves by it.")
+    suggest(
+        "Revoke it", f'{program()} policies revoke {argument(namespace)} {made.id[:8]} --by YOUR-NAME --reason "WHY"'
+    )
 
 
 @app.command()
@@ -63,7 +84,7 @@ def _print_policy(one: Policy) -> None:
     say(f"{one.id[:8]} · {one.namespace} · {one.name} · {one.operation} · says {one.verdict}")
     say(short(one.says), indent=2)
     say(
-        f"{one.agreed:,} of {one.answered:,} answered {one.verdict} · {one.per_night:,} a night at most · {one.did} {one.decided:,}, "
+        f"{one.basis or 'no questions, low risk'} · {one.per_night:,} a night at most · {one.did} {one.decided:,}, "
         f"{one.undone:,} taken back · {one.state}",
         indent=2,
     )

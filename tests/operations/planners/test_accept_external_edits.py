@@ -14,6 +14,7 @@ from slowwave.night.night import run_night
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.accept_external_edits import accept_external_edits
 from slowwave.plans.items import Item
+from slowwave.plans.policies import accept_operations
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
@@ -137,12 +138,12 @@ def test_a_second_night_has_nothing_to_do(store: Store) -> None:
     remember(
         store,
         "acme",
-        {"auto_approve": ["accept_external_edits"]},
         memories=[
             {"id": "m", "kind": "episodic", "current_version_id": "v", "attributes": {"z": 1, "dreamed_at": "x", "ä": None}}
         ],
         memory_versions=[{"id": "v", "memory_id": "m", "content": REPORT}],
     )  # fmt: skip
+    accept_operations(store, "acme", ["accept_external_edits"], accepted_by="mara")
     done = slowwave.dream("acme", "apply", ops="accept_external_edits", store=store)
     assert done.run.counts["applied"] == 1
     ((attributes,),) = ask(store, "SELECT attributes FROM memory.memories")

@@ -13,6 +13,7 @@ from slowwave.changes.simulate import simulate
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.planners.reembed import BATCH, reembed
 from slowwave.plans.items import Item
+from slowwave.plans.policies import accept_operations
 from slowwave.plans.show import changes
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.configured_models import embedder_for
@@ -125,13 +126,13 @@ def test_on_the_store_a_second_night_has_nothing_to_do(store: Store) -> None:
     remember(
         store,
         "acme",
-        {"auto_approve": ["reembed"]},
         documents=[{"id": "d"}],
         chunks=[{"id": "c", "document_id": "d", "content": "Harbor Freight repairs the crane."}],
         memories=[{"id": m, "kind": "episodic", "current_version_id": f"v {m}"} for m in ("seen", "bare")],
         memory_versions=[{"id": f"v {m}", "memory_id": m, "content": f"{m} memory"} for m in ("seen", "bare")],
         memory_vectors=[{"id": "seen", "vector": unit(1.0)}],
     )
+    accept_operations(store, "acme", ["reembed"], accepted_by="mara")
     assert slowwave.dream("acme", "apply", ops="reembed", store=store).run.counts["applied"] == 2
     assert ask(store, "SELECT count(*) FROM memory.chunk_vectors") == [(1,)]
     again = slowwave.dream("acme", ops="reembed", store=store)
@@ -147,13 +148,13 @@ def test_passage_of_a_speaker_is_embedded_with_the_name_and_records_it(store: St
     remember(
         store,
         "acme",
-        {"auto_approve": ["reembed"]},
         documents=[{"id": "d", "title": "Talk"}],
         chunks=[
             {"id": name, "document_id": "d", "ordinal": n, "content": "The green one is mine.", "speaker": name or None}
             for n, name in enumerate(["Jon", ""])
         ],
     )
+    accept_operations(store, "acme", ["reembed"], accepted_by="mara")
     assert slowwave.dream("acme", "apply", ops="reembed", store=store).run.counts["applied"] == 2
     held = ask(
         store, "SELECT c.speaker, v.speaker, v.vector::text FROM memory.chunk_vectors v JOIN memory.chunks c USING (id)"
