@@ -60,6 +60,7 @@ END $$;
 CREATE OR REPLACE FUNCTION night.policy_takes(policy night.policies, item night.plan_items) RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
   SELECT item.namespace_id = policy.namespace_id AND coalesce(jsonb_array_length(item.mutation -> 'deletes'), 0) = 0
+    AND item.mutation ->> 'kind' NOT IN ('purge_rows', 'forget_rows')
     AND CASE WHEN policy.kind ? 'risk'
       THEN policy.kind -> 'operations' ? item.operation AND item.risk = 'low' AND item.decision <> 'review' AND item.question = ''
       ELSE item.question = 'same' AND item.decision = 'review' AND item.operation = policy.operation
@@ -68,7 +69,12 @@ SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- An approval by a policy names the policy. Approvals by the former setting, which name none, stay on record; apply refuses them.
-ALTER TABLE night.approvals ADD CONSTRAINT approvals_name_policy CHECK (approver <> 'policy' OR policy_id IS NOT NULL) NOT VALID;
+CREATE FUNCTION night.refuse_unnamed_policy() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION 'An approval by a policy names the policy.';
+END $$;
+CREATE TRIGGER names_policy BEFORE INSERT ON night.approvals FOR EACH ROW WHEN (NEW.approver = 'policy' AND NEW.policy_id IS NULL)
+  EXECUTE FUNCTION night.refuse_unnamed_policy();
 
 -- A policy that was made from the setting has no login of its own, so its approvals count as those of the login that wrote them.
 CREATE OR REPLACE FUNCTION night.signatures_missing(approval uuid) RETURNS integer LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
