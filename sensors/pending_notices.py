@@ -5,6 +5,7 @@ import dagster as dg
 from resources.store import STORE_PROBLEMS, error_text
 from slowwave.night.delivery import deliver
 from slowwave.store.connect import Store
+from slowwave.text.tokens import counted
 
 
 @dg.sensor(
@@ -16,7 +17,7 @@ from slowwave.store.connect import Store
 def pending_notices(store: dg.ResourceParam[Store]) -> dg.SkipReason:
     """Send what is pending. The sensor starts nothing."""
     try:
-        sent = deliver(store, seconds=5.0)
+        sent = deliver(store, seconds=10.0)
     except STORE_PROBLEMS as problem:
         return dg.SkipReason(error_text(problem))
-    return dg.SkipReason(f"Sent {sent:,} messages." if sent else "Nothing could be sent.")
+    return dg.SkipReason(f"Sent {counted(sent, 'message')}." if sent else "Nothing could be sent.")

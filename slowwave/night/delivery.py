@@ -40,6 +40,7 @@ from slowwave.plans.run_events import (
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
 from slowwave.store.logins import Connection
+from slowwave.text.tokens import counted
 
 # Endpoints: where messages are sent, and the keys that sign them, according to the Standard Webhooks specification.
 #
@@ -332,7 +333,7 @@ _DELIVERED: Final = f"""
 UPDATE night.notices SET delivered_at = now(), attempts = attempts + 1, error = '', {_EMPTIED} WHERE id = %s
 """
 _FAILED: Final = """
-UPDATE night.notices SET attempts = attempts + 1, error = %(error)s, claim = NULL,
+UPDATE night.notices SET attempts = attempts + %(answers)s, error = %(error)s, claim = NULL,
   claimed_until = clock_timestamp() + make_interval(secs => %(pause)s)
 WHERE id = %(id)s AND claim = %(claim)s AND delivered_at IS NULL
 """
@@ -378,22 +379,25 @@ def deliver(
         return 0
     arrived, until = 0, time.monotonic() + seconds
     with _without_addresses(), store.connect("applier") as connection, httpx.Client(follow_redirects=False) as client:
-        for kind, to in endpoints.items():
-            pause = _FIRST_PAUSE
-            while True:
+        pause = _FIRST_PAUSE
+        while True:
+            came, waits = 0, list[float]()
+            for (
+                kind,
+                to,
+            ) in endpoints.items():  # in turn, so that an endpoint that fails does not use up the time of another
                 end = until if seconds else time.monotonic() + _POSTING_SECONDS
-                sender = _Sender(connection, client, kind, to, end)
-                arrived += sender.send_pending()
-                pause = _FIRST_PAUSE if sender.arrived else pause
+                came += _Sender(connection, client, kind, to, end).send_pending()
                 row = connection.execute(_NEXT, (kind,)).fetchone() if seconds else None
-                if row is None or row[0] is None:
-                    break
-                wait = max(float(str(row[0])), pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
-                if time.monotonic() + wait > until:
-                    break
-                time.sleep(wait)
-                pause *= 2
-    return arrived
+                if row is not None and row[0] is not None:
+                    waits.append(float(str(row[0])))
+            arrived += came
+            pause = _FIRST_PAUSE if came else pause
+            wait = max(min(waits, default=0.0), pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+            if not waits or time.monotonic() + wait > until:
+                return arrived
+            time.sleep(wait)
+            pause *= 2
 
 
 @dataclass(slots=True)
@@ -443,11 +447,10 @@ class _Sender:
         outcome = f"{self.to.shown()} {f'answered {status}' if status else 'did not answer'}"
         _LOG.warning("A message about %s: %s. What it reports is not affected.", _ABOUT[self.kind], outcome)
         refused = bool(status) and status not in (408, 429) and status < 500
-        if status and not refused:
-            pause = asked if asked is not None else _FIRST_PAUSE * 2 ** min(attempts, 20)
-            self.connection.execute(
-                _FAILED, {"id": id_, "claim": claim, "error": outcome, "pause": min(pause, _LONGEST_PAUSE)}
-            )
+        if not refused:  # without an answer it stays the first of its endpoint
+            pause = asked if asked is not None else _FIRST_PAUSE * 2 ** min(attempts, 20) if status else 0.0
+            failure = {"error": outcome, "answers": int(bool(status)), "pause": min(pause, _LONGEST_PAUSE)}
+            self.connection.execute(_FAILED, {"id": id_, "claim": claim, **failure})
         days = 0 if status == 410 else PATIENCE_DAYS
         given = {"id": id_ if refused else None, "kind": self.kind, "days": days, "error": outcome}
         self.connection.execute(_GIVE_UP, given)
@@ -469,18 +472,16 @@ def diagnose_notices(store: Store, environment: Mapping[str, str] = os.environ) 
                 if environment.get(name)
                 else f"Set {name} to the address that gets them, and {SECRET}."
             )
-            found.append(
-                Diagnosis(f"{pending} messages about {_ABOUT[str(kind)]} are pending.{why}", remedy, problem=False)
-            )
+            about = f"{counted(int(str(pending)), 'message')} about {_ABOUT[str(kind)]}"
+            found.append(Diagnosis(f"{about}: pending.{why}", remedy, problem=False))
         if int(str(lost)):
             remedy = (
                 "Rebuild what is derived from the store; night.notices has the keys of the rows."
                 if kind == "store"
                 else "The ledger has what they reported: `slowwave history` lists the runs."
             )
-            found.append(
-                Diagnosis(f"{lost} messages about {_ABOUT[str(kind)]} were given up.{why}", remedy, problem=False)
-            )
+            about = f"{counted(int(str(lost)), 'message')} about {_ABOUT[str(kind)]}"
+            found.append(Diagnosis(f"{about}: given up.{why}", remedy, problem=False))
     return found
 
 

@@ -18,10 +18,13 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from slowwave.errors import SettingsError
 from slowwave.night.delivery import NoticeSink, deliver, diagnose_notices, endpoint, sign
 from slowwave.night.executor import apply_approval
+from slowwave.night.retention import remove_namespace, retain
 from slowwave.night.undo import undo_run
 from slowwave.plans.gate import approve
 from slowwave.plans.run_events import LlmCalled, OperationEvent, RunCompleted, RunStarted, Stream
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
+from slowwave.surfaces.cli.main import main
 from tests.memories import ask, behind_triggers, remember
 from tests.nights import new_world, write_a_plan
 from tests.receivers import Answer, Receiver
@@ -205,7 +208,8 @@ def test_unreachable_endpoint_loses_nothing_and_gets_all_in_order_once_it_answer
         sink.close()
     assert "has not accepted 3 messages of this run" in caplog.text
     (found,) = diagnose_notices(acme)
-    assert "3 messages about events of runs are pending" in found.finding
+    assert "3 messages about events of runs: pending. http://127.0.0.1" in found.finding
+    assert "did not answer" in found.finding
     assert "slowwave deliver" in found.remedy
     shown = caplog.text + found.finding + str(ask(acme, "SELECT error FROM night.notices"))
     assert ("secret-path" in shown, "pass@" in shown) == (False, False)
@@ -351,3 +355,28 @@ def test_endpoint_comes_from_the_environment_and_shows_no_more_than_its_host() -
     assert other_page.shown() == "https://pages.example"
     with pytest.raises(SettingsError, match="SLOWWAVE_NOTIFY_URL is no http"):
         endpoint("store", {"SLOWWAVE_NOTIFY_URL": "file:///etc/passwd", "SLOWWAVE_WEBHOOK_SECRET": SECRET})
+
+
+def test_old_notices_are_removed_by_retention_and_all_with_their_namespace(acme: Store) -> None:
+    NoticeSink(acme).record([started(), ended()])
+    aged = "UPDATE night.notices SET recorded_at = now() - interval '31 days' WHERE type = 'dream.run.started'"
+    behind_triggers(acme, aged)
+    assert retain(acme, "acme", Settings())["notices"] == 1
+    assert ask(acme, "SELECT type FROM night.notices") == [("dream.run.completed",)]
+    assert remove_namespace(acme, "acme").kept == {}
+    assert ask(acme, "SELECT count(*) FROM night.notices") == [(0,)]
+
+
+def test_deliver_command_sends_pending_messages_and_names_what_is_left(
+    acme: Store, receive: Callable[..., Receiver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", acme.owner)
+    receiver = receive(lambda _, number: (204 if number == 1 else 401, {}))
+    NoticeSink(acme).record([started(), ended()])
+    monkeypatch.setattr("sys.argv", ["slowwave", "deliver"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    shown = capsys.readouterr()
+    assert "Sent 1 message." in shown.out
+    assert "1 message about events of runs: given up" in " ".join(shown.err.split())
+    assert receiver.types == ["dream.run.started", "dream.run.completed"]

@@ -21,7 +21,7 @@ def test_pending_message_is_sent_by_the_next_tick(store: Store, monkeypatch: pyt
     receiver = Receiver()
     monkeypatch.setenv("SLOWWAVE_WEBHOOK_URL", receiver.url)
     monkeypatch.setenv("SLOWWAVE_WEBHOOK_SECRET", SECRET)
-    assert pending_notices(context) == dg.SkipReason("Sent 1 messages.")
+    assert pending_notices(context) == dg.SkipReason("Sent 1 message.")
     assert pending_notices(context) == dg.SkipReason("Nothing could be sent.")
     receiver.close()
     assert receiver.types == ["dream.run.started"]
