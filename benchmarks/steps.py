@@ -204,7 +204,8 @@ def models(bench: Bench) -> Measured:
 def audit(bench: Bench) -> Measured:
     """One audit, by name."""
     inputs, name = bench.inputs(), str(bench.arguments["name"])
-    made = AUDITS[name].ready()
+    made = AUDITS[name]
+    made.load()
     clock, report = _timed(lambda: made(inputs))
     return clock.measured(headline=report.headline)
 
@@ -212,7 +213,8 @@ def audit(bench: Bench) -> Measured:
 def planner(bench: Bench) -> Measured:
     """One planner, by name."""
     inputs, name = bench.inputs(), str(bench.arguments["name"])
-    made = PLANNERS[name].ready()
+    made = PLANNERS[name]
+    made.load()
     clock, proposal = _timed(lambda: made(inputs))
     bench.keep(name, proposal)
     return clock.measured(items=len(proposal.items), headline=proposal.report.headline)
@@ -259,7 +261,7 @@ def probe(bench: Bench) -> Measured:
         ),
     }
     for made in PLANNERS.values():
-        made.ready()
+        made.load()
     clock, result = _timed(probes[name])
     return clock.measured(sentence=result.sentence())
 

@@ -93,7 +93,7 @@ class Night:
     def pending(self, *, questions: bool) -> int:
         """Count the items of the plan that no policy settled: its questions, or the items that planners decided."""
         items = self.plan.items if self.plan else ()
-        return sum((i.decision == "review") == questions and i.id not in self.settled for i in items)
+        return sum(i.is_question == questions and i.id not in self.settled for i in items)
 
     def to_json(self) -> dict[str, object]:
         """Return the night as the command line's ``--json`` shows it."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -20,11 +20,9 @@ from typing import Final
 import pyarrow as pa
 
 from slowwave.bindings.connect import noted_rows
-from slowwave.bindings.stores import each_store_once
 from slowwave.errors import NightFailed, SlowwaveError, StoreError
-from slowwave.night.night import Finished, Progress, ReadTogether, run_night
+from slowwave.night.night import Finished, NightContext, Progress, run_night
 from slowwave.night.runs import Night, unchanged
-from slowwave.plans.lowering import each_recipe_once
 from slowwave.plans.run_events import Level, in_words
 from slowwave.snapshots.export import export_snapshots
 from slowwave.snapshots.models import one_database
@@ -196,7 +194,8 @@ def _in_turn(
     progress: Callable[[str], Progress] | None = None,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     whole = not asked.force and asked.ops is None and asked.now is None
-    with each_text_once(), few_collections(), each_recipe_once(), each_store_once(), one_database():
+    with each_text_once(), few_collections(), one_database() as kept:
+        context = NightContext(noted, kept=kept)
         for of, names in _together(store, namespaces, AT_ONCE):
             read: Mapping[str, Snapshot] = {}
             with suppress(Exception):  # the night of each namespace, which then reads it alone, reports the reason
@@ -217,7 +216,7 @@ def _in_turn(
                                 progress=tell,
                                 dagster_run_id=asked.dagster_run_id,
                                 now=asked.now,
-                                shared=ReadTogether(noted, read.get(name), base),
+                                context=replace(context, snapshot=read.get(name), base=base),
                                 done=done,
                             )
                     except Exception as problem:
