@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
 import psycopg
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -22,11 +20,10 @@ from sqlalchemy.pool import NullPool
 from slowwave.errors import StoreError
 from slowwave.operations.setting_names import diagnose_settings
 from slowwave.plans.policies import read_policies
-from slowwave.store import migrate as migrations
 from slowwave.store import server, tables
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
-from slowwave.store.logins import close_idle, narrow, provide
+from slowwave.store.logins import close_idle
 from slowwave.store.migrate import (
     INITIAL,
     LAST_FORMER,
@@ -37,9 +34,8 @@ from slowwave.store.migrate import (
     pending_migrations,
     schema_objects,
 )
-from slowwave.store.server import create_database
 from slowwave.store.tables import metadata
-from tests.clusters import external, majors, run
+from tests.clusters import at_revision, external, majors, run, upgrade_to
 from tests.nights import new_world
 from tests.worlds import World
 
@@ -89,36 +85,10 @@ def _revision(store: Store) -> str | None:
         return current_revision(connection)
 
 
-def _upgrade(store: Store, revision: str) -> None:
-    """Bring an empty database to an earlier revision."""
-    engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
-    with engine.begin() as connection:
-        session = cast("psycopg.Connection[Any]", connection.connection.driver_connection)
-        provide(session)
-        connection.exec_driver_sql("CREATE SCHEMA night")
-        config = migrations._config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
-        narrow(session)
-
-
-@contextmanager
-def _at(postgres: server.Server, revision: str) -> Iterator[Store]:
-    """Make a database of the embedded server at a revision."""
-    name = f"t_{uuid.uuid4().hex[:12]}"
-    create_database(postgres.url, name)
-    store = Store.embedded_in(postgres.url(name), postgres.home)
-    _upgrade(store, revision)
-    yield store
-    close_idle()
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
-
-
 @pytest.fixture
 def initial(postgres: server.Server) -> Iterator[Store]:
     """Make a database as the initial migration leaves it."""
-    with _at(postgres, INITIAL) as store:
+    with at_revision(postgres, INITIAL) as store:
         yield store
 
 
@@ -133,7 +103,7 @@ def test_the_initial_migration_makes_the_recorded_objects(tmp_path: Path, major:
         )
         run(cluster.url("t_store"), "CREATE EXTENSION vector")
         store = Store(cluster.url("t_store", "t_owner", "o"))
-        _upgrade(store, INITIAL)
+        upgrade_to(store, INITIAL)
         assert _objects(store) == initial_objects()
         close_idle()
 
@@ -241,7 +211,7 @@ def test_upgrade_from_a_release_makes_this_schema_and_keeps_the_rows(
     postgres: server.Server, store: Store, revision: str
 ) -> None:
     """Each release is the base of an upgrade: the result is the schema of a new database, with every row."""
-    with _at(postgres, revision) as old:
+    with at_revision(postgres, revision) as old:
         with old.connect("owner") as connection:
             connection.execute(ROWS.encode())
         migrate(old)
@@ -283,7 +253,7 @@ def test_upgrade_turns_the_setting_of_a_namespace_into_a_policy_and_keeps_pendin
         )
         run(cluster.url("t_store"), "CREATE EXTENSION vector")
         store = Store(cluster.url("t_store", "t_owner", "o"))
-        _upgrade(store, INITIAL)
+        upgrade_to(store, INITIAL)
         with store.connect("owner") as connection:
             connection.execute(CHOSEN.encode())
         assert migrate(store) == ["0002_policies_and_notices"]

@@ -84,14 +84,19 @@ def status(
         say(f"Note: {note.finding} {note.remedy}", console=err)
 
 
-def deliver() -> None:
+def deliver(json: Json = False) -> None:
     """Send the messages that are pending for a webhook: events of runs, and notices of writes to connected stores."""
     from slowwave.night.delivery import deliver as run
     from slowwave.night.delivery import diagnose_notices
 
     store = open_store()
-    say(f"Sent {counted(run(store), 'message')}.")
-    for note in diagnose_notices(store):
+    sent = run(store)
+    left = diagnose_notices(store)
+    if json:
+        show_json({"sent": sent, "left": [{"finding": note.finding, "remedy": note.remedy} for note in left]})
+        return
+    say(f"Sent {counted(sent, 'message')}.")
+    for note in left:
         say(f"Note: {note.finding} {note.remedy}", console=err)
 
 
