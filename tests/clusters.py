@@ -21,12 +21,8 @@ from typing import Any, Final, cast
 
 import psycopg
 import pytest
-from alembic import command
 from psycopg import sql
-from sqlalchemy import create_engine
-from sqlalchemy.pool import NullPool
 
-from slowwave.store import migrate as migrations
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.doctor import OLDEST_PGVECTOR
@@ -161,6 +157,12 @@ def run(address: str, *statements: str) -> None:
 
 def upgrade_to(store: Store, revision: str) -> None:
     """Bring an empty database to an earlier revision."""
+    from alembic import command
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    from slowwave.store import migrate as migrations  # imports of seconds that few tests need
+
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
     with engine.begin() as connection:
         session = cast("psycopg.Connection[Any]", connection.connection.driver_connection)
