@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.plans.policies import accept_operations
 from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.clusters import cloned
 from tests.memories import ago, ask, remember
+from tests.permitting import accept_operations
 from tests.waiting import until
 
 OPS = "gc_references"

@@ -38,6 +38,7 @@ from slowwave.operations import (
     Inputs,
     Proposal,
     named,
+    permits,
     run_audit,
     run_planner,
     weekly,
@@ -484,11 +485,11 @@ def make_plan(
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
     decided = Decisions()
     if state == "awaiting_approval" and not _only_looks(store, run_id):
-        decided = decide_by_policies(store, snapshot.namespace, plan.plan_hash)
+        decided = decide_by_policies(store, snapshot.namespace, plan.plan_hash, permits())
         if decided.approvals:
             state = "approved" if len(decided.items()) == len(plan.items) else "partly_approved"
     elif state == "empty" and carried and not _only_looks(store, run_id):
-        decided = decide_carried(store, snapshot.namespace, carried)
+        decided = decide_carried(store, snapshot.namespace, carried, permits())
     return Night(
         snapshot.namespace,
         run_id,

@@ -15,6 +15,7 @@ from slowwave.plans.commands import argument
 from slowwave.plans.event_chain import verify_chain
 from slowwave.plans.gate import APPROVER, POLICY, beyond_ordinary_caps
 from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.permitted import Permits
 from slowwave.plans.policies import not_of_policy
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import latest_plan
@@ -133,7 +134,9 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
     raise ApprovalWithdrawn(f"{message} Nothing more was applied.{_stands(connection, approval)}")
 
 
-def refuse_unsigned(connection: Connection, approval: Approved, plan: StoredPlan, items: Sequence[StoredItem]) -> None:
+def refuse_unsigned(
+    connection: Connection, approval: Approved, plan: StoredPlan, items: Sequence[StoredItem], permits: Permits
+) -> None:
     """Refuse an approval that no one can have given.
 
     This is an approval under an invalid name, or by a policy that may not approve all of ``items``.
@@ -153,7 +156,7 @@ def refuse_unsigned(connection: Connection, approval: Approved, plan: StoredPlan
             f"and look at the plan: `slowwave plans show {argument(approval.namespace)}`."
         )
     why = (
-        not_of_policy(connection, approval.policy_id, plan, items)
+        not_of_policy(connection, approval.policy_id, plan, items, permits)
         if approval.policy_id
         else "It names no accepted policy: the setting auto_approve gave it, which no longer exists."
     )

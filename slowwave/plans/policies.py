@@ -27,7 +27,7 @@ from slowwave.plans.gate import (
     sign_items,
 )
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
-from slowwave.plans.permitted import RISKS, approvable_by_policy, table
+from slowwave.plans.permitted import RISKS, Permits
 from slowwave.plans.states import waiting_plans
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
@@ -219,14 +219,14 @@ class Policy:
         """Return the policy's decision in the past tense: ``approved`` or ``rejected``."""
         return "approved" if self.verdict == "yes" else "rejected"
 
-    def takes(self, item: StoredItem, losing: Iterable[str]) -> bool:
+    def takes(self, item: StoredItem, losing: Iterable[str], permits: Permits) -> bool:
         """Return whether the policy may decide an item.
 
         A question must be of its kind, have a probability in its range and lose no value; ``losing`` are the rows that would lose one. An
         item of low risk must be one by its operation's permit, ask nothing and delete nothing.
         """
         if self.low_risk:
-            return approvable_by_policy(item.item, self.low_risk)
+            return permits.approvable_by_policy(item.item, self.low_risk)
         return (
             self.least <= item.probability <= self.most
             and any(kind.to_json() == dict(self.kind) for kind in kinds_of(item, self.verdict))
@@ -272,16 +272,23 @@ def accept_policy(
 
 
 def accept_operations(
-    store: Store, namespace: str, operations: Collection[str], *, accepted_by: str, per_night: int = MOST_A_NIGHT
+    store: Store,
+    namespace: str,
+    operations: Collection[str],
+    permits: Permits,
+    *,
+    accepted_by: str,
+    per_night: int = MOST_A_NIGHT,
 ) -> Policy:
     """Store a policy by which the next nights approve the low-risk items of ``operations`` in a namespace.
 
     Raises ``Refused`` for an operation that has no low-risk permit, and if a policy of the same operations is still active.
     """
     _check_acceptance(accepted_by, per_night)
-    permits = table()
     names = sorted(set(operations))
-    unfit = [name for name in names if not any(permit.risk == RISKS[0] for permit in permits.get(name, ()))]
+    unfit = [
+        name for name in names if not any(permit.risk == RISKS[0] for permit in permits.by_operation.get(name, ()))
+    ]
     if unfit or not names:
         raise Refused(
             f"{unfit[0][:64] if unfit else 'No operation'} makes no low-risk change that a policy could approve. "
@@ -354,7 +361,7 @@ class Decisions:
 
 
 def decide_by_policies(
-    store: Store, namespace: str, plan_hash: str, *, only: Collection[str] | None = None
+    store: Store, namespace: str, plan_hash: str, permits: Permits, *, only: Collection[str] | None = None
 ) -> Decisions:
     """Decide the items that a namespace's accepted policies cover, surest first, up to each policy's limit.
 
@@ -380,7 +387,7 @@ def decide_by_policies(
             continue
         left = [s for s in plan.items if s.status == "pending" and s.id not in taken and (only is None or s.id in only)]
         surest_first, otherwise = (-1, "no") if policy.verdict == "yes" else (1, "yes")
-        fitting = [s for s in left if (s.id, otherwise) not in drafted and policy.takes(s, losing)]
+        fitting = [s for s in left if (s.id, otherwise) not in drafted and policy.takes(s, losing, permits)]
         chosen = sorted(fitting, key=lambda s: (surest_first * s.probability, s.id))
         chosen = chosen[: policy.per_night - policy.used]
         if not chosen:
@@ -389,14 +396,14 @@ def decide_by_policies(
             done = _reject(store, policy, plan, chosen)
             rejected += done
         else:
-            approval = _approve(store, policy, plan, chosen)
+            approval = _approve(store, policy, plan, chosen, permits)
             approvals += [approval] if approval else []
             done = approval.item_ids if approval else ()
         taken.update(done)
     return Decisions(tuple(approvals), tuple(rejected))
 
 
-def decide_carried(store: Store, namespace: str, carried: Collection[str]) -> Decisions:
+def decide_carried(store: Store, namespace: str, carried: Collection[str], permits: Permits) -> Decisions:
     """Answer items that a night without new items proposed again, in the plans where they are pending, newest first.
 
     ``carried`` are ids of items. Plans of dry runs are skipped, because they are for people to read.
@@ -410,13 +417,15 @@ def decide_carried(store: Store, namespace: str, carried: Collection[str]) -> De
     left = set(carried)
     for plan_hash in waiting:
         if plan_hash not in dry:
-            more = decide_by_policies(store, namespace, plan_hash, only=left)
+            more = decide_by_policies(store, namespace, plan_hash, permits, only=left)
             left -= more.items()
             made = Decisions((*made.approvals, *more.approvals), (*made.rejected, *more.rejected))
     return made
 
 
-def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, items: Sequence[StoredItem]) -> str:
+def not_of_policy(
+    connection: Connection, policy_id: str, plan: StoredPlan, items: Sequence[StoredItem], permits: Permits
+) -> str:
     """Return a sentence on why a policy may not have approved ``items``; empty if it may."""
     found = read_policies(connection, id_=policy_id)
     if not found or found[0].revoked_by is not None:
@@ -424,13 +433,15 @@ def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, item
     if found[0].verdict != "yes":
         return f"The {found[0].name} says no, so it approves nothing."
     losing = {row for row, _ in disclosed_losses(plan)}
-    beyond = [s for s in items if not found[0].takes(s, losing)]
+    beyond = [s for s in items if not found[0].takes(s, losing, permits)]
     return (
         f"The {found[0].name} may not approve {len(beyond):,} of the items, such as {beyond[0].id}." if beyond else ""
     )
 
 
-def _approve(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Approval | None:
+def _approve(
+    store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[StoredItem], permits: Permits
+) -> Approval | None:
     """Return one approval by a policy, or None if the items fail their probes or the approval is refused.
 
     The approval's note is the policy's sentence. It is refused, for example, if the policy was revoked meanwhile.
@@ -442,7 +453,9 @@ def _approve(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[St
             refuse_state(connection, held)
             verify_sealed(held, "approved")
             items = [s for s in held.items if s.id in ids]
-            return sign_items(store, connection, held, items, POLICY, POLICY, note=_why(policy), policy=policy.id)
+            return sign_items(
+                store, connection, held, items, POLICY, POLICY, permits, note=_why(policy), policy=policy.id
+            )
     except (ProbesFailed, Refused):
         return None
 

@@ -19,14 +19,14 @@ from slowwave.errors import SettingsError
 from slowwave.night.delivery import NoticeSink, deliver, diagnose_notices, endpoint, sign
 from slowwave.night.executor import apply_approval
 from slowwave.night.retention import remove_namespace, retain
+from slowwave.night.run_events import LlmCalled, OperationEvent, RunCompleted, RunStarted, Stream
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
-from slowwave.plans.run_events import LlmCalled, OperationEvent, RunCompleted, RunStarted, Stream
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from slowwave.surfaces.cli.main import main
 from tests.memories import ask, behind_triggers, remember
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.receivers import Answer, Receiver
 
 RUN = "00000000-0000-4000-8000-000000000001"

@@ -9,10 +9,10 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve, revoke
-from slowwave.plans.policies import accept_operations, decide_by_policies
+from slowwave.plans.gate import revoke
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember
+from tests.permitting import accept_operations, approve, decide_by_policies
 
 TALK = 24
 FACTS = 26

@@ -20,11 +20,10 @@ from slowwave.errors import BindingError, Refused
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
+from slowwave.operations import permits
 from slowwave.plans import gate, ledger
 from slowwave.plans.event_chain import verify_chain
-from slowwave.plans.gate import approve
 from slowwave.plans.ledger import read_plan, write_plan
-from slowwave.plans.policies import accept_operations, decide_by_policies
 from slowwave.plans.review.card import card
 from slowwave.plans.seal import Plan, seal
 from slowwave.store.claims import open_plan_run
@@ -32,6 +31,7 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.store.settings import Settings
 from tests.peers import ANNA, Peer, make_peer
+from tests.permitting import accept_operations, approve, decide_by_policies
 from tests.surfaces.cli.conftest import Run
 from tests.surfaces.cli.conftest import run as run
 from tests.waiting import until
@@ -251,7 +251,7 @@ def forged(plan: Plan) -> Plan:
     writes = tuple(sorted([*mutation.physical.writes, write], key=lambda w: w.cell))
     physical = replace(mutation.physical, writes=writes, guards=guards)
     header = replace(plan.header, settings_fingerprint="forged")
-    return seal(header, [replace(item, mutation=replace(mutation, physical=physical))], [])
+    return seal(header, [replace(item, mutation=replace(mutation, physical=physical))], permits())
 
 
 def test_a_physical_write_that_the_item_does_not_show_is_refused_and_shown(

@@ -9,11 +9,13 @@ import pytest
 from slowwave.changes.mutation import Mutation
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
-from slowwave.plans.gate import approve, reject
+from slowwave.plans import gate, policies
+from slowwave.plans.gate import reject
 from slowwave.plans.ledger import pending_review, read_plan
-from slowwave.plans.policies import accept_operations, decide_by_policies
+from slowwave.plans.permitted import Permits
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
+from tests.permitting import accept_operations, approve, decide_by_policies
 
 
 def test_an_approval_covers_everything_but_review_items(store: Store) -> None:
@@ -24,6 +26,7 @@ def test_an_approval_covers_everything_but_review_items(store: Store) -> None:
     reviews = [i.id for i in plan.items if i.decision == "review"]
     assert len(reviews) == 1
     assert set(approval.item_ids) == {i.id for i in plan.items} - set(reviews)
+    assert approval.lacks == "", "one approval is enough"
     assert pending_review(store, world.namespace_id) == frozenset(reviews)
     second = approve(store, world.slug, plan.plan_hash, approver="mara", include_review=True)
     assert list(second.item_ids) == reviews
@@ -167,6 +170,22 @@ def test_a_policy_approves_only_what_it_names_and_only_low_risk(store: Store) ->
     assert [i for i in plan.items if i.decision == "review"], "they are left to people"
     _, forced = write_a_plan(store, world, needs_force=["no"])
     assert decide_by_policies(store, world.slug, forced.plan_hash).approvals == ()
+
+
+def test_items_without_permit_are_refused_by_policy_person_and_batch(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table that the caller passes decides, and an approval that exists already is no permit (R9)."""
+    world, nothing = new_world(store), Permits({})
+    _, plan = write_a_plan(store, world)
+    accept_operations(store, world.slug, ["archive_stale"], accepted_by="mara")
+    assert policies.decide_by_policies(store, world.slug, plan.plan_hash, nothing).approvals == ()
+    with pytest.raises(Refused, match=r"may not carry .* Nothing was approved"):
+        gate.approve(store, world.slug, plan.plan_hash, approver="mara", permits=nothing)
+    signed = approve(store, world.slug, plan.plan_hash, approver="mara")
+    monkeypatch.setattr("slowwave.night.executor.permits", lambda: nothing)
+    counts = apply_approval(store, signed.id).counts
+    assert (counts["applied"], counts["failed"]) == (0, len(signed.item_ids))
 
 
 def test_an_unknown_item_is_refused(store: Store) -> None:

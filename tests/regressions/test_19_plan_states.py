@@ -11,12 +11,11 @@ import json
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.ledger import read_plan
-from slowwave.plans.policies import accept_operations, decide_by_policies
 from slowwave.store.connect import Store
 from tests.memories import remember
 from tests.nights import new_world, write_a_plan
+from tests.permitting import accept_operations, approve, decide_by_policies
 from tests.surfaces.cli.conftest import Run
 
 

@@ -49,9 +49,10 @@ def accept(
     json: Json = False,
 ) -> None:
     """Let nights approve the low-risk changes of operations. Questions, deletions and plans that fail a probe stay with people."""
+    from slowwave.operations import permits
     from slowwave.plans.policies import accept_operations
 
-    made = accept_operations(open_store(), namespace, operations, accepted_by=by, per_night=per_night)
+    made = accept_operations(open_store(), namespace, operations, permits(), accepted_by=by, per_night=per_night)
     if json:
         show_json(made.to_json())
         return

@@ -13,11 +13,11 @@ from slowwave.changes.simulate import simulate
 from slowwave.night.night import run_night
 from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.plans.items import Item
-from slowwave.plans.policies import accept_operations
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ask, remember
+from tests.permitting import accept_operations
 from tests.snapshots import make_snapshot, uid
 
 accept_external_edits = PLANNERS["accept_external_edits"]

@@ -13,13 +13,13 @@ from slowwave.changes.simulate import simulate
 from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.operations.planners.reembed import BATCH
 from slowwave.plans.items import Item
-from slowwave.plans.policies import accept_operations
 from slowwave.plans.show import changes
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ask, remember, unit
+from tests.permitting import accept_operations
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 reembed = PLANNERS["reembed"]
