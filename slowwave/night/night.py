@@ -290,6 +290,8 @@ def run_night(
     callbacks: Sequence[Callback] = (),
     run_id: str = "",
     now: datetime | None = None,
+    wait: float = 0.0,
+    reason: str = "",
     shared: ReadTogether = _ALONE,
     done: Finished | None = None,
 ) -> Night:
@@ -297,7 +299,7 @@ def run_night(
 
     ``ops`` names the operations (``all`` for every one); without it the settings do. An unchanged namespace is skipped unless ``force``,
     operations, a scope or ``now`` are given. A namespace of a disconnected store is always skipped. ``run_id`` is a run that is already
-    open.
+    open. Otherwise a new run waits up to ``wait`` seconds while another run holds the namespace, and ``reason`` is stored with it.
 
     ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The
     rows are still those that the store holds today, and apply records the real instant. ``shared`` is data that was read together with
@@ -318,7 +320,8 @@ def run_night(
         same = unchanged(store, namespace)  # it may have noted changes
     if same and (same.removed or (asked_for_all and not force)):
         return Night(namespace, skipped=same.why, removed_store=same.removed)
-    run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))
+    asked = parameters(names, scope, now=now, reason=reason)
+    run_id = run_id or begin(store, namespace, trigger=trigger, parameters=asked, wait=wait)
     say = _steps(store, run_id, progress, every=0.0 if shared.snapshot is None else _SELDOM)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
     stream.started("plan", trigger)

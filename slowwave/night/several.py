@@ -25,6 +25,7 @@ from slowwave.night.night import Finished, Progress, ReadTogether, run_night
 from slowwave.night.runs import Night, unchanged
 from slowwave.plans.lowering import each_recipe_once
 from slowwave.plans.run_events import Level, in_words
+from slowwave.plans.seal import DreamScope
 from slowwave.snapshots.export import export_snapshots
 from slowwave.snapshots.models import one_database
 from slowwave.snapshots.snapshot import Snapshot, database_base
@@ -120,12 +121,17 @@ def run_nights(
     *,
     force: bool = False,
     ops: str | Collection[str] | None = None,
+    scope: DreamScope | None = None,
     now: datetime | None = None,
+    wait: float = 0.0,
+    reason: str = "",
     progress: Callable[[str], Progress] | None = None,
     done: Finished | None = None,
     jobs: int = 1,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     """Run a night for each namespace and yield it, or the error that prevented it; a failure does not stop the others.
+
+    ``force``, ``ops``, ``scope``, ``now``, ``wait`` and ``reason`` are those of ``run_night``, for every namespace.
 
     Namespaces that are read together are yielded together, otherwise the given order is kept. With more than one process (``jobs``) the
     nights are yielded as they finish.
@@ -135,11 +141,13 @@ def run_nights(
     changes of connected stores (``slowwave.bindings.connect.note_changes``).
     """
     noted = len(namespaces) > 1
+    night = partial(run_night, store, force=force, ops=ops, scope=scope, now=now, wait=wait, reason=reason, done=done)
+    skips = not (force or ops is not None or scope is not None or now is not None)
     if jobs > 1 and noted:
         shares = [names for _, names in _together(store, namespaces, AT_ONCE // (SHARES * jobs))]
-        yield from in_processes(jobs, shares, partial(_share, store, force=force, ops=ops, now=now, done=done))
+        yield from in_processes(jobs, shares, partial(_share, store, night=night, skips=skips))
         return
-    yield from _in_turn(store, namespaces, noted=noted, force=force, ops=ops, now=now, done=done, progress=progress)
+    yield from _in_turn(store, namespaces, noted=noted, night=night, skips=skips, progress=progress)
 
 
 def night_failure(store: Store, namespace: str, problem: Exception) -> SlowwaveError:
@@ -160,17 +168,9 @@ def night_failure(store: Store, namespace: str, problem: Exception) -> SlowwaveE
     return failure
 
 
-def _share(
-    store: Store,
-    names: Sequence[str],
-    *,
-    force: bool,
-    ops: str | Collection[str] | None,
-    now: datetime | None,
-    done: Finished | None,
-) -> list[tuple[str, Night | SlowwaveError]]:
+def _share(store: Store, names: Sequence[str], *, night: Callable[..., Night], skips: bool) -> Found:
     """Run the nights of a share, in the process that it was sent to."""
-    return list(_in_turn(store, names, noted=True, force=force, ops=ops, now=now, done=done))
+    return list(_in_turn(store, names, noted=True, night=night, skips=skips))
 
 
 def _in_turn(
@@ -178,18 +178,16 @@ def _in_turn(
     namespaces: Sequence[str],
     *,
     noted: bool,
-    force: bool,
-    ops: str | Collection[str] | None,
-    now: datetime | None,
-    done: Finished | None,
+    night: Callable[..., Night],
+    skips: bool,
     progress: Callable[[str], Progress] | None = None,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
-    whole = not force and ops is None and now is None
+    """Yield the result of ``night`` for each namespace; ``skips`` is whether it skips namespaces that have not changed."""
     with each_text_once(), few_collections(), each_recipe_once(), each_store_once(), one_database():
         for of, names in _together(store, namespaces, AT_ONCE):
             read: Mapping[str, Snapshot] = {}
             with suppress(Exception):  # the night of each namespace, which then reads it alone, reports the reason
-                due = [name for name in names if not (whole and unchanged(store, name))] if of else []
+                due = [name for name in names if not (skips and unchanged(store, name))] if of else []
                 read = export_snapshots(store, of, due) if len(due) > 1 else {}
             base = database_base(store) if read else ""
             with _read_together(read.values()):
@@ -197,22 +195,13 @@ def _in_turn(
                     tell = progress(name) if progress else None
                     try:
                         with handed_on() if name in read else nullcontext():
-                            night = run_night(
-                                store,
-                                name,
-                                force=force,
-                                ops=ops,
-                                progress=tell,
-                                now=now,
-                                shared=ReadTogether(noted, read.get(name), base),
-                                done=done,
-                            )
+                            found = night(name, progress=tell, shared=ReadTogether(noted, read.get(name), base))
                     except Exception as problem:
                         if not (noted or isinstance(problem, SlowwaveError)):
                             raise  # for a single namespace the full error is shown
                         yield name, night_failure(store, name, problem)
                     else:
-                        yield name, night
+                        yield name, found
 
 
 @contextmanager

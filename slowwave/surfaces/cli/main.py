@@ -82,9 +82,9 @@ def _command(name: str, verb: Verb) -> object:
 VERBS: Final = {
     "night": Verb("nights", "night", "Audit and plan now. Nothing is applied without an approval."),
     "demo": Verb(
-        "nights",
         "demo",
-        "Load the demo, run a night for each of its namespaces, and compare what was found with what was planted.",
+        "demo",
+        "Load the demo, run a night for each of its namespaces, and count the injected defects that it detects.",
     ),
     "status": Verb(
         "status",
@@ -94,26 +94,20 @@ VERBS: Final = {
     "operations": Verb(
         "nights", "list_operations", "List all audits and planners in the order of a night, each with its switch."
     ),
-    "dream": Verb("dreams", "dream", "Plan, and with `--mode apply` apply what a policy or --by approves."),
-    "dream-now": Verb(
-        "dreams",
-        "dream_now",
-        "Plan now, whatever the schedule says, and tell in one word what came of it.",
-    ),
     "apply": Verb(
         "runs",
         "apply",
-        "Apply what is approved in a namespace, in this process. The exit code is 1 where an item failed or the run was cancelled.",
+        "Apply the approved items of a namespace, or resume an apply that did not finish.",
     ),
     "undo": Verb(
         "runs",
         "undo",
-        "Undo an apply run or a part of it, exactly; refused when the journal was changed or later changes stand on it.",
+        "Undo an apply run, or a part of it, exactly.",
     ),
     "history": Verb(
-        "dreams",
+        "runs",
         "history",
-        "Show a namespace's runs, the newest first; with a subject, what was believed of it and when.",
+        "Show the runs of a namespace, newest first, or the claims about a subject over time.",
     ),
     "signatures": Verb(
         "signatures",
@@ -123,7 +117,7 @@ VERBS: Final = {
     "switch": Verb(
         "runs",
         "switch",
-        "Stop apply and undo in every process before the next batch, let them go on, or show whether they may.",
+        "Stop apply and undo in all processes before their next batch, allow them again, or show the switch.",
     ),
     "namespace": Verb("namespaces", "app", "Show a namespace, change its settings, or remove it."),
     "why": Verb(
@@ -209,7 +203,7 @@ VERBS: Final = {
     "review": Verb("serve", "review", "Review plans in a browser: answer what they ask, sign once, apply, undo."),
     "policies": Verb("policies", "app", "Policies that people accepted in reviews: list them, revoke one."),
     "proposals": Verb("remember", "app", "What agents propose: list it, plan it, approve or reject it."),
-    "runs": Verb("runs", "app", "Runs of plans, applies and undos."),
+    "runs": Verb("runs", "app", "List runs, show one, and pause, resume, cancel or kill it."),
     "conflicts": Verb("why", "app", "Look at rows that contradict each other, and rule on them."),
     "serve": Verb("serve", "serve", "Serve memory to agents: HTTP under /v1, MCP under /mcp, until Ctrl-C."),
     "mcp": Verb(

@@ -163,6 +163,7 @@ def _block(columns: Sequence[str], row: Sequence[str], width: int | None) -> lis
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Namespace = Annotated[str, typer.Argument(help="Name of a namespace.")]
+Wait = Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.", min=0)]
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)

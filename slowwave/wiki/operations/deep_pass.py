@@ -308,7 +308,7 @@ _LONGEST: Final = 10_240  # bytes of a memory, as for the writes of agents
 def deep_pass(inputs: Inputs) -> Proposal:
     """Turn the changes that a model made in a scratch copy into items: versions, retired memories, claims, pages, the index.
 
-    It runs separately, as `slowwave dream-now NAMESPACE --deep --reason WHY`, weekly if it is switched on; within a night it plans
+    It runs separately, as `slowwave night NAMESPACE --deep`, weekly if it is switched on; within a night it plans
     nothing. Every change is checked against what the model was given, and no policy approves any of them.
     """
     worked = inputs.worked
