@@ -110,9 +110,9 @@ VERBS: Final = {
         "Show the runs of a namespace, newest first, or the claims about a subject over time.",
     ),
     "signatures": Verb(
+        "policies",
         "signatures",
-        "signatures",
-        "Say how many people have to sign before anything is applied, or set it; the database holds to it.",
+        "Show or set how many people must approve a plan before it is applied. The database enforces it.",
     ),
     "switch": Verb(
         "runs",
@@ -124,9 +124,9 @@ VERBS: Final = {
         "why", "why", "Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."
     ),
     "as-of": Verb(
+        "search",
         "as_of",
-        "as_of",
-        "Show what recall could have found then, as it was then: memories, entities, relationships and facts.",
+        "Show the memories, entities, relationships and facts that recall could have found at an instant.",
     ),
     "remember": Verb(
         "remember", "remember", "Remember a statement about a subject, with its evidence, and say what near is known."
@@ -156,27 +156,25 @@ VERBS: Final = {
         "Remove report files, findings and rows of the ledger that are past their retention. The schedule does so every day.",
     ),
     "dev": Verb("dev", "command", "Start the UI and the daemon on this machine, and the review page beside them."),
-    "stop": Verb(
-        "stop", "stop", "Stop what runs on this machine: UIs with their daemons, and the embedded PostgreSQL."
-    ),
+    "stop": Verb("dev", "stop", "Stop the UIs, their daemons and the embedded PostgreSQL on this machine."),
     "namespaces": Verb(
         "namespaces", "namespaces", "List namespaces with their live rows and the state of their latest plan."
     ),
     "reembed": Verb(
+        "store",
         "reembed",
-        "reembed",
-        "Embed a namespace with another model, beside the vectors that stand, and go over to it when nothing is left.",
+        "Embed a namespace with another model; the namespace changes to it when all vectors are made.",
     ),
-    "digest": Verb("store", "digest", "Print one hash of all that a namespace's memory tables hold."),
+    "digest": Verb("store", "digest", "Print one hash of all rows in the memory tables of a namespace."),
     "migrate": Verb(
         "store",
         "migrate",
-        "Bring the database to this version's schema; with FOLDER and NAMESPACE, plan the migration of another memory.",
+        "Upgrade the database to the schema of this version, or plan the import of another memory from FOLDER.",
     ),
     "doctor": Verb(
         "store",
         "doctor",
-        "Say what is wrong with the database, each with its remedy; exit code 1 when something is.",
+        "List problems of the database with their remedies. The exit code is 1 if there are any.",
     ),
     "corpus": Verb("corpus", "app", "Folders of Markdown: follow, sync, watch, export and publish them."),
     "get": Verb(

@@ -16,6 +16,7 @@ from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import find_plan, items_text, latest_plan, no_plan, shown_state, waiting_plans
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.plan_review import reconsider, review
+from slowwave.surfaces.cli.policies import countersign, suggest_apply
 from slowwave.surfaces.cli.session import (
     CUT,
     Json,
@@ -34,7 +35,6 @@ from slowwave.surfaces.cli.session import (
     width_of,
     wrapped,
 )
-from slowwave.surfaces.cli.signatures import countersign, suggest_apply
 from slowwave.text.quotation import quotable
 from slowwave.text.specifics import losses
 from slowwave.text.tokens import counted
