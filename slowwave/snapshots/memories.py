@@ -20,7 +20,7 @@ def active_memories(snapshot: Snapshot) -> pa.Table:
     versions; the last answer is kept as long as these tables exist.
     """
     given = snapshot.table("memories"), snapshot.table("memory_versions")
-    return _LAST.of(given, snapshot.taken_at, lambda: _active(snapshot))
+    return _LAST.get_or_find(given, snapshot.taken_at, lambda: _active(snapshot))
 
 
 def _active(snapshot: Snapshot) -> pa.Table:

@@ -102,7 +102,7 @@ def exemptions(memories: pa.Table, settings: Settings) -> dict[str, Mask]:
         "instructions": np.zeros(len(memories), np.bool_),
     }
     if settings.exempt_instructions:
-        masks["instructions"] = _told.of([memories], None, lambda: _instructions(memories)).copy()
+        masks["instructions"] = _told.get_or_find([memories], None, lambda: _instructions(memories)).copy()
     before = np.zeros(len(memories), np.bool_)
     for name in EXEMPT:
         masks[name] = masks[name] & ~before
@@ -483,7 +483,7 @@ def small_talk(memories: pa.Table) -> Mask:
 
     Time: about 10 µs for each memory of these kinds and of at most ``LONGEST`` characters; the result for a table is computed once.
     """
-    return _last.of([memories], None, lambda: _found(memories)).copy()
+    return _last.get_or_find([memories], None, lambda: _found(memories)).copy()
 
 
 _last: Final[Last[Mask]] = Last()

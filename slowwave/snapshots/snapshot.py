@@ -198,7 +198,7 @@ class Last(Generic[Answer]):
     def __init__(self) -> None:
         self._known: tuple[tuple[weakref.ReferenceType[object], ...], object, Answer] | None = None
 
-    def of(self, tables: Sequence[object], asked: object, find: Callable[[], Answer]) -> Answer:
+    def get_or_find(self, tables: Sequence[object], asked: object, find: Callable[[], Answer]) -> Answer:
         """Return the stored answer for these tables and the same question, or else the result of ``find``."""
         if self._known is not None:
             held, what, answer = self._known

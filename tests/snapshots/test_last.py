@@ -20,17 +20,17 @@ def test_an_answer_holds_for_the_very_tables_and_the_same_question() -> None:
     last, asked = Last[int](), iter(range(10))
     table, equal = pa.table({"a": [1]}), pa.table({"a": [1]})
     answers = [
-        last.of(tables, question, lambda: next(asked))
+        last.get_or_find(tables, question, lambda: next(asked))
         for tables, question in (
             *((([table]), 1), ([table], 1), ([equal], 1), ([equal], 2), ([equal, table], 2), ([equal, table], 2)),
         )
     ]
     assert answers == [0, 0, 1, 2, 3, 3]
     held = pa.table({"a": [2]})
-    assert last.of([held], 1, lambda: next(asked)) == 4
+    assert last.get_or_find([held], 1, lambda: next(asked)) == 4
     del held
     gc.collect()
-    assert last.of([pa.table({"a": [2]})], 1, lambda: next(asked)) == 5
+    assert last.get_or_find([pa.table({"a": [2]})], 1, lambda: next(asked)) == 5
 
 
 def test_a_night_finds_conflicts_once() -> None:
@@ -47,7 +47,7 @@ def test_a_night_finds_conflicts_once() -> None:
 def test_an_answer_goes_with_the_first_of_its_tables() -> None:
     """It may be as large as they are, and a process that runs nights runs for weeks."""
     last, tables = Last[pa.Table](), [pa.table({"a": [1]}), pa.table({"a": [2]})]
-    answer = weakref.ref(last.of(tables, "both", lambda: pa.table({"a": [1, 2]})))
+    answer = weakref.ref(last.get_or_find(tables, "both", lambda: pa.table({"a": [1, 2]})))
     gc.collect()
     assert answer() is not None
     tables.pop()

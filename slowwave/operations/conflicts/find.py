@@ -67,7 +67,9 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     chosen, graph = settings.operations.contradictions, settings.operations.neighbour_graph
     marked = settings.operations.mark_ended_statements.enabled
     asked = (snapshot.taken_at, chosen.similarity_threshold, graph.top_k, graph.similarity, marked)
-    return _LAST.of([*tables, snapshot.vectors["memory_vectors"].matrix], asked, lambda: _find(snapshot, settings))
+    return _LAST.get_or_find(
+        [*tables, snapshot.vectors["memory_vectors"].matrix], asked, lambda: _find(snapshot, settings)
+    )
 
 
 def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:

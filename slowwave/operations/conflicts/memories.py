@@ -101,7 +101,7 @@ def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> Se
     pair. The last answer is cached as long as its tables exist.
     """
     given = (snapshot.table("memories"), snapshot.table("memory_versions"), snapshot.vectors["memory_vectors"].matrix)
-    found, numbers = _LAST.of(
+    found, numbers = _LAST.get_or_find(
         given,
         (settings.operations.neighbour_graph.top_k, settings.operations.neighbour_graph.similarity),
         lambda: _find(snapshot, settings),
@@ -365,7 +365,7 @@ class EndedStatement:
     pattern: str = ""
 
     @classmethod
-    def of(
+    def from_statements(
         cls,
         rows: StatementRows,
         earlier: int,
@@ -452,7 +452,9 @@ def _marks(rows: StatementRows, found: Mapping[tuple[int, str], tuple[int, int, 
     pairs = np.array([(k, later) for (k, _), (_, later, _) in found.items()], np.int64)
     overlap = rows.overlap(pairs[:, 0], pairs[:, 1]).tolist()
     for ((k, sentence), (when, later, told)), both in zip(found.items(), overlap, strict=True):
-        if both and (one := EndedStatement.of(rows, k, later, sentence, told, when, pattern="mention", holds=True)):
+        if both and (
+            one := EndedStatement.from_statements(rows, k, later, sentence, told, when, pattern="mention", holds=True)
+        ):
             yield one
 
 

@@ -127,7 +127,9 @@ def replacements(snapshot: Snapshot) -> Replacements:
     Each text is parsed once, in about 30 µs; for one subject and relation every earlier object is compared with the last one. The last
     answer is cached as long as its tables exist.
     """
-    return _LAST.of([snapshot.table("memories"), snapshot.table("memory_versions")], (), lambda: _find(snapshot))
+    return _LAST.get_or_find(
+        [snapshot.table("memories"), snapshot.table("memory_versions")], (), lambda: _find(snapshot)
+    )
 
 
 def _find(snapshot: Snapshot) -> Replacements:
@@ -177,7 +179,7 @@ def _ended(
     if old is None or new is None or says_later(old):
         return None
     pattern = "another value" if holds else relation_pattern(about[1])
-    return EndedStatement.of(rows, earlier, later, old, new, when, pattern=pattern, holds=holds)
+    return EndedStatement.from_statements(rows, earlier, later, old, new, when, pattern=pattern, holds=holds)
 
 
 def _ids(rows: StatementRows, pair: Sequence[int]) -> tuple[str, str]:
@@ -341,7 +343,7 @@ def endings(snapshot: Snapshot) -> Endings:
     Texts with a word for an end are parsed, in about 50 µs each; if one says what has ended, the words of all texts are scanned once. A
     value that more than ``CROWD`` memories name is left out. The last answer is cached as long as its tables exist.
     """
-    return _LAST_ENDINGS.of(
+    return _LAST_ENDINGS.get_or_find(
         [snapshot.table("memories"), snapshot.table("memory_versions")], (), lambda: _find_endings(snapshot)
     )
 
@@ -363,7 +365,9 @@ def _find_endings(snapshot: Snapshot) -> Endings:
         if ends(texts[earlier], value):
             pair = sorted((earlier, later))
             found.append((pair[0], pair[1], "object", {"rule": "over", "replaces": True}))
-        elif one := EndedStatement.of(rows, earlier, later, sentence, value.sentence, int(when[later]), pattern="over"):
+        elif one := EndedStatement.from_statements(
+            rows, earlier, later, sentence, value.sentence, int(when[later]), pattern="over"
+        ):
             within.append(one)
     return Endings(conflicts_of(rows, "memories", found), within, values)
 
