@@ -69,7 +69,7 @@ def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[
             _under(rest, "dim", wide=wide)
         for stored in items:
             if stored.decision == "review":
-                _print_question(stored, names, digits, said=len({_rest(s) for s in items}) == 1, wide=wide)
+                _print_question(stored, names, digits, in_title=len({_rest(s) for s in items}) == 1, wide=wide)
             else:
                 _print_decided(stored, names, digits, wide=wide)
 
@@ -118,13 +118,13 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
         say(f"not in the texts of this item that stay: {one_line(', '.join(lost.terms), _LONGEST)}", indent=4)
 
 
-def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, said: bool, wide: bool) -> None:
+def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, in_title: bool, wide: bool) -> None:
     from slowwave.plans.show import called
 
     state = "" if stored.status == "pending" else f" · {stored.status}"
     say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{state}")
     _under(called(stored.item, names, stored.status), "", wide=wide)
-    if not said and (rest := _rest(stored)):
+    if not in_title and (rest := _rest(stored)):
         _under(rest, "dim", wide=wide)
 
 

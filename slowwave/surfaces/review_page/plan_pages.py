@@ -64,10 +64,10 @@ class Chosen:
     page: int = 1
 
     @classmethod
-    def from_parameters(cls, said: Mapping[str, str]) -> Chosen:
+    def from_parameters(cls, parameters: Mapping[str, str]) -> Chosen:
         """Build the choice from the parameters of an address; unknown parameters are ignored."""
-        given = {f.name: said.get(f.name, "")[:200] for f in fields(cls) if f.name != "page"}
-        page = said.get("page", "")
+        given = {f.name: parameters.get(f.name, "")[:200] for f in fields(cls) if f.name != "page"}
+        page = parameters.get("page", "")
         return cls(**given, page=max(1, int(page)) if page.isascii() and page.isdecimal() and len(page) < 6 else 1)
 
     @property
@@ -645,12 +645,12 @@ def _reviewer(request: Request) -> Reviewer:
 
 
 def _said(request: Request) -> Posted:
-    return request.state.said
+    return request.state.posted
 
 
-def _back(said: Posted) -> Chosen:
+def _back(posted: Posted) -> Chosen:
     """Return the filters that a form was sent with."""
-    return Chosen.from_parameters(dict(parse_qsl(said.form.get("query", [""])[0])))
+    return Chosen.from_parameters(dict(parse_qsl(posted.form.get("query", [""])[0])))
 
 
 def _drafts_json(drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
