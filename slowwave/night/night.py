@@ -30,7 +30,18 @@ from slowwave.night.runs import (
 )
 from slowwave.night.sinks import Callback
 from slowwave.night.snapshot import snapshot_of_night
-from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
+from slowwave.operations import (
+    AUDITS,
+    BUDGET_SPENT,
+    PLANNERS,
+    WEEKLY,
+    Inputs,
+    Proposal,
+    named,
+    run_audit,
+    run_planner,
+    weekly,
+)
 from slowwave.operations.rejections import REJECTED
 from slowwave.operations.setting_names import check_setting_names
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
@@ -234,8 +245,8 @@ def _report_json(report: Report) -> dict[str, object]:
 
 # A night: snapshot, SQL models, audits, planners, probes, sealed plan. Approval and apply are not part of it.
 #
-# Each step is a function that the Dagster assets call one by one. ``run_night`` is the same sequence in one process, for the command line,
-# the demo and the Python API. A step reads the snapshot's files and the ledger, never the live memory tables.
+# The command line, the demo, the Python API and Dagster all call ``run_night``, for several namespaces through ``slowwave.night.several``.
+# A step reads the snapshot's files and the ledger, never the live memory tables.
 
 Progress = Callable[[str], None]
 """Called with the name of the step that begins."""
@@ -289,6 +300,7 @@ def run_night(
     progress: Progress | None = None,
     callbacks: Sequence[Callback] = (),
     run_id: str = "",
+    dagster_run_id: str = "",
     now: datetime | None = None,
     wait: float = 0.0,
     reason: str = "",
@@ -297,9 +309,10 @@ def run_night(
 ) -> Night:
     """Run one night for one namespace in this process.
 
-    ``ops`` names the operations (``all`` for every one); without it the settings do. An unchanged namespace is skipped unless ``force``,
-    operations, a scope or ``now`` are given. A namespace of a disconnected store is always skipped. ``run_id`` is a run that is already
-    open. Otherwise a new run waits up to ``wait`` seconds while another run holds the namespace, and ``reason`` is stored with it.
+    ``ops`` names the operations (``all`` for every one, ``weekly`` for those that the settings switch on and the weekly ones); without it
+    the settings do. An unchanged namespace is skipped unless ``force``, operations, a scope or ``now`` are given. A namespace of a
+    disconnected store is always skipped. ``run_id`` is a run that is already open, and ``dagster_run_id`` the run of Dagster that asks.
+    A new run waits up to ``wait`` seconds while another run holds the namespace, and ``reason`` is stored with it.
 
     ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The
     rows are still those that the store holds today, and apply records the real instant. ``shared`` is data that was read together with
@@ -310,8 +323,9 @@ def run_night(
     """
     check_setting_names({})
     scope = scope or DreamScope()
-    names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
-    asked_for_all = names is None and not scope.narrows and now is None
+    with_weekly = ops == WEEKLY
+    names = None if with_weekly else named(ops if ops is not None else scope.op_kinds, OPERATIONS)
+    asked_for_all = names is None and not with_weekly and not scope.narrows and now is None
     same = unchanged(store, namespace)
     if not shared.noted and not (same and same.removed):
         for follower in followers():
@@ -320,10 +334,17 @@ def run_night(
         same = unchanged(store, namespace)  # it may have noted changes
     if same and (same.removed or (asked_for_all and not force)):
         return Night(namespace, skipped=same.why, removed_store=same.removed)
-    asked = parameters(names, scope, now=now, reason=reason)
-    run_id = run_id or begin(store, namespace, trigger=trigger, parameters=asked, wait=wait)
+    run_id = run_id or begin(
+        store,
+        namespace,
+        trigger=trigger,
+        dagster_run_id=dagster_run_id,
+        parameters=parameters(names, scope, now=now, reason=reason, with_weekly=with_weekly),
+        wait=wait,
+    )
     say = _steps(store, run_id, progress, every=0.0 if shared.snapshot is None else _SELDOM)
-    stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
+    stream = open_stream(store, run_id, namespace, callbacks, dagster_run_id=dagster_run_id)
+    began = time.monotonic()
     stream.started("plan", trigger)
     with ending(store, run_id, stream, began):
         with beating(store, "planner", run_id, _expiry(store, namespace, shared.snapshot)):
@@ -334,6 +355,8 @@ def run_night(
                 )
             say("models")
             inputs = read_inputs(store, snapshot, run_id=run_id)
+            if with_weekly:
+                names = weekly(inputs.settings)
             reports: dict[str, Report] = {}
             with stream.phase("audit") as phase:
                 for name, audit in AUDITS.items():
@@ -355,6 +378,34 @@ def run_night(
         if done:
             done(night, inputs, proposals)
         return night
+
+
+@each_text_once()
+@few_collections()
+@tight_memory()
+def run_some(
+    store: Store, namespace: str, operations: Collection[str], *, ops: Collection[str] | None = None
+) -> tuple[Night, Inputs, dict[str, Proposal]]:
+    """Run some audits and planners of a namespace on a new snapshot, without a run in the ledger and without a plan.
+
+    Of ``operations``, those in ``ops`` run; without it, those that the settings switch on. Return a night with the reports, its input and
+    the proposals, as ``Finished`` has them.
+    """
+    check_setting_names({})
+    for follower in followers():
+        follower.before_night(store, namespace)
+    note_change(store, namespace)
+    snapshot = snapshot_of_night(store, namespace)
+    inputs = read_inputs(store, snapshot)
+    reports = {name: run_audit(audit, inputs, ops) for name, audit in AUDITS.items() if name in operations}
+    proposals = {name: run_planner(planner, inputs, ops) for name, planner in PLANNERS.items() if name in operations}
+    night = Night(
+        namespace,
+        snapshot_id=snapshot.snapshot_id,
+        reports=reports,
+        proposals={name: proposal.report for name, proposal in proposals.items()},
+    )
+    return night, inputs, proposals
 
 
 def _expiry(store: Store, namespace: str, exported: Snapshot | None) -> int:

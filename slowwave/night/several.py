@@ -128,10 +128,12 @@ def run_nights(
     progress: Callable[[str], Progress] | None = None,
     done: Finished | None = None,
     jobs: int = 1,
+    trigger: str = "manual",
+    dagster_run_id: str = "",
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     """Run a night for each namespace and yield it, or the error that prevented it; a failure does not stop the others.
 
-    ``force``, ``ops``, ``scope``, ``now``, ``wait`` and ``reason`` are those of ``run_night``, for every namespace.
+    ``force``, ``ops``, ``scope``, ``now``, ``wait``, ``reason``, ``trigger`` and ``dagster_run_id`` are those of ``run_night``.
 
     Namespaces that are read together are yielded together, otherwise the given order is kept. With more than one process (``jobs``) the
     nights are yielded as they finish.
@@ -141,7 +143,19 @@ def run_nights(
     changes of connected stores (``slowwave.bindings.connect.note_changes``).
     """
     noted = len(namespaces) > 1
-    night = partial(run_night, store, force=force, ops=ops, scope=scope, now=now, wait=wait, reason=reason, done=done)
+    night = partial(
+        run_night,
+        store,
+        force=force,
+        trigger=trigger,
+        ops=ops,
+        scope=scope,
+        dagster_run_id=dagster_run_id,
+        now=now,
+        wait=wait,
+        reason=reason,
+        done=done,
+    )
     skips = not (force or ops is not None or scope is not None or now is not None)
     if jobs > 1 and noted:
         shares = [names for _, names in _together(store, namespaces, AT_ONCE // (SHARES * jobs))]

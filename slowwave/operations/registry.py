@@ -258,6 +258,10 @@ FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_d
 """Kinds that no night may run, whoever requests them."""
 
 
+WEEKLY: Final = "weekly"
+"""Requests the operations that the settings switch on, and the weekly ones."""
+
+
 def weekly(settings: Settings) -> frozenset[str]:
     """Return the operations that the settings switch on, and the weekly ones."""
     return frozenset(name for name, made in operations().items() if made.weekly or made.is_on(settings))

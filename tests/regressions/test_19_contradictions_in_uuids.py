@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.metadata import report_metadata
+from slowwave.dagster.events import report_metadata
 from slowwave.operations.audits.contradictions import contradictions
 from slowwave.plans.report import Report
 from slowwave.plans.run_events import redact_report
