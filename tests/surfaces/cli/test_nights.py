@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+import slowwave
+from slowwave.store import claims
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful
 from tests.memories import ask
@@ -44,7 +50,8 @@ def test_night_plans_only_rows_in_scope(store: Store, run: Run) -> None:
     forgetful(store, "other", rows=4)
     code, out, _ = run("night", "ALL", "--ops", OPS, "--entity", uid(f"{slug} 1"), "--json")
     assert (code, [one["new_items"] + one["carried_items"] for one in json.loads(out)]) == (0, [1, 0])
-    assert run("night", slug, "--since", "yesterday")[0] == 2
+    for wrong in ("yesterday", "0001-01-01T00:00:00+02:00"):
+        assert run("night", slug, "--since", wrong)[0] == 2
 
 
 def test_night_scope_runs_although_nothing_changed(store: Store, run: Run) -> None:
@@ -91,3 +98,17 @@ def test_night_takes_over_a_run_whose_process_has_ended(store: Store, run: Run) 
     gone = dead_run(store, slug, "plan", "planning", 70)
     assert planned(run, slug)["state"] == "awaiting_approval"
     assert json.loads(run("runs", "status", gone, "--json")[1])["state"] == "crashed"
+
+
+def test_night_waits_until_the_namespace_is_free(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    slug = forgetful(store, rows=2)
+    held = dead_run(store, slug, "plan", "planning", 0)
+    waits: list[float] = []
+
+    def cancel_holder(seconds: float) -> None:
+        waits.append(seconds)
+        slowwave.dream_cancel(held, store=store)
+
+    monkeypatch.setattr(claims, "time", SimpleNamespace(monotonic=time.monotonic, sleep=cancel_holder))
+    assert planned(run, slug, "--wait", "300")["state"] == "awaiting_approval"
+    assert len(waits) == 1
