@@ -26,11 +26,9 @@ from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
-from slowwave.operations.planners.absolutize_dates import absolutize_dates
-from slowwave.operations.planners.decay_transition import decay_transition
-from slowwave.operations.planners.dedupe_memories import dedupe_memories
+from slowwave.operations import PLANNERS
 from slowwave.plans.event_chain import verify_chain
-from slowwave.plans.gate import Approval, approve, reject
+from slowwave.plans.gate import Approval, reject
 from slowwave.plans.items import Item
 from slowwave.plans.probes.isolation import isolation_probe
 from slowwave.search.rows import searched_rows
@@ -43,9 +41,14 @@ from tests.clusters import cloned
 from tests.endpoints import Server, completion
 from tests.memories import MODEL, ago, ask, remember
 from tests.nights import write_a_plan
+from tests.permitting import approve
 from tests.snapshots import make_inputs, uid
 from tests.toy import CLUSTER, FULL, key, memories, toy
 from tests.worlds import World, assert_same
+
+absolutize_dates = PLANNERS["absolutize_dates"]
+decay_transition = PLANNERS["decay_transition"]
+dedupe_memories = PLANNERS["dedupe_memories"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""

@@ -12,11 +12,7 @@ from typing import Final
 from psycopg.rows import class_row
 
 from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
-from slowwave.night.sinks import Callback, sinks_for
-from slowwave.operations import Inputs, khora_kinds
-from slowwave.plans.items import Item
-from slowwave.plans.report import Numbers, Report
-from slowwave.plans.run_events import (
+from slowwave.night.run_events import (
     LlmCalled,
     LlmThrottled,
     OperationEvent,
@@ -26,6 +22,10 @@ from slowwave.plans.run_events import (
     item_event,
     level_of_run,
 )
+from slowwave.night.sinks import Callback, sinks_for
+from slowwave.operations import Inputs, khora_kinds
+from slowwave.plans.items import Item
+from slowwave.plans.report import Numbers, Report
 from slowwave.plans.seal import DreamScope, Plan
 from slowwave.store.claims import (
     Stuck,
@@ -93,7 +93,7 @@ class Night:
     def pending(self, *, questions: bool) -> int:
         """Count the items of the plan that no policy settled: its questions, or the items that planners decided."""
         items = self.plan.items if self.plan else ()
-        return sum((i.decision == "review") == questions and i.id not in self.settled for i in items)
+        return sum(i.is_question == questions and i.id not in self.settled for i in items)
 
     def to_json(self) -> dict[str, object]:
         """Return the night as the command line's ``--json`` shows it."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -19,12 +20,10 @@ from typing import Final
 import pyarrow as pa
 
 from slowwave.bindings.connect import noted_rows
-from slowwave.bindings.stores import each_store_once
 from slowwave.errors import NightFailed, SlowwaveError, StoreError
-from slowwave.night.night import Finished, Progress, ReadTogether, run_night
+from slowwave.night.night import Finished, NightContext, Progress, run_night
+from slowwave.night.run_events import Level, in_words
 from slowwave.night.runs import Night, unchanged
-from slowwave.plans.lowering import each_recipe_once
-from slowwave.plans.run_events import Level, in_words
 from slowwave.plans.seal import DreamScope
 from slowwave.snapshots.export import export_snapshots
 from slowwave.snapshots.models import one_database
@@ -197,7 +196,8 @@ def _in_turn(
     progress: Callable[[str], Progress] | None = None,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     """Yield the result of ``night`` for each namespace; ``skips`` is whether it skips namespaces that have not changed."""
-    with each_text_once(), few_collections(), each_recipe_once(), each_store_once(), one_database():
+    with each_text_once(), few_collections(), one_database() as kept:
+        context = NightContext(noted, kept=kept)
         for of, names in _together(store, namespaces, AT_ONCE):
             read: Mapping[str, Snapshot] = {}
             with suppress(Exception):  # the night of each namespace, which then reads it alone, reports the reason
@@ -209,7 +209,8 @@ def _in_turn(
                     tell = progress(name) if progress else None
                     try:
                         with handed_on() if name in read else nullcontext():
-                            found = night(name, progress=tell, shared=ReadTogether(noted, read.get(name), base))
+                            shared = replace(context, snapshot=read.get(name), base=base)
+                            found = night(name, progress=tell, context=shared)
                     except Exception as problem:
                         if not (noted or isinstance(problem, SlowwaveError)):
                             raise  # for a single namespace the full error is shown

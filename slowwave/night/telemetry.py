@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
-from slowwave.plans.run_events import (
+from slowwave.night.run_events import (
     Event,
     LlmCalled,
     LlmThrottled,

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from slowwave.errors import Forbidden, NotInCorpus, Refused, SnapshotError
 from slowwave.night.proposal import seal_proposal
-from slowwave.operations import Inputs, Proposal, operations
+from slowwave.operations import Inputs, Proposal, operations, permits
 from slowwave.plans.gate import approve, reject
-from slowwave.plans.items import OPERATION, Item
+from slowwave.plans.items import OPERATION, Decision, Item
 from slowwave.plans.report import Report
 from slowwave.search.request import settings_of
 from slowwave.store.connect import Store
@@ -166,7 +166,7 @@ def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str
         outcome = why
         try:
             if verdict == "approve":
-                approve(store, namespace, plan_hash, approver=by, channel=CHANNEL, note=why)
+                approve(store, namespace, plan_hash, approver=by, permits=permits(), channel=CHANNEL, note=why)
                 signed.append(id_)
             else:
                 reject(store, namespace, plan_hash, rejected_by=by, reason=why)
@@ -250,7 +250,7 @@ class _Asked:
         mutation = planned_forgetting(inputs.snapshot, inputs.settings, place, request, self.kept.fingerprint)
         held = page_held(connection, place.id)
         shown = {"path": place.path, "names": [place.path], "still_held": f"{held.sentence()} {_PLAN_HOLDS}"}
-        return Item(OPERATION, "forget", mutation, self._evidence(shown), risk="high")
+        return Item(OPERATION, Decision.FORGET, mutation, self._evidence(shown), risk="high")
 
     def _forgotten_claims(self, inputs: Inputs, connection: Connection, request: RememberRequest) -> Item:
         kept = self.kept
@@ -264,7 +264,7 @@ class _Asked:
             made_from=kept.fingerprint,
         )
         shown = {"names": [request.subject], "still_held": f"{held.sentence()} {_PLAN_HOLDS}"}
-        return Item(OPERATION, "forget", mutation, self._evidence(shown), risk="high")
+        return Item(OPERATION, Decision.FORGET, mutation, self._evidence(shown), risk="high")
 
     def _statement(self, inputs: Inputs, request: RememberRequest, now: datetime) -> Item:
         with self.store.connect("reader") as connection:

@@ -22,14 +22,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field
 
 from slowwave.changes.cells import Guard
 from slowwave.changes.rows import rows_by_id
 from slowwave.matching.match import cohesive_groups
 from slowwave.matching.vectors import one_thread
 from slowwave.matching.words import SharedWords
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.find import contradict
 from slowwave.operations.consolidation import (
     Contradicting,
@@ -41,7 +40,7 @@ from slowwave.operations.consolidation import (
     near_pairs,
     rejected,
 )
-from slowwave.operations.operation import MEMORIES
+from slowwave.operations.planners import TopicOptions
 from slowwave.operations.summary_text import (
     ALIKE,
     STAGES,
@@ -59,7 +58,6 @@ from slowwave.operations.summary_text import (
     summary_items,
 )
 from slowwave.plans.items import Item
-from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import attributes, version_texts
 from slowwave.snapshots.rows import is_held_back
@@ -448,25 +446,6 @@ _RIVALS: Final = 10  # groups looked at for each topic that a night may propose,
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
-class TopicOptions(BaseModel):
-    """Options of ``topic_memories``."""
-
-    min_statements: int = Field(default=3, ge=2, le=20, description="Statements that a topic needs.")
-    matter_deviations: float = Field(
-        default=4.0,
-        ge=1,
-        le=20,
-        description="Standard deviations above the embedding model's cosine of unrelated texts that every two statements lie at least.",
-    )
-    max_tokens: int = Field(default=300, ge=50, le=2_000, description="Tokens of a topic memory.")
-    max_topics_per_run: int = Field(
-        default=100, ge=1, le=1_000, description="Topics a night, as far as the cap of what a plan may retire reaches."
-    )
-    cooldown_days: int = Field(
-        default=7, ge=1, le=90, description="Days until a topic memory may take up new statements."
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _WrittenTopic:
     """Topic with its text, and the rows that it states as history without retiring them, because they are retired already."""
@@ -476,21 +455,8 @@ class _WrittenTopic:
     former: tuple[Fields, ...]
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
-    after=("consolidate_clusters", "absolutize_dates"),
-    switch=False,
-    permits=(Permit("insert_summary", {"memories"}, beside=OF_MEMORIES, retires=None),),
-    options=TopicOptions,
-    compares=MEMORIES,
-)
 def topic_memories(inputs: Inputs) -> Proposal:
-    """Propose one memory for what was stated about a subject and matter over time: dated, cited statements with history.
-
-    Statements keep their words. A statement that a newer one replaced becomes history with the day of its end; statements that contradict
-    each other without an order in time are not combined. Questions, greetings, thanks and offers make no topic.
-    """
+    """Propose one memory for what was stated about a subject and matter over time: dated, cited statements with history."""
     settings, snapshot = inputs.settings, inputs.snapshot
     options = settings.options(OPERATION, TopicOptions)
     numbers: dict[str, int | float] = {}

@@ -85,6 +85,7 @@ class NightTotals:
         """Count one night."""
         from slowwave.night.runs import per_operation
         from slowwave.operations.operation import compared_no_vectors
+        from slowwave.plans.items import Decision
 
         for name, report in {**one.reports, **one.proposals}.items():
             if compared_no_vectors(report):
@@ -107,7 +108,7 @@ class NightTotals:
             self.operations.setdefault(operation, Counter()).update(decisions)
         if one.state in ("approved", "partly_approved"):
             self.by_policy.append(one.namespace)
-        reviews = sum(decisions.get("review", 0) for decisions in counted.values())
+        reviews = sum(decisions.get(Decision.REVIEW, 0) for decisions in counted.values())
         decided = len(one.plan.items) - reviews
         self.planned.append(_Planned(one.namespace, decided, reviews))
 

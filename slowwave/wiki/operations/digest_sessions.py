@@ -9,12 +9,10 @@ from datetime import date
 from typing import Any, Final
 
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field
 
 from slowwave.errors import Refused
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.dates import absolutize
@@ -30,6 +28,7 @@ from slowwave.wiki.claims.session_statements import (
 )
 from slowwave.wiki.corpus.corpora import PAGES_ROOT, UNFOLLOWED
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
+from slowwave.wiki.operations import DigestOptions
 from slowwave.wiki.operations.digest_text import (
     SECTION_OF,
     SECTIONS,
@@ -277,31 +276,8 @@ _QUOTED: Final = 12
 _SHOWN: Final = 20
 
 
-class DigestOptions(BaseModel):
-    """Options of the operation ``digest_sessions``."""
-
-    notes: bool = Field(default=True, description="Whether a session that tells something has a note of its own.")
-    max_tokens: int = Field(default=1_500, ge=100, le=10_000, description="Tokens of what a digest tells.")
-    may_tell: tuple[str, ...] = Field(
-        default=(),
-        description="Privacy classes that digests may tell (credentials, financial, health, legal, contact, personal), and private.",
-    )
-
-
-@operation(
-    kind="planner",
-    reads=("documents", "corpora", "chunks", "chunk_vectors", "links", "entities", "entity_aliases", "rejections"),
-    after=("purge_expired", "compile_pages"),
-    permits=(Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),),
-    options=DigestOptions,
-)
 def digest_sessions(inputs: Inputs) -> Proposal:
-    """Write pages about sessions: a note of each session, a digest of each day, and a digest of each week that is over.
-
-    Without a model, the sentences are the speakers' own, taken from the sessions; every sentence names its session and line. A session
-    that is still active is left for a later night; one that arrives late makes a new version of the digest of its day. Private text,
-    secrets and instructions to a reader are left out, and a digest that a person has edited is left unchanged.
-    """
+    """Write pages about sessions: a note of each session, a digest of each day, and a digest of each week that is over."""
     snapshot = inputs.snapshot
     options = inputs.settings.options(OPERATION, DigestOptions)
     found = finished_sessions(snapshot, options.may_tell)
@@ -374,7 +350,7 @@ def _items(inputs: Inputs, made: Sequence[MadeDigest], root: str) -> tuple[list[
             ask_unless_measured(
                 Item(
                     OPERATION,
-                    "write" if one.before is None else "revise",
+                    Decision.WRITE if one.before is None else Decision.REVISE,
                     mutation,
                     _evidence(one),
                     sources=one.sessions,

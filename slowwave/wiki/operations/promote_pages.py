@@ -12,19 +12,18 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field
 
 from slowwave.errors import Refused
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import REJECTED, rejected_subjects
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.text.screening import unsafe
 from slowwave.wiki.claims.canonical_pages import PageShelf, ShelvedPage
 from slowwave.wiki.claims.request import slug_of
 from slowwave.wiki.corpus.page_text import fresh_page
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
+from slowwave.wiki.operations import PromotePagesOptions
 from slowwave.wiki.pages.lines import escape, flat, hook
 
 OPERATION: Final = "promote_pages"
@@ -36,30 +35,8 @@ _QUOTED: Final = 600  # characters of a passage
 _SLUG: Final = 40
 
 
-class PromotePagesOptions(BaseModel):
-    """Options of the operation ``promote_pages``."""
-
-    min_recalls: int = Field(default=3, ge=1, description="Recalls that a page needs for a note.")
-    min_queries: int = Field(default=2, ge=1, description="Distinct questions that it needs.")
-    min_days: int = Field(default=2, ge=1, description="Distinct days that it needs.")
-    min_score: float = Field(default=0.35, ge=0, le=1, description="Score that it needs.")
-    max_per_night: int = Field(default=10, ge=0, description="Notes of one night, the best first.")
-
-
-@operation(
-    kind="planner",
-    reads=("documents", "corpora", "chunks", "chunk_vectors", "links", "entities", "entity_aliases", "rejections"),
-    models=("page_recalls",),
-    after=("promote_memories",),
-    permits=(Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),),
-    options=PromotePagesOptions,
-)
 def promote_pages(inputs: Inputs) -> Proposal:
-    """Write a note in `inbox/distilled/` for pages that were recalled on several days and for several questions.
-
-    The best pages come first. The note lists the questions and quotes the passages that were found. Canonical, private and sensitive
-    pages, notes and generated pages get none.
-    """
+    """Write a note in `inbox/distilled/` for pages that were recalled on several days and for several questions."""
     options = inputs.settings.options(OPERATION, PromotePagesOptions)
     recalls = inputs.models["page_recalls"]
     if not len(recalls):
@@ -119,7 +96,7 @@ def _notes(
             continue
         figures = {name: row[name] for name in ("recalls", "queries", "days", "selections")}
         evidence = {"path": path, "page": page.path, **figures, "score": round(row["score"], 4)}
-        item = Item(OPERATION, "promote", mutation, evidence, sources=(page.id,))
+        item = Item(OPERATION, Decision.PROMOTE, mutation, evidence, sources=(page.id,))
         item = ask_unless_measured(item, "generated page")
         if item.subject() in refused:
             counts[REJECTED] += 1

@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Proposal
-from slowwave.operations.planners.dedupe_memories import dedupe_memories
+from slowwave.operations import PLANNERS, Proposal, permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+dedupe_memories = PLANNERS["dedupe_memories"]
 
 Row = dict[str, object]
 HERE = (1.0, 0.0)
@@ -304,7 +305,7 @@ def test_what_a_night_leaves_the_next_one_leaves(r: Random) -> None:
         said = {t for n, e in zip(names, rows, strict=True) if n in members for t in [str(e["text"])]}
         assert not {texts[1], texts[2]} <= said
         assert len(said) == 1 or texts[3] not in said
-    sealed = seal(Header("n", "n", "s", "f"), found.items, ["dedupe_memories"])
+    sealed = seal(Header("n", "n", "s", "f"), found.items, permits())
     assert len(sealed.items) == len(found.items)
     assert dedupe_memories(make_inputs(simulate(snapshot, sealed.items))).items == ()
 

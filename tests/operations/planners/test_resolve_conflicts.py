@@ -15,13 +15,14 @@ from slowwave.changes.simulate import simulate
 from slowwave.models.endpoint import EndpointChat
 from slowwave.models.panel import Budget
 from slowwave.night.proof import not_rejected
-from slowwave.operations import Inputs, Proposal
-from slowwave.operations.audits.contradictions import contradictions
-from slowwave.operations.planners.resolve_conflicts import resolve_conflicts
+from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from tests.endpoints import Server, completion
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+contradictions = AUDITS["contradictions"]
+resolve_conflicts = PLANNERS["resolve_conflicts"]
 
 Row = dict[str, object]
 
@@ -81,7 +82,7 @@ def remembered(inputs: Inputs, proposal: Proposal | None = None, **verdict: obje
 
 def after(inputs: Inputs, items: Sequence[Item]) -> Inputs:
     """A second night, when the first plan was applied."""
-    plan = seal(Header("n", "n", "s", "f"), items, ["resolve_conflicts"])
+    plan = seal(Header("n", "n", "s", "f"), items, permits())
     done = [i for i in plan.items if i.decision != "review"]
     return replace(inputs, snapshot=simulate(inputs.snapshot, done))
 

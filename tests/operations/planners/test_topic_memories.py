@@ -17,10 +17,8 @@ from slowwave.changes.simulate import simulate
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.operations import Proposal
-from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
-from slowwave.operations.planners.topic_memories import TopicLine, render_topic, topic_memories
-from slowwave.plans.gate import approve
+from slowwave.operations import PLANNERS, Proposal, permits
+from slowwave.operations.planners.topic_memories import TopicLine, render_topic
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe, statements_probe
 from slowwave.plans.seal import Header, seal
@@ -31,7 +29,11 @@ from slowwave.text.dates import absolutize
 from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
 from tests.operations.planners.test_consolidate_clusters import Row, memory, world
+from tests.permitting import approve
 from tests.snapshots import TAKEN_AT, make_inputs, uid
+
+consolidate_clusters = PLANNERS["consolidate_clusters"]
+topic_memories = PLANNERS["topic_memories"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""
@@ -76,7 +78,7 @@ def test_three_statements_of_one_matter_become_one_memory_of_dated_lines() -> No
     assert specifics_probe(snapshot, later, found.items).passed
     assert statements_probe(snapshot, later, found.items).lost == ()
     assert plan(later).items == ()
-    assert len(seal(Header("id", "tests", "snapshot", "settings"), found.items, ["topic_memories"]).items) == 1
+    assert len(seal(Header("id", "tests", "snapshot", "settings"), found.items, permits()).items) == 1
 
 
 def test_what_was_replaced_is_history_until_the_day_on_which_it_was() -> None:

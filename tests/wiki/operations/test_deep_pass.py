@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import PLANNERS, Inputs, Proposal
-from slowwave.plans.permitted import approvable_by_policy, violation
+from slowwave.operations import PLANNERS, Inputs, Proposal, permits
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.wiki.deep.changes import Worked
 from slowwave.wiki.deep.scratch import handed_out
-from slowwave.wiki.operations.compile_pages import compile_pages
-from slowwave.wiki.operations.deep_pass import OPERATION, deep_pass
+from slowwave.wiki.operations.deep_pass import OPERATION
 from tests.snapshots import uid
 from tests.wiki.deep.test_handed_out import CORPORA, document, snapshot
 from tests.wiki.deep.worlds import SAID, SESSION, entry
 from tests.wiki.pages.notes import notes, snapshot_of
+
+compile_pages = PLANNERS["compile_pages"]
+deep_pass = PLANNERS["deep_pass"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""
@@ -46,8 +47,8 @@ def came_back(made: Snapshot, files: Mapping[str, str], read: tuple[str, ...] = 
     copy = handed_out(made, Settings(), None)
     worked = Worked(copy, {**copy.files, **files}, read, "player")
     found = deep_pass(Inputs(made, {}, Settings(), worked=worked))
-    assert not [why for item in found.items if (why := violation(item))]
-    assert not any(approvable_by_policy(item, [OPERATION]) for item in found.items), (
+    assert not [why for item in found.items if (why := permits().violation(item))]
+    assert not any(permits().approvable_by_policy(item, [OPERATION]) for item in found.items), (
         "no policy approves what a model did"
     )
     simulate(made, found.items)
