@@ -28,7 +28,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType, SimpleNamespace
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from benchmarks.machine import commit
@@ -413,16 +413,17 @@ def _one_server() -> Generator[None]:
     from tests import conftest
     from tests.clusters import fast_folder
 
+    start, stop = server.start, server.stop
     with tempfile.TemporaryDirectory() as folder, fast_folder(Path(folder) / "postgres") as home:
-        running = server.start(home)
+        running = start(home)
         try:
             prepare = conftest._prepare  # pyright: ignore[reportPrivateUsage]
             prepare(running)
-            shared = SimpleNamespace(start=lambda home: running, stop=lambda home: None, Server=server.Server)
-            conftest.__dict__.update(_prepare=lambda running: None, server=shared)
+            conftest.__dict__.update(_prepare=lambda running: None)
+            server.__dict__.update(start=lambda home: running, stop=lambda home: None)
             yield
         finally:
-            server.stop(home)
+            stop(home)
 
 
 def replaceable(module: ModuleType, name: str, tree: ast.Module) -> tuple[FunctionType, CodeType] | None:

@@ -27,6 +27,7 @@ def test_an_approval_covers_everything_but_review_items(store: Store) -> None:
     reviews = [i.id for i in plan.items if i.decision == "review"]
     assert len(reviews) == 1
     assert set(approval.item_ids) == {i.id for i in plan.items} - set(reviews)
+    assert approval.lacks == "", "one approval is enough"
     assert pending_review(store, world.namespace_id) == frozenset(reviews)
     second = approve(store, world.slug, plan.plan_hash, approver="mara", include_review=True)
     assert list(second.item_ids) == reviews
