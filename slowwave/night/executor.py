@@ -125,7 +125,7 @@ class Throttle:
         self.size = self.size or self.most
 
     @classmethod
-    def of(cls, settings: Settings) -> Throttle:
+    def from_settings(cls, settings: Settings) -> Throttle:
         """Build the throttle from a namespace's settings."""
         return cls(
             settings.batch_items,
@@ -393,7 +393,7 @@ def apply_approval(
             stream.started("apply", trigger)
             if claimed:
                 claimed(claim)
-            run = _Run(connection, claim, approval, items, Throttle.of(settings), stream, progress)
+            run = _Run(connection, claim, approval, items, Throttle.from_settings(settings), stream, progress)
             run.tells = notifier_of(connection, claim.namespace_id)
             kinds = {s.kind for s in signed}
             wrote = {table for table, writers in _WRITERS.items() if kinds & writers}

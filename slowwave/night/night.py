@@ -310,6 +310,8 @@ def run_night(
     run_id: str = "",
     dagster_run_id: str = "",
     now: datetime | None = None,
+    wait: float = 0.0,
+    reason: str = "",
     context: NightContext | None = None,
     done: Finished | None = None,
 ) -> Night:
@@ -318,6 +320,7 @@ def run_night(
     ``ops`` names the operations (``all`` for every one, ``weekly`` for those that the settings switch on and the weekly ones); without it
     the settings do. An unchanged namespace is skipped unless ``force``, operations, a scope or ``now`` are given. A namespace of a
     disconnected store is always skipped. ``run_id`` is a run that is already open, and ``dagster_run_id`` the run of Dagster that asks.
+    A new run waits up to ``wait`` seconds while another run holds the namespace, and ``reason`` is stored with it.
 
     ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The rows
     are still those that the store holds today, and apply records the real instant. ``context`` is shared with the nights of other
@@ -344,7 +347,8 @@ def run_night(
         namespace,
         trigger=trigger,
         dagster_run_id=dagster_run_id,
-        parameters=parameters(names, scope, now=now, with_weekly=with_weekly),
+        parameters=parameters(names, scope, now=now, reason=reason, with_weekly=with_weekly),
+        wait=wait,
     )
     say = _steps(store, run_id, progress, every=0.0 if context.snapshot is None else _SELDOM)
     stream = open_stream(store, run_id, namespace, callbacks, dagster_run_id=dagster_run_id)

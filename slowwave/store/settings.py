@@ -379,7 +379,7 @@ class Settings(BaseSettings):
 
         Raises ``SettingsError`` for an invalid value.
         """
-        given = self.operations.of(operation)
+        given = self.operations.get(operation)
         try:
             return declared.model_validate(given.model_extra or {} if given else {})
         except ValidationError as problem:

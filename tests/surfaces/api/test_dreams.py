@@ -365,7 +365,7 @@ def test_defect_c7_a_stuck_run_is_named_until_it_is_given_up(store: Store, mode:
     gone = dead_run(store, slug, mode, state, 61)
     before = row_of(store, gone)
     assert slowwave.dream_status(gone, store=store).stuck
-    with pytest.raises(DreamRunStuckError, match=f"{gone} .*--abandon") as stuck:
+    with pytest.raises(DreamRunStuckError, match=f"{gone} .*`abandon=True`") as stuck:
         slowwave.dream(slug, ops=OPS, store=store)
     assert (stuck.value.run_id, 60 < stuck.value.heartbeat_age_seconds < 90) == (gone, True)
     assert row_of(store, gone) == before, "naming it changes nothing"

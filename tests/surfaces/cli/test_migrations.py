@@ -90,6 +90,6 @@ def test_one_verb_two_uses(store: Store, run: Run) -> None:
     code, out, _ = run("migrate")
     assert (code, "is up to date" in out) == (0, True)
     code, _, err = run("migrate", "folder")
-    assert (code, "names the folder and the namespace" in err) == (2, True)
+    assert (code, "Name the folder and the namespace" in err) == (2, True)
     code, _, err = run("migrate", "no/such/[bold]folder[/]", "acme")
     assert (code, "no/such/[bold]folder[/]" in err) == (2, True)
