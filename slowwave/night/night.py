@@ -31,8 +31,9 @@ from slowwave.night.runs import (
 from slowwave.night.sinks import Callback
 from slowwave.night.snapshot import snapshot_of_night
 from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
+from slowwave.operations.options import CommunitySummariesOptions
 from slowwave.operations.rejections import REJECTED
-from slowwave.operations.setting_names import check_setting_names
+from slowwave.operations.setting_names import check_settings
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.items import Item
@@ -49,7 +50,6 @@ from slowwave.store.configured_models import consolidator_for, embedder_for, jud
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.runs import beating, expiry_of
-from slowwave.store.settings import Settings
 from slowwave.store.tables import few_collections
 from slowwave.text.screened import each_text_once
 from slowwave.text.tokens import counted
@@ -69,8 +69,7 @@ def read_inputs(
 
     Without ``run_id``, tokens are booked on the namespace's run that is planning.
     """
-    check_setting_names(snapshot.settings)
-    settings = Settings.for_namespace(snapshot.settings)
+    settings = check_settings(snapshot.settings)
     embedder = embedder_for(settings)
     if models is None:
         models = run_models(load_models(), snapshot, settings)
@@ -83,7 +82,7 @@ def read_inputs(
         embedder.embed if usable else None,
         judges_for(settings),
         budget=open_budget(store, snapshot.namespace_id, settings, run_id),
-        writer=writer_for(settings),
+        writer=writer_for(settings, settings.options("community_summaries", CommunitySummariesOptions).model),
         consolidator=consolidator_for(settings),
     )
 
@@ -306,7 +305,7 @@ def run_night(
     Raises ``DreamDisabledError`` if nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it, and
     ``DreamCancelled`` if a person cancelled this run.
     """
-    check_setting_names({})
+    check_settings({})
     scope = scope or DreamScope()
     names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
     asked_for_all = names is None and not scope.narrows and now is None

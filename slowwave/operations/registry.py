@@ -42,6 +42,7 @@ _SMALL: Final = (
         "slowwave.operations.operation",
     ),
     *("slowwave.plans.permitted", "slowwave.store.tables"),
+    *("slowwave.matching.options", "slowwave.operations.options", "slowwave.wiki.options"),
 )
 """Modules whose names a declaration may use; every program that lists operations imports them anyway."""
 

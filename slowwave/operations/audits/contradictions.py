@@ -22,6 +22,7 @@ from typing import Final
 from slowwave.operations import Inputs, operation
 from slowwave.operations.conflicts.find import find_conflicts
 from slowwave.operations.operation import MEMORIES
+from slowwave.operations.options import ContradictionsOptions
 from slowwave.plans.questions import REASONS, Conflict
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import quotes
@@ -42,6 +43,7 @@ QUOTED: Final = 50
     khora=("vectorcypher_contradiction_detect",),
     planted=("contradictions",),
     columns=("a says", "b says"),
+    options=ContradictionsOptions,
 )
 def contradictions(inputs: Inputs) -> Report:
     """Find relationships, facts and memories that cannot both be true.

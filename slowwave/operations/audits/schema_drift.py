@@ -17,6 +17,7 @@ from slowwave.operations import Inputs, operation
 from slowwave.plans.report import Bars, Finding, Report
 
 _SIDES = {"entity": "entities", "relationship": "relationships"}
+_DELTA = 0.5  # relative change of a type's count that is reported: below it lies the ordinary growth of a night
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def schema_drift(inputs: Inputs) -> Report:
     The report has six lists: new, unused and strongly changed types, of entities and of relationships. Declare the types under
     `expertise` in the namespace's settings. Without a declaration no type is new or unused; without a previous night no type has changed.
     """
-    settings, expertise = inputs.settings, inputs.settings.expertise
+    expertise = inputs.settings.expertise
     baseline = inputs.baselines.get("schema_drift")
     declared = {
         "entity": () if expertise is None else expertise.entity_types,
@@ -57,7 +58,7 @@ def schema_drift(inputs: Inputs) -> Report:
             _frequencies(inputs.models["type_census"], table),
             declared[side],
             _baseline_of(baseline, side),
-            settings.operations.schema_drift.frequency_delta_threshold,
+            _DELTA,
         )
         for side, table in _SIDES.items()
     ]
@@ -100,7 +101,7 @@ def schema_drift(inputs: Inputs) -> Report:
         ),
         details={
             **details,
-            "frequency_delta_threshold": settings.operations.schema_drift.frequency_delta_threshold,
+            "frequency_delta_threshold": _DELTA,
             "baseline": baseline is not None,
         },
     )

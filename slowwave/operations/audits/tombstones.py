@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs, operation
+from slowwave.operations.options import PurgeExpiredOptions
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import retired, retired_since
 from slowwave.snapshots.snapshot import Snapshot
@@ -93,7 +94,7 @@ def tombstones(inputs: Inputs) -> Report:
     The report says how many are older than `SLOWWAVE_OPERATIONS__PURGE_EXPIRED__RETENTION_DAYS`; the planner `purge_expired` proposes to
     delete those.
     """
-    snapshot, retention = inputs.snapshot, inputs.settings.operations.purge_expired.retention_days
+    snapshot, retention = inputs.snapshot, inputs.settings.options("purge_expired", PurgeExpiredOptions).retention_days
     tables = [_table(snapshot, name, retention) for name in NAMES]
     total = sum(t.total for t in tables)
     details = {t.name: t.to_json() for t in tables}

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from slowwave.changes.rows import set_columns, set_vector
 from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.options import ReembedOptions
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Finding, Report
@@ -62,7 +63,7 @@ def accept_external_edits(inputs: Inputs) -> Proposal:
     The dreamer's reports are counted once. A memory was rewritten if its attribute `dreamed_at` is set and `dreamed_processed` is not. No
     text is changed.
     """
-    snapshot, limit = inputs.snapshot, inputs.settings.operations.reembed.max_per_night
+    snapshot, limit = inputs.snapshot, inputs.settings.options("reembed", ReembedOptions).max_per_night
     active = active_memories(snapshot)
     found = _find(_candidates(active), _recorded(inputs, active))
     taken = sorted(found.marks)[:limit]

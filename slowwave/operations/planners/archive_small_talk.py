@@ -21,7 +21,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field
 
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
@@ -39,15 +38,10 @@ OPERATION: Final = "archive_small_talk"
 _RESTS_ON: Final = (*RESTS_ON, "valid_from")
 _QUOTED: Final = 200  # characters
 _SHOWN: Final = 10
+_MIN_AGE_HOURS: Final = 24.0  # a conversation of today may still refer to it
+_MAX_PER_NIGHT: Final = 1_000  # so that the items of one night stay readable; the next night takes up the rest
 
 Mask = NDArray[np.bool_]
-
-
-class SmallTalkOptions(BaseModel):
-    """Options of ``archive_small_talk``."""
-
-    min_age_hours: float = Field(default=24.0, ge=0, description="Age that small talk has before it is archived.")
-    max_per_night: int = Field(default=1_000, ge=1, description="Memories of small talk that a night archives.")
 
 
 @operation(
@@ -56,7 +50,6 @@ class SmallTalkOptions(BaseModel):
     models=("recall_signals",),
     after=("supersede_facts",),
     permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1, tidies=True),),
-    options=SmallTalkOptions,
 )
 def archive_small_talk(inputs: Inputs) -> Proposal:
     """Propose to archive greetings, thanks, courtesies and empty questions: they leave recall and stay in the store.
@@ -66,15 +59,14 @@ def archive_small_talk(inputs: Inputs) -> Proposal:
     promoted or are in an open conflict never qualify.
     """
     snapshot = inputs.snapshot
-    options = inputs.settings.options(OPERATION, SmallTalkOptions)
     memories = active_memories(snapshot)
     start = pc.coalesce(memories["valid_from"], memories["recorded_at"])
-    until = snapshot.taken_at - timedelta(hours=options.min_age_hours)
+    until = snapshot.taken_at - timedelta(hours=_MIN_AGE_HOURS)
     signals = inputs.models["recall_signals"]
     selected = signals.filter(pc.greater(signals["selections"], 0))["row_id"]
     disputed = sorted({id_ for pair in open_conflicts(snapshot, "memories") for id_ in pair})
     reasons: dict[str, Mask] = {
-        **exemptions(memories, inputs.settings),
+        **exemptions(memories),
         "too young": pc.greater(start, pa.scalar(until, start.type)).to_numpy(),
         "selected in the window": _among(memories["id"], selected),
         "promoted": _among(memories["id"], snapshot.live("promotions")["memory_id"]),
@@ -92,8 +84,8 @@ def archive_small_talk(inputs: Inputs) -> Proposal:
     )  # before the limit: a rejected item must not take the place of another
     proposed = [i for i in items if not refused or i.subject() not in refused]
     numbers[REJECTED] = len(items) - len(proposed)
-    numbers["left for another night"] = max(0, len(proposed) - options.max_per_night)
-    proposed = proposed[: options.max_per_night]
+    numbers["left for another night"] = max(0, len(proposed) - _MAX_PER_NIGHT)
+    proposed = proposed[:_MAX_PER_NIGHT]
     numbers["tokens"] = sum(int(str(i.evidence["tokens"])) for i in proposed)
     numbers["items"] = len(proposed)
     headline = (

@@ -34,6 +34,7 @@ class PrivacyOptions(BaseModel):
     classes: tuple[Literal["credentials", "financial", "health", "legal", "contact", "personal"], ...] = Field(
         default=("credentials", "financial", "health", "legal", "contact", "personal"),
         description="Privacy classes that memories may get.",
+        json_schema_extra={"why": "Owners decide which classes their agents shall distinguish."},
     )
 
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.options import BackfillTagsOptions
 from slowwave.operations.planners.promote_memories import promote_memories
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
@@ -37,6 +38,7 @@ _LONG_TERM: Final = "longterm"
     models=("recall_signals", "recall_signals_compat"),
     after=("promote_memories",),
     permits=(Permit("set_attributes", {"memories"}, only={"tags"}),),
+    options=BackfillTagsOptions,
 )
 def backfill_tags(inputs: Inputs) -> Proposal:
     """Propose concept tags from subject and text for promoted memories, or for all; existing tags stay.
@@ -79,10 +81,10 @@ def backfill_tags(inputs: Inputs) -> Proposal:
 
 
 def _in_scope(inputs: Inputs, memories: pa.Table) -> pa.Table:
-    if inputs.settings.operations.backfill_tags.scope == "all":
+    if inputs.settings.options("backfill_tags", BackfillTagsOptions).scope == "all":
         return memories
     known = set(inputs.snapshot.live("promotions")["memory_id"].to_pylist())
-    if inputs.settings.operations.promote_memories.enabled:  # so that the night after has nothing to tag
+    if inputs.settings.switch("promote_memories") is not False:  # so that the night after has nothing to tag
         tonight = (i for i in promote_memories(inputs).items if i.decision == "promote")
         known.update(item.mutation.rows[0].id for item in tonight)
     promoted = pc.is_in(memories["id"], value_set=pa.array(sorted(known), pa.string()))

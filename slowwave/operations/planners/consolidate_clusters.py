@@ -30,6 +30,7 @@ from typing import Final
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.consolidation import Search, cohesion_floor, contradicting, rejected
 from slowwave.operations.operation import MEMORIES
+from slowwave.operations.options import ConsolidateClustersOptions
 from slowwave.operations.summary_text import (
     FoundSummary,
     Pool,
@@ -51,11 +52,13 @@ _SHOWN: Final = 10
 
 @operation(
     kind="planner",
+    switch=False,
     reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
     after=("dedupe_memories",),
     weekly=True,
     permits=(Permit("insert_summary", {"memories"}, beside=OF_MEMORIES, retires=None),),
     compares=MEMORIES,
+    options=ConsolidateClustersOptions,
 )
 def consolidate_clusters(inputs: Inputs) -> Proposal:
     """Propose one shorter text for memories that are similar to each other.

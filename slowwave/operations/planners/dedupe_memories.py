@@ -34,6 +34,7 @@ from slowwave.changes.rows import live_ids
 from slowwave.matching.vectors import FEW, cosines, neighbours, pairs_above, pairs_of, share_above, unit_rows
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.operation import MEMORIES
+from slowwave.operations.options import DedupeMemoriesOptions
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
 from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
@@ -285,14 +286,15 @@ class KindRule:
 
 def rules(settings: Settings) -> tuple[KindRule, ...]:
     """Return the rules: events (khora: .95 within 7 days) unless switched off, and all other kinds (mnemo: .92)."""
+    options = settings.options("dedupe_memories", DedupeMemoriesOptions)
     events = KindRule(
         _EVENT,
-        settings.operations.dedupe_memories.events_cosine_threshold,
-        settings.operations.dedupe_memories.events_window_days,
+        options.events_cosine_threshold,
+        options.events_window_days,
         loose=True,
     )
-    others = KindRule("", settings.operations.dedupe_memories.cosine_threshold)
-    return (events, others) if settings.operations.dedupe_memories.events_enabled else (others,)
+    others = KindRule("", options.cosine_threshold)
+    return (events, others) if options.events_enabled else (others,)
 
 
 @operation(
@@ -303,6 +305,7 @@ def rules(settings: Settings) -> tuple[KindRule, ...]:
     compares=MEMORIES,
     khora=("cluster_events", "chronicle_event_clustering"),
     planted=("duplicate events",),
+    options=DedupeMemoriesOptions,
 )
 def dedupe_memories(inputs: Inputs) -> Proposal:
     """Propose to merge memories that state the same; the survivor keeps its text and gets the tags, sources and counts.

@@ -9,6 +9,7 @@ from collections import defaultdict
 
 from slowwave.changes.rows import as_ids, filter_references
 from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.options import GcReferencesOptions
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
@@ -22,6 +23,7 @@ from slowwave.plans.report import Report
     permits=(Permit("filter_references", {"entities", "relationships", "memories", "memory_facts"}),),
     khora=("vectorcypher_source_chunk_ids_gc",),
     planted=("dead references",),
+    options=GcReferencesOptions,
 )
 def gc_references(inputs: Inputs) -> Proposal:
     """Propose to remove dead chunk and document ids from the provenance of live rows; every live id stays.
@@ -29,7 +31,7 @@ def gc_references(inputs: Inputs) -> Proposal:
     The audit `dead_references` shows the same rows and how much of their arrays is dead.
     """
     dead = inputs.models["dead_references"]
-    least = inputs.settings.operations.gc_references.min_dead
+    least = inputs.settings.options("gc_references", GcReferencesOptions).min_dead
     names = ("table_name", "row_id", "dead_ids")
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for table, row, ids in zip(*(dead[n].to_pylist() for n in names), strict=True):

@@ -23,6 +23,7 @@ from slowwave.changes.merges import Merge, merge_rows, survivor_first
 from slowwave.changes.rows import TYPES, rename_type
 from slowwave.matching.names import fold_all
 from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.options import NormalizeSchemaOptions
 from slowwave.operations.rejections import open_conflicts, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_ENTITIES, Permit
@@ -59,6 +60,7 @@ class _Merged:
     ),
     khora=("vectorcypher_normalize_schema",),
     planted=("drifted types",),
+    options=NormalizeSchemaOptions,
 )
 def normalize_schema(inputs: Inputs) -> Proposal:
     """Propose to rename types of live entities and relationships by the mappings in the settings, exactly as written.
@@ -84,16 +86,9 @@ def normalize_schema(inputs: Inputs) -> Proposal:
 
 def mapping(settings: Settings, side: str) -> dict[str, str]:
     """Map old to new types of one side: the common mapping, overlaid by its own; identities and empty names are left out."""
-    own = (
-        settings.operations.normalize_schema.entity_types
-        if side == "entities"
-        else settings.operations.normalize_schema.relationship_types
-    )
-    return {
-        old: new
-        for old, new in {**settings.operations.normalize_schema.mapping, **own}.items()
-        if new.strip() and old != new
-    }
+    options = settings.options("normalize_schema", NormalizeSchemaOptions)
+    own = options.entity_types if side == "entities" else options.relationship_types
+    return {old: new for old, new in {**options.mapping, **own}.items() if new.strip() and old != new}
 
 
 def _renamed(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> dict[str, str]:

@@ -28,6 +28,7 @@ from scipy.sparse.csgraph import connected_components
 
 from slowwave.changes.rows import POINTER, check_retention, purge_rows
 from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.options import PurgeExpiredOptions
 from slowwave.operations.rejections import open_conflicts
 from slowwave.plans.items import Item, ask_unless_measured
 from slowwave.plans.permitted import OF_MEMORIES, Permit
@@ -77,6 +78,7 @@ class _Expired:
 
 @operation(
     kind="planner",
+    switch=False,
     reads=(
         *("memory_facts", "relationships", "memories", "memory_versions", "promotions", "communities"),
         *("entities", "pages", "conflicts", "rejections", "memory_vectors"),
@@ -94,6 +96,7 @@ class _Expired:
     ),
     khora=("compact_facts", "chronicle_fact_compaction"),
     planted=("expired rows",),
+    options=PurgeExpiredOptions,
 )
 def purge_expired(inputs: Inputs) -> Proposal:
     """Propose to delete rows that were retired longer ago than the retention period.
@@ -102,7 +105,7 @@ def purge_expired(inputs: Inputs) -> Proposal:
     one that was retired within seven days, and no policy approves it. The plan and the journal hold every row in full, so undo restores
     it. The change that retired a row cannot be undone before the deletion is undone.
     """
-    snapshot, days = inputs.snapshot, inputs.settings.operations.purge_expired.retention_days
+    snapshot, days = inputs.snapshot, inputs.settings.options("purge_expired", PurgeExpiredOptions).retention_days
     check_retention(days)
     named = _named_by_live(snapshot)
     found = [_expired(snapshot, name, days, named) for name in TABLES]

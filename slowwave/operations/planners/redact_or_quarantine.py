@@ -28,6 +28,7 @@ from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import REDACTION, NewVersion, new_versions, set_columns
 from slowwave.operations import Inputs, Proposal, operation
 from slowwave.operations.operation import FIRST
+from slowwave.operations.options import RedactOrQuarantineOptions
 from slowwave.plans.items import Item, decides_alone
 from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Finding, Report
@@ -64,6 +65,7 @@ class _Held(NamedTuple):
         Permit("set_state", {"memories"}, "medium", only={"state"}, retires=1),
         Permit("new_version", {"memories"}, "medium", beside=OF_MEMORIES),
     ),
+    options=RedactOrQuarantineOptions,
 )
 def redact_or_quarantine(inputs: Inputs) -> Proposal:
     """Propose to remove memories with a secret, an instruction to a model or hidden text from recall, or to redact them.
@@ -76,8 +78,9 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
     memories = active_memories(snapshot)
     numbers: dict[str, int] = {"active memories": len(memories)}
     held, pinned = _held(memories, settings, numbers)
-    waiting = held if settings.operations.redact_or_quarantine.policy == "warn" else []
-    acted = [] if settings.operations.redact_or_quarantine.policy == "warn" else held
+    options = settings.options("redact_or_quarantine", RedactOrQuarantineOptions)
+    waiting = held if options.policy == "warn" else []
+    acted = [] if options.policy == "warn" else held
     mutations = _quarantines(inputs, [h for h in acted if not h.text])
     mutations |= _redactions(inputs, [h for h in acted if h.text])
     items = tuple(
@@ -85,7 +88,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
             OPERATION,
             h.decision,
             mutations[h.id],
-            _evidence(h, settings.operations.redact_or_quarantine.policy),
+            _evidence(h, options.policy),
             risk="high" if h.decision == "review" else "medium",
         )
         for h in acted
@@ -140,7 +143,7 @@ def _decided(held: _Held, text: str, found: Sequence[Found], settings: Settings)
     """Return a memory with its next version, if it is to keep the rest of its text, and with the decision."""
     from slowwave.text.screening import proof, redact, without_passages
 
-    policy = settings.operations.redact_or_quarantine.policy
+    policy = settings.options("redact_or_quarantine", RedactOrQuarantineOptions).policy
     redacts = policy == "redact" and all(
         f.kind == "secret" or (f.kind == "hidden" and f.severity == "medium") for f in held.found
     )

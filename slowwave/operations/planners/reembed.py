@@ -26,6 +26,7 @@ from slowwave.changes.rows import set_vector
 from slowwave.models import Embed
 from slowwave.models.embedder import passage_text
 from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations.options import ReembedOptions
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Report
@@ -60,6 +61,7 @@ class _Wanting:
     reads=("memories", "memory_versions", "chunks", "memory_vectors", "chunk_vectors", "rejections"),
     after=("decay_transition",),
     permits=(Permit("set_vector", {"memory_vectors", "chunk_vectors"}),),
+    options=ReembedOptions,
 )
 def reembed(inputs: Inputs) -> Proposal:
     """Propose vectors for memories and chunks without a vector of the namespace's model.
@@ -67,7 +69,7 @@ def reembed(inputs: Inputs) -> Proposal:
     A similarity search does not find them until then. Vectors that are zero or not finite are replaced. A night makes as many as
     `operations.reembed.max_per_night` allows; entities get theirs from `recompute_centroids`.
     """
-    snapshot, limit = inputs.snapshot, inputs.settings.operations.reembed.max_per_night
+    snapshot, limit = inputs.snapshot, inputs.settings.options("reembed", ReembedOptions).max_per_night
     active, chunks = active_memories(snapshot), snapshot.live("chunks")
     wanting = {
         "memory_vectors": _wanting(active["id"], active["text"], snapshot.vectors["memory_vectors"], inputs.focus),

@@ -27,6 +27,7 @@ from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
 from slowwave.plans.report import Finding, Report
 from slowwave.wiki.claims.canonical_pages import CanonicalDrafts, PageDraft, PageShelf, canonical_drafts, wiki_drafts
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
+from slowwave.wiki.options import CompilePagesOptions
 from slowwave.wiki.pages.subject_page import subject_statements
 
 OPERATION: Final = "canonical_pages"
@@ -38,9 +39,18 @@ class CanonicalPagesOptions(BaseModel):
     """Options of the operation ``canonical_pages``."""
 
     min_claims: int = Field(
-        default=3, ge=1, le=1_000, description="Statements that hold which a subject needs to get a page of its own."
+        default=3,
+        ge=1,
+        le=1_000,
+        description="Statements that hold which a subject needs to get a page of its own.",
+        json_schema_extra={"why": "How much a subject needs to be worth a page differs between corpora."},
     )
-    max_new_pages: int = Field(default=200, ge=0, description="Pages that a night makes for subjects without one.")
+    max_new_pages: int = Field(
+        default=200,
+        ge=0,
+        description="Pages that a night makes for subjects without one.",
+        json_schema_extra={"why": "The first night over an imported corpus."},
+    )
 
 
 @operation(
@@ -67,7 +77,7 @@ def canonical_pages(inputs: Inputs) -> Proposal:
         return Proposal((), Report(OPERATION, "Nothing is said of any subject.", {"subjects": 0, "items": 0}))
     found = canonical_drafts(shelf, subjects, snapshot.taken_at, options.min_claims)
     waiting = _few_enough(found, options.max_new_pages)
-    limits = inputs.settings.operations.compile_pages
+    limits = inputs.settings.options("compile_pages", CompilePagesOptions)
     drafts = [
         *found.drafts,
         *wiki_drafts(

@@ -15,6 +15,7 @@ from slowwave.plans.items import FOLLOWS, Item, ask_unless_measured
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Finding, Report
 from slowwave.sources.blocks import is_page
+from slowwave.wiki.options import CompilePagesOptions
 from slowwave.wiki.pages.index import dream_diary, memory_index
 from slowwave.wiki.pages.lines import DREAMS, Rendered
 
@@ -24,6 +25,7 @@ from slowwave.wiki.pages.lines import DREAMS, Rendered
     reads=("memories", "memory_versions", "promotions", "pages", "rejections"),
     after=("purge_expired",),
     permits=(Permit("render_page", {"pages"}),),
+    options=CompilePagesOptions,
 )
 def compile_pages(inputs: Inputs) -> Proposal:
     """Render MEMORY.md and DREAMS.md from the ledger: the promoted memories, and the actions of the nights.

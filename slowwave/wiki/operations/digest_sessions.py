@@ -274,17 +274,22 @@ def _day(day: date) -> str:
 
 OPERATION: Final = "digest_sessions"
 _QUOTED: Final = 12
+_MAX_TOKENS: Final = 1_500  # of what a digest states, as of the sources of one summary
 _SHOWN: Final = 20
 
 
 class DigestOptions(BaseModel):
     """Options of the operation ``digest_sessions``."""
 
-    notes: bool = Field(default=True, description="Whether a session that tells something has a note of its own.")
-    max_tokens: int = Field(default=1_500, ge=100, le=10_000, description="Tokens of what a digest tells.")
+    notes: bool = Field(
+        default=True,
+        description="Whether each session that states something gets a note.",
+        json_schema_extra={"why": "Teams with many sessions want the digests of days and weeks alone."},
+    )
     may_tell: tuple[str, ...] = Field(
         default=(),
-        description="Privacy classes that digests may tell (credentials, financial, health, legal, contact, personal), and private.",
+        description="Privacy classes that digests may state (credentials, financial, health, legal, contact, personal), and private.",
+        json_schema_extra={"why": "Only the owner of the data may release a privacy class."},
     )
 
 
@@ -311,7 +316,7 @@ def digest_sessions(inputs: Inputs) -> Proposal:
     digests = Digests(
         _stored(snapshot, root),
         things,
-        options.max_tokens,
+        _MAX_TOKENS,
         DigestWriting(inputs.consolidator, inputs.budget, options.may_tell),
     )
     if options.notes:

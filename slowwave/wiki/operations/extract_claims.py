@@ -428,10 +428,15 @@ _SHOWN: Final = 20
 class ClaimOptions(BaseModel):
     """Options of the operation ``extract_claims``."""
 
-    pages: bool = Field(default=True, description="Whether durable pages are read beside sessions.")
+    pages: bool = Field(
+        default=True,
+        description="Whether durable pages are read in addition to sessions.",
+        json_schema_extra={"why": "Corpora whose pages are drafts, so that only sessions state facts."},
+    )
     may_claim: tuple[str, ...] = Field(
         default=(),
         description="Privacy classes that may be claimed (credentials, financial, health, legal, contact, personal), and private.",
+        json_schema_extra={"why": "Only the owner of the data may release a privacy class."},
     )
 
 

@@ -53,13 +53,18 @@ _DAY: Final = re.compile(r"(?<![\d-])(\d{4}-\d{2}-\d{2})(?!\d)")
 _RETIRED: Final = "superseded"
 _COLUMNS: Final = ("id", "corpus_id", "path", "plane", "metadata", "content")
 _SHOWN: Final = 10
+_LOW_CONFIDENCE: Final = 0.5  # below it, a page states that it is more likely wrong than right
 
 
 class PageHealthOptions(BaseModel):
     """Options of the operation ``page_health``."""
 
-    stale_days: int = Field(default=30, ge=1, description="Days after which a canonical, active page is stale.")
-    low_confidence: float = Field(default=0.5, ge=0, le=1, description="Confidence below which a page is doubtful.")
+    stale_days: int = Field(
+        default=30,
+        ge=1,
+        description="Days after which a canonical, active page is stale.",
+        json_schema_extra={"why": "Corpora change at their own speed: runbooks weekly, decisions yearly."},
+    )
 
 
 @operation(
@@ -97,7 +102,7 @@ def page_health(inputs: Inputs) -> Report:
                 continue
             text = body(row["content"]) if sectioned[place] or place in sensitive else ""
             found = sections(_MARK.sub("", text)) if sectioned[place] else {}
-            on = [*_lists(fields, found, today, options), *_mismatches(behind.get(row["id"], ()))]
+            on = [*_lists(fields, found, today, options.stale_days), *_mismatches(behind.get(row["id"], ()))]
             on += _unclassed(fields, text if place in sensitive else "")
             if conflict := _conflict(row, fields, paths):
                 on.append(("state conflict", conflict))
@@ -121,16 +126,16 @@ def page_health(inputs: Inputs) -> Report:
 
 
 def _lists(
-    fields: Mapping[str, Any], found: Mapping[str, str], today: date, options: PageHealthOptions
+    fields: Mapping[str, Any], found: Mapping[str, str], today: date, stale_days: int
 ) -> Iterator[tuple[str, str]]:
     """Yield the lists that a page belongs to by its fields and sections, each with the detail of its finding."""
     canonical, status = fields.get("canonical") is True, fields.get("status")
     last_change = _day(fields.get("updated")) or _day(fields.get("created")) or _day(fields.get("date"))
-    if canonical and status == "active" and last_change and (today - last_change).days > options.stale_days:
+    if canonical and status == "active" and last_change and (today - last_change).days > stale_days:
         yield "stale", last_change.isoformat()
     if found.get("contradictions"):
         yield "contradictions", ""
-    if _doubtful(fields.get("confidence"), options.low_confidence):
+    if _doubtful(fields.get("confidence"), _LOW_CONFIDENCE):
         yield "low confidence", str(fields["confidence"])[:20]
     if found.get("open questions"):
         yield "open questions", ""

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field
 
 from slowwave.errors import Refused
 from slowwave.operations import Inputs, Proposal, operation
@@ -36,14 +35,11 @@ _QUOTED: Final = 600  # characters of a passage
 _SLUG: Final = 40
 
 
-class PromotePagesOptions(BaseModel):
-    """Options of the operation ``promote_pages``."""
-
-    min_recalls: int = Field(default=3, ge=1, description="Recalls that a page needs for a note.")
-    min_queries: int = Field(default=2, ge=1, description="Distinct questions that it needs.")
-    min_days: int = Field(default=2, ge=1, description="Distinct days that it needs.")
-    min_score: float = Field(default=0.35, ge=0, le=1, description="Score that it needs.")
-    max_per_night: int = Field(default=10, ge=0, description="Notes of one night, the best first.")
+_MIN_RECALLS: Final = 3  # these four as for the promotion of a memory (nexo's dreaming)
+_MIN_QUERIES: Final = 2
+_MIN_DAYS: Final = 2
+_MIN_SCORE: Final = 0.35
+_MAX_PER_NIGHT: Final = 10  # half as many as memories: a person reads each note in full
 
 
 @operation(
@@ -52,7 +48,6 @@ class PromotePagesOptions(BaseModel):
     models=("page_recalls",),
     after=("promote_memories",),
     permits=(Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),),
-    options=PromotePagesOptions,
 )
 def promote_pages(inputs: Inputs) -> Proposal:
     """Write a note in `inbox/distilled/` for pages that were recalled on several days and for several questions.
@@ -60,22 +55,21 @@ def promote_pages(inputs: Inputs) -> Proposal:
     The best pages come first. The note lists the questions and quotes the passages that were found. Canonical, private and sensitive
     pages, notes and generated pages get none.
     """
-    options = inputs.settings.options(OPERATION, PromotePagesOptions)
     recalls = inputs.models["page_recalls"]
     if not len(recalls):
         return Proposal((), Report(OPERATION, "No page was recalled.", {"recalled pages": 0, "items": 0}))
     gates = (
-        ("too few recalls", pc.greater_equal(recalls["recalls"], options.min_recalls)),
-        ("too few questions", pc.greater_equal(recalls["queries"], options.min_queries)),
-        ("too few days", pc.greater_equal(recalls["days"], options.min_days)),
-        ("too low a score", pc.greater_equal(recalls["score"], options.min_score)),
+        ("too few recalls", pc.greater_equal(recalls["recalls"], _MIN_RECALLS)),
+        ("too few questions", pc.greater_equal(recalls["queries"], _MIN_QUERIES)),
+        ("too few days", pc.greater_equal(recalls["days"], _MIN_DAYS)),
+        ("too low a score", pc.greater_equal(recalls["score"], _MIN_SCORE)),
     )
     passed, numbers = None, {"recalled pages": len(recalls)}
     for name, gate in gates:
         passed = gate if passed is None else pc.and_(passed, gate)
         numbers[name] = len(recalls) - int(pc.sum(passed).as_py() or 0) - sum(list(numbers.values())[1:])
     ranked = recalls.filter(passed).sort_by([("score", "descending"), ("document_id", "ascending")]).to_pylist()
-    items, findings = _notes(inputs, ranked, options.max_per_night, numbers)
+    items, findings = _notes(inputs, ranked, _MAX_PER_NIGHT, numbers)
     numbers["items"] = len(items)
     headline = f"{len(items):,} of {len(recalls):,} recalled pages would get a note."
     return Proposal(tuple(items), Report(OPERATION, headline, numbers, tuple(findings)))

@@ -372,13 +372,13 @@ def test_an_agreed_loser_is_not_asked_about_twice(court: Court) -> None:
     assert [i.id for i in later.items] == [i.id for i in proposal.items]
 
 
-def test_a_spent_budget_asks_nobody(court: Court) -> None:
+def test_a_spent_budget_asks_nobody(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
     """The estimate comes first; what was left out is counted and stays open."""
     proposal = resolve_conflicts(court.sits(judged(), budget=Budget(per_run=100)))
     assert not court.server.requests
     assert (proposal.items, proposal.report.numbers["llm_budget_exhausted"]) == ((), 1)
-    small = world([PORTO, LISBON], "two_judges", chunks=CHUNKS, settings={"judge_token_budget": 100})
-    capped = resolve_conflicts(court.sits(small))
+    monkeypatch.setattr("slowwave.operations.planners.resolve_conflicts.JUDGE_TOKENS", 100)
+    capped = resolve_conflicts(court.sits(judged()))
     assert (not court.server.requests, capped.report.numbers["not asked about"]) == (True, 1)
 
 
