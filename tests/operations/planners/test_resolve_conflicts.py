@@ -20,6 +20,7 @@ from slowwave.operations.audits.contradictions import contradictions
 from slowwave.operations.planners.resolve_conflicts import resolve_conflicts
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
+from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
@@ -382,6 +383,13 @@ def test_a_spent_budget_asks_nobody(court: Court, monkeypatch: pytest.MonkeyPatc
     assert (not court.server.requests, capped.report.numbers["not asked about"]) == (True, 1)
 
 
+def test_judges_have_to_be_as_sure_as_the_settings_demand(court: Court) -> None:
+    """Both are sure to 0.9: enough by default, and too little for ``judge_confidence`` of 0.95."""
+    strict = world([PORTO, LISBON], "two_judges", chunks=CHUNKS, settings={"judge_confidence": 0.95})
+    assert decided(resolve_conflicts(court.sits(judged()))) == {uid("porto"): "resolve"}
+    assert not decided(resolve_conflicts(court.sits(strict)))
+
+
 def test_no_judges_leave_everything_open() -> None:
     """With a sentence about what is missing."""
     proposal = resolve_conflicts(judged())
@@ -580,6 +588,9 @@ def test_resolve_conflicts_of_two_slight_memories_lets_the_newer_win() -> None:
     """M1: the setting ``low_importance`` says so, whether or not both may be true."""
     rows = slow(importance=0.2, subject="", valid_from=since(9)), fast(importance=0.1, subject="", valid_from=since(1))
     assert decided(resolve_conflicts(memories(*rows))) == {uid(0): "resolve"}
+    inputs = memories(*rows)
+    low = Settings(operations={"resolve_conflicts": {"low_importance": 0.05}})
+    assert decided(resolve_conflicts(replace(inputs, settings=low))) != {uid(0): "resolve"}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from slowwave.errors import Refused
+from slowwave.models.endpoint import ToolChat
+from slowwave.models.panel import Budget
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.retention import retain
@@ -23,6 +25,7 @@ from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
 from slowwave.surfaces.api.dreams import dream_status
 from slowwave.surfaces.api.outcomes import DreamOutcome, deep_now
+from slowwave.wiki.deep import run
 from slowwave.wiki.deep.loop import Tools
 from tests.memories import ask, behind_triggers
 from tests.waiting import until
@@ -298,6 +301,28 @@ def test_3_4_deep_a_model_that_never_stops_is_timed_out_and_nothing_is_planned(s
     ((state, error),) = runs(store)
     assert state == "cancelled"
     assert "3 turns" in str(error)
+
+
+def test_deep_limits_of_the_settings_hold_for_the_pass_and_its_model(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``model`` is asked with ``answer_seconds``; the pass has ``timeout_seconds`` and ``max_tokens``."""
+    limits: list[object] = []
+
+    def deep_chat(_: Settings, model: str, answer_seconds: float) -> ToolChat:
+        limits.extend((model, answer_seconds))
+        return ToolChat("http://localhost:1", model)
+
+    def work(_: object, budget: Budget, *more: object, seconds: float, **other: object) -> None:
+        limits.extend((seconds, budget.per_run))
+        raise Refused("The limits are known.")
+
+    monkeypatch.setattr(run, "deep_chat", deep_chat)
+    monkeypatch.setattr(run, "work", work)
+    world(store, answer_seconds=7, timeout_seconds=11, max_tokens=500)
+    with pytest.raises(Refused, match="limits are known"):
+        run.run_deep(store, SLUG, force=True)
+    assert limits == ["player", 7, 11, 500]
 
 
 def test_3_7_deep_a_model_that_answers_garbage_fails_the_run_and_leaves_no_lock(store: Store) -> None:
