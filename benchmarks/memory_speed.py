@@ -49,7 +49,7 @@ def measure(size: int) -> Costs:
     settings = Settings.for_namespace({"operations": {"backfill_tags": {"scope": "all"}}})
     inputs = Inputs(snapshot, run_models(load_models(), snapshot, settings), settings)
     for made in (*AUDITS.values(), *PLANNERS.values()):
-        made.ready()
+        made.load()
     before = peak_mb()
     seconds: dict[str, float] = {}
     found: dict[str, int] = {}

@@ -8,6 +8,7 @@ steps and telling about them belongs to ``benchmarks.speed``. A list of steps, l
 from __future__ import annotations
 
 import json
+import pickle
 import resource
 import sys
 import time
@@ -31,7 +32,6 @@ from slowwave.matching.graphs import pagerank
 from slowwave.night import night
 from slowwave.night.executor import apply_approval
 from slowwave.night.proof import convergence_probe, touched
-from slowwave.night.snapshot import Result, load_proposal, load_table_result, save_result
 from slowwave.night.undo import undo_run
 from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal
 from slowwave.plans.gate import approve
@@ -88,15 +88,23 @@ class Bench:
         """Where it lies; a clone (argument ``of``) has that of its template."""
         return (self.home / f"{self.arguments.get('of', self.database)}.location").read_text()
 
+    def keep(self, name: str, value: object) -> None:
+        """Keep a result for later steps, which are processes of their own."""
+        Path(self.location(), f"{name}.pickle").write_bytes(pickle.dumps(value))
+
+    def kept(self, name: str) -> Any:
+        """Return a result of an earlier step."""
+        return pickle.loads(Path(self.location(), f"{name}.pickle").read_bytes())  # noqa: S301 - this program wrote it
+
     def inputs(self) -> Inputs:
         """What audits and planners read. There is no embedder: the vectors are of a model that none can make."""
         snapshot = self.snapshot()
-        models = {m.name: load_table_result(self.location(), m.name) for m in load_models()}
+        models = {m.name: self.kept(m.name) for m in load_models()}
         return Inputs(snapshot, models, Settings.for_namespace(snapshot.settings), ops=frozenset(night.OPERATIONS))
 
     def proposals(self) -> dict[str, Proposal]:
         """What the planners' steps proposed, and what they have learnt."""
-        return {name: load_proposal(self.location(), name) for name in PLANNERS}
+        return {name: self.kept(name) for name in PLANNERS}
 
     def plan(self, proposals: dict[str, Proposal] | None = None) -> tuple[Inputs, Plan, list[Item]]:
         """Inputs, the sealed plan, and those of its items that an approval covers."""
@@ -189,14 +197,15 @@ def models(bench: Bench) -> Measured:
     settings = Settings.for_namespace(snapshot.settings)
     clock, tables = _timed(lambda: run_models(load_models(), snapshot, settings))
     for name, table in tables.items():
-        save_result(Result(bench.location(), table), name)
+        bench.keep(name, table)
     return clock.measured(rows={name: len(t) for name, t in tables.items()})
 
 
 def audit(bench: Bench) -> Measured:
     """One audit, by name."""
     inputs, name = bench.inputs(), str(bench.arguments["name"])
-    made = AUDITS[name].ready()
+    made = AUDITS[name]
+    made.load()
     clock, report = _timed(lambda: made(inputs))
     return clock.measured(headline=report.headline)
 
@@ -204,9 +213,10 @@ def audit(bench: Bench) -> Measured:
 def planner(bench: Bench) -> Measured:
     """One planner, by name."""
     inputs, name = bench.inputs(), str(bench.arguments["name"])
-    made = PLANNERS[name].ready()
+    made = PLANNERS[name]
+    made.load()
     clock, proposal = _timed(lambda: made(inputs))
-    save_result(Result(bench.location(), proposal), name)
+    bench.keep(name, proposal)
     return clock.measured(items=len(proposal.items), headline=proposal.report.headline)
 
 
@@ -251,7 +261,7 @@ def probe(bench: Bench) -> Measured:
         ),
     }
     for made in PLANNERS.values():
-        made.ready()
+        made.load()
     clock, result = _timed(probes[name])
     return clock.measured(sentence=result.sentence())
 
@@ -307,19 +317,18 @@ def dagster_night(bench: Bench) -> Measured:
     """The same night as a run of ``night_job`` in one process, loading the definitions included, but not Python and what it imports."""
     import dagster as dg
 
-    from memory_assets.definitions import build_defs
-    from memory_assets.operations import OPERATIONS_TAG
-    from memory_assets.partitions import namespaces
+    from slowwave.dagster import build_defs
+    from slowwave.dagster.jobs import night_config
 
     store, ops = bench.store, bench.arguments.get("ops")
 
     def work() -> dg.ExecuteInProcessResult:
         made = build_defs({"store": store})
         with dg.DagsterInstance.ephemeral() as instance:
-            instance.add_dynamic_partitions(str(namespaces.name), [NAMESPACE])
-            return made.resolve_job_def("night_job").execute_in_process(
-                instance=instance, partition_key=NAMESPACE, tags={OPERATIONS_TAG: str(ops)} if ops else {}
-            )
+            instance.add_dynamic_partitions("namespaces", [NAMESPACE])
+            config: Any = night_config([NAMESPACE], str(ops or ""))
+            config["ops"]["plan_nights"]["config"]["force"] = True
+            return made.resolve_job_def("night_job").execute_in_process(instance=instance, run_config=config)
 
     clock, done = _timed(work)
     return clock.measured(steps=len(done.get_step_success_events()))

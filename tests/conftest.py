@@ -40,7 +40,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 
-_LONG: Final = frozenset(("demo", "e2e", "jobs", "memory_assets", "night", "sensors"))
+_LONG: Final = frozenset(("dagster", "demo", "e2e", "night"))
 """Rooms of tests that run whole nights or servers."""
 
 

@@ -9,6 +9,7 @@ from random import Random
 from slowwave.changes.merges import Merge, merge_rows
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import set_columns
+from slowwave.night.snapshot import snapshot_of_night
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import write_plan
 from slowwave.plans.questions import questions
@@ -28,6 +29,15 @@ def new_world(store: Store, seed: int = 7, most: int = 12) -> World:
             load_world(store, world)
             return world
         seed += 1
+
+
+def take_snapshot(store: Store, namespace: str) -> str:
+    """Take a snapshot as a night does, and return its location."""
+    taken = snapshot_of_night(store, namespace)
+    with store.connect("reader") as connection:
+        row = connection.execute("SELECT location FROM night.snapshots WHERE id = %s", (taken.snapshot_id,)).fetchone()
+    assert row
+    return str(row[0])
 
 
 def pair_items(snapshot: Snapshot) -> list[Item]:

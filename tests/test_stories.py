@@ -26,9 +26,7 @@ from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
-from slowwave.operations.planners.absolutize_dates import absolutize_dates
-from slowwave.operations.planners.decay_transition import decay_transition
-from slowwave.operations.planners.dedupe_memories import dedupe_memories
+from slowwave.operations import PLANNERS
 from slowwave.plans.event_chain import verify_chain
 from slowwave.plans.gate import Approval, approve, reject
 from slowwave.plans.items import Item
@@ -46,6 +44,10 @@ from tests.nights import write_a_plan
 from tests.snapshots import make_inputs, uid
 from tests.toy import CLUSTER, FULL, key, memories, toy
 from tests.worlds import World, assert_same
+
+absolutize_dates = PLANNERS["absolutize_dates"]
+decay_transition = PLANNERS["decay_transition"]
+dedupe_memories = PLANNERS["dedupe_memories"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -376,14 +374,12 @@ SELECT has_schema_privilege('slowwave_applier', n.oid, 'USAGE'),
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s
 """
 
-_LOOKED_AT: Final[ContextVar[dict[str, str] | None]] = ContextVar("looked_at", default=None)
-"""Store → the reason why nothing may be written to it, cached while the nights of several namespaces check it one after another."""
 
-
-def why_not_writable(connection: Connection, namespace_id: str) -> str:
+def why_not_writable(connection: Connection, namespace_id: str, unfit: dict[str, str] | None = None) -> str:
     """Return a sentence with the reason why no plan can be made for a namespace; empty if plans can be applied.
 
-    Plans can always be applied to Slowwave's own memory.
+    Plans can always be applied to Slowwave's own memory. ``unfit`` keeps the result of ``why_unfit`` for each store while the nights of
+    several namespaces check it one after another; an apply checks for itself.
     """
     found = connected_store(connection, namespace_id)
     if found is None:
@@ -394,22 +390,10 @@ def why_not_writable(connection: Connection, namespace_id: str) -> str:
             f"The store {of.name} is connected to be read: nights audit it and say what they would propose, and no plan is made. "
             f"`slowwave connect write {of.name}` lets plans be made and, once they are approved, applied."
         )
-    known = _LOOKED_AT.get()
-    if known is None:
-        return why_unfit(connection, of)
+    known = {} if unfit is None else unfit
     if of.name not in known:
         known[of.name] = why_unfit(connection, of)
     return known[of.name]
-
-
-@contextmanager
-def each_store_once() -> Generator[None]:
-    """Check the structure of a store's tables only once for the plans made inside this context; an apply checks for itself."""
-    token = _LOOKED_AT.set({})
-    try:
-        yield
-    finally:
-        _LOOKED_AT.reset(token)
 
 
 def why_unfit(connection: Connection, of: ConnectedStore) -> str:

@@ -20,7 +20,7 @@ from slowwave.errors import Refused, SlowwaveError
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
 from slowwave.plans.gate import POLICY, check_name, refuse_state
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.plans.report import Report
 from slowwave.plans.review.drafts import (
@@ -137,7 +137,7 @@ def split(store: Store, namespace: str, plan_hash: str, item: str, *, out: Colle
         return made
 
     chance = min((float(str(p["probability"])) for p in pairs if "probability" in p), default=of.probability)
-    amended = _Amendment(replace(of, decision="review", risk="high", probability=chance), evidence, proposed)
+    amended = _Amendment(replace(of, decision=Decision.REVIEW, risk="high", probability=chance), evidence, proposed)
     reason = f"Split by {by}: {len(gone):,} of {len(members):,} rows were taken out."
     return _sealed(store, plan, stored, amended, reason, by)
 
@@ -160,7 +160,7 @@ def answer_otherwise(
     of = stored.item
     evidence, proposed = _renamed(stored) if answer == "other_name" else _other_sides(of, answer)
     evidence |= {"answered by": by, "answered from": f"item {of.id} of plan {plan.plan_hash[:12]}"}
-    amended = _Amendment(replace(of, decision="review"), evidence, proposed)
+    amended = _Amendment(replace(of, decision=Decision.REVIEW), evidence, proposed)
     made = _sealed(store, plan, stored, amended, note or _REASONS[answer].format(by=by), by)
     save_drafts(store, namespace, made.plan_hash, [NewDraft(made.item, "yes", note)], reviewer=by)
     return made
@@ -168,7 +168,7 @@ def answer_otherwise(
 
 def otherwise(stored: StoredItem) -> tuple[Otherwise, ...]:
     """Return the answers to a pending question, other than yes and no, that make an amended item of it."""
-    if stored.status != "pending" or stored.decision != "review":
+    if stored.status != "pending" or not stored.is_question:
         return ()
     item = stored.item
     if _sides(item):
@@ -300,7 +300,7 @@ def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, 
             raise Refused(_CHANGED)
         return made
 
-    amended = _Amendment(replace(of, decision="review"), evidence, proposed)
+    amended = _Amendment(replace(of, decision=Decision.REVIEW), evidence, proposed)
     return _sealed(store, plan, stored, amended, f"Superseded by the words of {by}.", by)
 
 
@@ -466,12 +466,10 @@ def held_back(session: Sequence[SessionPlan]) -> list[tuple[StoredItem, str]]:
 
     Cost: linear in the cells of the deferred questions and of the questions that hold them back.
     """
-    late = [s for one in session for s in one.plan.items if s.status == "deferred" and s.decision == "review"]
+    late = [s for one in session for s in one.plan.items if s.status == "deferred" and s.is_question]
     if not late:
         return []
-    asked = {
-        s.id: s.item for one in session for s in one.plan.items if s.status != "deferred" and s.decision == "review"
-    }
+    asked = {s.id: s.item for one in session for s in one.plan.items if s.status != "deferred" and s.is_question}
     written: dict[Cell, str] = {}
     guarded: dict[Cell, str] = {}
     for id_, item in asked.items():
@@ -514,7 +512,7 @@ def seal_follow_ups(store: Store, namespace: str, plan_hash: str, *, by: str) ->
             items = tuple(
                 item
                 for item in planned.items
-                if (item.decision == "review" and item.id not in settled and item.subject() not in refused)
+                if (item.is_question and item.id not in settled and item.subject() not in refused)
                 and (_commute(item, *others) and (operation in left or not rows.isdisjoint(item.rows())))
             )
             return Proposal(
@@ -556,11 +554,9 @@ def _left_out(session: Sequence[SessionPlan]) -> set[str]:
     """Return the operations that left out questions in their last plan of this session and have no open question."""
     latest: dict[str, bool] = {}
     for one in session:
-        asks = {s.operation for s in one.plan.items if s.decision == "review"}
+        asks = {s.operation for s in one.plan.items if s.is_question}
         latest |= {operation: operation in leaves_questions(one.plan) for operation in asks}
-    open_ = {
-        s.operation for one in session for s in one.covers.left if s.decision == "review" and s.id not in one.drafts
-    }
+    open_ = {s.operation for one in session for s in one.covers.left if s.is_question and s.id not in one.drafts}
     return {operation for operation, left in latest.items() if left} - open_
 
 
@@ -739,7 +735,7 @@ def _may_follow(connection: Connection, plan: StoredPlan, items: frozenset[str],
     operation that left out questions has no open one, if no question is open at all, or if an answer changed, because that withdrew the
     plans that followed.
     """
-    late = [s for s in plan.items if s.status == "deferred" and s.decision == "review"]
+    late = [s for s in plan.items if s.status == "deferred" and s.is_question]
     left = leaves_questions(plan)
     if not late and not left:
         return False
@@ -769,9 +765,7 @@ def _settle(store: Store, namespace: str, made: Amended, item: str, *, by: str) 
         drafts = [
             NewDraft(s.id, "no", _SETTLED.format(item=item[:8]))
             for s in one.covers.left
-            if s.id != item
-            and s.decision == "review"
-            and not amended.writes().isdisjoint(s.item.writes() | s.item.guards())
+            if s.id != item and s.is_question and not amended.writes().isdisjoint(s.item.writes() | s.item.guards())
         ]
         drafts += [
             NewDraft(s.id, "skip", _SETTLED.format(item=item[:8]))

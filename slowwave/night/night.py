@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -30,7 +30,18 @@ from slowwave.night.runs import (
 )
 from slowwave.night.sinks import Callback
 from slowwave.night.snapshot import snapshot_of_night
-from slowwave.operations import AUDITS, BUDGET_SPENT, PLANNERS, Inputs, Proposal, named, run_audit, run_planner
+from slowwave.operations import (
+    AUDITS,
+    BUDGET_SPENT,
+    PLANNERS,
+    WEEKLY,
+    Inputs,
+    Proposal,
+    named,
+    run_audit,
+    run_planner,
+    weekly,
+)
 from slowwave.operations.options import CommunitySummariesOptions
 from slowwave.operations.rejections import REJECTED
 from slowwave.operations.setting_names import check_settings
@@ -43,7 +54,7 @@ from slowwave.plans.policies import Decisions, decide_by_policies, decide_carrie
 from slowwave.plans.report import Report, why_nothing
 from slowwave.plans.seal import AS_OF, DreamScope, Header, Plan, within
 from slowwave.snapshots.export import release, tight_memory
-from slowwave.snapshots.models import load_models, run_models
+from slowwave.snapshots.models import ModelDatabase, load_models, run_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.claims import check_cancelled
 from slowwave.store.configured_models import consolidator_for, embedder_for, judges_for, writer_for
@@ -63,16 +74,21 @@ SELECT p.summary -> 'baselines' FROM night.plans p JOIN memory.namespaces n ON n
 
 
 def read_inputs(
-    store: Store, snapshot: Snapshot, models: Mapping[str, pa.Table] | None = None, *, run_id: str = ""
+    store: Store,
+    snapshot: Snapshot,
+    models: Mapping[str, pa.Table] | None = None,
+    *,
+    run_id: str = "",
+    kept: list[ModelDatabase] | None = None,
 ) -> Inputs:
     """Build the input of audits and planners: the snapshot, its models, the namespace's settings and the last night's figures.
 
-    Without ``run_id``, tokens are booked on the namespace's run that is planning.
+    Without ``run_id``, tokens are booked on the namespace's run that is planning. ``kept`` is that of ``run_models``.
     """
     settings = check_settings(snapshot.settings)
     embedder = embedder_for(settings)
     if models is None:
-        models = run_models(load_models(), snapshot, settings)
+        models = run_models(load_models(), snapshot, settings, kept=kept)
     usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
     return Inputs(
         snapshot,
@@ -150,18 +166,18 @@ class FilteredProposals:
 
 
 def filtered(
-    store: Store, snapshot: Snapshot, proposals: Mapping[str, Proposal], scope: DreamScope
+    store: Store, snapshot: Snapshot, proposals: Mapping[str, Proposal], scope: DreamScope, context: NightContext
 ) -> FilteredProposals:
     """Leave out items that were rejected for the same rows or are out of scope, and all items if the store is read-only."""
     proposed = [i for p in proposals.values() for i in p.items]
     with store.connect("reader") as connection:
-        held_back = why_not_writable(connection, snapshot.namespace_id)
+        held_back = why_not_writable(connection, snapshot.namespace_id, context.unfit)
     considered = [] if held_back else proposed
     readable = _readable(snapshot, considered)
     items = not_rejected(snapshot, readable)
     rejected = Counter(i.operation for i in readable) - Counter(i.operation for i in items)
     inside = within(scope, snapshot, items)
-    lowered = lower_items(store, snapshot.namespace_id, inside)
+    lowered = lower_items(store, snapshot.namespace_id, inside, context.not_reworded)
     return FilteredProposals(
         proposed,
         rejected,
@@ -233,8 +249,8 @@ def _report_json(report: Report) -> dict[str, object]:
 
 # A night: snapshot, SQL models, audits, planners, probes, sealed plan. Approval and apply are not part of it.
 #
-# Each step is a function that the Dagster assets call one by one. ``run_night`` is the same sequence in one process, for the command line,
-# the demo and the Python API. A step reads the snapshot's files and the ledger, never the live memory tables.
+# The command line, the demo, the Python API and Dagster all call ``run_night``, for several namespaces through ``slowwave.night.several``.
+# A step reads the snapshot's files and the ledger, never the live memory tables.
 
 Progress = Callable[[str], None]
 """Called with the name of the step that begins."""
@@ -249,9 +265,11 @@ _IS_DRY_RUN: Final = "SELECT parameters ? 'dry_run' FROM night.runs WHERE id = %
 
 
 @dataclass(frozen=True, slots=True)
-class ReadTogether:
-    """Data that was read in advance for the nights of several namespaces.
+class NightContext:
+    """State that the nights of several namespaces share, and data that was read in advance for one of them.
 
+    ``unfit`` and ``not_reworded`` map a connected store to the results of ``why_not_writable`` and ``lower_items``, which check it once.
+    ``kept`` is the connection of the SQL models (``slowwave.snapshots.models.one_database``).
     ``noted`` says that changes of connected stores were just noted (``slowwave.bindings.connect``), so they are not checked again.
     ``snapshot`` is the namespace as it was read together with others a moment ago. It is small, so the run rarely reports its progress.
     If anything has happened since, the namespace is read again. ``base`` is the location of this database's snapshots, if the caller
@@ -261,9 +279,10 @@ class ReadTogether:
     noted: bool = False
     snapshot: Snapshot | None = None
     base: str = ""
+    unfit: dict[str, str] = field(default_factory=dict)
+    not_reworded: dict[str, str] = field(default_factory=dict)
+    kept: list[ModelDatabase] | None = None
 
-
-_ALONE: Final = ReadTogether()
 
 STEPS: Final = len(OPERATIONS) + 3
 """The number of steps that a night reports: snapshot, models, each operation, the plan with its probes."""
@@ -288,48 +307,59 @@ def run_night(
     progress: Progress | None = None,
     callbacks: Sequence[Callback] = (),
     run_id: str = "",
+    dagster_run_id: str = "",
     now: datetime | None = None,
-    shared: ReadTogether = _ALONE,
+    context: NightContext | None = None,
     done: Finished | None = None,
 ) -> Night:
     """Run one night for one namespace in this process.
 
-    ``ops`` names the operations (``all`` for every one); without it the settings do. An unchanged namespace is skipped unless ``force``,
-    operations, a scope or ``now`` are given. A namespace of a disconnected store is always skipped. ``run_id`` is a run that is already
-    open.
+    ``ops`` names the operations (``all`` for every one, ``weekly`` for those that the settings switch on and the weekly ones); without it
+    the settings do. An unchanged namespace is skipped unless ``force``, operations, a scope or ``now`` are given. A namespace of a
+    disconnected store is always skipped. ``run_id`` is a run that is already open, and ``dagster_run_id`` the run of Dagster that asks.
 
-    ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The
-    rows are still those that the store holds today, and apply records the real instant. ``shared`` is data that was read together with
-    other namespaces (``slowwave.night.several``). ``done`` is called at the end of a night that made a plan, not of one that was skipped.
+    ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The rows
+    are still those that the store holds today, and apply records the real instant. ``context`` is shared with the nights of other
+    namespaces (``slowwave.night.several``). ``done`` is called at the end of a night that made a plan, not of one that was skipped.
 
     Raises ``DreamDisabledError`` if nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it, and
     ``DreamCancelled`` if a person cancelled this run.
     """
     check_settings({})
-    scope = scope or DreamScope()
-    names = named(ops if ops is not None else scope.op_kinds, OPERATIONS)
-    asked_for_all = names is None and not scope.narrows and now is None
+    scope, context = scope or DreamScope(), context or NightContext()
+    with_weekly = ops == WEEKLY
+    names = None if with_weekly else named(ops if ops is not None else scope.op_kinds, OPERATIONS)
+    asked_for_all = names is None and not with_weekly and not scope.narrows and now is None
     same = unchanged(store, namespace)
-    if not shared.noted and not (same and same.removed):
+    if not context.noted and not (same and same.removed):
         for follower in followers():
             follower.before_night(store, namespace)
         note_change(store, namespace)
         same = unchanged(store, namespace)  # it may have noted changes
     if same and (same.removed or (asked_for_all and not force)):
         return Night(namespace, skipped=same.why, removed_store=same.removed)
-    run_id = run_id or begin(store, namespace, trigger=trigger, parameters=parameters(names, scope, now=now))
-    say = _steps(store, run_id, progress, every=0.0 if shared.snapshot is None else _SELDOM)
-    stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
+    run_id = run_id or begin(
+        store,
+        namespace,
+        trigger=trigger,
+        dagster_run_id=dagster_run_id,
+        parameters=parameters(names, scope, now=now, with_weekly=with_weekly),
+    )
+    say = _steps(store, run_id, progress, every=0.0 if context.snapshot is None else _SELDOM)
+    stream = open_stream(store, run_id, namespace, callbacks, dagster_run_id=dagster_run_id)
+    began = time.monotonic()
     stream.started("plan", trigger)
     with ending(store, run_id, stream, began):
-        with beating(store, "planner", run_id, _expiry(store, namespace, shared.snapshot)):
+        with beating(store, "planner", run_id, _expiry(store, namespace, context.snapshot)):
             say("snapshot")
             with stream.phase("snapshot"):
                 snapshot = snapshot_of_night(
-                    store, namespace, shared.base, now=now, exported=shared.snapshot, run_id=run_id
+                    store, namespace, context.base, now=now, exported=context.snapshot, run_id=run_id
                 )
             say("models")
-            inputs = read_inputs(store, snapshot, run_id=run_id)
+            inputs = read_inputs(store, snapshot, run_id=run_id, kept=context.kept)
+            if with_weekly:
+                names = weekly(inputs.settings)
             reports: dict[str, Report] = {}
             with stream.phase("audit") as phase:
                 for name, audit in AUDITS.items():
@@ -346,11 +376,41 @@ def run_night(
                     phase.operations += 1
             say("plan")
             with stream.phase("probe"):
-                night = make_plan(store, run_id, inputs, reports, proposals, scope=scope, ops=names, now=now)
+                night = make_plan(
+                    store, run_id, inputs, reports, proposals, scope=scope, ops=names, now=now, context=context
+                )
         completed(stream, night, inputs, began)
         if done:
             done(night, inputs, proposals)
         return night
+
+
+@each_text_once()
+@few_collections()
+@tight_memory()
+def run_some(
+    store: Store, namespace: str, operations: Collection[str], *, ops: Collection[str] | None = None
+) -> tuple[Night, Inputs, dict[str, Proposal]]:
+    """Run some audits and planners of a namespace on a new snapshot, without a run in the ledger and without a plan.
+
+    Of ``operations``, those in ``ops`` run; without it, those that the settings switch on. Return a night with the reports, its input and
+    the proposals, as ``Finished`` has them.
+    """
+    check_settings({})
+    for follower in followers():
+        follower.before_night(store, namespace)
+    note_change(store, namespace)
+    snapshot = snapshot_of_night(store, namespace)
+    inputs = read_inputs(store, snapshot)
+    reports = {name: run_audit(audit, inputs, ops) for name, audit in AUDITS.items() if name in operations}
+    proposals = {name: run_planner(planner, inputs, ops) for name, planner in PLANNERS.items() if name in operations}
+    night = Night(
+        namespace,
+        snapshot_id=snapshot.snapshot_id,
+        reports=reports,
+        proposals={name: proposal.report for name, proposal in proposals.items()},
+    )
+    return night, inputs, proposals
 
 
 def _expiry(store: Store, namespace: str, exported: Snapshot | None) -> int:
@@ -391,18 +451,19 @@ def make_plan(
     ops: Collection[str] | None = None,
     now: datetime | None = None,
     by: str = "",
+    context: NightContext | None = None,
 ) -> Night:
     """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may.
 
     A plan as of an instant (``now``) is sealed under that instant instead of its snapshot's id, so that equal plans are one plan.
     """
-    scope = scope or DreamScope()
+    scope, context = scope or DreamScope(), context or NightContext()
     snapshot, settings = inputs.snapshot, inputs.settings
     sealed_as = f"{now.astimezone(UTC):%Y%m%dT%H%M%S{AS_OF}%f}" if now else snapshot.snapshot_id
     header = Header(snapshot.namespace_id, snapshot.namespace, sealed_as, settings.fingerprint())
-    made_of = filtered(store, snapshot, proposals, scope)
+    made_of = filtered(store, snapshot, proposals, scope, context)
     planners = made_of.reports(proposals)
-    plan, probes = prove(header, made_of.lowered.items, inputs, proposals, scope=scope, ops=ops)
+    plan, probes = prove(header, made_of.lowered.items, inputs, proposals, scope=scope, ops=ops, kept=context.kept)
     if now:
         plan = unless_decided(store, plan, snapshot.snapshot_id)
     carried = pending_review(store, snapshot.namespace_id) & {i.id for i in plan.items}

@@ -237,8 +237,8 @@ def explained(
     Empty headings are left out. Evidence quotes memory in every line, so ``all`` leaves nothing to show.
     """
     weighed = [item for item in items if level != "all" and item.evidence.get("waterfall")]
-    merges = sorted((i for i in weighed if i.decision != "review"), key=lambda i: (i.probability, i.id))
-    reviews = sorted((i for i in weighed if i.decision == "review"), key=lambda i: (-i.probability, i.id))
+    merges = sorted((i for i in weighed if not i.is_question), key=lambda i: (i.probability, i.id))
+    reviews = sorted((i for i in weighed if i.is_question), key=lambda i: (-i.probability, i.id))
     found = {"Merges, the weakest first": merges, "For review, the likeliest first": reviews}
     return {
         heading: ([_explanation(item, level, probes) for item in of[:EXPLAINED]], len(of))
@@ -263,7 +263,7 @@ def _explanation(item: Item, level: Level, probes: Mapping[str, object]) -> Expl
 
 
 def _questions_first(items: Sequence[Item]) -> list[Item]:
-    return sorted(items, key=lambda item: item.decision != "review")
+    return sorted(items, key=lambda item: not item.is_question)
 
 
 def _row(item: Item, asks: ReviewQuestion | None, level: Level) -> dict[str, object]:

@@ -17,7 +17,7 @@ from importlib import import_module
 from slowwave.errors import SlowwaveError
 from slowwave.models.embedder import OfflineEmbedder
 from slowwave.models.embedding_models import STATIC_MODEL
-from slowwave.operations import AUDITS, PLANNERS
+from slowwave.operations import operations
 from slowwave.snapshots.models import load_models
 from slowwave.store.settings import Settings
 
@@ -26,8 +26,10 @@ _LATE = ("duckdb", "slowwave.night.several", "slowwave.text.screening")
 
 
 def _load() -> None:
-    for name in (*_LATE, *(made.module for made in (*AUDITS.values(), *PLANNERS.values()))):
+    for name in _LATE:
         import_module(name)
+    for made in operations().values():
+        made.load()
     load_models()
     if Settings.for_namespace({}).embedding_model == STATIC_MODEL:
         OfflineEmbedder().embed(["Loaded."])

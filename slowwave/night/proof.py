@@ -13,7 +13,7 @@ from slowwave.changes.simulate import simulate, simulate_anew
 from slowwave.night.runs import Probes
 from slowwave.operations import PLANNERS, Inputs, Operation, Proposal, run_planner
 from slowwave.operations.rejections import find_settled_pairs
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.probes.isolation import chain, isolation_probe, merged_into
 from slowwave.plans.probes.radius import LIMITS, HeldOver, harm, harmful, lone, waiting
 from slowwave.plans.probes.texts import specifics_probe, statements_probe, with_reviews
@@ -31,7 +31,7 @@ from slowwave.plans.seal import (
     without,
 )
 from slowwave.snapshots.export import release
-from slowwave.snapshots.models import load_models, run_models, stale_models
+from slowwave.snapshots.models import ModelDatabase, load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 
@@ -191,8 +191,9 @@ def prove(
     *,
     scope: DreamScope | None = None,
     ops: Collection[str] | None = None,
+    kept: list[ModelDatabase] | None = None,
 ) -> tuple[Plan, Probes]:
-    """Seal items and check the outcome that they lead to.
+    """Seal items and check the outcome that they lead to; ``kept`` is that of ``run_models``.
 
     Merges that would lose a specific go to review and are sealed as that. If no planner ran, as in a night of audits alone, there is no
     outcome to check: the plan is empty and nothing is proven.
@@ -207,12 +208,12 @@ def prove(
     release()
     specifics = specifics_probe(snapshot, after, decided)
     losing = specifics.items_losing()
-    asked = {i.id: replace(i, decision="review", risk="high") for i in decided if i.id in losing}
+    asked = {i.id: replace(i, decision=Decision.REVIEW, risk="high") for i in decided if i.id in losing}
     if asked:
         arranged = arranged_again(arranged, asked, order)
         done, decided = decided, _decided(arranged)
         after = simulate_anew(snapshot, decided, after, done)
-    reviews = [i for i in arranged.items if i.decision == "review"]
+    reviews = [i for i in arranged.items if i.is_question]
     specifics = with_reviews(specifics, snapshot, after, reviews, {old: item.id for old, item in asked.items()})
     asks = questions(reviews, specifics.by_item(), only=specifics.items_losing())
     release()
@@ -265,7 +266,7 @@ def prove(
             not_rejected(again.snapshot, [item for name in PLANNERS for item in planned_again(name, again)]),
         ),
         lambda future: run_models(
-            models, future, settings, known={n: t for n, t in inputs.models.items() if n not in stale}
+            models, future, settings, known={n: t for n, t in inputs.models.items() if n not in stale}, kept=kept
         ),
         deferred=arranged.deferred_items,
         reviews=reviews,
@@ -320,4 +321,4 @@ def not_rejected(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
 
 def _decided(arranged: ArrangedItems) -> list[Item]:
     """Return the items that an approval covers if it names none: all but review items."""
-    return [i for i in arranged.items if i.decision != "review"]
+    return [i for i in arranged.items if not i.is_question]

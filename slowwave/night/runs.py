@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from psycopg.rows import class_row
@@ -20,9 +20,6 @@ from slowwave.plans.run_events import (
     LlmCalled,
     LlmThrottled,
     OperationEvent,
-    PhaseCompleted,
-    PhaseStarted,
-    RunStarted,
     Stream,
     cut,
     in_words,
@@ -32,18 +29,15 @@ from slowwave.plans.run_events import (
 from slowwave.plans.seal import DreamScope, Plan
 from slowwave.store.claims import (
     Stuck,
-    adopt,
-    check_cancelled,
     crash_plan_run,
     open_plan_run,
     patiently,
-    refuse_cancelled,
     under_way,
 )
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_settings
-from slowwave.store.runs import beating, heartbeat_expiry
+from slowwave.store.runs import heartbeat_expiry
 from slowwave.store.settings import Settings
 from slowwave.text.quotation import quotable
 
@@ -99,7 +93,7 @@ class Night:
     def pending(self, *, questions: bool) -> int:
         """Count the items of the plan that no policy settled: its questions, or the items that planners decided."""
         items = self.plan.items if self.plan else ()
-        return sum((i.decision == "review") == questions and i.id not in self.settled for i in items)
+        return sum(i.is_question == questions and i.id not in self.settled for i in items)
 
     def to_json(self) -> dict[str, object]:
         """Return the night as the command line's ``--json`` shows it."""
@@ -135,9 +129,7 @@ def per_operation(items: Sequence[Item]) -> dict[str, dict[str, int]]:
     return counts
 
 
-# Events of a night for the stream: reported as it runs or, if its steps ran separately, afterwards with their own times.
-
-_STARTED: Final = "SELECT started_at, trigger FROM night.runs WHERE id = %s"
+# Events of a night for the stream, reported as it runs.
 
 
 def open_stream(
@@ -200,54 +192,6 @@ def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> Non
     counts = {"planned": night.new_items, "carried": night.carried_items, "deferred": len(night.plan.deferred)}
     state = "approved" if night.state == "partly_approved" else night.state  # the run's, as the ledger has it
     stream.ended("plan", state, counts, began, len(night.plan.items))
-
-
-def emit_night(store: Store, night: Night, inputs: Inputs, *, dagster_run_id: str) -> None:
-    """Report a night whose audits and planners were steps of a Dagster run.
-
-    Each step has the time at which it ran, in the order of a night.
-    """
-    stream = open_stream(store, night.run_id, night.namespace, dagster_run_id=dagster_run_id)
-    if not stream.sinks or night.plan is None:
-        return
-    try:
-        with store.connect("reader") as connection:
-            row = connection.execute(_STARTED, (night.run_id,)).fetchone()
-        now = datetime.now(UTC)
-        started = row[0] if row and isinstance(row[0], datetime) else now
-        trigger = str(row[1]) if row else "manual"
-        run, namespace = stream.run_id, stream.namespace
-        stream.emit(RunStarted(run_id=run, namespace=namespace, at=started, mode="plan", trigger=trigger))
-        items = dict.fromkeys(night.proposals, 0)
-        for item in (*night.plan.items, *night.plan.deferred_items):
-            items[item.operation] = items.get(item.operation, 0) + 1
-        for phase, reports in (("audit", night.reports), ("plan", night.proposals)):
-            begun, ended = _span(list(reports.values()), now)
-            stream.emit(PhaseStarted(run_id=run, namespace=namespace, at=begun, phase=phase))
-            for name, report in reports.items():
-                report_done(stream, phase, report, items.get(name, 0))
-            stream.emit(
-                PhaseCompleted(
-                    run_id=run,
-                    namespace=namespace,
-                    at=ended,
-                    phase=phase,
-                    outcome="success",
-                    ops_total=len(reports),
-                    duration_ms=(ended - begun).total_seconds() * 1000,
-                )
-            )
-        completed(stream, night, inputs, time.monotonic() - (now - started).total_seconds())
-    finally:
-        stream.close()
-
-
-def _span(reports: Sequence[Report], otherwise: datetime) -> tuple[datetime, datetime]:
-    """Return when the first of these began and the last ended."""
-    ran = [(datetime.fromisoformat(r.started_at), timedelta(seconds=r.seconds)) for r in reports if r.started_at]
-    if not ran:
-        return otherwise, otherwise
-    return min(begun for begun, _ in ran), max(begun + lasted for begun, lasted in ran)
 
 
 # The plan run of a night in the ledger: its beginning, its end, and the Dagster run that it belongs to.
@@ -402,18 +346,20 @@ def parameters(
     scope: DreamScope,
     *,
     now: datetime | None = None,
+    with_weekly: bool = False,
     reason: str = "",
     dry_run: bool = False,
 ) -> dict[str, object]:
     """Build the parameters of a run as the ledger stores them.
 
-    ``now`` is the instant as of which the run plans, ``reason`` why it was requested. A ``dry_run`` checks everything as a night does,
-    but its plan replaces no night's plan.
+    ``now`` is the instant as of which the run plans, ``with_weekly`` adds the weekly operations, ``reason`` is why it was requested. A
+    ``dry_run`` checks everything as a night does, but its plan replaces no night's plan.
     """
     return {
         **({"ops": sorted(ops)} if ops is not None else {}),
         **({"scope": scope.to_json()} if scope.narrows else {}),
         **({"now": now.astimezone(UTC).isoformat()} if now else {}),
+        **({"weekly": True} if with_weekly else {}),
         **({"reason": plain_reason(reason)} if reason.strip() else {}),
         **({"dry_run": True} if dry_run else {}),
     }
@@ -456,47 +402,8 @@ def ending(store: Store, run_id: str, stream: Stream, began: float) -> Generator
         stream.close()
 
 
-def resume(
-    store: Store,
-    namespace: str,
-    dagster_run_id: str,
-    *,
-    trigger: str = "manual",
-    parent_run_id: str | None = None,
-    parameters: Mapping[str, object] | None = None,
-) -> str:
-    """Return the id of the plan run that a Dagster run opened and that is still planning, or of a new one.
-
-    A re-executed run continues the plan run of its parent, which has ended. Raises ``DreamCancelled`` if a person cancelled the plan run.
-    """
-    with store.connect("planner") as connection:
-        for found in under_way(connection, dagster_run_id, *filter(None, (parent_run_id,))):
-            if adopt(connection, found.run_id, dagster_run_id):
-                return found.run_id
-        refuse_cancelled(connection, dagster_run_id)
-    return begin(store, namespace, trigger=trigger, dagster_run_id=dagster_run_id, parameters=parameters)
-
-
-@contextmanager
-def at_work(store: Store, dagster_run_id: str) -> Generator[None]:
-    """Refresh the heartbeat of the plan run during a step of its Dagster run.
-
-    A Dagster run that opened no plan run, such as a re-audit, has no heartbeat.
-    """
-    with store.connect("planner") as connection:
-        refuse_cancelled(connection, dagster_run_id)
-        found = under_way(connection, dagster_run_id)
-    if not found:
-        yield
-        return
-    run = found[0]
-    check_cancelled(store, run.run_id)  # where a person may have paused it
-    with beating(store, "planner", run.run_id, expiry(store, run.namespace)):
-        yield
-
-
 def crash_dagster_run(store: Store, dagster_run_id: str, reason: str) -> int:
-    """Mark the plan run of a Dagster run that ended without a plan; return how many there were.
+    """Mark the plan runs of a Dagster run that ended without a plan; return how many there were.
 
     An apply run records itself why it ended, or its heartbeat shows it: it may continue while its Dagster run is given up.
     """

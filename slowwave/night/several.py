@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -19,11 +20,9 @@ from typing import Final
 import pyarrow as pa
 
 from slowwave.bindings.connect import noted_rows
-from slowwave.bindings.stores import each_store_once
 from slowwave.errors import NightFailed, SlowwaveError, StoreError
-from slowwave.night.night import Finished, Progress, ReadTogether, run_night
+from slowwave.night.night import Finished, NightContext, Progress, run_night
 from slowwave.night.runs import Night, unchanged
-from slowwave.plans.lowering import each_recipe_once
 from slowwave.plans.run_events import Level, in_words
 from slowwave.snapshots.export import export_snapshots
 from slowwave.snapshots.models import one_database
@@ -114,6 +113,17 @@ SHARES: Final = 2
 """The number of parts of those rows for each of several processes, so that none waits long for another at the end."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The arguments that all nights of a call have in common; they are sent to other processes."""
+
+    force: bool
+    ops: str | Collection[str] | None
+    now: datetime | None
+    trigger: str
+    dagster_run_id: str
+
+
 def run_nights(
     store: Store,
     namespaces: Sequence[str],
@@ -124,6 +134,8 @@ def run_nights(
     progress: Callable[[str], Progress] | None = None,
     done: Finished | None = None,
     jobs: int = 1,
+    trigger: str = "manual",
+    dagster_run_id: str = "",
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     """Run a night for each namespace and yield it, or the error that prevented it; a failure does not stop the others.
 
@@ -135,11 +147,12 @@ def run_nights(
     changes of connected stores (``slowwave.bindings.connect.note_changes``).
     """
     noted = len(namespaces) > 1
+    asked = _Asked(force, ops, now, trigger, dagster_run_id)
     if jobs > 1 and noted:
         shares = [names for _, names in _together(store, namespaces, AT_ONCE // (SHARES * jobs))]
-        yield from in_processes(jobs, shares, partial(_share, store, force=force, ops=ops, now=now, done=done))
+        yield from in_processes(jobs, shares, partial(_share, store, asked=asked, done=done))
         return
-    yield from _in_turn(store, namespaces, noted=noted, force=force, ops=ops, now=now, done=done, progress=progress)
+    yield from _in_turn(store, namespaces, noted=noted, asked=asked, done=done, progress=progress)
 
 
 def night_failure(store: Store, namespace: str, problem: Exception) -> SlowwaveError:
@@ -164,13 +177,11 @@ def _share(
     store: Store,
     names: Sequence[str],
     *,
-    force: bool,
-    ops: str | Collection[str] | None,
-    now: datetime | None,
+    asked: _Asked,
     done: Finished | None,
 ) -> list[tuple[str, Night | SlowwaveError]]:
     """Run the nights of a share, in the process that it was sent to."""
-    return list(_in_turn(store, names, noted=True, force=force, ops=ops, now=now, done=done))
+    return list(_in_turn(store, names, noted=True, asked=asked, done=done))
 
 
 def _in_turn(
@@ -178,14 +189,13 @@ def _in_turn(
     namespaces: Sequence[str],
     *,
     noted: bool,
-    force: bool,
-    ops: str | Collection[str] | None,
-    now: datetime | None,
+    asked: _Asked,
     done: Finished | None,
     progress: Callable[[str], Progress] | None = None,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
-    whole = not force and ops is None and now is None
-    with each_text_once(), few_collections(), each_recipe_once(), each_store_once(), one_database():
+    whole = not asked.force and asked.ops is None and asked.now is None
+    with each_text_once(), few_collections(), one_database() as kept:
+        context = NightContext(noted, kept=kept)
         for of, names in _together(store, namespaces, AT_ONCE):
             read: Mapping[str, Snapshot] = {}
             with suppress(Exception):  # the night of each namespace, which then reads it alone, reports the reason
@@ -200,11 +210,13 @@ def _in_turn(
                             night = run_night(
                                 store,
                                 name,
-                                force=force,
-                                ops=ops,
+                                force=asked.force,
+                                trigger=asked.trigger,
+                                ops=asked.ops,
                                 progress=tell,
-                                now=now,
-                                shared=ReadTogether(noted, read.get(name), base),
+                                dagster_run_id=asked.dagster_run_id,
+                                now=asked.now,
+                                context=replace(context, snapshot=read.get(name), base=base),
                                 done=done,
                             )
                     except Exception as problem:

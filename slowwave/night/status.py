@@ -25,16 +25,13 @@ from slowwave.store.claims import holders
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id, namespace_settings
-from slowwave.store.settings import Settings
+from slowwave.store.settings import Settings, zone_of
 from slowwave.text.tokens import counted
 
 # The status of each namespace: its plan, its pending items, the outcome of the plan, its last night and its next. Only read, never changed.
 #
 # One query for all namespaces, with one word and a few numbers for each. ``slowwave.plans.signatures`` counts over all of them for
 # monitoring.
-
-NIGHTLY_HOUR: Final = 3
-"""The hour, in UTC, at which the schedule of Dagster (``jobs.schedules``) checks whether nights are due."""
 
 _STATUS: Final = f"""
 SELECT n.slug AS namespace, n.read_only, n.settings,
@@ -249,8 +246,17 @@ def _next(row: _Row, now: datetime) -> datetime | str:
         return "read-only"
     if not row.changed:
         return "unchanged"
-    today = now.astimezone(UTC).replace(hour=NIGHTLY_HOUR, minute=0, second=0, microsecond=0)
-    return today if today > now else today + timedelta(days=1)
+    return next_night(now, Settings.for_namespace({}))
+
+
+def next_night(now: datetime, settings: Settings) -> datetime:
+    """Return the next time, in UTC, at which the schedule checks whether nights are due."""
+    day = now.astimezone(zone_of(settings.time_zone)).replace(
+        hour=settings.nightly_hour, minute=0, second=0, microsecond=0
+    )
+    while day <= now or day.isoweekday() not in settings.nightly_days:
+        day += timedelta(days=1)
+    return day.astimezone(UTC)
 
 
 def words(statuses: Sequence[NamespaceStatus]) -> dict[str, int]:

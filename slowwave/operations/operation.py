@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
 import pyarrow as pa
@@ -170,6 +170,9 @@ def covered(snapshot: Snapshot, compares: Compares) -> tuple[int, int]:
 
 # Definition of an operation: a pure function of ``Inputs``, with a declaration of all that the rest of the program must know about it.
 #
+# Every process needs the declarations, even one that runs no operation: the command line, Dagster's definitions, a server, and apply, which
+# checks permits. The functions need about 650 modules more. So a declaration is light, and may name its function instead of importing it.
+#
 # ``slowwave.operations.registry`` finds and runs operations.
 
 Kind = Literal["audit", "planner"]
@@ -185,25 +188,27 @@ FIRST: Final[tuple[str, ...]] = ()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation(Generic[Result]):
-    """An audit or a planner: the function ``run`` and its declaration.
+    """Declaration of an audit or a planner.
 
-    Calling it calls the function with only the data that it declares to read. ``description`` is the function's docstring, which
-    operators read. ``reads`` names the tables and vector tables of the snapshot, ``models`` the SQL models whose results it receives; it
-    receives no others. ``after`` names operations of its kind that come before it (for planners: that the sealer prefers if two items
-    collide); None places it after all operations that declare a position.
+    Calling it calls its function with only the data that it declares to read. ``function`` is the function, or ``module:name`` of one that
+    is imported at the first call. ``description`` is what operators read; its first line is the summary. ``reads`` names the tables and
+    vector tables of the snapshot, ``models`` the SQL models whose results it receives; it receives no others. ``after`` names operations
+    of its kind that come before it (for planners: that the sealer prefers if two items collide); None places it after all operations that
+    declare a position.
 
     ``switch`` is whether it is part of a night for which no one names operations, if the settings do not say; ``options`` is the model of
     its other settings (``Settings.options``). A ``weekly`` operation is part of the weekly night whatever its switch is. ``permits`` is all
     that its items may carry. ``compares`` are the vectors without which it finds less or nothing. ``columns`` are the names that it gives
     to columns of its report's table and to keys of its details; they are not memory text and are shown where memory is hidden. ``khora``
     are khora's names for it, ``planted`` the injected problems of the demo that it must find.
+
+    Raises ``SettingsError`` if it has no description, or an invalid switch, option or permit.
     """
 
     name: str
     kind: Kind
-    run: Callable[[Inputs], Result]
+    function: Callable[[Inputs], Result] | str
     description: str
-    module: str
     reads: tuple[str, ...]
     models: tuple[str, ...] = ()
     after: tuple[str, ...] | None = None
@@ -216,18 +221,24 @@ class Operation(Generic[Result]):
     khora: tuple[str, ...] = ()
     planted: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Remove the indentation of the description and check the declaration."""
+        object.__setattr__(self, "description", inspect.cleandoc(self.description))
+        if problem := _problem(self):
+            raise SettingsError(f"The operation {self.name} in {self.module} cannot be: {problem}")
+
     def __call__(self, inputs: Inputs) -> Result:
         """Run the function with only the data that it declares to read."""
-        return self.run(inputs.only(self.reads, self.models))
+        return self.load()(inputs.only(self.reads, self.models))
 
-    def ready(self) -> Operation[Result]:
-        """Import the operation's module and return the operation, so that its run time does not include the import."""
-        import_module(self.module)
-        return self
+    def load(self) -> Callable[[Inputs], Result]:
+        """Return the function; import it if it is not imported yet."""
+        return resolve_name(self.function) if isinstance(self.function, str) else self.function
 
-    def called_by(self, run: Callable[[Inputs], Result]) -> Operation[Result]:
-        """Return the same operation with another function as ``run``."""
-        return replace(self, run=run)
+    @property
+    def module(self) -> str:
+        """Return the name of the module of the function."""
+        return self.function.partition(":")[0] if isinstance(self.function, str) else self.function.__module__
 
     def is_on(self, settings: Settings) -> bool:
         """Return whether it is part of a night for which no one names operations."""
@@ -282,28 +293,17 @@ def operation(
 def operation(
     *, kind: Kind, reads: tuple[str, ...], permits: tuple[Permit, ...] = (), **declared: Unpack[Declared]
 ) -> Callable[[Any], Operation[Any]]:
-    """Make an operation of a function, with the function's name; the arguments are the fields of ``Operation``.
+    """Make an operation of a function, with the function's name and docstring; the arguments are the fields of ``Operation``.
 
-    Raises ``SettingsError`` for an invalid declaration: a function without a docstring, an unknown setting or option, or a planner
-    without permits.
+    It is for packages whose import is cheap. Raises ``SettingsError`` for an invalid declaration.
     """
-
-    def decorate(run: Callable[[Inputs], Any]) -> Operation[Any]:
-        name, text = run.__name__, inspect.getdoc(run)
-        made: Operation[Any] = Operation(
-            name, kind, run, text or "", run.__module__, reads, permits=permits, **declared
-        )
-        if problem := _problem(made):
-            raise SettingsError(f"The operation {name} in {run.__module__} cannot be: {problem}")
-        return made
-
-    return decorate
+    return lambda run: Operation(run.__name__, kind, run, run.__doc__ or "", reads, permits=permits, **declared)
 
 
 def _problem(made: Operation[Any]) -> str:
     """Return what is invalid in a declaration as a sentence, or an empty string."""
     if not made.description:
-        return "its function has no docstring, which is what the operator reads. Write one."
+        return "it has no description, which is what the operator reads. Write one, or the docstring of its function."
     if not isinstance(made.switch, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - a package's own, written without types
         return f"its switch is {made.switch!r}. Let it be True or False; the setting is operations.{made.name}.enabled."
     if made.kind == "planner" and not made.permits:

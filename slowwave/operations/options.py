@@ -67,6 +67,16 @@ class RedactOrQuarantineOptions(BaseModel):
     )
 
 
+class PrivacyOptions(BaseModel):
+    """Options of ``backfill_privacy``."""
+
+    classes: tuple[Literal["credentials", "financial", "health", "legal", "contact", "personal"], ...] = Field(
+        default=("credentials", "financial", "health", "legal", "contact", "personal"),
+        description="Privacy classes that memories may get.",
+        json_schema_extra={"why": "Owners decide which classes their agents shall distinguish."},
+    )
+
+
 class ResolveConflictsOptions(BaseModel):
     """Options of ``resolve_conflicts``."""
 

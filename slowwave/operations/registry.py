@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import pkgutil
-import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
-from importlib.abc import InspectLoader
-from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final, Generic
 
@@ -26,93 +22,17 @@ from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
 from slowwave.text.quotation import quotable_all
 
-# The declarations of a module's operations, read from its text without importing it.
+# Discovery of operations: those of this package, and those of other packages by entry point.
 #
-# Every process needs a list of operations, even if it runs none of them: Dagster's definitions, which every process loads, and the
-# command line. Importing them would load about a hundred modules. So declarations are read statically where that is possible, as in
-# setuptools. The module is imported if it declares something besides literals and the names of a few small modules.
-
-_SMALL: Final = (
-    *(
-        "dataclasses",
-        "pydantic",
-        "typing",
-        "slowwave.operations.operation",
-        "slowwave.operations",
-        "slowwave.operations.operation",
-    ),
-    *("slowwave.plans.permitted", "slowwave.store.tables"),
-    *("slowwave.matching.options", "slowwave.operations.options", "slowwave.wiki.options"),
-)
-"""Modules whose names a declaration may use; every program that lists operations imports them anyway."""
-
-_IMPORTS: Final = re.compile(
-    rf"^from (?:{'|'.join(map(re.escape, _SMALL))}) import (?:\([^)]*\)|[^\n(]*)$", re.MULTILINE
-)
-_OPTIONS: Final = re.compile(r"^class \w+\(BaseModel\):\n(?:(?: {4}[^\n]*)?\n)+", re.MULTILINE)
-_BEGINNING: Final = re.compile(r"^@operation\(", re.MULTILINE)
-_DECLARED: Final = re.compile(r'^@operation\(.*?^def \w+\([^\n]*\n {4}""".*?"""', re.MULTILINE | re.DOTALL)
-"""Matches from the decorator to the end of the docstring."""
-
-_FURTHER: Final = re.compile(r"^@(?!operation\()[^\n]*\n", re.MULTILINE)
-"""Other decorators; they apply to the function that does the work."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Late:
-    """Function of a module that is imported on the first call."""
-
-    module: str
-    name: str
-
-    def __call__(self, inputs: Inputs) -> Any:
-        return getattr(import_module(self.module), self.name).run(inputs)
-
-
-def declared(spec: ModuleSpec) -> list[Operation[Any]]:
-    """Return the operations of a module.
-
-    Raises ``SettingsError`` for an invalid declaration.
-    """
-    source = spec.loader.get_source(spec.name) if isinstance(spec.loader, InspectLoader) else None
-    if source is None:
-        return written_in(import_module(spec.name))
-    whole = len(_BEGINNING.findall(source))
-    found = _read(spec, source) if whole else []
-    return found if len(found) == whole else written_in(import_module(spec.name))
-
-
-def _read(spec: ModuleSpec, source: str) -> list[Operation[Any]]:
-    """Read the declarations of a module without importing the rest of it."""
-    known: dict[str, Any] = {"__name__": spec.name}
-    parts = ["\n".join(m.group() for m in _IMPORTS.finditer(source))]
-    parts += [m.group() for m in _OPTIONS.finditer(source)]
-    parts += [f"from __future__ import annotations\n{_FURTHER.sub('', m.group())}" for m in _DECLARED.finditer(source)]
-    try:
-        for part in parts:
-            code = compile(part, spec.origin or "", "exec", dont_inherit=True)
-            exec(code, known)  # noqa: S102 - a part of what an import would run
-    except (NameError, SyntaxError):
-        return []
-    return [v.called_by(_Late(spec.name, name)) for name, v in known.items() if isinstance(v, Operation)]
-
-
-def written_in(module: ModuleType) -> list[Operation[Any]]:
-    """Return the operations defined in an imported module, without those that it imports itself."""
-    return [v for v in vars(module).values() if isinstance(v, Operation) and v.module == module.__name__]
-
-
-# Discovery of operations: those of this package by module, and those of other packages by entry point.
-#
-# A package adds operations by entry points of the group ``slowwave.operations``. Each names an operation, a module with operations, or a
-# package whose modules declare operations and are read without being imported. Nothing else is registered anywhere: order, switches,
-# permits and names are read from the declarations.
-
-PACKAGES: Final = ("slowwave.operations.audits", "slowwave.operations.planners")
-"""Packages whose modules contain our operations."""
+# ``OPERATIONS`` of a package or module lists its operations; a module without such a list has those that ``@operation`` makes. A package
+# adds operations by entry points of the group ``slowwave.operations``; each names an operation, a module or a package. Nothing else is
+# registered anywhere: order, switches, permits and names are read from the declarations.
 
 GROUP: Final = "slowwave.operations"
 """The group of entry points by which other packages add operations."""
+
+PACKAGES: Final = ("slowwave.operations.audits", "slowwave.operations.planners")
+"""Packages with our operations."""
 
 
 @cache
@@ -201,14 +121,16 @@ run_events.take_from(lambda: {name: made.columns for name, made in operations().
 
 def _ours() -> Iterator[Operation[Any]]:
     for name in PACKAGES:
-        yield from _modules_of(name)
+        yield from _listed(import_module(name))
 
 
-def _modules_of(package: str) -> Iterator[Operation[Any]]:
-    """Read what the modules of a package declare, without importing them."""
-    for module in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
-        if spec := find_spec(module.name):
-            yield from declared(spec)
+def _listed(module: ModuleType) -> list[Operation[Any]]:
+    """Return the operations of an imported module, or those of the modules of a package that lists none."""
+    if listed := getattr(module, "OPERATIONS", None):
+        return [*listed]
+    own = [v for v in vars(module).values() if isinstance(v, Operation) and v.module == module.__name__]
+    inner = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
+    return own or [made for found in inner for made in _listed(import_module(found.name))]
 
 
 def _of_others() -> Iterator[Operation[Any]]:
@@ -221,21 +143,16 @@ def _loaded(point: EntryPoint) -> Iterable[Operation[Any]]:
         f"The entry point {point.name} = {point.value} of {point.dist.name if point.dist else 'an installed package'}"
     )
     try:
-        spec = None if point.attr else find_spec(point.module)
-    except ModuleNotFoundError as problem:
-        if problem.name and point.module.startswith(problem.name) and point.dist and point.dist.name == "slowwave":
-            return ()  # the package is a part that is not installed, and its operations with it
-        raise
-    if spec is not None and spec.submodule_search_locations is not None:
-        return _none_deletes(whose, list(_modules_of(point.module)))
-    try:
         value = point.load()
+        found = [value] if isinstance(value, Operation) else _listed(value) if isinstance(value, ModuleType) else []
     except Exception as problem:
+        missing = problem.name if isinstance(problem, ModuleNotFoundError) else None
+        if missing and point.module.startswith(missing) and point.dist and point.dist.name == "slowwave":
+            return ()  # the package is a part that is not installed, and its operations with it
         raise SettingsError(
             f"{whose} cannot be loaded ({type(problem).__name__}: {problem}), so there is no list of operations. "
             "Repair that package or uninstall it."
         ) from problem
-    found = [value] if isinstance(value, Operation) else written_in(value) if isinstance(value, ModuleType) else []
     if not found:
         raise SettingsError(f"{whose} is no operation and no module of any. Name a function decorated with @operation.")
     return _none_deletes(whose, found)
@@ -257,6 +174,10 @@ def _none_deletes(whose: str, found: list[Operation[Any]]) -> list[Operation[Any
 
 FORBIDDEN: Final = frozenset(("delete_document", "document_delete", "documents_delete"))
 """Kinds that no night may run, whoever requests them."""
+
+
+WEEKLY: Final = "weekly"
+"""Requests the operations that the settings switch on, and the weekly ones."""
 
 
 def weekly(settings: Settings) -> frozenset[str]:
@@ -308,7 +229,7 @@ def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | N
         return _left_out(audit, reason)
     if report := blind(audit.name, audit.compares, inputs.snapshot):
         return report
-    audit.ready()
+    audit.load()  # so that the time of the report does not include the import
     began, clock = datetime.now(UTC), time.perf_counter()
     report = _quotable(with_coverage(audit(inputs), audit.compares, inputs.snapshot))
     return replace(report, operation=audit.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
@@ -320,7 +241,7 @@ def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[st
         return Proposal((), _left_out(planner, reason))
     if report := blind(planner.name, planner.compares, inputs.snapshot):
         return Proposal((), report)
-    planner.ready()
+    planner.load()
     began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
     proposal = planner(replace(inputs, ops=ops))
     report = _quotable(with_coverage(proposal.report, planner.compares, inputs.snapshot))

@@ -17,7 +17,7 @@ from slowwave.changes.mutation import Mutation, Row
 from slowwave.changes.rows import Fields, Loss, Supersession, lose_conflict, rows_where, supersede_facts
 from slowwave.errors import Refused
 from slowwave.matching.answers import Labelled
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.outcome import find_sides
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.snapshots.snapshot import Snapshot
@@ -160,7 +160,7 @@ def _subjects(operation: str, of: str, rows: Sequence[str], seen: Mapping[str, F
             for row in rows
         ]
         merge = Mutation("merge_rows", of, guards=tuple(guards), rows=tuple(Row(row) for row in rows))
-        yield Item(operation, "merge", merge).subject()
+        yield Item(operation, Decision.MERGE, merge).subject()
 
 
 # Decisions of people about merges, as labelled pairs that train the weights of the next night.
@@ -196,7 +196,7 @@ def labelled_pairs(snapshot: Snapshot, operation: str) -> Labelled:
         for other in others:
             newest[tuple(sorted((keep, other)))] = (
                 *(str(item["id"]), keep, other, same),
-                item["decision"] == "review",
+                item["decision"] == Decision.REVIEW,
             )
         rows |= {f"{item['id']}/{row}": {"id": f"{item['id']}/{row}", **fields} for row, fields in seen.items()}
     pairs = sorted((f"{item}/{a}", f"{item}/{b}", same) for item, a, b, same, _ in newest.values())

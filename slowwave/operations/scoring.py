@@ -98,7 +98,7 @@ def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Sche
     lasting = np.rint(days[stage] * factor * DAY).astype(np.int64)
     never = (stage < 0) | (stage == len(STAGES) - 1) | (days[stage] <= 0)
     never |= memories["current_version_id"].is_null().to_numpy()
-    for mask in exemptions(memories).values():
+    for mask in exemptions(snapshot).values():
         never |= mask
     return Schedule(stage, np.where(never, _NEVER, began + lasting))
 
@@ -382,7 +382,7 @@ def worth(snapshot: Snapshot, settings: Settings) -> RelevanceScores:
     used = _hours_since(snapshot, pc.coalesce(memories["last_accessed_at"], began))
     rate = _rates(memories["kind"], options, settings)
     given = np.clip(_numbers(memories, "importance"), 0.0, 1.0)
-    exempt = _exempt(memories)
+    exempt = _exempt(snapshot)
     fading = pc.equal(exempt, "").to_numpy(zero_copy_only=False)
 
     def importance(hours: Floats) -> Floats:
@@ -449,9 +449,9 @@ def _rates(kinds: pa.ChunkedArray, options: _Options, settings: Settings) -> Flo
     return np.where(np.isnan(options.rate), rate, options.rate)
 
 
-def _exempt(memories: pa.Table) -> pa.Array:
-    number = np.full(len(memories), len(EXEMPT))
-    for n, mask in enumerate(exemptions(memories).values()):
+def _exempt(snapshot: Snapshot) -> pa.Array:
+    number = np.full(len(active_memories(snapshot)), len(EXEMPT))
+    for n, mask in enumerate(exemptions(snapshot).values()):
         number[mask] = n
     return pa.array([*EXEMPT, ""], pa.string()).take(pa.array(number))
 

@@ -23,7 +23,7 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW, Budget, ask_within, object_in
 from slowwave.operations import Inputs
 from slowwave.operations.options import ConsolidateClustersOptions
-from slowwave.plans.items import Item, ask_unless_measured
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding
 from slowwave.snapshots.memories import WEIGHTS, active_memories, attributes
 from slowwave.snapshots.rows import attribute_of, exemptions
@@ -420,7 +420,7 @@ def candidates(
     cooldown = snapshot.taken_at - timedelta(days=days)
     fresh = pc.greater(memories["recorded_at"], pa.scalar(cooldown, memories["recorded_at"].type)).to_numpy()
     gates: dict[str, Mask] = {
-        **exemptions(memories),
+        **exemptions(snapshot),
         "of a later stage": ~pc.is_in(memories["stage"], value_set=pa.array(STAGES)).to_numpy(),
         "without a text": tokens == 0,
         "without a vector": ~_directed(vectors.matrix, vector),
@@ -524,7 +524,7 @@ def summary_items(inputs: Inputs, operation: str, pool: Pool, summaries: Sequenc
         ask_unless_measured(
             Item(
                 operation,
-                "summarise",
+                Decision.SUMMARISE,
                 mutation,
                 evidence=_evidence(pool, s, rows, c),
                 risk="low" if s.written.writer == EXTRACTIVE else "medium",

@@ -65,7 +65,7 @@ def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequen
     forced = _forced(connection, plan.plan_hash)
     accepted = [s for s in plan.items if s.status in ("approved", "applied") and s.id not in forced]
     together = {s.id for s in (*accepted, *chosen)}
-    proved = {s.id for s in plan.items if s.status != "deferred" and s.decision != "review"}
+    proved = {s.id for s in plan.items if s.status != "deferred" and not s.is_question}
     if together == proved or not plan.probes:
         return Judgement(_verdict(plan), {"of": "plan", "items": len(proved)})
     try:
@@ -477,14 +477,14 @@ def _choose(
         ids = sorted(by_id)
         named = dict.fromkeys(_find(ids, name, short) for name in items)
         if include_review:
-            named |= dict.fromkeys(s.id for s in plan.items if s.status == "pending" and s.decision == "review")
+            named |= dict.fromkeys(s.id for s in plan.items if s.status == "pending" and s.is_question)
         chosen = [by_id[id_] for id_ in named]
         for s in chosen:
             if s.status not in open_:
                 why = f": {s.reason}" if s.reason and s.status not in ("approved", "applied") else "."
                 raise Refused(f"Item {s.id} of plan {short} is {s.status} already{why}")
         return chosen
-    chosen = [s for s in plan.items if s.status == "pending" and (include_review or s.decision != "review")]
+    chosen = [s for s in plan.items if s.status == "pending" and (include_review or not s.is_question)]
     if chosen:
         return chosen
     waiting = sum(s.status == "pending" for s in plan.items)

@@ -8,6 +8,7 @@ import math
 import uuid
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field, replace
+from enum import StrEnum
 from typing import Final, Literal, NamedTuple
 
 from slowwave.changes.cells import (
@@ -253,8 +254,46 @@ _SAYS: Final = frozenset(
 _VERSION: Final = frozenset((VERSION,))
 
 
-FOLLOWS: Final = "follow"
-"""The decision of an item that only reports what other items did."""
+class Decision(StrEnum):
+    """The change that an item makes if it is approved. An operation of another package may use another word.
+
+    An item with ``REVIEW`` is a question: a person decides whether the change is made. ``FOLLOW`` only reports what other items did.
+    """
+
+    ACCEPT = "accept"
+    ADVANCE = "advance"
+    ARCHIVE = "archive"
+    CLAIM = "claim"
+    CLASSIFY = "classify"
+    CLEAN = "clean"
+    EMBED = "embed"
+    END = "end"
+    FOLLOW = "follow"
+    FORGET = "forget"
+    MERGE = "merge"
+    PROMOTE = "promote"
+    PRUNE = "prune"
+    PURGE = "purge"
+    QUARANTINE = "quarantine"
+    RE_EMBED = "re_embed"
+    REDACT = "redact"
+    RENAME = "rename"
+    RENDER = "render"
+    REPLACE = "replace"
+    RESOLVE = "resolve"
+    RETIRE = "retire"
+    REVIEW = "review"
+    REVISE = "revise"
+    REVOKE = "revoke"
+    REWORD = "reword"
+    REWRITE = "rewrite"
+    SAY = "say"
+    SHORTEN = "shorten"
+    SUMMARISE = "summarise"
+    SUPERSEDE = "supersede"
+    SUPPORT = "support"
+    TAG = "tag"
+    WRITE = "write"
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +312,11 @@ class Sealed:
     mutation: str
     evidence: str
     sources: str
+
+    @property
+    def is_question(self) -> bool:
+        """Return whether a person is asked."""
+        return self.decision == Decision.REVIEW
 
     def line(self) -> str:
         """Return the canonical JSON of the whole item (``Item.to_json``)."""
@@ -306,7 +350,7 @@ def content_id(operation: str, decision: str, mutation: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One proposal. ``decision`` is what would be done (merge, clean, review, …); ``sources`` are the rows it quotes.
+    """One proposal. ``decision`` is a ``Decision`` or another package's word; ``sources`` are the rows that it quotes.
 
     ``sealed_id`` is its id if that was already computed from this content, see ``Sealed``.
     """
@@ -332,6 +376,11 @@ class Item:
             object.__setattr__(self, "_canonical", self.mutation.canonical())
         id_ = sealed_id or content_id(self.operation, self.decision, self._canonical)
         object.__setattr__(self, "id", id_)
+
+    @property
+    def is_question(self) -> bool:
+        """Return whether a person is asked."""
+        return self.decision == Decision.REVIEW
 
     def writes(self) -> frozenset[Cell]:
         """Return the cells that no other item may write or guard."""
@@ -457,10 +506,10 @@ class Item:
 
 def ask_unless_measured(item: Item, pattern: str) -> Item:
     """Return the item as a question, with the reason, unless its pattern may decide alone (``slowwave.plans.items``)."""
-    if item.decision == "review" or decides_alone(item.operation, pattern):
+    if item.is_question or decides_alone(item.operation, pattern):
         return item
     evidence = {**item.evidence, "reason": why_asked(item.operation, pattern)}
-    return replace(item, decision="review", risk="high", evidence=evidence)
+    return replace(item, decision=Decision.REVIEW, risk="high", evidence=evidence)
 
 
 # The operation of items that were proposed by agents or people. ``slowwave.wiki`` seals them.

@@ -19,7 +19,7 @@ from psycopg.types.json import Jsonb
 from slowwave.changes.cells import canonical_json
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.models.panel import Budget, Usage
-from slowwave.plans.items import FOLLOWS, Item, Sealed, content_id
+from slowwave.plans.items import Decision, Item, Sealed, content_id
 from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.outcome import NO_NAMES, find_outcome
 from slowwave.plans.questions import HEADINGS
@@ -227,7 +227,7 @@ def _state_of(connection: Connection, hash_: str) -> str:
 
 
 def _why_deferred(item: Item, winner: str) -> str:
-    if not winner and item.decision == FOLLOWS:
+    if not winner and item.decision == Decision.FOLLOW:
         return "Waits for a night that does something else, as it only tells what nights did."
     if not winner:
         return "Waits for another night, so that the plan keeps within its caps and recall finds what it found."
@@ -521,7 +521,7 @@ def choose(items: Sequence[StoredItem], selection: Selection) -> SelectedItems:
     Raises ``Refused`` for a decision, operation or page that the plan does not have, and names those it has. Order: pending questions
     grouped by what they ask, then decided items by operation, then deferred items; within each group by ``sort``.
     """
-    _refuse_unknown("decision", selection.decisions, {"review", "auto", *(s.decision for s in items)})
+    _refuse_unknown("decision", selection.decisions, {Decision.REVIEW, "auto", *(s.decision for s in items)})
     _refuse_unknown("operation", selection.operations, {s.operation for s in items})
     matching = [
         s
@@ -546,7 +546,7 @@ def heading_of(stored: StoredItem) -> str:
     """Return the heading of an item: its question, or else its operation, decision and risk."""
     if stored.status == "deferred":
         return "Deferred to the next night"
-    if stored.decision == "review":
+    if stored.is_question:
         return asked(stored)
     return f"{stored.operation} · {stored.decision} · {stored.risk} risk"
 
@@ -564,13 +564,13 @@ def asked(stored: StoredItem) -> str:
 def _rank(stored: StoredItem) -> int:
     if stored.status == "deferred":
         return 3
-    if stored.decision == "review":
+    if stored.is_question:
         return 0 if stored.status in _WAITING_SELECTION else 2
     return 1
 
 
 def _auto(stored: StoredItem, decisions: Sequence[str]) -> bool:
-    return "auto" in decisions and stored.decision != "review"
+    return "auto" in decisions and not stored.is_question
 
 
 def _refuse_unknown(what: str, given: Sequence[str], known: set[str]) -> None:

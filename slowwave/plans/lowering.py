@@ -8,12 +8,8 @@ Texts are rewritten only if the store's own derived columns, above all its vecto
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Final
 
 import psycopg
 
@@ -40,19 +36,6 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.text.tokens import counted
 
-_REWORDED: Final[ContextVar[dict[str, str] | None]] = ContextVar("reworded", default=None)
-"""Store → the reason why its texts are not rewritten, shared by several nights in sequence."""
-
-
-@contextmanager
-def each_recipe_once() -> Generator[None]:
-    """Check only once, within this context, how the texts of a store are derived: the check reads all of its rows."""
-    token = _REWORDED.set({})
-    try:
-        yield
-    finally:
-        _REWORDED.reset(token)
-
 
 @dataclass(frozen=True, slots=True)
 class LoweredItems:
@@ -76,11 +59,14 @@ class LoweredItems:
         return lines
 
 
-def lower_items(store: Store, namespace_id: str, items: Sequence[Item]) -> LoweredItems:
+def lower_items(
+    store: Store, namespace_id: str, items: Sequence[Item], not_reworded: dict[str, str] | None = None
+) -> LoweredItems:
     """Return items of our own memory unchanged, and items of a connected store lowered.
 
-    The rows they name are read at one instant. Cost: a few statements for each bound table, and one check of the embedder if a text would
-    be rewritten.
+    The rows they name are read at one instant. ``not_reworded`` keeps for each store the reason why its texts are not rewritten, because
+    the check reads all rows of the store; several nights in sequence share it. Cost: a few statements for each bound table, and one check
+    of the embedder if a text would be rewritten.
     """
     if not items:
         return LoweredItems(())
@@ -91,16 +77,12 @@ def lower_items(store: Store, namespace_id: str, items: Sequence[Item]) -> Lower
             return LoweredItems(tuple(items))
         of, scope = found
 
-        known = _REWORDED.get()
+        known = {} if not_reworded is None else not_reworded
 
-        @cache
         def why_not_reworded() -> str:
-            if known is not None and of.name in known:
-                return known[of.name]
-            why = next((d.finding for d in recipes(store, of)), "")
-            if known is not None:
-                known[of.name] = why
-            return why
+            if of.name not in known:
+                known[of.name] = next((d.finding for d in recipes(store, of)), "")
+            return known[of.name]
 
         native = None if scope.whole else scope.native
         with reading(of):

@@ -138,7 +138,7 @@ def find_outcome(item: Item, names: Mapping[str, str] = NO_NAMES, status: str = 
         found = _ended_sentences(item)
     if found is None or not found.stays or not found.ends:
         return None
-    asked = item.decision == "review" and status not in ("approved", "applied", "undone", "noop")
+    asked = item.is_question and status not in ("approved", "applied", "undone", "noop")
     return ItemOutcome(found.stays, found.ends, found.reason, found.kind, asked, found.noun)
 
 

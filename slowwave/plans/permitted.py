@@ -120,7 +120,7 @@ def may_wait(item: Item) -> bool:
     """Return whether another night can do an item as well: no question to a person, and no inserts or deletes."""
     permit, mutation = _permit(item), item.mutation
     waits = permit is not None and (permit.waits or permit.tidies)
-    return waits and item.decision != "review" and not mutation.inserts and not mutation.deletes
+    return waits and not item.is_question and not mutation.inserts and not mutation.deletes
 
 
 def tidies(item: Item) -> bool:
@@ -137,7 +137,7 @@ def retired(item: Item) -> frozenset[tuple[str, str]]:
 
 def approvable_by_policy(item: Item, operations: Iterable[str]) -> bool:
     """Return whether a policy that names ``operations`` may approve an item; never a review and never a deletion."""
-    return item.operation in operations and item.decision != "review" and risk_of(item) == RISKS[0]
+    return item.operation in operations and not item.is_question and risk_of(item) == RISKS[0]
 
 
 def refuse_unpermitted(items: Iterable[Item], done: str) -> None:

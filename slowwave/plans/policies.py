@@ -87,7 +87,7 @@ def kinds_of(item: StoredItem, verdict: Verdict = "yes") -> frozenset[QuestionKi
     if the item asks something else, is about more than two rows, or, for a yes, if anything contradicts.
     """
     none = frozenset[QuestionKind]()
-    if item.question != "same" or item.kind != _MERGE or item.decision != "review":
+    if item.question != "same" or item.kind != _MERGE or not item.is_question:
         return none
     mutation, evidence = json.loads(item.mutation), json.loads(item.evidence)
     found: Any = evidence.get("waterfall") if isinstance(evidence, Mapping) else None

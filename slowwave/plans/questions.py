@@ -152,7 +152,7 @@ def questions(items: Iterable[Item], lost: Losses, *, only: frozenset[str] = fro
 
     The items in ``only`` were decided by the planner; their whole question is what they would lose.
     """
-    return {i.id: question(i, lost.get(i.id, ()), only=i.id in only) for i in items if i.decision == "review"}
+    return {i.id: question(i, lost.get(i.id, ()), only=i.id in only) for i in items if i.is_question}
 
 
 def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = False) -> ReviewQuestion:

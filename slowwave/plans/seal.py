@@ -158,7 +158,7 @@ def _ranked(items: Sequence[Item], order: Sequence[str]) -> Ranked:
     ranked = sorted(
         items,
         key=lambda i: (
-            i.decision == "review",
+            i.is_question,
             rank.get(i.operation, len(rank)),
             -i.probability,
             i.id,

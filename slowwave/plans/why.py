@@ -145,7 +145,7 @@ def why(
         notes=tuple(_notes(item, lost)),
         evidence={} if found else _noted(item, shown),
         writing=tuple(writing(item.mutation, texts or {})),
-        asks=question(item, lost, only=only) if item.decision == "review" else None,
+        asks=question(item, lost, only=only) if item.is_question else None,
         outcome=sides,
     )
 
@@ -153,7 +153,7 @@ def why(
 def _lost(item: Item, probes: Mapping[str, object]) -> tuple[list[tuple[str, str]], bool]:
     """Return (row, term) of what a review item would lose, and whether the losses are its whole question."""
     specifics = probes.get("specifics")
-    if item.decision != "review" or not isinstance(specifics, Mapping):
+    if not item.is_question or not isinstance(specifics, Mapping):
         return [], False
     rows = set(item.mutation.row_ids())
     older = "asked" not in specifics  # such plans name items as they were before they went to review
@@ -348,9 +348,7 @@ def _verdict(item: Item, *, only: bool) -> str:
     if only:
         return f"{message} That is not the question: what would be lost is."
     return (
-        f"{message} A person decides."
-        if item.decision == "review"
-        else f"{message} Of such merges, {one_in(1 - p)} is wrong."
+        f"{message} A person decides." if item.is_question else f"{message} Of such merges, {one_in(1 - p)} is wrong."
     )
 
 

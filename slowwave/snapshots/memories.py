@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.snapshots.snapshot import Last, Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 
 # Memories for operations: those that a recall can find, each with its text.
 
@@ -20,16 +20,13 @@ def active_memories(snapshot: Snapshot) -> pa.Table:
     versions; the last answer is kept as long as these tables exist.
     """
     given = snapshot.table("memories"), snapshot.table("memory_versions")
-    return _LAST.of(given, snapshot.taken_at, lambda: _active(snapshot))
+    return snapshot.answers.find_once("active memories", given, snapshot.taken_at, lambda: _active(snapshot))
 
 
 def _active(snapshot: Snapshot) -> pa.Table:
     live = snapshot.live("memories")
     live = live.filter(pc.equal(live["state"], "active"))
     return live.append_column("text", version_texts(snapshot, live["current_version_id"]))
-
-
-_LAST: Final = Last[pa.Table]()
 
 
 def version_texts(snapshot: Snapshot, versions: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
@@ -73,39 +72,35 @@ class ModelDatabase:
         self.taken.clear()
 
 
-_HELD: Final[ContextVar[list[ModelDatabase] | None]] = ContextVar("held", default=None)
-"""The connection that is kept for the next snapshot if the models of several run one after another."""
-
-
 @contextmanager
-def one_database() -> Generator[None]:
-    """Share one DuckDB connection between the models of successive snapshots until the context ends.
+def one_database() -> Generator[list[ModelDatabase]]:
+    """Yield a list that keeps one DuckDB connection for the models of successive snapshots; close it when the context ends.
 
     Opening a connection takes longer than running the queries of a small namespace. No data of a snapshot remains on it for the next one.
     """
-    held: list[ModelDatabase] = []
-    token = _HELD.set(held)
+    kept: list[ModelDatabase] = []
     try:
-        yield
+        yield kept
     finally:
-        _HELD.reset(token)
-        for database in held:
+        for database in kept:
             database.connection.close()
 
 
 @contextmanager
-def model_database() -> Generator[ModelDatabase]:
-    """Yield a connection without the tables of any snapshot; close it if an exception is raised."""
-    held = _HELD.get()
-    database = held.pop() if held else _opened()
+def model_database(kept: list[ModelDatabase] | None = None) -> Generator[ModelDatabase]:
+    """Yield a connection without the tables of any snapshot, from ``kept`` if it has one.
+
+    It is returned to ``kept``, or closed if there is no such list or an exception is raised.
+    """
+    database = kept.pop() if kept else _opened()
     try:
         yield database
-        if held is None:
+        if kept is None:
             return
         database.forget()
-        held.append(database)
+        kept.append(database)
     finally:
-        if held is None or database not in held:
+        if kept is None or database not in kept:
             database.connection.close()
 
 
@@ -232,13 +227,19 @@ def stale_models(models: Sequence[SqlModel], tables: Collection[str]) -> frozens
 
 
 def run_models(
-    models: Sequence[SqlModel], snapshot: Snapshot, settings: Settings, *, known: Mapping[str, pa.Table] | None = None
+    models: Sequence[SqlModel],
+    snapshot: Snapshot,
+    settings: Settings,
+    *,
+    known: Mapping[str, pa.Table] | None = None,
+    kept: list[ModelDatabase] | None = None,
 ) -> dict[str, pa.Table]:
     """Run ``models`` (parents first, as from ``load_models``) over one snapshot, and return the result of each by name.
 
-    Models in ``known`` keep their results. The models run on one DuckDB connection in memory, on one thread, that can reach no file, no
-    network and no extension. Results above a size are mapped from unnamed files (``on_disk``), because results in DuckDB's own format
-    take several times their size for as long as they exist. Raises ``ModelError`` with the file's name if DuckDB refuses a model.
+    Models in ``known`` keep their results; ``kept`` is that of ``one_database``. The models run on one DuckDB connection in memory, on one
+    thread, that can reach no file, no network and no extension. Results above a size are mapped from unnamed files (``on_disk``), because
+    results in DuckDB's own format take several times their size for as long as they exist. Raises ``ModelError`` with the file's name if
+    DuckDB refuses a model.
     """
     import duckdb
 
@@ -261,7 +262,7 @@ def run_models(
                 results[model.name] = result
                 continue
             if database is None:
-                database = open_ones.enter_context(model_database())
+                database = open_ones.enter_context(model_database(kept))
             for source in sorted({*model.sources} - there):
                 database.offer(source, snapshot.table(source))
             for parent in sorted({*model.parents} - there):

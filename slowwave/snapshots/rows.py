@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from slowwave.errors import SettingsError
 from slowwave.snapshots.memories import active_memories, attributes
-from slowwave.snapshots.snapshot import Last, Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.date_phrases import HINT
 from slowwave.text.dates import absolutize, local_day
@@ -84,14 +84,15 @@ _SUBJECT: Final = (
 )
 
 
-def exemptions(memories: pa.Table) -> dict[str, Mask]:
-    """Return the reasons why memories (rows of ``active_memories``) do not age.
+def exemptions(snapshot: Snapshot) -> dict[str, Mask]:
+    """Return the reasons why active memories (rows of ``active_memories``) do not age.
 
     For each reason of ``EXEMPT``, the result flags (n,) the memories for which it is the first that applies. ``shock``: the ring
     ``shocks``, or ``true`` in the attribute. ``procedural``: by ring or kind. ``instructions`` are memory blocks (as Letta's), memories
     whose kind, ring, author or subject names a persona, rules or a policy, and texts in that form (``slowwave.text.turns``). Time is linear
     in the memories; only texts with a word of an order are parsed.
     """
+    memories = active_memories(snapshot)
     shock = _among(memories["ring"], (SHOCKS,))
     for k, found in attribute_of(memories, "shock").items():
         shock[k] |= found is True
@@ -99,16 +100,15 @@ def exemptions(memories: pa.Table) -> dict[str, Mask]:
         "pinned": memories["pinned"].to_numpy().astype(np.bool_),
         "shock": shock,
         "procedural": _among(memories["kind"], PROCEDURAL) | _among(memories["ring"], PROCEDURAL),
-        "instructions": _told.of([memories], None, lambda: _instructions(memories)).copy(),
+        "instructions": snapshot.answers.find_once(
+            "instructions", [memories], None, partial(_instructions, memories)
+        ).copy(),
     }
     before = np.zeros(len(memories), np.bool_)
     for name in EXEMPT:
         masks[name] = masks[name] & ~before
         before |= masks[name]
     return masks
-
-
-_told: Final[Last[Mask]] = Last()
 
 
 def attribute_of(memories: pa.Table, name: str) -> Mapping[int, object]:
@@ -476,18 +476,16 @@ KINDS: Final = ("episodic", "working", "event")
 """Kinds of memories with spoken text."""
 
 
-def small_talk(memories: pa.Table) -> Mask:
-    """Return (n,) which memories (rows of ``active_memories``, or some of them) are only small talk.
+def small_talk(snapshot: Snapshot) -> Mask:
+    """Return (n,) which active memories (rows of ``active_memories``) are only small talk.
 
-    Time: about 10 µs for each memory of these kinds and of at most ``LONGEST`` characters; the result for a table is computed once.
+    Time: about 10 µs for each memory of these kinds and of at most ``LONGEST`` characters; the last answer is kept.
     """
-    return _last.of([memories], None, lambda: _found(memories)).copy()
+    memories = active_memories(snapshot)
+    return snapshot.answers.find_once("small talk", [memories], None, partial(_small_talk, memories)).copy()
 
 
-_last: Final[Last[Mask]] = Last()
-
-
-def _found(memories: pa.Table) -> Mask:
+def _small_talk(memories: pa.Table) -> Mask:
     of_kind = pc.is_in(memories["kind"], value_set=pa.array(KINDS))
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST)
     mask = pc.and_(of_kind, short).to_numpy().astype(np.bool_)

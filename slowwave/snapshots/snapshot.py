@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
 import fsspec
@@ -74,12 +74,45 @@ class UnreadableRow:
     kind: str
 
 
+Answer = TypeVar("Answer")
+
+
+class LastAnswers:
+    """The last answer to each question about tables, because the audits and planners of one night ask the same questions.
+
+    An answer is kept with the tables or matrices that it was given for, held by weak references, and with further parameters.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[weakref.ReferenceType[object], ...], object, Any]] = {}
+
+    def find_once(
+        self, question: str, tables: Sequence[object], parameters: object, find: Callable[[], Answer]
+    ) -> Answer:
+        """Return the stored answer to the question for these very tables and equal parameters, or else the result of ``find``."""
+        if known := self._known.get(question):
+            held, given, answer = known
+            alive = [reference() for reference in held]
+            if given == parameters and len(alive) == len(tables) and all(map(operator.is_, alive, tables)):
+                return answer
+        found = find()
+
+        def forget(gone: weakref.ReferenceType[object]) -> None:
+            # As soon as one of its tables is freed, because the answer may be as large as they are.
+            if any(reference is gone for reference in self._known.get(question, ((),))[0]):
+                del self._known[question]
+
+        self._known[question] = tuple(weakref.ref(table, forget) for table in tables), parameters, found
+        return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """One consistent view of a namespace; tables are sorted by id.
 
     Rows that are ``left_out`` are present with a readable value in place of the original, so that references to them do not count as
-    dead. No plan changes them.
+    dead. No plan changes them. Snapshots that are made of each other (``dataclasses.replace``) share their ``answers``, because they share
+    tables.
     """
 
     namespace_id: str
@@ -92,6 +125,7 @@ class Snapshot:
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     vectors: Mapping[str, Vectors] = field(default_factory=dict)
     left_out: tuple[UnreadableRow, ...] = ()
+    answers: LastAnswers = field(default_factory=LastAnswers, repr=False)
 
     def table(self, name: str) -> pa.Table:
         """Return the whole table, including retired rows.
@@ -184,36 +218,6 @@ def _arrow_type(sql_type: object) -> pa.DataType:
             raise TypeError(
                 f"The column type {sql_type!r} has no place in a snapshot; add it to slowwave.snapshots.snapshot."
             )
-
-
-# The last answer to a question about tables, cached as long as the tables exist, because the audits and planners of one night ask the same
-# questions.
-
-Answer = TypeVar("Answer")
-
-
-class Last(Generic[Answer]):
-    """An answer with the question it was given for: tables or matrices, held by weak references, and further parameters."""
-
-    def __init__(self) -> None:
-        self._known: tuple[tuple[weakref.ReferenceType[object], ...], object, Answer] | None = None
-
-    def of(self, tables: Sequence[object], asked: object, find: Callable[[], Answer]) -> Answer:
-        """Return the stored answer for these tables and the same question, or else the result of ``find``."""
-        if self._known is not None:
-            held, what, answer = self._known
-            alive = [reference() for reference in held]
-            if what == asked and len(alive) == len(tables) and all(map(operator.is_, alive, tables)):
-                return answer
-        found = find()
-        self._known = tuple(weakref.ref(table, self._let_go) for table in tables), asked, found
-        return found
-
-    def _let_go(self, gone: weakref.ReferenceType[object]) -> None:
-        """Forget the answer as soon as one of its tables is freed, because it may be as large as they are."""
-        known = self._known
-        if known is not None and any(reference is gone for reference in known[0]):
-            self._known = None
 
 
 # Snapshots as files: ``BASE/db.IDENTITY/namespace/snapshot_id/table.arrow``, written once and memory-mapped.

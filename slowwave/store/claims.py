@@ -423,13 +423,7 @@ WHERE id = %(run)s AND state = ANY(%(sources)s)
 """
 _UNDER_WAY: Final = """
 SELECT r.id::text AS run_id, n.slug AS namespace FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
-WHERE r.dagster_run_id = ANY(%(dagster_runs)s) AND r.mode = 'plan' AND r.state = 'planning' ORDER BY r.started_at DESC
-"""
-_ADOPT: Final = """
-UPDATE night.runs SET dagster_run_id = %(dagster_run)s, heartbeat_at = clock_timestamp() WHERE id = %(run)s AND state = 'planning'
-"""
-_NEWEST: Final = """
-SELECT id::text, state FROM night.runs WHERE dagster_run_id = %s AND mode = 'plan' ORDER BY started_at DESC LIMIT 1
+WHERE r.dagster_run_id = %s AND r.mode = 'plan' AND r.state = 'planning' ORDER BY r.started_at DESC
 """
 _FORGET_TURNS: Final = """
 UPDATE night.runs SET progress = progress - 'turns' WHERE namespace_id = %(namespace)s AND mode = 'deep' AND state <> 'planning'
@@ -530,22 +524,10 @@ def crash_plan_run(connection: Connection, run_id: str, error: str, *, cancelled
     return move_run(connection, run_id, "cancelled" if cancelled else "crashed", ("planning",), error=error)
 
 
-def under_way(connection: Connection, *dagster_run_ids: str) -> Sequence[ActivePlanRun]:
-    """Return the plan runs of these Dagster runs that are planning, the newest first."""
+def under_way(connection: Connection, dagster_run_id: str) -> Sequence[ActivePlanRun]:
+    """Return the plan runs of a Dagster run that are planning, the newest first."""
     with connection.cursor(row_factory=class_row(ActivePlanRun)) as cursor:
-        return cursor.execute(_UNDER_WAY, {"dagster_runs": list(dagster_run_ids)}).fetchall()
-
-
-def adopt(connection: Connection, run_id: str, dagster_run_id: str) -> bool:
-    """Assign a plan run under way to this Dagster run and refresh its heartbeat; return False if it is no longer planning."""
-    return connection.execute(_ADOPT, {"run": run_id, "dagster_run": dagster_run_id}).rowcount == 1
-
-
-def refuse_cancelled(connection: Connection, dagster_run_id: str) -> None:
-    """Raise ``DreamCancelled`` if the newest plan run of a Dagster run was cancelled."""
-    row = connection.execute(_NEWEST, (dagster_run_id,)).fetchone()
-    if row and row[1] == "cancelled":
-        raise DreamCancelled(f"Run {row[0]} was cancelled, and nothing was planned.")
+        return cursor.execute(_UNDER_WAY, (dagster_run_id,)).fetchall()
 
 
 def forget_turns(connection: Connection, namespace_id: str, before: datetime) -> int:

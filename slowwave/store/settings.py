@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from datetime import UTC, tzinfo
 from typing import Any, Final, Literal, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import (
@@ -37,18 +39,21 @@ PROGRAM_VARIABLES: Final = frozenset(
 )
 """Variables with our prefix that are no settings: addresses, keys, folders and the switch of apply."""
 
-OPERATORS: Final = frozenset(  # addresses, and whether a program is run in a folder whose configuration it obeys
-    (
-        *(
-            "embedding_endpoint",
-            "judge_endpoint",
-            "writer_endpoint",
-            "search_endpoint",
-            "report_base_path",
-            "workspace_path",
-            "pages_git",
-        ),
-        "wake_profiles",
+OPERATORS: Final = (
+    frozenset(  # addresses, schedules, and whether a program is run in a folder whose configuration it obeys
+        (
+            *(
+                "embedding_endpoint",
+                "judge_endpoint",
+                "writer_endpoint",
+                "search_endpoint",
+                "report_base_path",
+                "workspace_path",
+                "pages_git",
+            ),
+            "wake_profiles",
+            *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
+        )
     )
 )
 
@@ -56,9 +61,10 @@ _BY_DAY: Final = frozenset(
     (
         *("recall_log_share", "wake_profiles", "screening_on_write", "max_write_bytes"),
         *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
+        *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
     )
 )
-"""Settings of what agents ask for: no plan rests on them."""
+"""Settings of what agents ask for, and of schedules: no plan rests on them."""
 
 
 class Expertise(BaseModel):
@@ -96,6 +102,16 @@ class OperationSettings(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
     enabled: bool | None = None
+
+
+def zone_of(name: str) -> tzinfo:
+    """Return the time zone of that name. Raises ``ValueError`` if this machine knows none."""
+    if name == "UTC":  # without data of time zones as well
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("this machine knows no such time zone") from None
 
 
 class Settings(BaseSettings):
@@ -141,6 +157,30 @@ class Settings(BaseSettings):
 
     reflection_mode: Literal["coordinated", "always"] = Field(
         default="coordinated", description="Whether the cadence gates below hold; always ignores them."
+    )
+    nightly_hour: int = Field(
+        default=3,
+        ge=0,
+        le=23,
+        description="Hour at which the schedule plans nights.",
+        json_schema_extra={"why": "When agents and people are idle."},
+    )
+    nightly_days: tuple[int, ...] = Field(
+        default=(1, 2, 3, 4, 5, 6, 7),
+        description="Weekdays on which it does, 1 for Monday; on the last of them with the weekly operations.",
+        json_schema_extra={"why": "Teams that review on some days only."},
+    )
+    time_zone: str = Field(
+        default="UTC",
+        description="Time zone of the schedules, as in Europe/Berlin.",
+        json_schema_extra={"why": "Where the team works."},
+    )
+    nights_per_run: int = Field(
+        default=50,
+        ge=1,
+        le=1000,
+        description="Namespaces that one run of Dagster serves.",
+        json_schema_extra={"why": "Large deployments spread the runs over more workers."},
     )
     gate_min_hours: float = Field(default=24.0, ge=0, description="Hours between two scheduled nights (too_soon).")
     gate_min_new_records: int = Field(
@@ -376,6 +416,19 @@ class Settings(BaseSettings):
         if models and (len(models) != 2 or models[0] == models[1] or not all(models)):
             raise ValueError("two different models are needed, or none")
         return models
+
+    @field_validator("nightly_days")
+    @classmethod
+    def _weekdays(cls, days: tuple[int, ...]) -> tuple[int, ...]:
+        if not days or not set(days) <= set(range(1, 8)):
+            raise ValueError("at least one weekday is needed, from 1 for Monday to 7 for Sunday")
+        return tuple(sorted(set(days)))
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        zone_of(name)
+        return name
 
     @classmethod
     def settings_customise_sources(

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.text.screened import known_keys
+from slowwave.text.screened import remembered_texts
 
 _BEFORE: Final[tuple[tuple[str, str], ...]] = (  # decomposition would otherwise join these to the digits next to them
     (r"([²³¹⁰⁴-⁹₀-₉]+)", r"^\1"),
@@ -61,10 +61,10 @@ def keys(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 def note_keys(texts: pa.ChunkedArray) -> None:
     """Remember the keys of a column, within ``each_text_once``: those of many small columns are found at once."""
-    known = known_keys()
-    if known is not None:
+    remembered = remembered_texts()
+    if remembered is not None:
         distinct = pc.unique(texts).drop_null()
-        known |= dict(zip(distinct.to_pylist(), _found(distinct).to_pylist(), strict=True))
+        remembered.keys.update(zip(distinct.to_pylist(), _found(distinct).to_pylist(), strict=True))
 
 
 def _distinct_keys(distinct: pa.Array) -> pa.Array:
@@ -74,9 +74,10 @@ def _distinct_keys(distinct: pa.Array) -> pa.Array:
     """
     if len(distinct) > _SHORT:
         return _found(distinct)
-    known = known_keys()
-    if known is None:
+    remembered = remembered_texts()
+    if remembered is None:
         return _found(distinct)
+    known = remembered.keys
     texts = distinct.to_pylist()
     if new := [text for text in texts if text not in known]:
         if len(known) + len(new) > _REMEMBERED:

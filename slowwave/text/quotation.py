@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from slowwave.text.screened import is_clean, known, note_clean, text_key
+from slowwave.text.screened import remembered_texts, text_key
 
 # Quotations of memory text in evidence, findings, summaries and errors, without anything that screening would redact.
 #
@@ -115,19 +115,22 @@ def _names_one(key: str) -> bool:
 
 
 def _clean(text: str) -> str:
-    if is_clean(text):  # labels and headlines repeat from night to night and from user to user
-        return text
-    remembered = known()
-    found = remembered.get(text_key(text)) if remembered else None
-    if found is not None and all(f.kind not in ("secret", "hidden") for f in found):
-        return text  # most quoted texts were screened before
+    remembered = remembered_texts()
+    if remembered is not None:
+        key = text_key(text)
+        if key in remembered.clean:  # labels and headlines repeat from night to night and from user to user
+            return text
+        found = remembered.findings.get(key)
+        if found is not None and all(f.kind not in ("secret", "hidden") for f in found):
+            return text  # most quoted texts were screened before
     from slowwave.text.findings import hidden  # the rules of screening take a while to load
     from slowwave.text.screening import redact
     from slowwave.text.secrets import secrets
 
     if hidden(text) or secrets(text):
         return redact(text)
-    note_clean(text)
+    if remembered is not None:
+        remembered.note_clean(text)
     return text
 
 

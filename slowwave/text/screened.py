@@ -5,64 +5,61 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
 
 from slowwave.text.findings import Detection
 
-# Cache of screening results and text keys: within a night each distinct text is screened once for all callers.
+# Within a night each distinct text is screened once for all callers.
 #
-# The audit, the planners and the final check of the night's outcome read the same memories. The cache holds a digest of each text and the
-# findings, or that there were none, but never the text. Only for short columns it holds the text and its key (``slowwave.text.keys``).
+# The audit, the planners and the final check of the night's outcome read the same memories. Screening, quoting and keys are called at more
+# than a hundred places, most of them far from the night, so the context is not passed to them.
 
 Findings = tuple[Detection, ...]
-
-_KNOWN: Final[ContextVar[dict[bytes, Findings] | None]] = ContextVar("screened", default=None)
-_KEYS: Final[ContextVar[dict[str, str] | None]] = ContextVar("keys", default=None)
-_CLEAN: Final[ContextVar[set[bytes] | None]] = ContextVar("clean", default=None)
 
 _MOST: Final = 200_000
 """Maximum number of texts that are remembered as clean, about 100 bytes each."""
 
 
+@dataclass(frozen=True, slots=True)
+class RememberedTexts:
+    """Results for the texts that a night has read.
+
+    ``findings`` maps the ``text_key`` of a screened text to its findings, and ``clean`` holds the ``text_key`` of each text that can be
+    quoted as it is. Neither holds the text. ``keys`` maps the texts of short columns to their keys (``slowwave.text.keys``).
+    """
+
+    findings: dict[bytes, Findings] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    clean: set[bytes] = field(default_factory=set)
+
+    def note_clean(self, text: str) -> None:
+        """Remember that a text can be quoted as it is."""
+        if len(self.clean) >= _MOST:
+            self.clean.clear()
+        self.clean.add(text_key(text))
+
+
+_remembered: Final[ContextVar[RememberedTexts | None]] = ContextVar("remembered", default=None)
+
+
 @contextmanager
 def each_text_once() -> Generator[None]:
     """Remember what was found until the outermost of these ends: some 120 bytes a text."""
-    if _KNOWN.get() is not None:
+    if _remembered.get() is not None:
         yield
         return
-    token, keys, clean = _KNOWN.set({}), _KEYS.set({}), _CLEAN.set(set())
+    token = _remembered.set(RememberedTexts())
     try:
         yield
     finally:
-        _KNOWN.reset(token)
-        _KEYS.reset(keys)
-        _CLEAN.reset(clean)
+        _remembered.reset(token)
 
 
-def known() -> dict[bytes, Findings] | None:
-    """Return the findings so far by ``text_key`` of the text; None if nothing is remembered."""
-    return _KNOWN.get()
-
-
-def known_keys() -> dict[str, str] | None:
-    """Return the keys computed so far, by text; None if nothing is remembered."""
-    return _KEYS.get()
-
-
-def is_clean(text: str) -> bool:
-    """Return whether a text is noted as having nothing to mask before it is quoted."""
-    remembered = _CLEAN.get()
-    return bool(remembered) and text_key(text) in remembered
-
-
-def note_clean(text: str) -> None:
-    """Remember that nothing of a text has to be marked."""
-    remembered = _CLEAN.get()
-    if remembered is not None:
-        if len(remembered) >= _MOST:
-            remembered.clear()
-        remembered.add(text_key(text))
+def remembered_texts() -> RememberedTexts | None:
+    """Return the results so far, or None outside ``each_text_once``."""
+    return _remembered.get()
 
 
 def text_key(text: str) -> bytes:

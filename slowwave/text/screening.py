@@ -13,7 +13,7 @@ from slowwave.text import prefilter
 from slowwave.text.findings import KINDS, Detection, Kind, Severity, hidden, lookalikes, payload, without
 from slowwave.text.injections import injections, may_hold
 from slowwave.text.names import is_plain
-from slowwave.text.screened import known, text_key
+from slowwave.text.screened import remembered_texts, text_key
 from slowwave.text.secrets import MAY_HOLD, PROVED, secrets
 from slowwave.text.sentences import sentences
 
@@ -55,13 +55,13 @@ def screen(text: str) -> tuple[Detection, ...]:
     Within ``each_text_once`` a text is screened only once. Cost: linear in the text; about 50 microseconds for a message of 200
     characters without findings.
     """
-    remembered = known()
+    remembered = remembered_texts()
     if remembered is None:
         return _read(text)
     key = text_key(text)
-    found = remembered.get(key)
+    found = remembered.findings.get(key)
     if found is None:
-        found = remembered[key] = _read(text)
+        found = remembered.findings[key] = _read(text)
     return found
 
 
@@ -81,10 +81,10 @@ def note_plain(texts: prefilter.Texts) -> None:
 
     A column of a few texts is not searched as a whole. A caller that screens many such columns passes all of their texts at once.
     """
-    remembered = known()
+    remembered = remembered_texts()
     if remembered is not None:
         for text in texts.filter(pa.array(~_may_hold(texts))).to_pylist():
-            remembered.setdefault(text_key(text), ())
+            remembered.findings.setdefault(text_key(text), ())
 
 
 def _may_hold(texts: prefilter.Texts) -> prefilter.Flags:

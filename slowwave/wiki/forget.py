@@ -23,7 +23,7 @@ from slowwave.errors import Refused
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import Inputs, Proposal
 from slowwave.plans.commands import argument
-from slowwave.plans.items import OPERATION, Item
+from slowwave.plans.items import OPERATION, Decision, Item
 from slowwave.plans.report import Report
 from slowwave.plans.writings import NO_UNDO
 from slowwave.search.recall_events import logged
@@ -213,7 +213,7 @@ def plan_forgetting(
             shown |= {"pages": len(pages), "files": FILES}
         if by in ("memory", "session"):  # an id; the text of the others is what is to be forgotten
             shown["selected"] = value
-        item = Item(OPERATION, "forget", mutation, shown, risk="high")
+        item = Item(OPERATION, Decision.FORGET, mutation, shown, risk="high")
         return Proposal((item,), Report(OPERATION, f"{len(mutation.rows):,} rows would be forgotten for good."))
 
     with store.connect("reader") as connection:

@@ -16,7 +16,7 @@ from slowwave.errors import Forbidden, NotInCorpus, Refused, SnapshotError
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import Inputs, Proposal, operations
 from slowwave.plans.gate import approve, reject
-from slowwave.plans.items import OPERATION, Item
+from slowwave.plans.items import OPERATION, Decision, Item
 from slowwave.plans.report import Report
 from slowwave.search.request import settings_of
 from slowwave.store.connect import Store
@@ -250,7 +250,7 @@ class _Asked:
         mutation = planned_forgetting(inputs.snapshot, inputs.settings, place, request, self.kept.fingerprint)
         held = page_held(connection, place.id)
         shown = {"path": place.path, "names": [place.path], "still_held": f"{held.sentence()} {_PLAN_HOLDS}"}
-        return Item(OPERATION, "forget", mutation, self._evidence(shown), risk="high")
+        return Item(OPERATION, Decision.FORGET, mutation, self._evidence(shown), risk="high")
 
     def _forgotten_claims(self, inputs: Inputs, connection: Connection, request: RememberRequest) -> Item:
         kept = self.kept
@@ -264,7 +264,7 @@ class _Asked:
             made_from=kept.fingerprint,
         )
         shown = {"names": [request.subject], "still_held": f"{held.sentence()} {_PLAN_HOLDS}"}
-        return Item(OPERATION, "forget", mutation, self._evidence(shown), risk="high")
+        return Item(OPERATION, Decision.FORGET, mutation, self._evidence(shown), risk="high")
 
     def _statement(self, inputs: Inputs, request: RememberRequest, now: datetime) -> Item:
         with self.store.connect("reader") as connection:

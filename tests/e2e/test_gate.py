@@ -87,6 +87,13 @@ class Ui:
             )
         return [run["status"] for run in runs] == ["SUCCESS"]
 
+    def materialized(self, *path: str) -> bool:
+        """Whether an asset has a materialization."""
+        query = """query($path: [String!]!) { assetOrError(assetKey: {path: $path}) {
+            ... on Asset { assetMaterializations(limit: 1) { runId } } } }"""
+        found = self.ask(query, path=list(path))
+        return bool(found and found["assetOrError"].get("assetMaterializations"))
+
     def value(self, query: str) -> Any:
         """One value from the store."""
         with self.store.connect("reader") as connection:
@@ -170,9 +177,8 @@ def start_a_night(ui: Ui) -> None:
             "repositoryName": "__repository__",
             "jobName": "night_job",
         },
-        "runConfigData": {},
+        "runConfigData": {"ops": {"plan_nights": {"config": {"namespaces": [NAMESPACE]}}}},
         "mode": "default",
-        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": NAMESPACE}]},
     }
     launched = ui.ask(launch, p=parameters)
     assert launched["launchRun"]["__typename"] == "LaunchRunSuccess", launched
@@ -191,7 +197,7 @@ def look_at_the_morning(ui: Ui, browser: Browser) -> None:
     from axe_playwright_python.sync_playwright import Axe
     from playwright.sync_api import expect
 
-    from memory_assets.reported import report_status
+    from slowwave.dagster.events import report_status
 
     with nights._environment(Path(os.environ["SLOWWAVE_HOME"]) / "dagster"):
         report_status(ui.store)
@@ -264,7 +270,7 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui) -> None:
         wait_for("the approval", lambda: ui.value("SELECT approver FROM night.approvals") == "mara")
         wait_for("apply", lambda: ui.value("SELECT count(*) FROM night.applied"))
         wait_for("the end of apply", lambda: ui.ended("apply_job"))
-        wait_for("the audits after it", lambda: ui.ended("reaudit_job"))
+        wait_for("the audits after it", lambda: ui.materialized("night", "reaudit"))
         page.goto(f"{ui.address}/assets/night/applied?view=checks")
         expect(page.get_by_text("event_chain_verifies").first).to_be_visible(timeout=60_000)
         if SCREENSHOTS:

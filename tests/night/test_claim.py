@@ -8,9 +8,9 @@ from threading import Thread
 import pytest
 
 import slowwave
-from slowwave.errors import DreamCancelled, DreamLockUnavailable
+from slowwave.errors import DreamLockUnavailable
 from slowwave.night.executor import apply_approval, claim_namespace
-from slowwave.night.runs import at_work, begin, crash, crash_dagster_run, resume
+from slowwave.night.runs import begin
 from slowwave.night.undo import undo_run
 from slowwave.plans.gate import approve
 from slowwave.plans.waiting import waiting_approvals
@@ -126,39 +126,6 @@ def test_a_claim_ends_its_own_run_only(store: Store) -> None:
         assert second.run_id == first.run_id
         assert not end_claim(connection, first, "crashed", error="mine")
         assert end_claim(connection, second, "cancelled")
-
-
-def test_steps_of_one_dagster_run_continue_one_plan_run(store: Store) -> None:
-    """Snapshot and plan are processes of their own; a run that is executed again takes its parent's over at once."""
-    slug = forgetful(store, rows=1)
-    first = resume(store, slug, "dagster-1", trigger="schedule")
-    assert resume(store, slug, "dagster-1") == first
-    with pytest.raises(DreamLockUnavailable, match="is planning"):
-        resume(store, slug, "dagster-2")
-    assert resume(store, slug, "dagster-2", parent_run_id="dagster-1") == first
-    assert resume(store, slug, "dagster-2") == first
-    assert ask(store, "SELECT dagster_run_id, trigger FROM night.runs") == [("dagster-2", "schedule")]
-    assert crash_dagster_run(store, "dagster-1", "gone") == 0
-    assert crash_dagster_run(store, "dagster-2", "gone") == 1
-    assert resume(store, slug, "dagster-3") != first
-
-
-def test_a_plan_run_that_was_cancelled_stops_its_dagster_run(store: Store) -> None:
-    """At its next step, and no new run is opened in its place."""
-    slug = forgetful(store, rows=1)
-    run_id = resume(store, slug, "dagster-1")
-    with at_work(store, "dagster-1"):
-        pass
-    with at_work(store, "a re-audit, which has no run"):
-        pass
-    assert slowwave.dream_cancel(run_id, store=store).state == "cancelled"
-    with pytest.raises(DreamCancelled, match=run_id), at_work(store, "dagster-1"):
-        pytest.fail("the step ran")
-    with pytest.raises(DreamCancelled, match=run_id):
-        resume(store, slug, "dagster-1")
-    crash(store, run_id, RuntimeError("too late"))
-    assert slowwave.dream_status(run_id, store=store).state == "cancelled"
-    assert resume(store, slug, "dagster-2") != run_id, "the namespace is free"
 
 
 def test_a_plan_run_that_lost_its_namespace_writes_no_plan(store: Store) -> None:

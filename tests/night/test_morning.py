@@ -6,14 +6,12 @@ import base64
 
 import pytest
 
-from jobs.status import status_job
-from memory_assets.status import STATUS
 from slowwave.errors import SettingsError, StoreError
 from slowwave.night.delivery import sign
 from slowwave.night.status import morning_page, send_page
 from slowwave.store.connect import Store
+from tests.dagster.project import failure, project
 from tests.memories import ask
-from tests.memory_assets.project import failure, project
 from tests.nights import new_world, write_a_plan
 from tests.receivers import Receiver
 
@@ -72,11 +70,11 @@ def test_the_job_shows_the_page_and_only_a_schedule_sends_it(store: Store, recei
     world = new_world(store)
     write_a_plan(store, world)
     with project(store, world.slug) as morning:
-        assert morning.run(status_job.name).success
+        assert morning.run("status_job").success
         assert not receiver.deliveries
-        result = morning.run(status_job.name, tags={"dagster/schedule_name": "morning_status"})
+        result = morning.run("status_job", tags={"dagster/schedule_name": "morning_status"})
         assert result.success
-        shown = morning.metadata(result, *STATUS.path)
+        shown = morning.metadata(result, "night", "status")
         said = str([event.message for event in result.all_events]) + str(shown)
     assert world.slug in shown["status"].value
     assert shown["needs_a_person"].value == 1
@@ -92,7 +90,7 @@ def test_a_webhook_that_refuses_fails_the_run_in_words(
     gone = Receiver(lambda _delivery, _number: (410, {}))
     monkeypatch.setenv("SLOWWAVE_DIGEST_URL", f"{gone.url}/T0KEN")
     with project(store) as morning:
-        result = morning.run(status_job.name, tags={"dagster/schedule_name": "morning_status"})
+        result = morning.run("status_job", tags={"dagster/schedule_name": "morning_status"})
         assert "did not take the page" in failure(result)
         assert "T0KEN" not in failure(result)
-        assert morning.metadata(result, *STATUS.path)["namespaces"].value == 0
+        assert morning.metadata(result, "night", "status")["namespaces"].value == 0

@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 
 import slowwave
-from sensors.approved_plans import approved_plans
+from slowwave.dagster.gate import apply_job, approval_sensor
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused
 from slowwave.plans.approval import read_switch, set_read_only, switch_apply
 from slowwave.plans.waiting import waiting_approvals
@@ -183,7 +183,7 @@ def test_the_switch_in_the_database_stops_a_run_of_another_process_before_its_ne
             call()
     assert digest(store, slug) == before
     context = dg.build_sensor_context(instance=dg.DagsterInstance.ephemeral(), resources={"store": store})
-    found = approved_plans(context)
+    found = approval_sensor(apply_job())(context)
     assert isinstance(found, dg.SkipReason)
     assert "zoe switched apply off" in (found.skip_message or "")
     switch_apply(store, on=True, by="zoe")

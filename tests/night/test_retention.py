@@ -21,7 +21,7 @@ from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
-from tests.memory_assets.project import project
+from tests.dagster.project import project
 from tests.nights import archive_items, new_world, write_a_plan
 from tests.worlds import World
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowwave.bindings import checks
+from slowwave.bindings import checks, stores
 from slowwave.bindings.connect import note_changes
 from slowwave.bindings.stores import disconnect
 from slowwave.errors import DreamCancelled, DreamDisabledError, SlowwaveError, StoreError
@@ -27,6 +27,7 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import load_snapshot
 from slowwave.store.claims import request_cancel
 from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 from slowwave.store.settings import Settings
 from tests.bindings.clients import run_as_owner
 from tests.bindings.collections import USERS, collection
@@ -172,16 +173,22 @@ def test_how_texts_follow_is_looked_at_once_a_store(store: Store, monkeypatch: p
     """It takes a pass over all rows of the store: not one for each user whose text would be rewritten."""
     names = collection(store)
     asked: list[str] = []
-    recipes = checks.recipes
+    structures: list[str] = []
+    recipes, unfit = checks.recipes, stores.why_unfit
+
+    def unfit_counted(connection: Connection, of: stores.ConnectedStore) -> str:
+        structures.append(of.name)
+        return unfit(connection, of)
 
     def counted(store: Store, of: object) -> object:
         asked.append(str(of))
         return recipes(store, of)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(lowering, "recipes", counted)
+    monkeypatch.setattr(stores, "why_unfit", unfit_counted)
     found = [night for _, night in run_nights(store, names) if isinstance(night, Night)]
     assert sum(1 for night in found if any("nobody said which model" in s for s in told(store, night))) == 3
-    assert len(asked) == 1
+    assert len(asked) == len(structures) == 1
 
 
 def told(store: Store, night: Night) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from slowwave.night.night import OPERATIONS, run_night
 from slowwave.night.runs import begin, crash_dagster_run
 from slowwave.store.connect import Store
-from tests.memory_assets.project import project
+from tests.dagster.project import project
 from tests.nights import new_world
 
 
@@ -31,7 +31,7 @@ def test_a_night_of_dagster_tells_the_stream_with_its_own_times(store: Store, tm
     """Its steps ran one by one; the report files have all of them, in order, with the run's beginning and end."""
     namespace = listened(store)
     with project(store, namespace) as night:
-        assert night.run("night_job", namespace).success
+        assert night.night(namespace).success
     events = told(tmp_path)
     assert (events[0]["event"], events[-1]["event"]) == ("RunStarted", "RunCompleted")
     phases = [(e["event"], e["phase"]) for e in events if e["event"].startswith("Phase")]

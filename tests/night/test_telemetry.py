@@ -40,8 +40,7 @@ from slowwave.night.night import run_night
 from slowwave.night.sinks import sinks_for
 from slowwave.night.telemetry import METRICS, TelemetrySink
 from slowwave.night.undo import undo_run
-from slowwave.operations import Inputs
-from slowwave.operations.audits.census import census
+from slowwave.operations import AUDITS, Inputs
 from slowwave.plans.gate import approve
 from slowwave.plans.report import Report
 from slowwave.plans.run_events import (
@@ -65,6 +64,8 @@ from tests.markers import found, plant
 from tests.nights import new_world
 from tests.receivers import Receiver
 from tests.stand_ins import instead
+
+census = AUDITS["census"]
 
 RUN = "00000000-0000-4000-8000-000000000001"
 OPERATIONS = "census,dedupe_entities,recompute_centroids,gc_references"

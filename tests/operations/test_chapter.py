@@ -7,36 +7,33 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from dataclasses import fields as fields_of
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slowwave.operations.operation import operation
-from tests.operations.chapter import PAGE, ROOT, blocks
+from slowwave.operations.operation import Declared, Operation, operation
+from tests.operations.chapter import PAGE, ROOT, blocks, code
+from tests.operations.test_plugins import install
 
 pytestmark = pytest.mark.slow
-
-ADDED = """
-import slowwave.operations.audits, slowwave.operations.planners
-slowwave.operations.audits.__path__.append({audits!r})
-slowwave.operations.planners.__path__.append({planners!r})
-"""
-"""Has the modules of two folders belong to the packages of ours, as if they had been written there."""
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """A folder with the files of the chapter."""
+    """A folder with the installed package of the chapter, and its tests."""
+    (tmp_path / "tests").mkdir()
     for path, content in blocks().items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(content)
-    folders = {kind: str(tmp_path / "slowwave" / "operations" / kind) for kind in ("audits", "planners")}
-    (tmp_path / "added.py").write_text(ADDED.format(**folders))
-    return tmp_path
+        if path.startswith("tests/"):
+            (tmp_path / path).write_text(content)
+    points = tomllib.loads(blocks()["pyproject.toml"])["project"]["entry-points"]["slowwave.operations"]
+    return install(tmp_path, {name: code(name) for name in ("long_memories", "archive_blank")}, points)
 
 
 def run(written: Path, *arguments: str) -> str:
-    """What a Python process prints that has the new files in their packages; its tests lie elsewhere than ours."""
+    """What a Python process prints that has the package; its tests lie elsewhere than ours."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
@@ -53,8 +50,20 @@ def test_its_tests_pass(written: Path) -> None:
     """A file and its test, for an audit and for a planner."""
     tests = sorted(str(path) for path in (written / "tests").rglob("test_*.py"))
     assert len(tests) == 2
-    said = run(written, "-m", "pytest", "-p", "added", "-p", "no:cacheprovider", "--confcutdir", str(written), *tests)
+    said = run(written, "-m", "pytest", "-p", "no:cacheprovider", "--confcutdir", str(written), *tests)
     assert "2 passed" in said
+
+
+def test_chapter_declares_the_audit_in_this_repository_as_in_a_package() -> None:
+    """The entry of ``OPERATIONS`` and the decorator of the package make equal declarations, except for the function."""
+    package: dict[str, Any] = {"__name__": "night_extras.long_memories"}
+    exec(code("long_memories"), package)  # noqa: S102 - the code of the chapter
+    ours: dict[str, Any] = {"Operation": Operation, "LongMemoriesOptions": package["LongMemoriesOptions"]}
+    exec(blocks()["slowwave/operations/audits/__init__.py"], ours)  # noqa: S102 - as above
+    (entry,) = ours["OPERATIONS"]
+    made = package["long_memories"]
+    differing = {f.name for f in fields_of(Operation) if getattr(entry, f.name) != getattr(made, f.name)}
+    assert differing == {"function"}
 
 
 def test_its_classes_have_names_of_their_own() -> None:
@@ -69,7 +78,6 @@ def test_its_classes_have_names_of_their_own() -> None:
 def test_everything_else_follows_from_the_two_files(written: Path) -> None:
     """Their place in a night, switch, permits, assets with their lineage, and lines of the pages."""
     (written / "look.py").write_text(
-        "import added\n"
         "from benchmarks.operations import planned\n"
         "from memory_assets.definitions import defs\n"
         "from slowwave.operations import AUDITS, PLANNERS\n"
@@ -101,10 +109,8 @@ def test_everything_else_follows_from_the_two_files(written: Path) -> None:
 
 def test_every_field_is_explained() -> None:
     """A field that the page does not know would be declared by nobody."""
-    from slowwave.operations.operation import Declared, Operation
-
     fields = {*inspect.signature(operation).parameters, *Declared.__annotations__} - {"declared"}
-    declared = {*Operation.__dataclass_fields__} - {"name", "run", "description", "module"}
+    declared = {*Operation.__dataclass_fields__}
     assert fields <= declared
     missing = [name for name in declared if f"| `{name}` |" not in PAGE.read_text()]
     assert not missing

@@ -14,14 +14,15 @@ from benchmarks.retellings import DEVELOPED, told
 from slowwave.changes.simulate import simulate
 from slowwave.matching.memories import UNRELATED
 from slowwave.models.embedding_models import MINILM_MODEL, OFFLINE_MODELS, STATIC_MODEL, minilm_is_installed
-from slowwave.operations import Inputs
+from slowwave.operations import PLANNERS, Inputs
 from slowwave.operations import consolidation as consolidation_floor
 from slowwave.operations.consolidation import UNKNOWN, cohesion_floor
-from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.settings import Settings
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+consolidate_clusters = PLANNERS["consolidate_clusters"]
 
 TOLD = (
     "On 3 March the billing service went down for 40 minutes because the database ran out of connections.",

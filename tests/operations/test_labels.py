@@ -9,8 +9,7 @@ from slowwave.changes.merges import Merge, merge_rows
 from slowwave.matching.compare import LEVEL
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.operations import Inputs
-from slowwave.operations.planners.dedupe_entities import dedupe_entities
+from slowwave.operations import PLANNERS, Inputs
 from slowwave.operations.rejections import labelled_pairs
 from slowwave.plans.gate import approve, approve_by_policy, reject
 from slowwave.plans.items import Item
@@ -19,6 +18,8 @@ from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
 from tests.snapshots import make_snapshot, uid
+
+dedupe_entities = PLANNERS["dedupe_entities"]
 
 OPERATION = "dedupe_entities"
 

@@ -78,6 +78,26 @@ def test_an_installed_package_adds_its_operations(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(("listed", "imported"), [(True, "[]"), (False, "['night_extras.long_memories']")])
+def test_entry_point_of_a_package_adds_what_it_lists_or_else_its_modules(
+    tmp_path: Path, listed: bool, imported: str
+) -> None:
+    """A package that lists declarations is not imported further; one without a list is."""
+    folder = install(tmp_path, {"long_memories": code("long_memories")}, {"it": "night_extras"})
+    if listed:
+        (folder / "night_extras" / "__init__.py").write_text(
+            "from slowwave.operations import Operation\n"
+            "OPERATIONS = [Operation('long_memories', 'audit', 'night_extras.long_memories:long_memories', 'Report.', ())]\n"
+        )
+    done = python(
+        folder,
+        "import sys\n"
+        "from slowwave.operations import operations\n"
+        "print(operations()['long_memories'].module, [m for m in sys.modules if m.startswith('night_extras.')])\n",
+    )
+    assert done.stdout.splitlines() == [f"night_extras.long_memories {imported}"], done.stderr[-3000:]
+
+
 def test_its_own_columns_are_shown_where_memory_is_hidden(tmp_path: Path) -> None:
     """Those that it declares, with their numbers; a column that it does not declare may be a name from the data."""
     audit = code("long_memories").replace('"written": len(row["text"])', '"written": len(row["text"]), "Mara": 1')

@@ -20,7 +20,7 @@ from slowwave.matching.match import match
 from slowwave.models.endpoint import EndpointChat
 from slowwave.night.night import run_night
 from slowwave.night.reports import reports_path
-from slowwave.operations import Operation, Proposal
+from slowwave.operations import Planner
 from slowwave.operations.audits.orphans import orphans
 from slowwave.operations.planners.absolutize_dates import absolutize_dates
 from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
@@ -61,7 +61,7 @@ from tests.wiki.claims import test_canonical_pages
 ROOT = Path(__file__).parents[2]
 
 EFFECTS: Mapping[str, Mapping[str, str]] = {
-    "jobs/test_schedules.py": {
+    "dagster/test_schedules.py": {
         "gate_min_sessions": "test_on_sundays_a_night_has_the_weekly_operations",
     },
     "matching/test_match.py": {
@@ -113,6 +113,12 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
         "apply_max_replication_lag_seconds": "test_apply_waits_while_a_replica_is_behind",
         "apply_max_batch_seconds": "test_batches_halve_where_they_take_long_and_grow_back",
     },
+    "dagster/test_definitions.py": {
+        "nightly_hour": "test_the_timetable_is_that_of_the_settings",
+        "nightly_days": "test_the_timetable_is_that_of_the_settings",
+        "time_zone": "test_the_timetable_is_that_of_the_settings",
+        "nights_per_run": "test_the_timetable_is_that_of_the_settings",
+    },
     "operations/audits/test_contradictions.py": {
         "operations.contradictions.similarity_threshold": "test_the_similarity_threshold_is_strict_and_a_setting",
     },
@@ -136,7 +142,7 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
         "operations.backfill_privacy.classes": "test_only_the_classes_that_are_set_are_given",
     },
     "operations/planners/test_backfill_tags.py": {
-        "operations.backfill_tags.scope": "test_a_memory_gets_the_concepts_of_its_subject_and_text",
+        "operations.backfill_tags.scope": "test_the_scope_is_what_is_promoted_or_all",
     },
     "operations/planners/test_community_summaries.py": {
         "operations.community_summaries.min_size": "test_a_tie_that_was_described_is_told_in_these_words",
@@ -161,7 +167,6 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
         "operations.normalize_schema.relationship_types": "test_each_axis_may_have_its_own_map",
     },
     "operations/planners/test_promote_memories.py": {
-        "operations.promote_memories.min_score": "test_each_gate_leaves_out_and_counts",
         "operations.promote_memories.max_per_night": "test_the_best_go_first_and_the_others_wait",
     },
     "operations/planners/test_prune_edges.py": {
@@ -215,8 +220,9 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
         "operations.archive_stale.effective_importance": "test_effective_importance_and_min_age_hours_of_archive_stale_spare_memories",
         "operations.archive_stale.min_age_hours": "test_effective_importance_and_min_age_hours_of_archive_stale_spare_memories",
         "operations.archive_stale.relevance_floor": "test_relevance_floor_of_archive_stale_spares_what_is_above_it",
-        "operations.promote_memories.min_recalls": "test_min_recalls_and_min_queries_of_promote_memories_hold_back_a_promotion",
-        "operations.promote_memories.min_queries": "test_min_recalls_and_min_queries_of_promote_memories_hold_back_a_promotion",
+        "operations.promote_memories.min_score": "test_gates_of_promote_memories_hold_back_a_promotion",
+        "operations.promote_memories.min_recalls": "test_gates_of_promote_memories_hold_back_a_promotion",
+        "operations.promote_memories.min_queries": "test_gates_of_promote_memories_hold_back_a_promotion",
         "operations.decay_transition.tokens": "test_tokens_of_decay_transition_are_the_length_of_a_stage",
         "operations.canonical_pages.min_claims": "test_min_claims_of_canonical_pages_is_what_a_subject_needs",
     },
@@ -232,19 +238,19 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
     "plans/test_gate.py": {
         "auto_approve": "test_a_policy_approves_only_what_it_names_and_only_low_risk",
     },
+    "regressions/test_08_two_databases.py": {
+        "snapshot_keep_nights": "test_two_databases_keep_their_own_snapshots",
+    },
     "regressions/test_13_no_secret_in_evidence.py": {
         "operations.redact_or_quarantine.policy": "test_no_night_writes_a_secret",
     },
     "regressions/test_18_home.py": {
         "report_file_sink_enabled": "test_what_root_makes_in_a_services_home_is_the_services",
     },
-    "resources/test_tables.py": {
-        "snapshot_keep_nights": "test_results_go_with_their_snapshot",
-    },
     "search/test_namespace_settings.py": {
         "recall_log_share": "test_a_change_holds_for_the_next_who_asks",
     },
-    "snapshots/test_last.py": {
+    "snapshots/test_answers.py": {
         "operations.neighbour_graph.top_k": "test_a_night_finds_conflicts_once",
     },
     "sources/test_limits.py": {
@@ -321,7 +327,7 @@ def options(operation: str, **values: object) -> dict[str, object]:
     return {"operations": {operation: values}}
 
 
-def planned(planner: Operation[Proposal], snapshot: Snapshot) -> int:
+def planned(planner: Planner, snapshot: Snapshot) -> int:
     """Return the number of items that a planner proposes."""
     return len(planner(make_inputs(snapshot)).items)
 
@@ -531,7 +537,7 @@ def test_relevance_floor_of_archive_stale_spares_what_is_above_it() -> None:
     assert (archived(0.1), archived(0.0)) == (1, 0)
 
 
-def test_min_recalls_and_min_queries_of_promote_memories_hold_back_a_promotion() -> None:
+def test_gates_of_promote_memories_hold_back_a_promotion() -> None:
     def promoted(**values: object) -> int:
         world = test_promote_memories.world(
             [test_promote_memories.memory("m")],
@@ -540,7 +546,7 @@ def test_min_recalls_and_min_queries_of_promote_memories_hold_back_a_promotion()
         )
         return planned(promote_memories, world)
 
-    assert (promoted(), promoted(min_recalls=4), promoted(min_queries=3)) == (1, 0, 0)
+    assert (promoted(), promoted(min_recalls=4), promoted(min_queries=3), promoted(min_score=0.9)) == (1, 0, 0, 0)
 
 
 def test_recall_window_days_is_how_long_a_recall_counts_as_use() -> None:

@@ -65,7 +65,7 @@ def test_a_function_is_given_what_it_declares_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("declared", "run", "said"),
     [
-        ({"kind": "audit"}, silent, "no docstring"),
+        ({"kind": "audit"}, silent, "no description"),
         ({"kind": "audit", "switch": "nothing_enabled"}, found, "its switch is 'nothing_enabled'"),
         ({"kind": "planner", "permits": ()}, found, "says in permits"),
         ({"kind": "audit", "permits": (Permit("set_state", {"memories"}),)}, found, "an audit changes nothing"),

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from memory_assets.plan import plan_metadata
 from slowwave.changes.cells import inserted_id
 from slowwave.changes.claims import subject_id
 from slowwave.changes.merges import (
@@ -35,6 +34,7 @@ from slowwave.changes.rows import (
     supersede_facts,
 )
 from slowwave.changes.simulate import simulate
+from slowwave.dagster.events import plan_metadata
 from slowwave.night.night import run_night
 from slowwave.night.plan_page import page_of
 from slowwave.night.runs import Night, Probes

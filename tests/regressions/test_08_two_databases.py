@@ -18,13 +18,13 @@ import pytest
 
 from slowwave.night.reports import reports_path
 from slowwave.night.retention import retain
-from slowwave.night.snapshot import take_snapshot
 from slowwave.snapshots.snapshot import base_path, load_snapshot
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.dreamers import copied, forgetful
 from tests.memories import ask
+from tests.nights import take_snapshot
 
 
 def keeping_one(store: Store) -> Store:

@@ -11,9 +11,11 @@ import pyarrow as pa
 import pytest
 
 from slowwave.matching.entities import match_entities
-from slowwave.operations.planners.dedupe_facts import dedupe_facts
+from slowwave.operations import PLANNERS
 from slowwave.text.sameness import sameness
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+dedupe_facts = PLANNERS["dedupe_facts"]
 
 OTHERS = [
     (".NET", "NET"),

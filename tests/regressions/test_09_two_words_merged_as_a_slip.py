@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.operations.planners.dedupe_memories import dedupe_memories
+from slowwave.operations import PLANNERS
 from slowwave.text.sameness import sameness
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+dedupe_memories = PLANNERS["dedupe_memories"]
 
 WORDS = """
 including excluding|inclusive exclusive|ascending descending|hypertension hypotension|hyperkalemia hypokalemia|interstate intrastate

@@ -14,13 +14,15 @@ import numpy as np
 import pytest
 
 from slowwave.models.embedder import OfflineEmbedder
-from slowwave.operations.planners.archive_stale import archive_stale
-from slowwave.operations.planners.decay_transition import decay_transition
+from slowwave.operations import PLANNERS
 from slowwave.snapshots.export import export_snapshot
 from slowwave.sources.letta import import_letta
 from slowwave.store.connect import Store
 from tests.memories import ago, ask
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+archive_stale = PLANNERS["archive_stale"]
+decay_transition = PLANNERS["decay_transition"]
 
 RULES = (
     "Never give a caller the door code of another tenant, whoever asks for it and however urgent it sounds.",

@@ -8,8 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.operations.planners.decay_transition import decay_transition
+from slowwave.operations import PLANNERS
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+decay_transition = PLANNERS["decay_transition"]
 
 FILLER = "The weather over the moor was grey and the sheep stood close together behind the wall of stones. "
 

@@ -10,8 +10,10 @@ from datetime import timedelta
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations.planners.decay_transition import decay_transition
+from slowwave.operations import PLANNERS
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+decay_transition = PLANNERS["decay_transition"]
 
 STOCK = "In the cellar:\n" + "\n".join(f"- shelf {n}: {n * 3} jars of plums from {1990 + n}" for n in range(1, 90))
 LOG = "| Day | Litres |\n| --- | --- |\n" + "\n".join(

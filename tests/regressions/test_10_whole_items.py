@@ -12,9 +12,11 @@ from itertools import pairwise
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations.planners.decay_transition import decay_transition
+from slowwave.operations import PLANNERS
 from slowwave.text.tokens import count
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+decay_transition = PLANNERS["decay_transition"]
 
 CREW = [("Anna", "tar"), ("Bert", "rope"), ("Cleo", "sail"), ("Dirk", "brass")]
 OWNED = "\n\n".join(

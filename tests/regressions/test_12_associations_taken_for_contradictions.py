@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.operations.audits.contradictions import contradictions
+from slowwave.operations import AUDITS
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+contradictions = AUDITS["contradictions"]
 
 TWINS = [
     ("EIP-4788", "EIP-2929"),

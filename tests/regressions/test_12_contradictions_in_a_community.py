@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from slowwave.operations.planners.community_summaries import community_summaries
+from slowwave.operations import PLANNERS
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+community_summaries = PLANNERS["community_summaries"]
 
 PEOPLE = ("Anna Ruiz", "Bo Lind", "Elin Falk", "Mara Reyes", "Otto Beck")
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from slowwave.operations import Proposal
-from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
+from slowwave.operations import PLANNERS, Proposal
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+consolidate_clusters = PLANNERS["consolidate_clusters"]
 
 WARD = "Ray Falk is a patient on ward 7 of the Port Vale clinic and sees Dr Lind."
 TEXTS = {

@@ -8,10 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.operations.audits.relevance import relevance
-from slowwave.operations.planners.archive_stale import archive_stale
-from slowwave.operations.planners.decay_transition import decay_transition
+from slowwave.operations import AUDITS, PLANNERS
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+archive_stale = PLANNERS["archive_stale"]
+decay_transition = PLANNERS["decay_transition"]
+relevance = AUDITS["relevance"]
 
 
 @pytest.mark.parametrize("policy", ["stale", "natural_selection"])

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import SnapshotError
-from slowwave.night.snapshot import take_snapshot
 from slowwave.store.connect import Store
 from tests.dreamers import forgetful
 from tests.memories import ask
+from tests.nights import take_snapshot
 
 
 def test_a_refused_write_leaves_nothing_and_is_a_sentence(

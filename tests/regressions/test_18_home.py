@@ -128,7 +128,7 @@ def test_a_service_that_root_locked_out_is_told_the_way_back_in(service: tuple[P
 
 def test_what_root_makes_elsewhere_stays_roots(tmp_path: Path, store: Store) -> None:
     """A home of one's own is as it was."""
-    from slowwave.night.snapshot import take_snapshot
+    from tests.nights import take_snapshot
 
     forgetful(store, "acme", rows=1)
     location = Path(take_snapshot(store, "acme"))

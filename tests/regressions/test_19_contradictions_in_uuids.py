@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from memory_assets.metadata import report_metadata
-from slowwave.operations.audits.contradictions import contradictions
+from slowwave.dagster.events import report_metadata
+from slowwave.operations import AUDITS
 from slowwave.plans.report import Report
 from slowwave.plans.run_events import redact_report
 from tests.operations.audits.test_contradictions import edge, entity, fact
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+contradictions = AUDITS["contradictions"]
 
 HOSTILE = "[Approve](http://evil.example) <img src=x> | `"
 KEY = "AKIA" + "Q3EGRZ7XJ5KLM2NP"

@@ -158,9 +158,10 @@ def test_the_approve_link_asks_for_the_note() -> None:
     """The Launchpad is filled in for a plan that takes force: all but the reason and the name."""
     from urllib.parse import parse_qs, urlsplit
 
-    from memory_assets import plan
+    from slowwave.dagster.events import approval_link
+    from slowwave.dagster.layout import DEFAULT
 
-    config = parse_qs(urlsplit(plan.approval_link("acme", "ab" * 32, force=True)).query)["config"][0]
+    config = parse_qs(urlsplit(approval_link(DEFAULT, "acme", "ab" * 32, force=True)).query)["config"][0]
     assert [line.strip() for line in config.splitlines()[3:]] == [
         f'plan_hash: "{"ab" * 32}"',
         *("force: true", "note:", "approver:"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import EXEMPT, exemptions
 from tests.snapshots import make_snapshot, uid
 
@@ -14,8 +13,8 @@ Row = dict[str, object]
 def reasons(row: Row, text: str = "It rained.") -> list[str]:
     memory = {"id": uid("m"), "kind": "semantic", "current_version_id": uid("v"), **row}
     version = {"id": uid("v"), "memory_id": uid("m"), "content": text}
-    memories = active_memories(make_snapshot(memories=[memory], memory_versions=[version]))
-    found = exemptions(memories)
+    snapshot = make_snapshot(memories=[memory], memory_versions=[version])
+    found = exemptions(snapshot)
     assert tuple(found) == EXEMPT
     return [name for name, mask in found.items() if mask[0]]
 

@@ -430,19 +430,19 @@ def test_snapshots_that_share_a_database_share_nothing_else(tmp_path: Path) -> N
         make_snapshot(entities=entities("Cleo")),
     ]
     alone = [run_models(models, one, settings) for one in snapshots]
-    with one_database():
+    with one_database() as kept:
         for one, expected in zip([*snapshots, *snapshots], [*alone, *alone], strict=True):
-            found = run_models(models, one, settings)
+            found = run_models(models, one, settings, kept=kept)
             assert all(found[name].equals(table) for name, table in expected.items())
         for one, expected in zip(snapshots, alone, strict=True):
-            found = run_models(models, one, settings)
+            found = run_models(models, one, settings, kept=kept)
             assert all(found[name].equals(table) for name, table in expected.items())
             with pytest.raises(ModelError, match=r"wrong\.sql"):
-                run_models(wrong, snapshots[0], settings)
+                run_models(wrong, snapshots[0], settings, kept=kept)
         opened: list[object] = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "_connection", lambda: opened.append(1))
-            again = run_models(models, snapshots[-1], settings, known=alone[-1])
+            again = run_models(models, snapshots[-1], settings, known=alone[-1], kept=kept)
         assert again["live_entities"] is alone[-1]["live_entities"]
         assert opened == [], "what is known is asked of no database"
 

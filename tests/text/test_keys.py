@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slowwave.text import keys as module
 from slowwave.text.keys import keys, note_keys
-from slowwave.text.screened import each_text_once, known_keys
+from slowwave.text.screened import each_text_once, remembered_texts
 
 
 def key(text: str) -> str:
@@ -94,8 +94,9 @@ def test_keys_that_are_remembered_are_those_that_are_made(texts: list[str | None
     with each_text_once():
         assert keys(column).equals(alone)
         assert keys(column[::-1]).equals(alone[::-1])
-        assert known_keys() == {t: k for t, k in zip(texts, alone.to_pylist(), strict=True) if t is not None}
-    assert known_keys() is None
+        assert (found := remembered_texts()) is not None
+        assert found.keys == {t: k for t, k in zip(texts, alone.to_pylist(), strict=True) if t is not None}
+    assert remembered_texts() is None
 
 
 def test_keys_of_many_small_columns_are_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +104,7 @@ def test_keys_of_many_small_columns_are_found_at_once(monkeypatch: pytest.Monkey
     column = pa.chunked_array([["A b!", None], ["C-d", "A b!"]], pa.large_string())
     alone = keys(column)
     note_keys(column)
-    assert known_keys() is None
+    assert remembered_texts() is None
     with each_text_once():
         note_keys(column)
         monkeypatch.setattr(module, "_found", None)
@@ -117,7 +118,8 @@ def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None
     with each_text_once():
         assert keys(pa.array(["A", "B!", "C"])).to_pylist() == ["a", "b", "c"]
         assert keys(pa.array(["C", "D", "A"])).to_pylist() == ["c", "d", "a"]
-        assert set(known_keys() or ()) == {"C", "D", "A"}
+        assert (found := remembered_texts()) is not None
+        assert set(found.keys) == {"C", "D", "A"}
 
 
 @given(st.lists(st.text("ab1 -,:.'_!\"()|", max_size=12) | st.text(st.characters(max_codepoint=127)), min_size=1))

@@ -18,7 +18,7 @@ from slowwave.night.night import run_night
 from slowwave.night.proof import convergence_probe
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
-from slowwave.operations import Inputs
+from slowwave.operations import PLANNERS, Inputs
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
@@ -26,13 +26,14 @@ from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
 from slowwave.wiki import followers as hook
-from slowwave.wiki.operations.compile_pages import compile_pages
 from slowwave.wiki.pages.workspace import PageSync, sync_pages
 from tests.memories import ask, remember
 from tests.nights import write_a_plan
 from tests.snapshots import uid
 from tests.wiki.pages.notes import notes
 from tests.worlds import World
+
+compile_pages = PLANNERS["compile_pages"]
 
 WORLD = World("acme", uid("acme"), {})
 

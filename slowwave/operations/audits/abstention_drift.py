@@ -16,7 +16,7 @@ from typing import Final, Literal
 import numpy as np
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.operations.options import AbstentionDriftOptions
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
@@ -52,20 +52,8 @@ class Recommendation:
     suggested: float | None = None
 
 
-@operation(
-    kind="audit",
-    reads=("recall_events",),
-    after=("tombstones",),
-    khora=("chronicle_abstention_drift_report",),
-    planted=("abstention drift",),
-    options=AbstentionDriftOptions,
-)
 def abstention_drift(inputs: Inputs) -> Report:
-    """Check whether the thresholds below which the agent gives no answer still fit the scores of its recalls.
-
-    Set the agent's thresholds with `SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__MIN_TOP_SCORE` and
-    `SLOWWAVE_OPERATIONS__ABSTENTION_DRIFT__COMBINED_THRESHOLD`; the scores come from `memory.log_recall`.
-    """
+    """Check whether the thresholds below which the agent gives no answer still fit the scores of its recalls."""
     settings = inputs.settings
     events = inputs.snapshot.table("recall_events")
     options = settings.options("abstention_drift", AbstentionDriftOptions)

@@ -17,8 +17,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs, operation
-from slowwave.operations.operation import FIRST
+from slowwave.operations import Inputs
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.doctor import REASONS
@@ -40,18 +39,8 @@ class _Count:
     newest: str
 
 
-@operation(
-    kind="audit",
-    reads=(*(table.name for table in EXPORTED), *VECTORS),
-    models=("type_census",),
-    after=FIRST,
-)
 def census(inputs: Inputs) -> Report:
-    """Count what the namespace holds: rows and live rows by table and type, vectors, recalls, tokens and age.
-
-    The figures are the denominators of every other report. Rows without a vector cause a warning, because a similarity search does not
-    find them.
-    """
+    """Count what the namespace holds: rows and live rows by table and type, vectors, recalls, tokens and age."""
     snapshot, window = inputs.snapshot, inputs.settings.recall_window_days
     tables = [_counted(snapshot, table.name) for table in EXPORTED]
     types = _types(inputs.models["type_census"])

@@ -16,13 +16,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.operations.conflicts.find import find_conflicts
-from slowwave.operations.operation import MEMORIES
-from slowwave.operations.options import ContradictionsOptions
 from slowwave.plans.questions import REASONS, Conflict
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import quotes
@@ -32,26 +29,8 @@ QUOTED: Final = 50
 """Conflicts whose rows the report quotes; the findings name all of them by their ids."""
 
 
-@operation(
-    kind="audit",
-    reads=(
-        *("entities", "entity_aliases", "relationships", "memory_facts"),
-        *("memories", "memory_versions", "memory_vectors"),
-    ),
-    after=("abstention_drift",),
-    compares=replace(MEMORIES, alone=False),
-    khora=("vectorcypher_contradiction_detect",),
-    planted=("contradictions",),
-    columns=("a says", "b says"),
-    options=ContradictionsOptions,
-)
 def contradictions(inputs: Inputs) -> Report:
-    """Find relationships, facts and memories that cannot both be true.
-
-    They differ in an object, a number, a date, polarity, a property or direction. A description that merely adds something is not a
-    contradiction. Each pair becomes a row of `night.conflicts` with the plan; `slowwave conflicts list` shows them, and `slowwave
-    conflicts resolve` decides one. The planner `resolve_conflicts` proposes which row to retire.
-    """
+    """Find relationships, facts and memories that cannot both be true."""
     found = find_conflicts(inputs.snapshot, inputs.settings)
     conflicts = found.conflicts
     reasons = Counter(c.reason for c in conflicts)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.plans.report import Finding, Report
 from slowwave.text.markdown import missing
 
@@ -20,13 +20,8 @@ _SHOWN: Final = 10
 _COLUMNS: Final = ("document_id", "kind", "target", "target_document_id", "entity_id", "anchor", "line", "id")
 
 
-@operation(kind="audit", reads=("links", "documents"), after=("dead_references",))
 def dead_links(inputs: Inputs) -> Report:
-    """Find links to missing pages, headings or blocks, links from a page to itself, and pages to which nothing links.
-
-    Numbers and findings only; `slowwave link NAMESPACE lint` lists the same at any time. Pages belong to a corpus (`slowwave corpus
-    add`).
-    """
+    """Find links to missing pages, headings or blocks, links from a page to itself, and pages to which nothing links."""
     pages = inputs.snapshot.live("documents", ("id", "path", "plane", "metadata", "corpus_id"))
     pages = pages.filter(pc.is_valid(pages["corpus_id"]))
     known: dict[str, dict[str, Any]] = {row["id"]: row for row in pages.to_pylist()}

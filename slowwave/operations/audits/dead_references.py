@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import quotes
 from slowwave.snapshots.snapshot import Snapshot
@@ -44,19 +44,8 @@ class _Group:
     dead: int
 
 
-@operation(
-    kind="audit",
-    reads=("entities", "relationships", "memories", "memory_versions", "memory_facts", "chunks", "documents", *VECTORS),
-    models=("dead_references",),
-    after=("orphans",),
-    khora=("vectorcypher_source_chunk_ids_audit",),
-)
 def dead_references(inputs: Inputs) -> Report:
-    """Find provenance that names missing chunks or documents, and rows that have no vector.
-
-    The report shows how long the reference arrays are and which rows hold the most dead ids. The planner `gc_references` proposes to
-    remove them.
-    """
+    """Find provenance that names missing chunks or documents, and rows that have no vector."""
     snapshot, dead = inputs.snapshot, inputs.models["dead_references"]
     groups = [
         _group(snapshot, kind, table, dead)

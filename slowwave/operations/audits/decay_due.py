@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.operations.options import DecayTransitionOptions
 from slowwave.operations.scoring import DAY, STAGES, schedule
 from slowwave.plans.report import Bars, Finding, Report
@@ -21,22 +21,13 @@ SOON: Final = (7, 30)
 """Days ahead for which due memories are counted."""
 
 
-@operation(
-    kind="audit",
-    reads=("memories", "memory_versions"),
-    after=("relative_dates",),
-)
 def decay_due(inputs: Inputs) -> Report:
-    """Count the memories that are due for their next decay stage now, within a week and within a month.
-
-    Pinned memories, shocks, procedures and instructions never decay. The planner `decay_transition` proposes the next stage of the
-    memories that are due.
-    """
+    """Count the memories that are due for their next decay stage now, within a week and within a month."""
     snapshot = inputs.snapshot
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, inputs.settings)
     tokens, now = counts(memories["text"]), int(snapshot.taken_at.timestamp() * 1_000_000)
-    exempt = {name: int(mask.sum()) for name, mask in exemptions(memories).items()}
+    exempt = {name: int(mask.sum()) for name, mask in exemptions(snapshot).items()}
     rows: list[dict[str, int | str]] = []
     for k, stage in enumerate(STAGES[:-1]):
         mine = plan.stage == k

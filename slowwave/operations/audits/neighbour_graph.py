@@ -18,8 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from slowwave.matching.vectors import neighbours, pairs_of
-from slowwave.operations import Inputs, operation
-from slowwave.operations.operation import MEMORIES
+from slowwave.operations import Inputs
 from slowwave.operations.options import NeighbourGraphOptions
 from slowwave.plans.report import Bars, Report
 from slowwave.snapshots.memories import active_memories
@@ -77,19 +76,8 @@ def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> N
     return NeighbourGraph(ids.take(pa.array(has)), *found)
 
 
-@operation(
-    kind="audit",
-    reads=("memories", "memory_versions", "memory_vectors"),
-    after=("contradictions",),
-    compares=MEMORIES,
-    columns=("a says", "b says"),
-    options=NeighbourGraphOptions,
-)
 def neighbour_graph(inputs: Inputs) -> Report:
-    """Report each memory's nearest neighbours by stored vectors, their similarity, and the memories without a vector.
-
-    `dedupe_memories` merges memories that state the same; `consolidate_clusters` summarizes many memories about one subject.
-    """
+    """Report each memory's nearest neighbours by stored vectors, their similarity, and the memories without a vector."""
     memories = active_memories(inputs.snapshot)
     graph = build_graph(inputs.snapshot, memories, inputs.settings)
     options = inputs.settings.options("neighbour_graph", NeighbourGraphOptions)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.matching.graphs import EntityGraph, entity_graph, pagerank
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.operations.options import OrphansOptions
 from slowwave.plans.report import Bars, Finding, Report
 
@@ -35,21 +35,8 @@ _DEGREES: Final = (
 )
 
 
-@operation(
-    kind="audit",
-    reads=("relationships",),
-    models=("live_entities", "live_relationships", "recall_signals"),
-    after=("schema_drift",),
-    khora=("vectorcypher_orphan_report",),
-    planted=("orphans",),
-    options=OrphansOptions,
-)
 def orphans(inputs: Inputs) -> Report:
-    """Find entities with hardly any links that were mentioned at most once and that no recall returned in the window.
-
-    *Isolated* entities have no edge at all; *weak* ones are in the bottom percentile of PageRank, where a mere co-occurrence counts a
-    fifth of a named relationship. The audit archives nothing.
-    """
+    """Find entities with hardly any links that were mentioned at most once and that no recall returned in the window."""
     settings, models = inputs.settings, inputs.models
     entities, edges = models["live_entities"], models["live_relationships"]
     graph = entity_graph(entities["id"].combine_chunks(), edges, settings.cooccurrence_edge_weight)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import candidates
 from slowwave.text.dates import Rewrite, looked_at
@@ -20,17 +20,8 @@ _EXAMPLES: Final = 3
 _NAMED: Final = 20
 
 
-@operation(
-    kind="audit",
-    reads=("memories", "memory_versions"),
-    after=("relevance",),
-)
 def relative_dates(inputs: Inputs) -> Report:
-    """Count memories with relative dates such as "yesterday", by kind, and the dates that cannot be resolved, with the reason.
-
-    Words such as "last week" or "in two days" mean another day each time they are read. The planner `absolutize_dates` proposes to write
-    the dates out.
-    """
+    """Count memories with relative dates such as "yesterday", by kind, and the dates that cannot be resolved, with the reason."""
     found = candidates(inputs.snapshot, inputs.settings)
     kinds: Counter[str] = Counter()
     reasons: Counter[str] = Counter()

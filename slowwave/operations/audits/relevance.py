@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.operations.options import ArchiveStaleOptions
 from slowwave.operations.scoring import RelevanceScores, worth
 from slowwave.plans.report import Bars, Finding, Report
@@ -28,17 +28,8 @@ _PERCENTILES: Final = (10, 50, 90)
 _SHOWN: Final = 20  # groups in the table; the details hold them all
 
 
-@operation(
-    kind="audit",
-    reads=("memories", "memory_versions", "recall_events"),
-    after=("neighbour_graph",),
-)
 def relevance(inputs: Inputs) -> Report:
-    """Report what memories are worth: effective importance, which fades with age, and relevance, which comes from use.
-
-    The report shows both per kind and ring, and how many memories do not fade because they are pinned, shocks, procedural or
-    instructions. The planner `archive_stale` proposes to archive the memories with the lowest values.
-    """
+    """Report what memories are worth: effective importance, which fades with age, and relevance, which comes from use."""
     settings = inputs.settings
     found = worth(inputs.snapshot, settings)
     n = len(found.memories)

@@ -16,7 +16,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import is_cleared
@@ -30,18 +30,8 @@ _NAMED: Final = 20
 _SEVERITIES: Final = {"low": "info", "medium": "warning", "high": "warning"}
 
 
-@operation(
-    kind="audit",
-    reads=("memories", "memory_versions", "chunks", "entities", "pages"),
-    after=("decay_due",),
-)
 def safety_scan(inputs: Inputs) -> Report:
-    """Find secrets, instructions to models, hidden characters and look-alike words in what recall shows.
-
-    The audit also lists memories without a privacy class. Findings name the row, the rule and the position, never the text. The planner
-    `redact_or_quarantine` proposes what to do about memories. A person who has checked a memory may set its attribute `screening` to
-    `cleared`.
-    """
+    """Find secrets, instructions to models, hidden characters and look-alike words in what recall shows."""
     with each_text_once():
         return _scan(inputs.snapshot)
 

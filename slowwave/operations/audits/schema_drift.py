@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.plans.report import Bars, Finding, Report
 
 _SIDES = {"entity": "entities", "relationship": "relationships"}
@@ -32,20 +32,8 @@ class _Drift:
     delta: Mapping[str, tuple[int, int]]
 
 
-@operation(
-    kind="audit",
-    reads=(),
-    models=("type_census",),
-    after=("census",),
-    khora=("vectorcypher_schema_drift_report",),
-    planted=("schema drift",),
-)
 def schema_drift(inputs: Inputs) -> Report:
-    """Compare the types in use with those that the namespace declares, and with those of the previous night.
-
-    The report has six lists: new, unused and strongly changed types, of entities and of relationships. Declare the types under
-    `expertise` in the namespace's settings. Without a declaration no type is new or unused; without a previous night no type has changed.
-    """
+    """Compare the types in use with those that the namespace declares, and with those of the previous night."""
     expertise = inputs.settings.expertise
     baseline = inputs.baselines.get("schema_drift")
     declared = {

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
@@ -26,16 +26,8 @@ from slowwave.text.tokens import BYTES_A_TOKEN
 _INSTANT = pa.timestamp("us", tz="UTC")
 
 
-@operation(
-    kind="audit",
-    reads=("memories", "memory_versions", "documents"),
-    after=("safety_scan",),
-)
 def session_backlog(inputs: Inputs) -> Report:
-    """Count the sessions since the last night and those that no summary covers yet, with their size and age.
-
-    Numbers only. The weekly operations start when there are enough new sessions; see the settings whose names begin with `gate_`.
-    """
+    """Count the sessions since the last night and those that no summary covers yet, with their size and age."""
     snapshot = inputs.snapshot
     memories = snapshot.table("memories")
     said = memories.filter(pc.not_equal(memories["kind"], "summary"))

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.operations.options import PurgeExpiredOptions
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import retired, retired_since
@@ -81,19 +81,8 @@ class _Table:
         }
 
 
-@operation(
-    kind="audit",
-    reads=("memory_facts", "relationships", "entities", "memories", "chunks", "documents"),
-    after=("dead_references",),
-    khora=("chronicle_tombstone_audit",),
-    planted=("tombstones",),
-)
 def tombstones(inputs: Inputs) -> Report:
-    """Count retired rows that are still kept, with their age and the names that have the most of them.
-
-    The report says how many are older than `SLOWWAVE_OPERATIONS__PURGE_EXPIRED__RETENTION_DAYS`; the planner `purge_expired` proposes to
-    delete those.
-    """
+    """Count retired rows that are still kept, with their age and the names that have the most of them."""
     snapshot, retention = inputs.snapshot, inputs.settings.options("purge_expired", PurgeExpiredOptions).retention_days
     tables = [_table(snapshot, name, retention) for name in NAMES]
     total = sum(t.total for t in tables)

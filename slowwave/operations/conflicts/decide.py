@@ -184,7 +184,7 @@ _Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ConflictDecision:
     """Decision on a conflict: the winner ("a" or "b"), whether it is sure enough to apply, the reason, and the columns used."""
 
     winner: str
@@ -197,7 +197,7 @@ class Decision:
     tokens: int = 0
 
 
-def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> Decision:
+def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
     """Decide a conflict by a policy.
 
     Of two memories of little importance the newer one wins under any policy (mnemo 2.4). So does a memory that says of itself that it
@@ -229,7 +229,7 @@ def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
     return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))
 
 
-def for_pinned(conflict: Conflict, decision: Decision, sides: ConflictRows) -> Decision:
+def for_pinned(conflict: Conflict, decision: ConflictDecision, sides: ConflictRows) -> ConflictDecision:
     """Turn a decision against the only pinned side into a review in favour of that side."""
     a, b = (bool(sides.rows[conflict.table, id_].get("pinned")) for id_ in (conflict.a, conflict.b))
     pinned = "" if a == b else "a" if a else "b"
@@ -240,7 +240,7 @@ def for_pinned(conflict: Conflict, decision: Decision, sides: ConflictRows) -> D
     )
 
 
-def for_audience(conflict: Conflict, decision: Decision, sides: ConflictRows) -> Decision:
+def for_audience(conflict: Conflict, decision: ConflictDecision, sides: ConflictRows) -> ConflictDecision:
     """Turn a sure decision between two memories with different audiences into a review.
 
     A memory must not end another without a person's approval if not the same people may see both.
@@ -259,7 +259,7 @@ def both_pinned(conflict: Conflict, sides: ConflictRows) -> bool:
     return all(sides.rows[conflict.table, id_].get("pinned") for id_ in (conflict.a, conflict.b))
 
 
-def _keep_newest(conflict: Conflict, sides: ConflictRows) -> Decision:
+def _keep_newest(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
     """Prefer the later ``valid_from`` if both are known and differ, else the later ``recorded_at``; a tie is not sure."""
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
     for column, known in (("valid_from", a["valid_from"] and b["valid_from"]), ("recorded_at", True)):
@@ -267,11 +267,11 @@ def _keep_newest(conflict: Conflict, sides: ConflictRows) -> Decision:
             winner = "a" if a[column] > b[column] else "b"
             why = f"The one that stays has the later {column}."
             times = {column: {"a": a[column].isoformat(), "b": b[column].isoformat()}}
-            return Decision(winner, True, why, "keep_newest", ("valid_from",), 0.9, times)
-    return Decision("a", False, "Both are equally new.", "keep_newest", ("valid_from",))
+            return ConflictDecision(winner, True, why, "keep_newest", ("valid_from",), 0.9, times)
+    return ConflictDecision("a", False, "Both are equally new.", "keep_newest", ("valid_from",))
 
 
-def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
+def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
     """Weigh confidence × live sources × 0.5^(age / a year); sure if one side has 1.5 times the weight of the other.
 
     Memories are weighed as in mnemo.
@@ -290,10 +290,10 @@ def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
     )
     share = best / (best + other) if best + other else 0.5
     shown = {"weights": {s: round(w, 6) for s, w in weights.items()}, "margin": MARGIN}
-    return Decision(winner, sure, why, "evidence_weighted", weighed_columns(conflict.table), share, shown)
+    return ConflictDecision(winner, sure, why, "evidence_weighted", weighed_columns(conflict.table), share, shown)
 
 
-def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
+def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
     """Compare the scores of mnemo; the decision is sure if one side leads by a tenth."""
     similarity = float(conflict.evidence.get("similarity", 0.0))
     rows = {s: sides.rows["memories", id_] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
@@ -308,7 +308,7 @@ def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> Decision:
         f"{'' if sure else f'; evidence decides alone from a lead of {LEAD:g}'}."
     )
     shown = {"scores": {s: round(score, 6) for s, score in scores.items()}, "lead": LEAD}
-    return Decision(winner, sure, why, "evidence_weighted", weighed_columns("memories"), min(best, 1.0), shown)
+    return ConflictDecision(winner, sure, why, "evidence_weighted", weighed_columns("memories"), min(best, 1.0), shown)
 
 
 def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> float:
@@ -325,7 +325,7 @@ def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> f
     return 0.3 * reliability + 0.2 * recency + 0.2 * reads + 0.2 * float(row["importance"]) + 0.1 * similarity
 
 
-def _source_precedence(conflict: Conflict, sides: ConflictRows) -> Decision:
+def _source_precedence(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
     """Prefer the side with the most trusted source; equal ranks, or no known source on either side, are not sure."""
     ranks = {s: _rank(conflict.table, id_, sides) for s, id_ in (("a", conflict.a), ("b", conflict.b))}
     rank = len(sides.precedence)
@@ -334,14 +334,16 @@ def _source_precedence(conflict: Conflict, sides: ConflictRows) -> Decision:
     rests = weighed_columns(conflict.table)
     if ranks["a"] == ranks["b"]:
         winner = _keep_newest(conflict, sides).winner
-        return Decision(winner, False, "Both come from sources of one rank.", "source_precedence", rests, 0.5, shown)
+        return ConflictDecision(
+            winner, False, "Both come from sources of one rank.", "source_precedence", rests, 0.5, shown
+        )
     winner = "a" if ranks["a"] < ranks["b"] else "b"
-    return Decision(
+    return ConflictDecision(
         winner, True, "The source of the one that stays has precedence.", "source_precedence", rests, 0.9, shown
     )
 
 
-_POLICIES: Final[Mapping[str, Callable[[Conflict, ConflictRows], Decision]]] = {
+_POLICIES: Final[Mapping[str, Callable[[Conflict, ConflictRows], ConflictDecision]]] = {
     "keep_newest": _keep_newest,
     "evidence_weighted": _evidence_weighted,
     "source_precedence": _source_precedence,
@@ -363,7 +365,7 @@ def _rank(table: str, id_: str, sides: ConflictRows) -> int:
     return min(ranks, default=len(places))
 
 
-def strength(conflict: Conflict, decision: Decision, sides: ConflictRows) -> float:
+def strength(conflict: Conflict, decision: ConflictDecision, sides: ConflictRows) -> float:
     """Return the strength by which a policy prefers the winner.
 
     All conflicts of a stronger row are decided before those of a weaker row.

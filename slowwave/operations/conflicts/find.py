@@ -32,7 +32,7 @@ from slowwave.operations.options import ContradictionsOptions, NeighbourGraphOpt
 from slowwave.operations.scoring import Predicate, Verdict, weigh
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.rows import SAYS, live_facts, recorded_facts
-from slowwave.snapshots.snapshot import Last, Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.contradictions import find
 from slowwave.text.extractive import split
@@ -54,7 +54,6 @@ class FoundConflicts:
 
 
 _TABLES: Final = ("entities", "entity_aliases", "relationships", "memory_facts", "memories", "memory_versions")
-_LAST: Final = Last[FoundConflicts]()
 
 
 def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
@@ -69,7 +68,8 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     graph = settings.options("neighbour_graph", NeighbourGraphOptions)
     marked = settings.switch("mark_ended_statements") is not False
     asked = (snapshot.taken_at, chosen.similarity_threshold, graph.top_k, graph.similarity, marked)
-    return _LAST.of([*tables, snapshot.vectors["memory_vectors"].matrix], asked, lambda: _find(snapshot, settings))
+    given = [*tables, snapshot.vectors["memory_vectors"].matrix]
+    return snapshot.answers.find_once("conflicts", given, asked, lambda: _find(snapshot, settings))
 
 
 def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:

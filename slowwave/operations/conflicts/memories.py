@@ -32,7 +32,7 @@ from slowwave.operations.conflicts.rows import (
 from slowwave.operations.options import NeighbourGraphOptions
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
-from slowwave.snapshots.snapshot import Last, Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.contradictions import Kind, difference, find
 from slowwave.text.dates import BESIDE
@@ -103,7 +103,8 @@ def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> Se
     """
     given = (snapshot.table("memories"), snapshot.table("memory_versions"), snapshot.vectors["memory_vectors"].matrix)
     options = settings.options("neighbour_graph", NeighbourGraphOptions)
-    found, numbers = _LAST.of(
+    found, numbers = snapshot.answers.find_once(
+        "conflicts of memories",
         given,
         (options.top_k, options.similarity),
         lambda: _find(snapshot, settings),
@@ -226,9 +227,6 @@ def one_matter(a: Reading, b: Reading, *, about: bool, denied: bool = False) -> 
     shared = len(one & two)
     apart = len(one - two), len(two - one)
     return shared >= max(_LEAST, _SHARED * min(len(one), len(two))) and (min(apart) if about else max(apart)) <= _APART
-
-
-_LAST: Final = Last[tuple[Sequence[Conflict], Mapping[str, int]]]()
 
 
 # Conflicts between notes that give one thing different figures, in whatever words: "Passwords have at least 8 characters.", "Effective

@@ -28,7 +28,7 @@ from slowwave.operations.conflicts.rows import (
 )
 from slowwave.plans.questions import Conflict, relation_pattern
 from slowwave.snapshots.memories import active_memories, version_texts
-from slowwave.snapshots.snapshot import Last, Snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text import states
 from slowwave.text import states as descriptions
 from slowwave.text.keys import keys
@@ -127,7 +127,8 @@ def replacements(snapshot: Snapshot) -> Replacements:
     Each text is parsed once, in about 30 µs; for one subject and relation every earlier object is compared with the last one. The last
     answer is cached as long as its tables exist.
     """
-    return _LAST.of([snapshot.table("memories"), snapshot.table("memory_versions")], (), lambda: _find(snapshot))
+    given = snapshot.table("memories"), snapshot.table("memory_versions")
+    return snapshot.answers.find_once("replacements", given, (), lambda: _find(snapshot))
 
 
 def _find(snapshot: Snapshot) -> Replacements:
@@ -292,9 +293,6 @@ def is_comparable(relation: str, one: str, other: str) -> bool:
     return (one in lands) == (other in lands) and (relation == "lives in" or states.rivals(relation, one, other))
 
 
-_LAST: Final = Last[Replacements]()
-
-
 # Conflicts between a memory that says what has ended and earlier ones that state just that: "I drive a Skoda Fabia", "I sold the Skoda
 # Fabia and bought a Renault Zoe".
 #
@@ -341,9 +339,8 @@ def endings(snapshot: Snapshot) -> Endings:
     Texts with a word for an end are parsed, in about 50 µs each; if one says what has ended, the words of all texts are scanned once. A
     value that more than ``CROWD`` memories name is left out. The last answer is cached as long as its tables exist.
     """
-    return _LAST_ENDINGS.of(
-        [snapshot.table("memories"), snapshot.table("memory_versions")], (), lambda: _find_endings(snapshot)
-    )
+    given = snapshot.table("memories"), snapshot.table("memory_versions")
+    return snapshot.answers.find_once("endings", given, (), lambda: _find_endings(snapshot))
 
 
 def _find_endings(snapshot: Snapshot) -> Endings:
@@ -424,6 +421,3 @@ def _naming(
     """Return the earlier statements by the author of ``later`` that name the ended value; none if more than ``CROWD`` do."""
     before = [k for k in named_in.get(_last_word(value), ()) if groups[k] == groups[later] and when[k] < when[later]]
     return [Ending(k, later, value) for k in before] if len(before) <= CROWD else []
-
-
-_LAST_ENDINGS: Final = Last[Endings]()

@@ -22,9 +22,8 @@ import numpy as np
 
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import NewVersion, new_versions
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import Item, decides_alone, why_asked
-from slowwave.plans.permitted import OF_MEMORIES, Permit
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.items import Decision, Item, decides_alone, why_asked
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.rows import DatedMemory, candidates, is_held_back
 from slowwave.text.dates import Rewrite, absolutize
@@ -42,20 +41,8 @@ class _Change(NamedTuple):
     rewrites: list[Rewrite]
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
-    after=("gc_references",),
-    permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
-    planted=("relative dates",),
-)
 def absolutize_dates(inputs: Inputs) -> Proposal:
-    """Propose to write relative dates out as ISO dates, as meant on the day of recording in the author's time zone.
-
-    The new text is a new version; the former one stays on record. Dates whose direction depends on the verb ("on Friday") become
-    questions. Quotations, code, addresses and titles are never changed, nor questions that state nothing ("How are you today?"), and a
-    pinned memory is only reported.
-    """
+    """Propose to write relative dates out as ISO dates, as meant on the day of recording in the author's time zone."""
     found = candidates(inputs.snapshot, inputs.settings)
     write = inputs.settings.dates_write
     changes: list[_Change] = []
@@ -82,7 +69,7 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
     numbers = {
         **found.numbers,
         "held back by screening": held_back,
-        "asked": sum(i.decision == "review" for i in items),
+        "asked": sum(i.is_question for i in items),
     }
     return Proposal(items, _report(numbers, changes, pinned))
 
@@ -96,7 +83,7 @@ def _item(change: _Change, mutation: Mutation, write: str) -> Item:
     low = write == "beside" and not unsure and not any(r.about for r in change.rewrites)
     return Item(
         OPERATION,
-        "review" if unsure else "reword",
+        Decision.REVIEW if unsure else Decision.REWORD,
         mutation,
         evidence=_evidence(change) | ({"reason": unsure} if unsure else {}),
         risk="high" if unsure else "low" if low else "medium",

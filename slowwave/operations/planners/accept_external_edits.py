@@ -24,10 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.changes.rows import set_columns, set_vector
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import ReembedOptions
-from slowwave.plans.items import Item
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.text.turns import HEADING, OrganizationReport, parse
@@ -48,28 +47,15 @@ class _Found:
     malformed: int = 0
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
-    after=("redact_or_quarantine",),
-    permits=(
-        Permit("set_attributes", {"memories"}, only={"attributes"}),
-        Permit("set_vector", {"memory_vectors"}),
-    ),
-)
 def accept_external_edits(inputs: Inputs) -> Proposal:
-    """Propose to mark memories that an outside dreamer rewrote as seen, and to renew the vectors of their texts.
-
-    The dreamer's reports are counted once. A memory was rewritten if its attribute `dreamed_at` is set and `dreamed_processed` is not. No
-    text is changed.
-    """
+    """Propose to mark memories that an outside dreamer rewrote as seen, and to renew the vectors of their texts."""
     snapshot, limit = inputs.snapshot, inputs.settings.options("reembed", ReembedOptions).max_per_night
     active = active_memories(snapshot)
     found = _find(_candidates(active), _recorded(inputs, active))
     taken = sorted(found.marks)[:limit]
     kept = frozenset(taken)
     items = [
-        Item(OPERATION, "accept", mutation, evidence=_evidence(found, mutation.rows[0].id))
+        Item(OPERATION, Decision.ACCEPT, mutation, evidence=_evidence(found, mutation.rows[0].id))
         for mutation in set_columns(
             snapshot,
             "set_attributes",
@@ -79,7 +65,9 @@ def accept_external_edits(inputs: Inputs) -> Proposal:
     ]
     vectors = _renewed(inputs, [(id_, text) for id_, text in found.rewritten if id_ in kept])
     if vectors:
-        items += [Item(OPERATION, "re_embed", mutation) for mutation in set_vector(snapshot, "memory_vectors", vectors)]
+        items += [
+            Item(OPERATION, Decision.RE_EMBED, mutation) for mutation in set_vector(snapshot, "memory_vectors", vectors)
+        ]
     return Proposal(tuple(items), _report(found, len(active), kept, len(vectors), len(items)))
 
 

@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import REJECTED, open_conflicts, rejected_subjects
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import RESTS_ON, exemptions, small_talk
@@ -44,20 +43,8 @@ _MAX_PER_NIGHT: Final = 1_000  # so that the items of one night stay readable; t
 Mask = NDArray[np.bool_]
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "promotions", "conflicts", "rejections"),
-    models=("recall_signals",),
-    after=("supersede_facts",),
-    permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1, tidies=True),),
-)
 def archive_small_talk(inputs: Inputs) -> Proposal:
-    """Propose to archive greetings, thanks, courtesies and empty questions: they leave recall and stay in the store.
-
-    A person must agree first. Only memories of what was said qualify, and only if no sentence states anything, by a closed list of words:
-    no name, no figure, no denial, nothing that people say about themselves. Memories that are pinned, were selected by an agent, are
-    promoted or are in an open conflict never qualify.
-    """
+    """Propose to archive greetings, thanks, courtesies and empty questions: they leave recall and stay in the store."""
     snapshot = inputs.snapshot
     memories = active_memories(snapshot)
     start = pc.coalesce(memories["valid_from"], memories["recorded_at"])
@@ -66,13 +53,13 @@ def archive_small_talk(inputs: Inputs) -> Proposal:
     selected = signals.filter(pc.greater(signals["selections"], 0))["row_id"]
     disputed = sorted({id_ for pair in open_conflicts(snapshot, "memories") for id_ in pair})
     reasons: dict[str, Mask] = {
-        **exemptions(memories),
+        **exemptions(snapshot),
         "too young": pc.greater(start, pa.scalar(until, start.type)).to_numpy(),
         "selected in the window": _among(memories["id"], selected),
         "promoted": _among(memories["id"], snapshot.live("promotions")["memory_id"]),
         "in an open conflict": _among(memories["id"], pa.array(disputed, pa.string())),
     }
-    found = small_talk(memories)
+    found = small_talk(snapshot)
     numbers: dict[str, int | float] = {"active memories": len(memories), "small talk": int(found.sum())}
     for name, kept in reasons.items():
         numbers[name] = int((found & kept).sum())
@@ -90,7 +77,7 @@ def archive_small_talk(inputs: Inputs) -> Proposal:
     numbers["items"] = len(proposed)
     headline = (
         f"{len(proposed):,} of {len(memories):,} active memories are small talk and would be archived"
-        f"{', if a person agrees' if any(i.decision == 'review' for i in proposed) else ''}: {numbers['tokens']:,} tokens."
+        f"{', if a person agrees' if any(i.is_question for i in proposed) else ''}: {numbers['tokens']:,} tokens."
     )
     shown = tuple({"text": quoted} for i in proposed[:_SHOWN] for quoted in _names(i))
     return Proposal(tuple(proposed), Report(OPERATION, headline, numbers, (), shown))
@@ -104,7 +91,7 @@ def _items(inputs: Inputs, picked: pa.Table) -> list[Item]:
     tokens = counts(picked["text"]).tolist()
     return [
         ask_unless_measured(
-            Item(OPERATION, "archive", mutations[id_], {"names": [quote(text, _QUOTED)], "tokens": n}),
+            Item(OPERATION, Decision.ARCHIVE, mutations[id_], {"names": [quote(text, _QUOTED)], "tokens": n}),
             "small talk alone",
         )
         for id_, text, n in zip(ids, picked["text"].to_pylist(), tokens, strict=True)

@@ -20,12 +20,11 @@ import pyarrow.compute as pc
 
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import ArchiveStaleOptions
 from slowwave.operations.rejections import open_conflicts, rejected_subjects
 from slowwave.operations.scoring import Bools, RelevanceScores, worth
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.rows import RESTS_ON
@@ -42,22 +41,8 @@ _UNOBSERVED: Final = "without a chance to be recalled"
 _QUOTED: Final = 200  # characters
 
 
-@operation(
-    kind="planner",
-    switch=False,
-    reads=("memories", "memory_versions", "promotions", "conflicts", "rejections", "recall_events"),
-    models=("recall_signals",),
-    after=("absolutize_dates",),
-    permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1),),
-    options=ArchiveStaleOptions,
-)
 def archive_stale(inputs: Inputs) -> Proposal:
-    """Propose to archive memories that are no longer used: they leave recall and stay in the store.
-
-    Memories that are pinned, shocks, procedural or instructions, were recalled in the window, are promoted or are in an open conflict are
-    never archived. A memory that had no chance to be recalled also stays: recalls must have been logged for `min_age_hours` after it
-    arrived, whatever date it carries. The operation is off by default. The audit `relevance` shows what memories are worth.
-    """
+    """Propose to archive memories that are no longer used: they leave recall and stay in the store."""
     snapshot, settings = inputs.snapshot, inputs.settings
     chosen = _choose(inputs)
     found = chosen.found
@@ -174,7 +159,7 @@ def _items(snapshot: Snapshot, found: RelevanceScores, rows: list[int], settings
             "relevance": round(float(found.relevance[row]), 4),
             "stands_for": stands_for,
         }
-        item = Item(OPERATION, "archive", mutation, evidence, risk="medium" if stands_for else "low")
+        item = Item(OPERATION, Decision.ARCHIVE, mutation, evidence, risk="medium" if stands_for else "low")
         items.append(ask_unless_measured(item, "limits of the settings"))
     return items
 

@@ -10,16 +10,15 @@ The planner adds a class where there is none and retires nothing, so it decides 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final, Literal
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field
 
 from slowwave.changes.rows import set_columns
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import Item
-from slowwave.plans.permitted import Permit
+from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import PrivacyOptions
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.text.screening import CLASSES, PrivateWord, private_words
@@ -28,30 +27,8 @@ OPERATION: Final = "backfill_privacy"
 _RESTS_ON: Final = ("current_version_id", "state")
 
 
-class PrivacyOptions(BaseModel):
-    """Options of ``backfill_privacy``."""
-
-    classes: tuple[Literal["credentials", "financial", "health", "legal", "contact", "personal"], ...] = Field(
-        default=("credentials", "financial", "health", "legal", "contact", "personal"),
-        description="Privacy classes that memories may get.",
-        json_schema_extra={"why": "Owners decide which classes their agents shall distinguish."},
-    )
-
-
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "rejections"),
-    after=("redact_or_quarantine",),
-    switch=False,
-    permits=(Permit("set_attributes", {"memories"}, only={"sensitivity"}),),
-    options=PrivacyOptions,
-)
 def backfill_privacy(inputs: Inputs) -> Proposal:
-    """Propose a privacy class for memories without one, by the words of their texts.
-
-    The classes are credentials, financial, health, legal, contact and personal. A wake block shows no memory that has a class. A class
-    that was set stays. Words alone do not show whose data it is, so the operation is off by default.
-    """
+    """Propose a privacy class for memories without one, by the words of their texts."""
     memories = active_memories(inputs.snapshot)
     unclassed = memories.filter(pc.equal(memories["sensitivity"], ""))
     wanted = inputs.settings.options(OPERATION, PrivacyOptions).classes
@@ -60,7 +37,7 @@ def backfill_privacy(inputs: Inputs) -> Proposal:
     words: dict[str, PrivateWord] = dict(zip(ids, found.values(), strict=True))
     values = {id_: {"sensitivity": word.name} for id_, word in words.items()}
     items = [
-        Item(OPERATION, "classify", mutation, words[mutation.rows[0].id]._asdict())
+        Item(OPERATION, Decision.CLASSIFY, mutation, words[mutation.rows[0].id]._asdict())
         for mutation in set_columns(inputs.snapshot, "set_attributes", "memories", values, _RESTS_ON)
     ]
     counts = Counter(word.name for word in words.values())

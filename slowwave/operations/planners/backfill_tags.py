@@ -19,11 +19,10 @@ import pyarrow.compute as pc
 
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import BackfillTagsOptions
 from slowwave.operations.planners.promote_memories import promote_memories
-from slowwave.plans.items import Item
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.text.concepts import concept, concept_tags
@@ -32,19 +31,8 @@ OPERATION: Final = "backfill_tags"
 _LONG_TERM: Final = "longterm"
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "promotions", "rejections"),
-    models=("recall_signals", "recall_signals_compat"),
-    after=("promote_memories",),
-    permits=(Permit("set_attributes", {"memories"}, only={"tags"}),),
-    options=BackfillTagsOptions,
-)
 def backfill_tags(inputs: Inputs) -> Proposal:
-    """Propose concept tags from subject and text for promoted memories, or for all; existing tags stay.
-
-    A setting chooses between promoted and all memories. A text that contains a secret gets no tags.
-    """
+    """Propose concept tags from subject and text for promoted memories, or for all; existing tags stay."""
     snapshot = inputs.snapshot
     memories = active_memories(snapshot)
     chosen = _in_scope(inputs, memories)
@@ -74,7 +62,7 @@ def backfill_tags(inputs: Inputs) -> Proposal:
             values[id_] = {"tags": tags, "subject": subject, "current_version_id": version, "state": state}
             added[id_] = new
     mutations = set_columns(snapshot, "set_attributes", "memories", values)
-    items = [Item(OPERATION, "tag", m, {"added": added[m.rows[0].id]}) for m in mutations]
+    items = [Item(OPERATION, Decision.TAG, m, {"added": added[m.rows[0].id]}) for m in mutations]
     numbers |= {"tags that would be added": sum(map(len, added.values())), "items": len(items)}
     headline = f"{len(items):,} of {len(chosen):,} memories in scope would get tags."
     return Proposal(tuple(items), Report(OPERATION, headline, numbers=numbers))
@@ -85,7 +73,7 @@ def _in_scope(inputs: Inputs, memories: pa.Table) -> pa.Table:
         return memories
     known = set(inputs.snapshot.live("promotions")["memory_id"].to_pylist())
     if inputs.settings.switch("promote_memories") is not False:  # so that the night after has nothing to tag
-        tonight = (i for i in promote_memories(inputs).items if i.decision == "promote")
+        tonight = (i for i in promote_memories(inputs).items if i.decision == Decision.PROMOTE)
         known.update(item.mutation.rows[0].id for item in tonight)
     promoted = pc.is_in(memories["id"], value_set=pa.array(sorted(known), pa.string()))
     return memories.filter(pc.or_(pc.equal(memories["ring"], _LONG_TERM), promoted))

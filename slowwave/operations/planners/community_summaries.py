@@ -31,12 +31,11 @@ from slowwave.matching.graphs import EntityGraph, communities, entity_graph, mod
 from slowwave.matching.review import fenced, visible
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, ask_within, object_in
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import CommunitySummariesOptions
 from slowwave.operations.rejections import REJECTED, open_conflicts, rejected_subjects
 from slowwave.operations.summary_text import EXTRACTIVE, LONGEST_DOCUMENT, UNSENT, Attempts
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.sentences import sentences
@@ -394,25 +393,8 @@ class _Summaries:
     no_writer: int = 0
 
 
-@operation(
-    kind="planner",
-    switch=False,
-    reads=("entities", "relationships", "communities", "conflicts", "rejections"),
-    models=("live_entities", "live_relationships"),
-    after=("reembed",),
-    weekly=True,
-    permits=(Permit("insert_summary", {"communities"}, retires=None),),
-    khora=("vectorcypher_community_summary",),
-    planted=("communities",),
-    options=CommunitySummariesOptions,
-)
 def community_summaries(inputs: Inputs) -> Proposal:
-    """Propose a summary for each community of connected entities, with its members and their ties.
-
-    Every sentence cites its members. A summary remains valid while its community has the same members. When they change it is *replaced*,
-    and the old one stays readable as of its time. Sentences are taken from the sources, or written by
-    `SLOWWAVE_OPERATIONS__COMMUNITY_SUMMARIES__MODEL`; of its sentences only those are kept that the members support.
-    """
+    """Propose a summary for each community of connected entities, with its members and their ties."""
     settings, snapshot = inputs.settings, inputs.snapshot
     entities = inputs.models["live_entities"].combine_chunks()
     ids = entities["id"].combine_chunks()
@@ -595,7 +577,7 @@ def _items(snapshot: Snapshot, made: _Summaries) -> list[Item]:
         ask_unless_measured(
             Item(
                 OPERATION,
-                "replace" if group.replaced else "summarise",
+                Decision.REPLACE if group.replaced else Decision.SUMMARISE,
                 mutation,
                 evidence={
                     "members": len(group.ids),
@@ -623,7 +605,7 @@ def _ends(snapshot: Snapshot, ids: Sequence[str]) -> list[Item]:
     )
     mutations = insert_summary(snapshot, [Summary(replaced=(id_,)) for id_ in ids])
     return [
-        ask_unless_measured(Item(OPERATION, "end", mutation, evidence={"reason": reason}), _PATTERN)
+        ask_unless_measured(Item(OPERATION, Decision.END, mutation, evidence={"reason": reason}), _PATTERN)
         for mutation in mutations
     ]
 

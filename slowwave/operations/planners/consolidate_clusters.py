@@ -27,10 +27,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.consolidation import Search, cohesion_floor, contradicting, rejected
-from slowwave.operations.operation import MEMORIES
-from slowwave.operations.options import ConsolidateClustersOptions
 from slowwave.operations.summary_text import (
     FoundSummary,
     Pool,
@@ -40,7 +38,6 @@ from slowwave.operations.summary_text import (
     in_focus,
     summary_items,
 )
-from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Report
 from slowwave.text.quotation import quote
 
@@ -50,23 +47,8 @@ _QUOTED: Final = 200  # characters
 _SHOWN: Final = 10
 
 
-@operation(
-    kind="planner",
-    switch=False,
-    reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
-    after=("dedupe_memories",),
-    weekly=True,
-    permits=(Permit("insert_summary", {"memories"}, beside=OF_MEMORIES, retires=None),),
-    compares=MEMORIES,
-    options=ConsolidateClustersOptions,
-)
 def consolidate_clusters(inputs: Inputs) -> Proposal:
-    """Propose one shorter text for memories that are similar to each other.
-
-    Once a person agrees, the memories leave recall in favour of the summary and stay linked to it. A summary replaces only memories whose
-    numbers, dates, names and negations it keeps in full; the others stay unchanged. Its sentences are taken from the sources, or written
-    by `SLOWWAVE_CONSOLIDATION_MODEL` and checked against them.
-    """
+    """Propose one shorter text for memories that are similar to each other."""
     settings, snapshot = inputs.settings, inputs.snapshot
     numbers: dict[str, int | float] = {}
     if settings.consolidation_model and inputs.consolidator is None:

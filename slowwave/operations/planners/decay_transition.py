@@ -30,15 +30,14 @@ import pyarrow.compute as pc
 from slowwave.changes.cells import Value
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import NewVersion, new_versions, set_columns
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import DecayTransitionOptions
 from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
 from slowwave.operations.planners.archive_stale import leaving
 from slowwave.operations.registry import runs_tonight
 from slowwave.operations.scoring import STAGES, next_stage, reason, schedule
 from slowwave.operations.summary_text import EXTRACTIVE, SummaryText, Writing
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_MEMORIES, Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories, attributes
 from slowwave.snapshots.rows import RESTS_ON, exemptions, is_held_back, questions_of
@@ -61,28 +60,8 @@ _LEAVING: Final = f"archived by {ARCHIVE}"
 _Fields = Mapping[str, Any]
 
 
-@operation(
-    kind="planner",
-    switch=False,
-    reads=("memories", "memory_versions", "memory_vectors", "promotions", "conflicts", "rejections", "recall_events"),
-    models=("recall_signals",),
-    after=("backfill_tags",),
-    weekly=True,
-    permits=(
-        Permit("new_version", {"memories"}, beside=OF_MEMORIES),
-        Permit("set_state", {"memories"}, "medium", only={"state", "stage"}, retires=1),
-    ),
-    options=DecayTransitionOptions,
-)
 def decay_transition(inputs: Inputs) -> Proposal:
-    """Propose to shorten memories that have been in their decay stage for the days of that stage.
-
-    The stages are full, compressed, summary and essence, and then the archive. The text of every stage is a version, and the older ones
-    stay. Memories that are often read or confirmed take longer, failed ones less time; pinned ones, shocks, procedures and instructions
-    (memory blocks, personas, lists of rules) do not decay. Content that answered past recalls is kept first; lists are shortened by whole
-    items, and a text that cannot be expressed well in so few words stays as it is. Memories that `archive_stale` takes in the same night
-    are left to it. A shorter text is a question, whose evidence names what it no longer states.
-    """
+    """Propose to shorten memories that have been in their decay stage for the days of that stage."""
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, settings)
@@ -104,14 +83,14 @@ def decay_transition(inputs: Inputs) -> Proposal:
     forgotten = sum(i.evidence["to"] == STAGES[-1] for i in proposed)
     numbers: dict[str, int | float] = {
         "live memories": len(memories),
-        **{name: int(mask.sum()) for name, mask in exemptions(memories).items()},
+        **{name: int(mask.sum()) for name, mask in exemptions(snapshot).items()},
         "due": int(due.sum()),
         "held back by screening": len(going_on) - len(steps),
         **{f"{stage} due": int((plan.stage[due] == n).sum()) for n, stage in enumerate(STAGES[:-1])},
         **({_LEAVING: int((due & ~mine).sum())} if archived else {}),
         "no writer at hand": sum(s.to != STAGES[-1] and s.id not in shorter for s in steps) if absent else 0,
         "shortened": len(shortened),
-        "asked": sum(i.decision == "review" for i in proposed),
+        "asked": sum(i.is_question for i in proposed),
         "short enough": len(proposed) - len(shortened) - forgotten,
         "archived": forgotten,
         "could not be shortened": sum(bool(i.evidence.get("too_long")) for i in proposed),
@@ -229,7 +208,7 @@ def _item(step: _Step, mutation: Mutation, shorter: SummaryText | None, settings
     if shorter is None:
         if step.too_long(settings):
             evidence["too_long"] = "It cannot be said well in so few words, so its text stays."
-        item = Item(OPERATION, "advance", mutation, evidence=evidence, sources=(step.id,))
+        item = Item(OPERATION, Decision.ADVANCE, mutation, evidence=evidence, sources=(step.id,))
         return ask_unless_measured(item, "stage with the same text")
     drops = list(shorter.missing)
     evidence |= {
@@ -242,7 +221,7 @@ def _item(step: _Step, mutation: Mutation, shorter: SummaryText | None, settings
     low = not drops and shorter.writer == EXTRACTIVE
     item = Item(
         OPERATION,
-        "shorten",
+        Decision.SHORTEN,
         mutation,
         evidence=evidence,
         risk="low" if low else "medium",
@@ -264,7 +243,7 @@ def _forgotten(inputs: Inputs, steps: Sequence[_Step]) -> list[Item]:
         ask_unless_measured(
             Item(
                 OPERATION,
-                "forget",
+                Decision.FORGET,
                 mutation,
                 evidence={
                     "from": last[mutation.rows[0].id].stage,

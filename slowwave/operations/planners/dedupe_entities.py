@@ -30,7 +30,7 @@ from slowwave.matching.compare import NAME_LEVELS, shared
 from slowwave.matching.entities import UNTYPED, compared_as, namesakes
 from slowwave.matching.match import Matches, Pair, match
 from slowwave.matching.names import fold
-from slowwave.matching.options import DedupeEntitiesOptions, RecomputeCentroidsOptions
+from slowwave.matching.options import RecomputeCentroidsOptions
 from slowwave.matching.review import (
     CONTESTED,
     ONE_SIDED,
@@ -43,12 +43,11 @@ from slowwave.matching.review import (
 )
 from slowwave.models.embedder import entity_text
 from slowwave.models.panel import JUDGE_TOKENS, MOST_JUDGED
-from slowwave.operations import Proposal, operation
-from slowwave.operations.operation import Compares, Inputs
+from slowwave.operations import Proposal
+from slowwave.operations.operation import Inputs
 from slowwave.operations.planners.recompute_centroids import centroid_decision
 from slowwave.operations.rejections import labelled_pairs, open_conflicts, rejected_pairs
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_ENTITIES, Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -178,7 +177,7 @@ def risk_of(group: Group, decision: str) -> str:
 
     ``decision`` is the one about the vector.
     """
-    if group.decision == "review":
+    if group.decision == Decision.REVIEW:
         return "high"
     plain = all(p.level in _PLAIN_LEVELS for p in group.pairs) and group.verdict is None
     return "low" if plain and decision != "skip_multimodal" else "medium"
@@ -218,27 +217,8 @@ class _Work:
     waiting: Sequence[ReviewPair]
 
 
-@operation(
-    kind="planner",
-    reads=(
-        *("entities", "entity_aliases", "relationships", "chunks", "documents"),
-        *("rejections", "conflicts", "decisions", "entity_vectors"),
-    ),
-    after=("consolidate_clusters",),
-    permits=(Permit("merge_rows", {"entities"}, beside=OF_ENTITIES, retires=None, ends={"relationships"}),),
-    compares=Compares("entity_vectors", "entities", alone=False),
-    khora=("vectorcypher_dedupe_entities",),
-    planted=("duplicates", "merge traps"),
-    options=DedupeEntitiesOptions,
-)
 def dedupe_entities(inputs: Inputs) -> Proposal:
-    """Propose to *merge* entities that are one thing under several names, or a *review* where a person should look.
-
-    A *merge* requires that the evidence agrees. Vectors alone never cause a merge, and a pair with differing numbers, dates, versions or
-    identifiers is never merged, nor one that a person rejected before. Approved, rejected and undone merges train the weights. The
-    survivor gets the best of the names and its vector at once, and keeps every alias, source, counter and attribute. The plan shows the
-    evidence of its weakest merges step by step.
-    """
+    """Propose to *merge* entities that are one thing under several names, or a *review* where a person should look."""
     snapshot = inputs.snapshot
     matches, crossed = _match(inputs), _of_other_types(inputs)
     merged = {id_ for ids in matches.merges for id_ in ids}
@@ -252,7 +232,9 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
     groups = merge_groups(matches, rows)
     for pair in doubtful:
         verdict = judged.verdicts.get((pair.a, pair.b))
-        groups.append(grouped(verdict.decision if verdict else "review", (pair.a, pair.b), (pair,), rows, verdict))
+        groups.append(
+            grouped(verdict.decision if verdict else Decision.REVIEW, (pair.a, pair.b), (pair,), rows, verdict)
+        )
     decisions = new_vectors(inputs, groups, rows)
     merges = [
         Merge(g.keep, g.absorb, vector, _named_type(g, rows)) for g, (_, vector) in zip(groups, decisions, strict=True)
@@ -427,7 +409,7 @@ def _judge(
 
 def _report(inputs: Inputs, work: _Work, rows: Mapping[str, Fields]) -> Report:
     matches, items, counts = work.matches, work.items, work.matches.counts
-    merges = [i for i in items if i.decision == "merge"]
+    merges = [i for i in items if i.decision == Decision.MERGE]
     gone = sum(len(i.mutation.absorb) for i in merges)
     first = ("rows", "with vector", "candidates", "merge clusters", "review pairs")
     numbers: dict[str, int | float] = {name: counts.get(name, 0) for name in first}
@@ -441,7 +423,7 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, Fields]) -> Report:
     numbers |= {name: count for name, count in counts.items() if name not in first}
     numbers |= {f"centroid {kind}": work.centroids.count(kind) for kind in sorted(set(work.centroids))}
     by_key = {n.removeprefix("candidates by "): c for n, c in counts.items() if n.startswith("candidates by ")}
-    merge_links = [pair.level for group in work.groups if group.decision == "merge" for pair in group.pairs]
+    merge_links = [pair.level for group in work.groups if group.decision == Decision.MERGE for pair in group.pairs]
     levels = [level for level in NAME_LEVELS if level in merge_links]
     doubtful = len(items) - len(merges)
     flood = _flood(inputs, gone, doubtful, counts["rows"])

@@ -23,11 +23,10 @@ import pyarrow.compute as pc
 
 from slowwave.changes.merges import Alike, merge_facts
 from slowwave.changes.rows import live_ids
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
 from slowwave.operations.scoring import weigh
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.rows import SAYS, current_facts, live_facts, recorded_facts, topics
 from slowwave.snapshots.snapshot import Snapshot
@@ -44,19 +43,8 @@ _Fields = Mapping[str, Any]
 _CannotLink = frozenset[tuple[str, str]]
 
 
-@operation(
-    kind="planner",
-    reads=("memory_facts", "chunks", "conflicts", "rejections"),
-    after=("resolve_conflicts",),
-    permits=(Permit("merge_rows", {"memory_facts"}, retires=None),),
-    planted=("duplicate facts",),
-)
 def dedupe_facts(inputs: Inputs) -> Proposal:
-    """Propose to merge facts that state the same in another spelling; the fact with the highest confidence stays.
-
-    It gets the sources of all and the earliest start. Facts are the same if subject, predicate and object are equal without regard to
-    case, spaces, punctuation and accents; numbers, dates and negations must be equal.
-    """
+    """Propose to merge facts that state the same in another spelling; the fact with the highest confidence stays."""
     snapshot = inputs.snapshot
     groups, returned = _groups(snapshot)
     live = len(live_facts(snapshot))
@@ -70,7 +58,7 @@ def dedupe_facts(inputs: Inputs) -> Proposal:
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     proposed = tuple(
         ask_unless_measured(
-            Item(OPERATION, "merge", mutation, evidence=_evidence(rows), sources=_sources(rows, live_chunks)),
+            Item(OPERATION, Decision.MERGE, mutation, evidence=_evidence(rows), sources=_sources(rows, live_chunks)),
             "equal words",
         )
         for rows, mutation in zip(merges, mutations, strict=True)

@@ -32,14 +32,12 @@ from numpy.typing import NDArray
 from slowwave.changes.merges import Alike, merge_memories
 from slowwave.changes.rows import live_ids
 from slowwave.matching.vectors import FEW, cosines, neighbours, pairs_above, pairs_of, share_above, unit_rows
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.operation import MEMORIES
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import DedupeMemoriesOptions
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
 from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories, version_texts
@@ -297,23 +295,8 @@ def rules(settings: Settings) -> tuple[KindRule, ...]:
     return (events, others) if options.events_enabled else (others,)
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
-    after=("supersede_facts",),
-    permits=(Permit("merge_rows", {"memories"}, retires=None, tidies=True),),
-    compares=MEMORIES,
-    khora=("cluster_events", "chronicle_event_clustering"),
-    planted=("duplicate events",),
-    options=DedupeMemoriesOptions,
-)
 def dedupe_memories(inputs: Inputs) -> Proposal:
-    """Propose to merge memories that state the same; the survivor keeps its text and gets the tags, sources and counts.
-
-    They must have kind, scope, subject, author and audience in common and be near the survivor; events must also lie within the window.
-    Memories that contradict each other, or differ in a number, a date or a negation, are never merged, and a pinned memory is never
-    absorbed.
-    """
+    """Propose to merge memories that state the same; the survivor keeps its text and gets the tags, sources and counts."""
     snapshot = inputs.snapshot
     cannot_link = rejected_pairs(snapshot, OPERATION, "memories") | conflicting_pairs(snapshot, "memories")
     numbers: dict[str, int] = {}
@@ -328,7 +311,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
         ask_unless_measured(
             Item(
                 OPERATION,
-                "merge",
+                Decision.MERGE,
                 mutation,
                 evidence=_evidence(cluster),
                 risk="low" if len({r["text"] for r in cluster.rows}) == 1 else "medium",
@@ -373,7 +356,7 @@ def _with_content(inputs: Inputs, numbers: dict[str, int]) -> pa.Table:
     memories = active_memories(inputs.snapshot)
     if not runs_tonight(inputs, SMALL_TALK):
         return memories
-    talk = small_talk(memories)
+    talk = small_talk(inputs.snapshot)
     numbers[f"left to {SMALL_TALK}"] = int(talk.sum())
     return memories.filter(pa.array(~talk))
 

@@ -8,28 +8,14 @@ from __future__ import annotations
 from collections import defaultdict
 
 from slowwave.changes.rows import as_ids, filter_references
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import GcReferencesOptions
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 
 
-@operation(
-    kind="planner",
-    reads=("entities", "relationships", "memories", "memory_facts", "chunks", "documents", "rejections"),
-    models=("dead_references",),
-    after=("prune_edges",),
-    permits=(Permit("filter_references", {"entities", "relationships", "memories", "memory_facts"}),),
-    khora=("vectorcypher_source_chunk_ids_gc",),
-    planted=("dead references",),
-    options=GcReferencesOptions,
-)
 def gc_references(inputs: Inputs) -> Proposal:
-    """Propose to remove dead chunk and document ids from the provenance of live rows; every live id stays.
-
-    The audit `dead_references` shows the same rows and how much of their arrays is dead.
-    """
+    """Propose to remove dead chunk and document ids from the provenance of live rows; every live id stays."""
     dead = inputs.models["dead_references"]
     least = inputs.settings.options("gc_references", GcReferencesOptions).min_dead
     names = ("table_name", "row_id", "dead_ids")
@@ -44,7 +30,7 @@ def gc_references(inputs: Inputs) -> Proposal:
             before = sum(len(as_ids(w.seen)) for w in mutation.writes)
             after = sum(len(as_ids(w.value)) for w in mutation.writes)
             evidence = {"dead": before - after, "before": before, "after": after, "first_dead": sorted(rows[row])[:5]}
-            item = Item("gc_references", "clean", mutation, evidence)
+            item = Item("gc_references", Decision.CLEAN, mutation, evidence)
             items.append(ask_unless_measured(item, "dead reference"))
     rows_with = sum(len(rows) for rows in found.values())
     looked = {t: inputs.snapshot.live(t).num_rows for t in ("entities", "relationships", "memories", "memory_facts")}

@@ -23,11 +23,10 @@ import pyarrow.compute as pc
 
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import NewVersion, new_versions
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.find import ended_statements
 from slowwave.operations.conflicts.memories import EndedStatement
-from slowwave.plans.items import Item, decides_alone, why_asked
-from slowwave.plans.permitted import OF_MEMORIES, Permit
+from slowwave.plans.items import Decision, Item, decides_alone, why_asked
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import is_held_back
@@ -50,18 +49,8 @@ class _Change(NamedTuple):
     marks: Sequence[tuple[EndedStatement, str]]
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "conflicts"),
-    after=("absolutize_dates",),
-    permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
-)
 def mark_ended_statements(inputs: Inputs) -> Proposal:
-    """Propose to add the end date to a sentence that a later memory ends, if the rest of its memory still holds.
-
-    A sentence that mentions what has ended, or for which another value was stated later, gets the later statement: *later*, not *until*,
-    because nothing in it ends. The new text is a new version; the former one stays on record. Pinned memories are left alone.
-    """
+    """Propose to add the end date to a sentence that a later memory ends, if the rest of its memory still holds."""
     found = ended_statements(inputs.snapshot)
     changes, left = _changes(inputs, found)
     vectors = (
@@ -84,7 +73,7 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
         "sentences that mention what has ended": sum(one.holds for one in found),
         **left,
         "items": len(proposed),
-        "for review": sum(i.decision == "review" for i in proposed),
+        "for review": sum(i.is_question for i in proposed),
     }
     headline = f"{counted(len(proposed), 'memory tells', 'memories tell')} what is over, and would say until when"
     headline += f"; {numbers['for review']:,} go to a person." if numbers["for review"] else "."
@@ -97,7 +86,7 @@ def _item(change: _Change, mutation: Mutation) -> Item:
     evidence = _evidence(change)
     if asks:
         evidence["reason"] = why_asked(OPERATION, asks[0])
-    decision, risk = ("review", "high") if asks else ("reword", "medium")
+    decision, risk = (Decision.REVIEW, "high") if asks else (Decision.REWORD, "medium")
     return Item(OPERATION, decision, mutation, evidence=evidence, risk=risk, sources=_sources(change))
 
 

@@ -22,11 +22,10 @@ import pyarrow.compute as pc
 from slowwave.changes.merges import Merge, merge_rows, survivor_first
 from slowwave.changes.rows import TYPES, rename_type
 from slowwave.matching.names import fold_all
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import NormalizeSchemaOptions
 from slowwave.operations.rejections import open_conflicts, rejected_pairs, rejected_subjects
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_ENTITIES, Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -50,24 +49,8 @@ class _Merged:
     differing: tuple[str, ...]
 
 
-@operation(
-    kind="planner",
-    reads=("entities", "relationships", "entity_aliases", "chunks", "documents", "conflicts", "rejections"),
-    after=("recompute_centroids",),
-    permits=(
-        Permit("rename_type", {"entities", "relationships"}, "medium"),
-        Permit("merge_rows", {"entities"}, "medium", beside=OF_ENTITIES, retires=None, ends={"relationships"}),
-    ),
-    khora=("vectorcypher_normalize_schema",),
-    planted=("drifted types",),
-    options=NormalizeSchemaOptions,
-)
 def normalize_schema(inputs: Inputs) -> Proposal:
-    """Propose to rename types of live entities and relationships by the mappings in the settings, exactly as written.
-
-    If a renamed entity would have the same name and type as another one, the two become one: *merge*, or *review* if their attributes
-    differ. Without a mapping there is nothing to do. The audit `schema_drift` shows the types in use.
-    """
+    """Propose to rename types of live entities and relationships by the mappings in the settings, exactly as written."""
     snapshot, settings = inputs.snapshot, inputs.settings
     mappings = {side: mapping(settings, side) for side in TYPES}
     if not any(mappings.values()):
@@ -155,7 +138,13 @@ def _merge_items(snapshot: Snapshot, merges: Sequence[_Merged]) -> list[Item]:
         else:
             evidence["reason"] = "After the rename they have one name and one type."
         review = bool(merge.differing)
-        item = Item(OPERATION, "review" if review else "merge", mutation, evidence, risk="high" if review else "medium")
+        item = Item(
+            OPERATION,
+            Decision.REVIEW if review else Decision.MERGE,
+            mutation,
+            evidence,
+            risk="high" if review else "medium",
+        )
         items.append(ask_unless_measured(item, "one name after the rename"))
     return items
 
@@ -171,7 +160,7 @@ def _rename_items(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> l
         ask_unless_measured(
             Item(
                 OPERATION,
-                "rename",
+                Decision.RENAME,
                 mutation,
                 {"old_type": mutation.writes[0].seen, "new_type": mutation.writes[0].value},
                 risk="medium",
@@ -185,9 +174,9 @@ def _rename_items(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> l
 def _report(
     snapshot: Snapshot, mappings: Mapping[str, Mapping[str, str]], items: Sequence[Item], apart: Sequence[_Merged]
 ) -> Report:
-    renames = [i for i in items if i.decision == "rename"]
-    merges = [i for i in items if i.decision == "merge"]
-    reviews = sum(i.decision == "review" for i in items)
+    renames = [i for i in items if i.decision == Decision.RENAME]
+    merges = [i for i in items if i.decision == Decision.MERGE]
+    reviews = sum(i.is_question for i in items)
     counts = {side: sum(i.mutation.table == side for i in renames) for side in TYPES}
     headline = (
         f"{counts['entities']:,} entities and {counts['relationships']:,} relationships would be renamed; "

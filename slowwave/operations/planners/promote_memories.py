@@ -27,12 +27,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.changes.rows import Promotion, promote, revoke
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import PromoteMemoriesOptions
 from slowwave.operations.rejections import REJECTED, rejected_subjects
 from slowwave.operations.scoring import Bools, MemorySignals, score_memories
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories, attributes
@@ -52,20 +51,8 @@ _MIN_DAYS: Final = 2  # distinct days with recalls: nexo's code asks for one, wh
 _REVOKE_SCORE: Final = 0.1  # far below the score that a promotion needs, so that a pause of some weeks revokes nothing
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "promotions", "rejections"),
-    models=("recall_signals", "recall_signals_compat"),
-    after=("archive_stale",),
-    permits=(Permit("set_state", {"memories"}, beside={"promotions"}, only={"ring"}, ends={"promotions"}),),
-    options=PromoteMemoriesOptions,
-)
 def promote_memories(inputs: Inputs) -> Proposal:
-    """Propose to promote memories that recall has proven on several days and with several questions, the best first.
-
-    They move to the long-term ring. A promotion is revoked when its memory is retired or recall no longer proves it. A memory in which
-    screening finds something is not promoted.
-    """
+    """Propose to promote memories that recall has proven on several days and with several questions, the best first."""
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     scored = score_memories(memories, inputs.models, settings, snapshot.taken_at)
@@ -165,7 +152,7 @@ def _items(
                 "to_ring": promotion.to_ring,
                 "scores": dict(promotion.scores),
             }
-            yield Item(OPERATION, "promote", mutation, evidence), memory["text"]
+            yield Item(OPERATION, Decision.PROMOTE, mutation, evidence), memory["text"]
 
 
 def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, promotions: pa.Table) -> list[Item]:
@@ -190,7 +177,7 @@ def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, prom
             continue
         named.append(id_)
     return [
-        ask_unless_measured(Item(OPERATION, "revoke", m, why[m.rows[0].id]), "promotion revoked")
+        ask_unless_measured(Item(OPERATION, Decision.REVOKE, m, why[m.rows[0].id]), "promotion revoked")
         for m in revoke(snapshot, named)
     ]
 

@@ -20,10 +20,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.changes.rows import NOW, invalidate_each, rows_where
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import PruneEdgesOptions
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -62,22 +61,8 @@ class _Edges:
     pinned: Flags
 
 
-@operation(
-    kind="planner",
-    reads=("relationships", "entities", "chunks", "documents", "rejections"),
-    after=("normalize_schema",),
-    permits=(Permit("invalidate_rows", {"relationships"}, retires=1),),
-    khora=("vectorcypher_prune_edges",),
-    planted=("weak edges",),
-    options=PruneEdgesOptions,
-)
 def prune_edges(inputs: Inputs) -> Proposal:
-    """Propose to retire weak relationships whose chunks are all gone, of the types that may be pruned.
-
-    The only such type is `ASSOCIATED_WITH` unless others are set. *Review* asks about weak relationships that cite no chunk at all, that
-    a live document supports, or that join two pinned entities. With a score threshold, it also asks about relationships whose weight has
-    faded with age.
-    """
+    """Propose to retire weak relationships whose chunks are all gone, of the types that may be pruned."""
     snapshot, settings = inputs.snapshot, inputs.settings
     live = snapshot.live("relationships")
     edges = _edges(snapshot, live, settings)
@@ -89,7 +74,7 @@ def prune_edges(inputs: Inputs) -> Proposal:
     candidate = (weak & (dead | bare)) | faded
     prune = candidate & dead & (edges.documents == 0) & ~edges.pinned
     items = _items(snapshot, edges, np.flatnonzero(candidate), prune, settings)
-    reviews = sum(i.decision == "review" for i in items)
+    reviews = sum(i.is_question for i in items)
     headline = (
         f"{len(items) - reviews:,} of {len(live):,} live relationships are weak and unsupported, and would be retired; "
     )
@@ -183,7 +168,7 @@ def _items(
                 "age_days": round(float(edges.age_days[place]), 1),
                 "score": round(float(edges.score[place]), 6),
             }
-        decision, risk = ("prune", "low") if decided else ("review", "high")
+        decision, risk = (Decision.PRUNE, "low") if decided else (Decision.REVIEW, "high")
         item = Item(OPERATION, decision, mutations[row["id"]], evidence, risk)
         items.append(ask_unless_measured(item, "weak edge without a source"))
     return items

@@ -27,11 +27,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from slowwave.changes.rows import POINTER, check_retention, purge_rows
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import PurgeExpiredOptions
 from slowwave.operations.rejections import open_conflicts
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_MEMORIES, Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.rows import retired, retired_since
 from slowwave.snapshots.snapshot import Snapshot
@@ -76,35 +75,8 @@ class _Expired:
         return pc.is_null(marks).to_pylist()
 
 
-@operation(
-    kind="planner",
-    switch=False,
-    reads=(
-        *("memory_facts", "relationships", "memories", "memory_versions", "promotions", "communities"),
-        *("entities", "pages", "conflicts", "rejections", "memory_vectors"),
-    ),
-    after=("community_summaries",),
-    permits=(
-        Permit(
-            "purge_rows",
-            {"memory_facts", "relationships", "memories", "communities"},
-            "high",
-            beside=OF_MEMORIES | {"promotions"},
-            retires=None,
-            deletes=True,
-        ),
-    ),
-    khora=("compact_facts", "chronicle_fact_compaction"),
-    planted=("expired rows",),
-    options=PurgeExpiredOptions,
-)
 def purge_expired(inputs: Inputs) -> Proposal:
-    """Propose to delete rows that were retired longer ago than the retention period.
-
-    This is the only operation that deletes, and it is off by default. It never deletes a row that a live row names or that is pinned, or
-    one that was retired within seven days, and no policy approves it. The plan and the journal hold every row in full, so undo restores
-    it. The change that retired a row cannot be undone before the deletion is undone.
-    """
+    """Propose to delete rows that were retired longer ago than the retention period."""
     snapshot, days = inputs.snapshot, inputs.settings.options("purge_expired", PurgeExpiredOptions).retention_days
     check_retention(days)
     named = _named_by_live(snapshot)
@@ -178,7 +150,7 @@ def _items(snapshot: Snapshot, expired: _Expired, days: int) -> list[Item]:
                 f"Nothing tells since when it is inactive here; it was recorded on {recorded:%Y-%m-%d}. It may have been switched "
                 "off or closed since then."
             )
-        item = Item(OPERATION, "review" if asked else "purge", mutation, evidence, risk="high")
+        item = Item(OPERATION, Decision.REVIEW if asked else Decision.PURGE, mutation, evidence, risk="high")
         items.append(ask_unless_measured(item, "expired row"))
     return items
 
@@ -203,7 +175,7 @@ def _together(expired: _Expired) -> list[list[int]]:
 
 
 def _report(found: Sequence[_Expired], items: Sequence[Item], days: int) -> Report:
-    purged = [i for i in items if i.decision == "purge"]
+    purged = [i for i in items if i.decision == Decision.PURGE]
     rows = sum(len(i.mutation.rows) for i in purged)
     retired = sum(t.retired for t in found)
     reviews = len(items) - len(purged)

@@ -23,10 +23,9 @@ from slowwave.changes.rows import set_vector
 from slowwave.matching.options import RecomputeCentroidsOptions
 from slowwave.matching.vectors import unit_rows
 from slowwave.models.embedder import entity_text
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import ReembedOptions
-from slowwave.plans.items import Item
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
 
@@ -57,19 +56,8 @@ def centroid_decision(
     return "centroid", weighted_mean(units, mentions[kept]) if len(units) else None
 
 
-@operation(
-    kind="planner",
-    reads=("entities", "entity_vectors", "rejections"),
-    after=("dedupe_entities",),
-    permits=(Permit("set_vector", {"entity_vectors"}),),
-    khora=("vectorcypher_centroid_recompute",),
-    options=RecomputeCentroidsOptions,
-)
 def recompute_centroids(inputs: Inputs) -> Proposal:
-    """Propose a vector of the text for live entities without one; a similarity search does not find them until then.
-
-    A merge computes and carries its own vector: see `dedupe_entities`.
-    """
+    """Propose a vector of the text for live entities without one; a similarity search does not find them until then."""
     snapshot = inputs.snapshot
     live = snapshot.live("entities")
     vectors = snapshot.vectors["entity_vectors"]
@@ -91,7 +79,12 @@ def recompute_centroids(inputs: Inputs) -> Proposal:
     matrix = embed(texts)
     of = {r["id"]: (text, vector) for r, text, vector in zip(rows, texts, matrix, strict=True)}
     items = tuple(
-        Item(OPERATION, "re_embed", mutation, evidence={"centroid": "re_embed", "text": of[mutation.rows[0].id][0]})
+        Item(
+            OPERATION,
+            Decision.RE_EMBED,
+            mutation,
+            evidence={"centroid": "re_embed", "text": of[mutation.rows[0].id][0]},
+        )
         for mutation in set_vector(snapshot, "entity_vectors", {id_: vector for id_, (_, vector) in of.items()})
     )
     headline = f"{len(items):,} entities without a vector get one."

@@ -18,7 +18,7 @@ memory has its own item. Cost: linear in the texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +26,9 @@ import pyarrow as pa
 from slowwave.changes.cells import Value
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import REDACTION, NewVersion, new_versions, set_columns
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.operations.operation import FIRST
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import RedactOrQuarantineOptions
-from slowwave.plans.items import Item, decides_alone
-from slowwave.plans.permitted import OF_MEMORIES, Permit
+from slowwave.plans.items import Decision, Item, decides_alone
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import is_cleared
@@ -43,8 +41,6 @@ _GUARDED: Final = ("current_version_id", "attributes", "pinned")
 _KEPT: Final = "The original stays in the version history, and its source chunks as they are: no search tells one that says no more."
 _ASKED: Final = "Nothing here proves itself by a checksum, an issuer's prefix or hidden characters: it may be code, a quotation or a rule."
 
-_Decision = Literal["redact", "quarantine", "review"]
-
 
 class _Held(NamedTuple):
     """Memory with relevant findings and the decision; ``text`` is its next version, empty if it is to leave recall."""
@@ -52,28 +48,13 @@ class _Held(NamedTuple):
     id: str
     length: int
     found: tuple[Found, ...]
-    decision: _Decision
+    decision: Decision
     chunks: int
     text: str = ""
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "rejections"),
-    after=FIRST,
-    permits=(
-        Permit("set_state", {"memories"}, "medium", only={"state"}, retires=1),
-        Permit("new_version", {"memories"}, "medium", beside=OF_MEMORIES),
-    ),
-    options=RedactOrQuarantineOptions,
-)
 def redact_or_quarantine(inputs: Inputs) -> Proposal:
-    """Propose to remove memories with a secret, an instruction to a model or hidden text from recall, or to redact them.
-
-    A redacted memory gets a version without that passage; the setting `operations.redact_or_quarantine.policy` chooses. Only a format
-    with a checksum, a credential with its issuer's prefix or hidden characters decide alone; other items are questions. Items name rules
-    and positions, and quote nothing. Pinned memories are only reported; those whose attribute `screening` is `cleared` are left alone.
-    """
+    """Propose to remove memories with a secret, an instruction to a model or hidden text from recall, or to redact them."""
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     numbers: dict[str, int] = {"active memories": len(memories)}
@@ -89,11 +70,11 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
             h.decision,
             mutations[h.id],
             _evidence(h, options.policy),
-            risk="high" if h.decision == "review" else "medium",
+            risk="high" if h.decision == Decision.REVIEW else "medium",
         )
         for h in acted
     )
-    for decision in ("redact", "quarantine", "review"):
+    for decision in (Decision.REDACT, Decision.QUARANTINE, Decision.REVIEW):
         numbers[f"{decision} items"] = sum(h.decision == decision for h in acted)
     numbers["pinned memories with findings"] = len(pinned)
     numbers["items"] = len(items)
@@ -132,9 +113,9 @@ def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tu
         elif is_cleared(cell):
             counts["cleared by a person"] += 1
         elif row["pinned"]:
-            pinned.append(_Held(id_, len(text), counts_for, "review", n))
+            pinned.append(_Held(id_, len(text), counts_for, Decision.REVIEW, n))
         else:
-            held.append(_decided(_Held(id_, len(text), counts_for, "review", n), text, found, settings))
+            held.append(_decided(_Held(id_, len(text), counts_for, Decision.REVIEW, n), text, found, settings))
     numbers |= counts
     return held, pinned
 
@@ -151,7 +132,8 @@ def _decided(held: _Held, text: str, found: Sequence[Found], settings: Settings)
     proved = [decides_alone(OPERATION, proof(f)) for f in held.found]
     # A version leaves out every finding, so each must be proved; a memory that leaves recall does so for one.
     sure = policy != "block" and (all(proved) if clean else any(proved))
-    return held._replace(text=clean, decision="review" if not sure else "redact" if clean else "quarantine")
+    decided = Decision.REDACT if clean else Decision.QUARANTINE
+    return held._replace(text=clean, decision=decided if sure else Decision.REVIEW)
 
 
 def _quarantines(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
@@ -185,7 +167,7 @@ def _evidence(held: _Held, policy: str) -> dict[str, object]:
         "findings": len(held.found),
         "characters": held.length,
         "source_chunks": held.chunks,
-        **({"reason": _ASKED} if held.decision == "review" and policy != "block" else {}),
+        **({"reason": _ASKED} if held.decision == Decision.REVIEW and policy != "block" else {}),
         **({"kept": _KEPT} if held.text else {}),
     }
 

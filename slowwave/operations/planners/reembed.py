@@ -25,10 +25,9 @@ import pyarrow.compute as pc
 from slowwave.changes.rows import set_vector
 from slowwave.models import Embed
 from slowwave.models.embedder import passage_text
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import ReembedOptions
-from slowwave.plans.items import Item
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Vectors
@@ -56,19 +55,8 @@ class _Wanting:
     live: int
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "chunks", "memory_vectors", "chunk_vectors", "rejections"),
-    after=("decay_transition",),
-    permits=(Permit("set_vector", {"memory_vectors", "chunk_vectors"}),),
-    options=ReembedOptions,
-)
 def reembed(inputs: Inputs) -> Proposal:
-    """Propose vectors for memories and chunks without a vector of the namespace's model.
-
-    A similarity search does not find them until then. Vectors that are zero or not finite are replaced. A night makes as many as
-    `operations.reembed.max_per_night` allows; entities get theirs from `recompute_centroids`.
-    """
+    """Propose vectors for memories and chunks without a vector of the namespace's model."""
     snapshot, limit = inputs.snapshot, inputs.settings.options("reembed", ReembedOptions).max_per_night
     active, chunks = active_memories(snapshot), snapshot.live("chunks")
     wanting = {
@@ -87,7 +75,7 @@ def reembed(inputs: Inputs) -> Proposal:
                 misfit = matrix.shape[1]
                 break
             fresh.update(zip(batch, matrix, strict=True))
-        items += [Item(OPERATION, "embed", mutation) for mutation in set_vector(snapshot, table, fresh)]
+        items += [Item(OPERATION, Decision.EMBED, mutation) for mutation in set_vector(snapshot, table, fresh)]
     return Proposal(tuple(items), _report(inputs, wanting, misfit, len(items)))
 
 

@@ -25,14 +25,14 @@ from typing import Final
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import Loss, lose_conflict
 from slowwave.models.panel import JUDGE_TOKENS, MOST_JUDGED
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.decide import (
     AUDIENCE,
     OPERATION,
+    ConflictDecision,
     ConflictQuestion,
     ConflictRows,
     ConflictVerdict,
-    Decision,
     EffectiveVerdict,
     JudgedConflicts,
     both_pinned,
@@ -49,11 +49,9 @@ from slowwave.operations.conflicts.decide import (
     strength,
 )
 from slowwave.operations.conflicts.find import find_conflicts
-from slowwave.operations.operation import MEMORIES
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.commands import argument
-from slowwave.plans.items import Item
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.questions import SAID, Conflict
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
@@ -63,31 +61,14 @@ _SOURCES: Final = 10
 _KEPT: Final = ("state", "pinned", *AUDIENCE)  # of memories, whatever decides
 
 
-@operation(
-    kind="planner",
-    reads=(
-        *("entities", "entity_aliases", "relationships", "memory_facts", "chunks", "documents"),
-        *("memories", "memory_versions", "memory_vectors", "conflicts"),
-    ),
-    after=("accept_external_edits",),
-    permits=(Permit("invalidate_rows", {"memories", "memory_facts", "relationships"}, retires=None, waits=True),),
-    compares=replace(MEMORIES, alone=False),
-    khora=("vectorcypher_contradiction_reconcile",),
-    planted=("conflicts to resolve",),
-    options=ResolveConflictsOptions,
-)
 def resolve_conflicts(inputs: Inputs) -> Proposal:
-    """Propose to retire the losing row of two that contradict each other; an unclear conflict becomes a *review*.
-
-    What a person decided is applied and never asked again. Otherwise the namespace's policy decides: the newer row, the better supported
-    one, the more trusted source, or two models that agree and cite their sources. The plan shows what both rows say and why.
-    """
+    """Propose to retire the losing row of two that contradict each other; an unclear conflict becomes a *review*."""
     snapshot, settings = inputs.snapshot, inputs.settings
     found = find_conflicts(snapshot, settings)
     counts = Counter[str]()
     verdicts = effective_verdicts(snapshot)
     open_: list[Conflict] = []
-    decisions: list[tuple[Conflict, Decision]] = []
+    decisions: list[tuple[Conflict, ConflictDecision]] = []
     sides = read_sides(snapshot, found.conflicts, settings)
     policy = settings.options("resolve_conflicts", ResolveConflictsOptions).policy
     for conflict in found.conflicts:
@@ -117,9 +98,9 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     return Proposal(tuple(items), _report(inputs, found.conflicts, open_, items, counts, judged))
 
 
-def _as_decided(winner: str, earlier: EffectiveVerdict) -> Decision:
+def _as_decided(winner: str, earlier: EffectiveVerdict) -> ConflictDecision:
     who = earlier.by if earlier.person else "Both judges"
-    return Decision(
+    return ConflictDecision(
         winner,
         sure=True,
         why=f"{who} ruled so." if earlier.person else "Both judges named the same loser on an earlier night.",
@@ -168,22 +149,24 @@ def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: ConflictRows) -> Ju
     )
 
 
-def _judged(open_: Sequence[Conflict], judged: JudgedConflicts, sides: ConflictRows) -> list[tuple[Conflict, Decision]]:
-    found: list[tuple[Conflict, Decision]] = []
+def _judged(
+    open_: Sequence[Conflict], judged: JudgedConflicts, sides: ConflictRows
+) -> list[tuple[Conflict, ConflictDecision]]:
+    found: list[tuple[Conflict, ConflictDecision]] = []
     for conflict in open_:
         verdict = judged.verdicts.get(conflict.seen)
         if verdict is not None and verdict.decision == "invalidate":
             winner = "b" if verdict.loser == "a" else "a"
             shown = {"judges": json.loads(json.dumps(asdict(verdict)))}
             sure = min(o.confidence for o in verdict.opinions)
-            decision = Decision(winner, True, verdict.why, "two_judges", (), sure, shown, verdict.tokens)
+            decision = ConflictDecision(winner, True, verdict.why, "two_judges", (), sure, shown, verdict.tokens)
             decision = for_audience(conflict, for_pinned(conflict, decision, sides), sides)
             found.append((conflict, decision))
     return found
 
 
 def _items(
-    snapshot: Snapshot, decisions: Sequence[tuple[Conflict, Decision]], sides: ConflictRows
+    snapshot: Snapshot, decisions: Sequence[tuple[Conflict, ConflictDecision]], sides: ConflictRows
 ) -> tuple[list[Item], int]:
     """Return the items, the sure and strong ones first, and the number of conflicts that need none.
 
@@ -194,7 +177,7 @@ def _items(
         decisions, key=lambda d: (not d[1].sure, d[1].policy != "manual", -strength(*d, sides), d[0].a, d[0].b)
     )
     lost: dict[tuple[str, str], str] = {}
-    taken: list[tuple[Conflict, Decision, Loss]] = []
+    taken: list[tuple[Conflict, ConflictDecision, Loss]] = []
     for conflict, decision in ranked:
         a, b = (conflict.a, *conflict.also_a), (conflict.b, *conflict.also_b)
         winners, losers = (a, b) if decision.winner == "a" else (b, a)
@@ -216,7 +199,9 @@ def _items(
     return items, len(decisions) - len(taken)
 
 
-def _in_the_end(conflict: Conflict, decision: Decision, loss: Loss, lost: Mapping[tuple[str, str], str]) -> Loss:
+def _in_the_end(
+    conflict: Conflict, decision: ConflictDecision, loss: Loss, lost: Mapping[tuple[str, str], str]
+) -> Loss:
     """Redirect a loss to a row that is itself replaced to the row that replaces it in the end."""
     winner = loss.winner
     while (conflict.table, winner) in lost and lost[conflict.table, winner] not in (loss.winner, *loss.losers):
@@ -228,7 +213,7 @@ def _in_the_end(conflict: Conflict, decision: Decision, loss: Loss, lost: Mappin
 
 def _item(
     conflict: Conflict,
-    decision: Decision,
+    decision: ConflictDecision,
     loss: Loss,
     mutation: Mutation,
     sides: ConflictRows,
@@ -251,7 +236,7 @@ def _item(
     sources = (c for id_ in (loss.ended_by or loss.winner, loss.losers[0]) for c in sides.chunks[conflict.table, id_])
     return Item(
         OPERATION,
-        "resolve" if decision.sure else "review",
+        Decision.RESOLVE if decision.sure else Decision.REVIEW,
         mutation,
         evidence=evidence,
         risk="low" if by_person else "medium",
@@ -277,7 +262,7 @@ def _report(
     judged: JudgedConflicts,
 ) -> Report:
     policy = inputs.settings.options("resolve_conflicts", ResolveConflictsOptions).policy
-    resolved = sum(i.decision == "resolve" for i in items)
+    resolved = sum(i.decision == Decision.RESOLVE for i in items)
     by_person = counts.get("decided by a person", 0)
     deferred = sum(v.decision == "defer" for v in judged.verdicts.values())
     kept = sum(v.decision == "keep" for v in judged.verdicts.values())

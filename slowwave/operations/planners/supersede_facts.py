@@ -24,11 +24,10 @@ import pyarrow.compute as pc
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import Supersession, live_ids
 from slowwave.changes.rows import supersede_facts as mutations_of
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import open_conflicts
 from slowwave.operations.scoring import Predicate, weigh
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.rows import SAYS, current_facts, live_facts, recorded_facts, successions
 from slowwave.snapshots.snapshot import Snapshot
@@ -41,19 +40,8 @@ _LEANS: Final = 0.75  # share of subjects with one object from which it is worth
 _Fields = Mapping[str, Any]
 
 
-@operation(
-    kind="planner",
-    reads=("memory_facts", "chunks", "conflicts", "rejections"),
-    after=("dedupe_facts",),
-    permits=(Permit("invalidate_rows", {"memory_facts"}, "medium", retires=2),),  # 2: a reviewer may end both facts
-    planted=("superseded facts",),
-)
 def supersede_facts(inputs: Inputs) -> Proposal:
-    """Propose to end facts that a later one has replaced, at the time when the later one began.
-
-    They stay on record, because they were true at their time. Only predicates that take one object at a time qualify, which is learnt
-    from the facts; the table shows what was learnt. A person is asked before a fact ends.
-    """
+    """Propose to end facts that a later one has replaced, at the time when the later one began."""
     snapshot = inputs.snapshot
     facts, live = current_facts(snapshot), len(live_facts(snapshot))
     recorded = recorded_facts(snapshot)
@@ -77,7 +65,7 @@ def supersede_facts(inputs: Inputs) -> Proposal:
         _item(a, b, found[a["predicate"]], mutation, live_chunks)
         for (a, b), mutation in zip(asked, mutations, strict=True)
     )
-    ended = sum(i.decision == "supersede" for i in items)
+    ended = sum(i.decision == Decision.SUPERSEDE for i in items)
     verdicts = [p.verdict for p in {p.key: p for p in found.values()}.values()]
     return Proposal(
         items,
@@ -137,7 +125,7 @@ def _item(a: _Fields, b: _Fields, predicate: Predicate, mutation: Mutation, live
     sources = (c for r in (a, b) for c in r["source_chunk_ids"] or () if c in live_chunks)
     item = Item(
         OPERATION,
-        "supersede" if sure else "review",
+        Decision.SUPERSEDE if sure else Decision.REVIEW,
         mutation,
         evidence=evidence,
         risk="medium" if sure else "high",

@@ -28,7 +28,7 @@ from slowwave.changes.rows import rows_by_id
 from slowwave.matching.match import cohesive_groups
 from slowwave.matching.vectors import one_thread
 from slowwave.matching.words import SharedWords
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.find import contradict
 from slowwave.operations.consolidation import (
     Contradicting,
@@ -40,7 +40,6 @@ from slowwave.operations.consolidation import (
     near_pairs,
     rejected,
 )
-from slowwave.operations.operation import MEMORIES
 from slowwave.operations.summary_text import (
     ALIKE,
     STAGES,
@@ -58,7 +57,6 @@ from slowwave.operations.summary_text import (
     summary_items,
 )
 from slowwave.plans.items import Item
-from slowwave.plans.permitted import OF_MEMORIES, Permit
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import attributes, version_texts
 from slowwave.snapshots.rows import is_held_back
@@ -465,20 +463,8 @@ class _WrittenTopic:
     former: tuple[Fields, ...]
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
-    after=("consolidate_clusters", "absolutize_dates"),
-    switch=False,
-    permits=(Permit("insert_summary", {"memories"}, beside=OF_MEMORIES, retires=None),),
-    compares=MEMORIES,
-)
 def topic_memories(inputs: Inputs) -> Proposal:
-    """Propose one memory for what was stated about a subject and matter over time: dated, cited statements with history.
-
-    Statements keep their words. A statement that a newer one replaced becomes history with the day of its end; statements that contradict
-    each other without an order in time are not combined. Questions, greetings, thanks and offers make no topic.
-    """
+    """Propose one memory for what was stated about a subject and matter over time: dated, cited statements with history."""
     settings, snapshot = inputs.settings, inputs.snapshot
     numbers: dict[str, int | float] = {}
     pool, said = _stating(candidates(snapshot, settings, numbers, topics_from=_COOLDOWN_DAYS), numbers)

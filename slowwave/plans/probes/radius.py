@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from slowwave.changes.cells import inserted_id
 from slowwave.changes.simulate import simulate, simulate_anew
 from slowwave.models import Embed
-from slowwave.plans.items import FOLLOWS, Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.permitted import may_wait, retired, tidies
 from slowwave.plans.probes.recall import Baseline, RecallProbe, recall_probe
 from slowwave.plans.probes.texts import LostTerm, SpecificsProbe, specifics_probe
@@ -712,7 +712,7 @@ def lone(items: Sequence[Item]) -> HeldOver:
 
     If they did not wait, they would make a separate plan after every other plan.
     """
-    late = [] if any(item.decision != FOLLOWS for item in items) else items
+    late = [] if any(item.decision != Decision.FOLLOW for item in items) else items
     return _of(late, "it only tells what nights did, and goes with what the next does")
 
 

@@ -303,7 +303,7 @@ def archived_talk(before: Snapshot, after: Snapshot) -> frozenset[str]:
     memories = active_memories(before)
     if not (gone := pc.is_in(memories["id"], value_set=archived).to_numpy()).any():
         return frozenset()
-    return frozenset(memories["id"].filter(pa.array(gone & small_talk(memories))).to_pylist())
+    return frozenset(memories["id"].filter(pa.array(gone & small_talk(before))).to_pylist())
 
 
 def _forgotten(before: Snapshot, after: Snapshot) -> set[str]:

@@ -18,7 +18,7 @@ from slowwave.changes.mutation import Mutation, Row
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import POLICY, check_approver, check_name, lock_plan, refuse_state, reject_items, sign_items
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.states import find_plan
 from slowwave.store.connect import Store
@@ -96,7 +96,7 @@ def _pair(item: Item, *rows: str) -> Item:
     merge = item.mutation
     guards = tuple(g for g in merge.guards if g.table == merge.table and g.row in rows)
     pair = Mutation("merge_rows", merge.table, guards=guards, rows=tuple(Row(row) for row in sorted(rows)))
-    return Item(item.operation, "merge", pair)
+    return Item(item.operation, Decision.MERGE, pair)
 
 
 # Drafts: verdicts of reviewers on the items of a plan before anybody approves. They change nothing and can be undone.
@@ -503,7 +503,7 @@ def coverage(plan: StoredPlan, drafts: Mapping[str, Draft]) -> Coverage:
         if stored.status != "pending":
             continue
         verdict = drafts[stored.id].verdict if stored.id in drafts else ""
-        kind = verdict if verdict in ("yes", "no") else "left" if verdict or stored.decision == "review" else "decided"
+        kind = verdict if verdict in ("yes", "no") else "left" if verdict or stored.is_question else "decided"
         found[kind].append(stored)
     return Coverage(*(tuple(found[kind]) for kind in ("yes", "no", "decided", "left")))
 

@@ -236,9 +236,9 @@ def queue(
     ``information`` and ``learn``.
     """
     pending = [s for s in plan.items if s.status == "pending"]
-    asked = [s for s in pending if s.decision == "review"]
+    asked = [s for s in pending if s.is_question]
     taught = learn(asked, drafts)
-    merges = [s for s in pending if s.decision != "review" and s.kind == "merge_rows" and s.id not in drafts]
+    merges = [s for s in pending if not s.is_question and s.kind == "merge_rows" and s.id not in drafts]
     worth = information(asked, taught.likely, merges=merges, drafts=drafts)
     waiting = [_waiting(s, drafts.get(s.id), worth[s.id], taught, names) for s in asked]
     words = search.casefold().split()
@@ -257,7 +257,7 @@ def queue(
         for code in CODES
         if (of := [w for w in waiting if w.code == code])
     )
-    decided = [s for s in pending if s.decision != "review"]
+    decided = [s for s in pending if not s.is_question]
     return Queue(
         groups=groups,
         counts=_counts(waiting),
@@ -291,7 +291,7 @@ def title_from(item: Item, names: Mapping[str, str] | None = None, status: str =
 
 def unnamed(plan: StoredPlan) -> set[str]:
     """Return the rows of a plan's pending questions whose names the sealed items do not hold."""
-    asked = (s.item for s in plan.items if s.status == "pending" and s.decision == "review")
+    asked = (s.item for s in plan.items if s.status == "pending" and s.is_question)
     return {row.id for item in asked if not _names_line(item) for row in _rows(item) if row.id not in seen_words(item)}
 
 

@@ -21,7 +21,7 @@ from slowwave.night.undo import UndoResult, undo_run
 from slowwave.operations import named
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import Approval, Countersignature, approve, countersign, reject
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.plans.outcome import ItemOutcome, find_outcome
 from slowwave.plans.review.drafts import Signature, sign_session
@@ -171,7 +171,7 @@ class NightPlan:
     @property
     def questions(self) -> tuple[PlannedItem, ...]:
         """Return the items that need a person's answer and have none."""
-        return tuple(item for item in self.items if item.decision == "review" and item.status == "pending")
+        return tuple(item for item in self.items if item.decision == Decision.REVIEW and item.status == "pending")
 
     @property
     def state(self) -> str:
@@ -325,7 +325,7 @@ class NightPlan:
 
     def __repr__(self) -> str:
         waiting = [stored for stored in self._stored.items if stored.status == "pending"]
-        asked = sum(stored.decision == "review" for stored in waiting)
+        asked = sum(stored.is_question for stored in waiting)
         return (
             f"<NightPlan {self.namespace} {self.hash[:_DIGITS]} {self.state}: {len(waiting) - asked:,} to approve, "
             f"{counted(asked, 'question')}>"

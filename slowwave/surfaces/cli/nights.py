@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -85,6 +85,7 @@ class NightTotals:
         """Count one night."""
         from slowwave.night.runs import per_operation
         from slowwave.operations.operation import compared_no_vectors
+        from slowwave.plans.items import Decision
 
         for name, report in {**one.reports, **one.proposals}.items():
             if compared_no_vectors(report):
@@ -107,7 +108,7 @@ class NightTotals:
             self.operations.setdefault(operation, Counter()).update(decisions)
         if one.state in ("approved", "partly_approved"):
             self.by_policy.append(one.namespace)
-        reviews = sum(decisions.get("review", 0) for decisions in counted.values())
+        reviews = sum(decisions.get(Decision.REVIEW, 0) for decisions in counted.values())
         decided = len(one.plan.items) - reviews
         self.planned.append(_Planned(one.namespace, decided, reviews))
 
@@ -188,11 +189,8 @@ def _counts_text(counts: Mapping[str, int]) -> str:
 
 # The Dagster instance to which a night of the command line reports, if there is one: ``DAGSTER_HOME``, else that of ``slowwave dev``.
 #
-# Dagster is not imported here: the checkout's ``memory_assets`` writes to it, and is looked up only if an instance is configured. A
-# failure never stops a night: it is one line on standard error, and the night is kept.
-
-SHELL: Final = "memory_assets.reported"
-"""Module that uses Dagster; the packaged program has none, and reports to no instance."""
+# Dagster is imported only if an instance is configured. A failure never stops a night: it is one line on standard error, and the night is
+# kept.
 
 WHOLE: Final = 20
 """Nights of one command up to which each is reported in full; of more nights only the plans are reported."""
@@ -220,10 +218,11 @@ class Reporter:
             return
         try:
             with _environment(self.home):
-                shell: Any = importlib.import_module(SHELL)
-                shell.report_night(night, inputs, proposals, whole=self.whole, store=self.store)
+                from slowwave.dagster.events import report_night, report_status
+
+                report_night(night, inputs, proposals, whole=self.whole, store=self.store)
                 if self.whole:
-                    shell.report_status(self.store)
+                    report_status(self.store)
         except Exception as problem:  # noqa: BLE001 - whatever an instance raises, the night stands
             self.failed = True
             say(
@@ -234,9 +233,9 @@ class Reporter:
 
 
 def reporter(store: Store, nights: int) -> Reporter | None:
-    """Return the reporter for a run of so many nights of a store, or None if no instance is configured."""
+    """Return the reporter for a run of so many nights of a store, or None if Dagster is missing or no instance is configured."""
     home = _home()
-    if home is None or any(importlib.util.find_spec(name) is None for name in ("dagster", SHELL.partition(".")[0])):
+    if home is None or importlib.util.find_spec("dagster") is None:
         return None
     return Reporter(store, home, whole=nights <= WHOLE)
 

@@ -125,7 +125,7 @@ def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) ->
         say(f"{source.kind} {source.id[:8]}: {one_line(source.sentence, LONGEST)}", indent=2)
     for event in shown.around.history[:3]:
         say(f"{event.at:%Y-%m-%d}: {one_line(event.sentence(), LONGEST)}", indent=2)
-    if stored.decision == "review":
+    if stored.is_question:
         for one, says in describe_answers(stored):
             say(f"{one.key}: {one.label}: {one_line(says, LONGEST)}")
     say(f"yes: {one_line(shown.if_yes, LONGEST)}")
@@ -230,7 +230,7 @@ class _Desk:
         from slowwave.plans.review.drafts import read_session
 
         for one in read_session(self.store, self.namespace, self.plan.plan_hash):
-            open_ = [s for s in one.covers.left if s.decision == "review" and s.id not in one.drafts]
+            open_ = [s for s in one.covers.left if s.is_question and s.id not in one.drafts]
             if open_ and one.plan.plan_hash != self.plan.plan_hash:
                 self.plan = one.plan
                 return True

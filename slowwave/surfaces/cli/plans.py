@@ -68,7 +68,7 @@ def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[
         if len(same) == 1 and (rest := same.pop()):
             _under(rest, "dim", wide=wide)
         for stored in items:
-            if stored.decision == "review":
+            if stored.is_question:
                 _print_question(stored, names, digits, said=len({_rest(s) for s in items}) == 1, wide=wide)
             else:
                 _print_decided(stored, names, digits, wide=wide)
@@ -158,12 +158,12 @@ def _under(text: str, style: str, *, wide: bool) -> None:
 
 
 def _asking(items: Sequence[StoredItem]) -> str:
-    return " for review" if items[0].decision == "review" and items[0].status == "pending" else ""
+    return " for review" if items[0].is_question and items[0].status == "pending" else ""
 
 
 def _rest(stored: StoredItem) -> str:
     """Return what a question says after its heading: the values that would be lost, and why it is in doubt."""
-    if stored.decision != "review" or stored.status == "deferred":
+    if not stored.is_question or stored.status == "deferred":
         return ""
     _, mark, rest = stored.reason.partition("?")
     return rest.strip() if mark else stored.reason
@@ -588,8 +588,8 @@ def _duration(store: Store, plan: StoredPlan) -> ApplyEstimate:
     """Estimate the time to apply what an approval of the whole plan covers and is not applied yet."""
     from slowwave.plans.writings import apply_estimate
 
-    left = [s.item for s in plan.items if s.item.decision != "review" and s.status in ("pending", "approved")]
-    left += [s.item for s in plan.items if s.item.decision == "review" and s.status == "approved"]
+    left = [s.item for s in plan.items if not s.item.is_question and s.status in ("pending", "approved")]
+    left += [s.item for s in plan.items if s.item.is_question and s.status == "approved"]
     with store.connect("reader") as connection:
         return apply_estimate(connection, plan.header.namespace_id, left)
 

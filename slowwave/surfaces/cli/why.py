@@ -50,6 +50,7 @@ ItemId = Annotated[str, typer.Argument(help="The id of an item or of a claim, or
 
 def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = False) -> None:
     """Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."""
+    from slowwave.plans.items import Decision
     from slowwave.plans.lowering import unexplained_items
     from slowwave.plans.show import named_rows, read_names, unexplained_lines
     from slowwave.plans.why import why as account
@@ -90,7 +91,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
         out.print(terminal(explained.steps), width=width_of(out) or _UNBOUNDED)
         out.print()
         say(explained.verdict)
-        if chosen.decision == "merge" and (expected := _expected(found, chosen.operation)):
+        if chosen.decision == Decision.MERGE and (expected := _expected(found, chosen.operation)):
             say(expected)
     if explained.evidence:
         show_table("Evidence", ("what", "value"), explained.evidence.items())

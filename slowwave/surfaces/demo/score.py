@@ -81,12 +81,12 @@ class _Night:
 
     def merged(self, *tables: str) -> list[set[str]]:
         """Return the groups of rows that the plan merges, in the named tables or in all if none is named."""
-        merges = [i for i in self.items if i.mutation.kind == "merge_rows" and i.decision != "review"]
+        merges = [i for i in self.items if i.mutation.kind == "merge_rows" and not i.is_question]
         return _joined([set(i.mutation.row_ids()) for i in merges if not tables or i.mutation.table in tables])
 
     def waiting(self) -> list[tuple[str, ...]]:
         """Return the pairs of rows in each merge that needs a review."""
-        reviews = [i for i in self.items if i.mutation.kind == "merge_rows" and i.decision == "review"]
+        reviews = [i for i in self.items if i.mutation.kind == "merge_rows" and i.is_question]
         return [pair for i in reviews for pair in combinations(i.mutation.row_ids(), 2)]
 
     def sprung(self, problem: str, found: Collection[str] | Collection[AbstractSet[str]]) -> int:
@@ -189,7 +189,7 @@ def _contradictions(night: _Night) -> Score:
 def _resolved(night: _Night) -> Score:
     """Score the contradictions for which the plan proposes a loser, with or without a review."""
     items, pairs = night.of("resolve_conflicts"), [set(clash.ids) for clash in _clashes(night)]
-    lost, decided = _retired(items), _retired(i for i in items if i.decision != "review")
+    lost, decided = _retired(items), _retired(i for i in items if not i.is_question)
     known = set[str]().union(*pairs, *map(set, night.key.superseded))
     both = sum(pair <= lost for pair in pairs)
     note = f"pairs of which one is to be retired, {sum(bool(pair & decided) for pair in pairs)} without a question; both of {both}"
@@ -210,8 +210,7 @@ def _duplicate_events(night: _Night) -> Score:
     """
     merges = [i for i in night.of("dedupe_memories") if i.evidence.get("kind", "event") == "event"]
     decided, asked = (
-        _joined([set(i.mutation.row_ids()) for i in merges if (i.decision == "review") is question])
-        for question in (False, True)
+        _joined([set(i.mutation.row_ids()) for i in merges if i.is_question is question]) for question in (False, True)
     )
     planted = [set(group) for group in night.key.duplicate_events]
     return _groups(
@@ -241,7 +240,7 @@ def _superseded(night: _Night) -> Score:
     """
     older, items = {old for old, _ in night.key.superseded}, night.of("supersede_facts")
     closed, lost = _retired(items), _retired(night.of("resolve_conflicts"))
-    decided = _retired(i for i in items if i.decision != "review")
+    decided = _retired(i for i in items if not i.is_question)
     clashing = {row for clash in night.key.contradictions for row in clash.ids}
     note = f"facts; {len(older & lost - closed)} lost a conflict; {night.sprung('superseded facts', decided)} traps closed, "
     note += f"{len(closed - decided)} wait for review"
@@ -256,7 +255,7 @@ def _superseded(night: _Night) -> Score:
 
 def _weak_edges(night: _Night) -> Score:
     items, planted = night.of("prune_edges"), set(night.key.weak_edges)
-    pruned = _retired(i for i in items if i.decision != "review")
+    pruned = _retired(i for i in items if not i.is_question)
     note = f"edges; {night.sprung('weak edges', pruned)} traps pruned, {len(_retired(items) - pruned)} wait for review"
     note = night.unless_run("prune_edges", note)
     return Score("weak edges", len(planted), len(planted & pruned), len(pruned - planted), note)

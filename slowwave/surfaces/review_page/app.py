@@ -186,7 +186,7 @@ class SigningPages:
             "counts_of_session": {"yes": len(yes), "no": len(no), "left": len(left)},
             "decided": len(covers.decided),
             "left": len(left),
-            "asked": {s.id: one.plan.plan_hash for one in session for s in one.plan.items if s.decision == "review"},
+            "asked": {s.id: one.plan.plan_hash for one in session for s in one.plan.items if s.is_question},
             "notes": {id_: draft.note for one in session for id_, draft in one.drafts.items()}
             | {s.id: s.reason for s in deferred},
             "lists": [

@@ -220,7 +220,7 @@ def said_of(draft: Draft, verdict: str) -> str:
 
 def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:
     """Return the filters that apply to a plan, and the possible orders."""
-    asked = [s for s in plan.items if s.decision == "review" and s.status == "pending"]
+    asked = [s for s in plan.items if s.is_question and s.status == "pending"]
     codes, operations = {s.question for s in asked}, sorted({s.operation for s in asked})
     return [
         ChoiceField(
@@ -577,7 +577,7 @@ class PlanPages:
             "amend": amendable(stored),
             "amend_href": f"{path}/amend?item={stored.id}",
             "instead": draft.amended if draft else "",
-            "answers": describe_answers(stored) if stored.decision == "review" else [],
+            "answers": describe_answers(stored) if stored.is_question else [],
         }
         return rendered("card.html", values)
 
@@ -590,7 +590,7 @@ def session_links(store: Store, plan: StoredPlan) -> dict[str, object]:
         "plans": [
             {
                 "plan_hash": one.plan.plan_hash,
-                "open": sum(s.decision == "review" for s in one.covers.left),
+                "open": sum(s.is_question for s in one.covers.left),
                 "made": "" if not one.of else names.get(one.of, "follows from answers"),
             }
             for one in session

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.errors import Refused
+from slowwave.plans.items import Decision
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.blocks import RenderedBody, new_body, own_words, rendered_body, section_blocks
 from slowwave.sources.profile import Profile, profile
@@ -498,7 +499,7 @@ class _Work:
                 path,
                 text,
                 root,
-                "write",
+                Decision.WRITE,
                 one.title,
                 one.ref.family,
                 told.claims,
@@ -523,7 +524,16 @@ class _Work:
         made = made_from({"superseded_by": by})
         self.found.drafts.append(
             PageDraft(
-                page.path, text, page.root, "supersede", page.title, page.type, (), body.changed, made, before=page
+                page.path,
+                text,
+                page.root,
+                Decision.SUPERSEDE,
+                page.title,
+                page.type,
+                (),
+                body.changed,
+                made,
+                before=page,
             )
         )
 
@@ -536,7 +546,16 @@ class _Work:
             made = made_from({})
             self.found.drafts.append(
                 PageDraft(
-                    page.path, text, page.root, "write", page.title, page.type, (), body.changed, made, before=page
+                    page.path,
+                    text,
+                    page.root,
+                    Decision.WRITE,
+                    page.title,
+                    page.type,
+                    (),
+                    body.changed,
+                    made,
+                    before=page,
                 )
             )
 
@@ -685,7 +704,7 @@ def _draft(
         whole = changed_head(text, {"updated": day}) + body
     made = made_from({path: content})
     at = page.path if page else shelf.new_path(path, shelf.home)
-    return PageDraft(at, whole, shelf.home, "write", title, "wiki", (), (title,), made, before=page)
+    return PageDraft(at, whole, shelf.home, Decision.WRITE, title, "wiki", (), (title,), made, before=page)
 
 
 def _listed(
@@ -696,7 +715,7 @@ def _listed(
     pages: dict[str, ListedPage] = {}
     for page in shelf.pages:
         draft = written.get(page.path)
-        gone = page.closed or (draft is not None and draft.decision == "supersede")
+        gone = page.closed or (draft is not None and draft.decision == Decision.SUPERSEDE)
         if page.root != shelf.home or gone or page.path in TITLES or page.fields.get("canonical") is not True:
             continue
         if (public and page.fields.get("visibility") != "public") or unsafe(page.title):

@@ -18,7 +18,7 @@ from slowwave.models import Embed
 from slowwave.night.proposal import seal_proposal
 from slowwave.night.runs import Night
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.items import Item
+from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
@@ -186,7 +186,13 @@ def _page_items(found: Migration, snapshot: Snapshot, settings: Settings, embed:
         }
         is_new = page.place not in changed
         items.append(
-            Item(OPERATION, "write" if is_new else "rewrite", mutation, evidence, "low" if is_new else "medium")
+            Item(
+                OPERATION,
+                Decision.WRITE if is_new else Decision.REWRITE,
+                mutation,
+                evidence,
+                "low" if is_new else "medium",
+            )
         )
     return items
 
@@ -217,7 +223,7 @@ def _subject_items(found: Migration, snapshot: Snapshot, settings: Settings, emb
         items.append(
             Item(
                 OPERATION,
-                "claim" if sure else "review",
+                Decision.CLAIM if sure else Decision.REVIEW,
                 mutation,
                 evidence,
                 "low" if sure else "medium",

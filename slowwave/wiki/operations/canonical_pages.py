@@ -15,19 +15,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from pydantic import BaseModel, Field
-
 from slowwave.changes.cells import Guard
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import rows_by_id
 from slowwave.errors import Refused
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.wiki.claims.canonical_pages import CanonicalDrafts, PageDraft, PageShelf, canonical_drafts, wiki_drafts
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
-from slowwave.wiki.options import CompilePagesOptions
+from slowwave.wiki.options import CanonicalPagesOptions, CompilePagesOptions
 from slowwave.wiki.pages.subject_page import subject_statements
 
 OPERATION: Final = "canonical_pages"
@@ -35,41 +32,8 @@ _RESTS_ON: Final = ("current_version_id", "state", "invalidated_at", "valid_to",
 _SOURCES: Final = 50
 
 
-class CanonicalPagesOptions(BaseModel):
-    """Options of the operation ``canonical_pages``."""
-
-    min_claims: int = Field(
-        default=3,
-        ge=1,
-        le=1_000,
-        description="Statements that hold which a subject needs to get a page of its own.",
-        json_schema_extra={"why": "How much a subject needs to be worth a page differs between corpora."},
-    )
-    max_new_pages: int = Field(
-        default=200,
-        ge=0,
-        description="Pages that a night makes for subjects without one.",
-        json_schema_extra={"why": "The first night over an imported corpus."},
-    )
-
-
-@operation(
-    kind="planner",
-    reads=(
-        *("memories", "memory_versions", "memory_vectors", "claim_events", "entities", "entity_aliases", "conflicts"),
-        *("documents", "corpora", "chunks", "chunk_vectors", "links"),
-    ),
-    models=("recall_signals",),
-    after=("compile_pages",),
-    permits=(Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),),
-    options=CanonicalPagesOptions,
-)
 def canonical_pages(inputs: Inputs) -> Proposal:
-    """Write the canonical pages of subjects from the claims about them, and update the index, hot and log pages of the wiki.
-
-    A subject gets a page once enough claims about it hold. Text that a person wrote on a page is kept, and a block that a person edited
-    is left unchanged and reported. An unchanged page is not proposed. If a subject was merged or renamed, its old page is superseded.
-    """
+    """Write the canonical pages of subjects from the claims about them, and update the index, hot and log pages of the wiki."""
     snapshot, options = inputs.snapshot, inputs.settings.options(OPERATION, CanonicalPagesOptions)
     subjects = subject_statements(snapshot, inputs.settings)
     shelf = PageShelf.of_snapshot(snapshot)
@@ -175,7 +139,7 @@ def _items(inputs: Inputs, planned: Sequence[tuple[PageDraft, Mutation]]) -> lis
                 "claims": len(draft.claims),
                 "bytes": len(draft.text.encode()),
             },
-            risk="low" if draft.mine and draft.decision == "write" else "medium",
+            risk="low" if draft.mine and draft.decision == Decision.WRITE else "medium",
             sources=draft.claims[:_SOURCES],
         )
         items.append(ask_unless_measured(item, "generated page"))

@@ -10,29 +10,16 @@ other items, because it would otherwise need a plan after each plan. Cost: two p
 from __future__ import annotations
 
 from slowwave.changes.pages import Page, render_pages
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import FOLLOWS, Item, ask_unless_measured
-from slowwave.plans.permitted import Permit
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.sources.blocks import is_page
-from slowwave.wiki.options import CompilePagesOptions
 from slowwave.wiki.pages.index import dream_diary, memory_index
 from slowwave.wiki.pages.lines import DREAMS, Rendered
 
 
-@operation(
-    kind="planner",
-    reads=("memories", "memory_versions", "promotions", "pages", "rejections"),
-    after=("purge_expired",),
-    permits=(Permit("render_page", {"pages"}),),
-    options=CompilePagesOptions,
-)
 def compile_pages(inputs: Inputs) -> Proposal:
-    """Render MEMORY.md and DREAMS.md from the ledger: the promoted memories, and the actions of the nights.
-
-    A page whose inputs are unchanged is left as it is. The files are updated when the plan is applied; text that a person wrote around a
-    page is kept.
-    """
+    """Render MEMORY.md and DREAMS.md from the ledger: the promoted memories, and the actions of the nights."""
     snapshot = inputs.snapshot
     live = snapshot.live("pages").select(["path", "body", "input_hash"]).to_pylist()
     rows = {row["path"]: row for row in live}
@@ -48,7 +35,7 @@ def compile_pages(inputs: Inputs) -> Proposal:
             findings.append(_edited(page))
         elif page.input_hash != seen and (page.body or body):
             (mutation,) = render_pages(snapshot, [Page(page.path, page.title, page.body, page.input_hash)])
-            decision = FOLLOWS if page.path == DREAMS else "render"
+            decision = Decision.FOLLOW if page.path == DREAMS else Decision.RENDER
             item = Item("compile_pages", decision, mutation, _evidence(page, body), sources=page.sources)
             items.append(ask_unless_measured(item, "generated page"))
     index, diary = rendered

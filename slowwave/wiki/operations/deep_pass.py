@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 from slowwave.changes.pages import Page, render_pages
 from slowwave.changes.rows import NewVersion, invalidate_each, new_versions
 from slowwave.errors import Refused
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_CLAIMS, OF_MEMORIES, OF_PAGES, PAGE_PARTS, Permit
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import exemptions
@@ -44,7 +43,7 @@ from slowwave.wiki.deep.changes import (
     unborne,
 )
 from slowwave.wiki.deep.scratch import entries_of
-from slowwave.wiki.options import CompilePagesOptions, DeepPassOptions
+from slowwave.wiki.options import CompilePagesOptions
 from slowwave.wiki.pages.lines import LINE, body_of, fits, flat, hook, source
 
 # Items for the changes of a deep pass other than memories: pages, new statements, the index.
@@ -132,7 +131,7 @@ def statements(inputs: Inputs, judged: PassItems) -> None:
                 judged.refuse("", f"cannot be said: {problem}")
                 continue
             judged.items.append(
-                Item(OPERATION, "say", mutation, evidence, "medium", judged.documents(evidence["sources"]))
+                Item(OPERATION, Decision.SAY, mutation, evidence, "medium", judged.documents(evidence["sources"]))
             )
 
 
@@ -158,7 +157,9 @@ def pages(inputs: Inputs, judged: PassItems) -> None:
             **{"removed": "\n".join(_only(change.was, change.says))[:QUOTED]},
             **({"lost": list(gone)} if gone else {}),
         }
-        item = Item(OPERATION, "review" if gone else "write", mutation, evidence, "high" if gone else "medium")
+        item = Item(
+            OPERATION, Decision.REVIEW if gone else Decision.WRITE, mutation, evidence, "high" if gone else "medium"
+        )
         judged.items.append(ask_unless_measured(item, "page") if change.was else item)
 
 
@@ -204,7 +205,9 @@ def index(inputs: Inputs, judged: PassItems, change: IndexChanged) -> None:
             **{"new_lines": sum(line not in before for line in lines), "entries": entries, "entries_before": had},
             "model": judged.worked.model,
         }
-        judged.items.append(ask_unless_measured(Item(OPERATION, "render", mutation, evidence, "medium"), "index"))
+        judged.items.append(
+            ask_unless_measured(Item(OPERATION, Decision.RENDER, mutation, evidence, "medium"), "index")
+        )
 
 
 def _page_problem(judged: PassItems, change: ChangedPage) -> str:
@@ -290,29 +293,8 @@ REASON: Final = "deep_pass"
 _LONGEST: Final = 10_240  # bytes of a memory, as for the writes of agents
 
 
-@operation(
-    kind="planner",
-    reads=(
-        *("memories", "memory_versions", "memory_vectors", "documents", "chunks", "chunk_vectors", "links", "corpora"),
-        *("entities", "entity_aliases", "entity_vectors", "pages", "promotions", "rejections"),
-    ),
-    after=("compile_pages",),
-    switch=False,
-    permits=(
-        Permit("new_version", {"memories"}, "medium", beside=OF_MEMORIES),
-        Permit("invalidate_rows", {"memories"}, "medium", retires=1),
-        Permit("write_claims", {"memories"}, "medium", beside=OF_CLAIMS),
-        Permit("write_page", {"documents"}, "medium", beside=OF_PAGES, ends=PAGE_PARTS),
-        Permit("render_page", {"pages"}, "medium"),
-    ),
-    options=DeepPassOptions,
-)
 def deep_pass(inputs: Inputs) -> Proposal:
-    """Turn the changes that a model made in a scratch copy into items: versions, retired memories, claims, pages, the index.
-
-    It runs separately, as `slowwave dream-now NAMESPACE --deep --reason WHY`, weekly if it is switched on; within a night it plans
-    nothing. Every change is checked against what the model was given, and no policy approves any of them.
-    """
+    """Turn the changes that a model made in a scratch copy into items: versions, retired memories, claims, pages, the index."""
     worked = inputs.worked
     if not isinstance(worked, Worked):
         return Proposal((), Report(OPERATION, "It has a run of its own: nothing to do within a night.", {"items": 0}))
@@ -332,7 +314,7 @@ def _exempt(inputs: Inputs) -> Mapping[str, str]:
     """Return the reason for each memory that does not age; a model may neither reword nor retire it."""
     live = active_memories(inputs.snapshot)
     ids = live["id"].to_pylist()
-    return {ids[int(n)]: why for why, mask in exemptions(live).items() for n in mask.nonzero()[0]}
+    return {ids[int(n)]: why for why, mask in exemptions(inputs.snapshot).items() for n in mask.nonzero()[0]}
 
 
 def _reworded(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> None:
@@ -363,7 +345,7 @@ def _reworded(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> N
             **{"sources": list(change.sources), "model": judged.worked.model},
             **({"lost": list(gone)} if gone else {}),
         }
-        decision, risk = ("review", "high") if gone else ("reword", "medium")
+        decision, risk = (Decision.REVIEW, "high") if gone else (Decision.REWORD, "medium")
         item = Item(OPERATION, decision, mutation, evidence, risk, judged.documents(change.sources))
         judged.items.append(ask_unless_measured(item, "new text"))
 
@@ -387,7 +369,7 @@ def _dropped(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> No
             **{"file": change.file, "was": change.was[:QUOTED], "model": judged.worked.model},
             **({"told_by": coverage[:QUOTED]} if coverage else {}),
         }
-        decision, risk = ("retire", "medium") if coverage else ("review", "high")
+        decision, risk = (Decision.RETIRE, "medium") if coverage else (Decision.REVIEW, "high")
         item = Item(OPERATION, decision, ends[change.memory], evidence, risk)
         judged.items.append(ask_unless_measured(item, "retired memory"))
 
@@ -410,7 +392,7 @@ def _report(judged: PassItems) -> Report:
         "pages changed": len(found.pages),
         "refused": len(judged.refused),
         "meant nothing": len(found.odd),
-        "questions": sum(item.decision == "review" for item in judged.items),
+        "questions": sum(item.is_question for item in judged.items),
         "items": len(judged.items),
         **{f"left out, {why}": n for why, n in sorted(judged.worked.copy.left_out.items()) if n},
     }

@@ -9,12 +9,10 @@ from datetime import date
 from typing import Any, Final
 
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field
 
 from slowwave.errors import Refused
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
+from slowwave.operations import Inputs, Proposal
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.dates import absolutize
@@ -47,6 +45,7 @@ from slowwave.wiki.operations.digest_text import (
     weekly_path,
     within,
 )
+from slowwave.wiki.options import DigestOptions
 
 # Digests of a night: of a session, of a day and of a week, written if their sources differ from those of the stored page.
 #
@@ -278,35 +277,8 @@ _MAX_TOKENS: Final = 1_500  # of what a digest states, as of the sources of one 
 _SHOWN: Final = 20
 
 
-class DigestOptions(BaseModel):
-    """Options of the operation ``digest_sessions``."""
-
-    notes: bool = Field(
-        default=True,
-        description="Whether each session that states something gets a note.",
-        json_schema_extra={"why": "Teams with many sessions want the digests of days and weeks alone."},
-    )
-    may_tell: tuple[str, ...] = Field(
-        default=(),
-        description="Privacy classes that digests may state (credentials, financial, health, legal, contact, personal), and private.",
-        json_schema_extra={"why": "Only the owner of the data may release a privacy class."},
-    )
-
-
-@operation(
-    kind="planner",
-    reads=("documents", "corpora", "chunks", "chunk_vectors", "links", "entities", "entity_aliases", "rejections"),
-    after=("purge_expired", "compile_pages"),
-    permits=(Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),),
-    options=DigestOptions,
-)
 def digest_sessions(inputs: Inputs) -> Proposal:
-    """Write pages about sessions: a note of each session, a digest of each day, and a digest of each week that is over.
-
-    Without a model, the sentences are the speakers' own, taken from the sessions; every sentence names its session and line. A session
-    that is still active is left for a later night; one that arrives late makes a new version of the digest of its day. Private text,
-    secrets and instructions to a reader are left out, and a digest that a person has edited is left unchanged.
-    """
+    """Write pages about sessions: a note of each session, a digest of each day, and a digest of each week that is over."""
     snapshot = inputs.snapshot
     options = inputs.settings.options(OPERATION, DigestOptions)
     found = finished_sessions(snapshot, options.may_tell)
@@ -379,7 +351,7 @@ def _items(inputs: Inputs, made: Sequence[MadeDigest], root: str) -> tuple[list[
             ask_unless_measured(
                 Item(
                     OPERATION,
-                    "write" if one.before is None else "revise",
+                    Decision.WRITE if one.before is None else Decision.REVISE,
                     mutation,
                     _evidence(one),
                     sources=one.sessions,

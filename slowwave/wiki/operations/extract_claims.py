@@ -10,17 +10,15 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field
 
 from slowwave.changes.mutation import Mutation
 from slowwave.errors import Refused
 from slowwave.matching.review import fenced, visible
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW, Budget, ask_within, object_in
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import rejected_subjects
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_CLAIMS, Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -56,6 +54,7 @@ from slowwave.wiki.operations.claim_groups import (
     PlannedGroup,
     of_sessions,
 )
+from slowwave.wiki.options import ClaimOptions
 
 # Claims of durable pages: pages that people and other programs wrote, not digests by Slowwave, evidence, tombstones or superseded pages.
 #
@@ -210,7 +209,7 @@ def _left(
     gone = {
         k
         for part, mutation in zip(parts, mutations, strict=True)
-        if Item(operation, "write", mutation).subject() in rejected
+        if Item(operation, Decision.WRITE, mutation).subject() in rejected
         for k in part
     }
     if not gone:
@@ -425,40 +424,8 @@ _QUOTED: Final = 300  # characters
 _SHOWN: Final = 20
 
 
-class ClaimOptions(BaseModel):
-    """Options of the operation ``extract_claims``."""
-
-    pages: bool = Field(
-        default=True,
-        description="Whether durable pages are read in addition to sessions.",
-        json_schema_extra={"why": "Corpora whose pages are drafts, so that only sessions state facts."},
-    )
-    may_claim: tuple[str, ...] = Field(
-        default=(),
-        description="Privacy classes that may be claimed (credentials, financial, health, legal, contact, personal), and private.",
-        json_schema_extra={"why": "Only the owner of the data may release a privacy class."},
-    )
-
-
-@operation(
-    kind="planner",
-    reads=(
-        *("documents", "corpora", "chunks", "chunk_vectors", "links", "entities", "entity_aliases", "entity_vectors"),
-        *("memories", "memory_versions", "memory_vectors", "rejections"),
-    ),
-    after=("digest_sessions",),
-    switch=False,
-    weekly=True,
-    permits=(Permit("write_claims", {"memories"}, beside=OF_CLAIMS, retires=None),),
-    options=ClaimOptions,
-)
 def extract_claims(inputs: Inputs) -> Proposal:
-    """Extract claims that people stated plainly in sessions and pages: preferences, decisions, states, dates and facts.
-
-    Each claim has its quote. A claim that is known gets evidence instead. A state ends the one before it, by the time at which it was
-    stated. A statement that contradicts a claim is stored next to it, and both are marked. Nothing is inferred, and a name that may mean
-    several subjects yields no claim but a finding.
-    """
+    """Extract claims that people stated plainly in sessions and pages: preferences, decisions, states, dates and facts."""
     snapshot = inputs.snapshot
     options = inputs.settings.options(OPERATION, ClaimOptions)
     found = finished_sessions(snapshot, options.may_claim)
@@ -539,7 +506,7 @@ def _item(planned: PlannedGroup, mutation: Mutation) -> Item:
         }
         for claim, behind in zip(claims, planned.behind, strict=True)
     ]
-    decision = "support" if all(claim.supports for claim in claims) else "write"
+    decision = Decision.SUPPORT if all(claim.supports for claim in claims) else Decision.WRITE
     documents = tuple(dict.fromkeys(id_ for claim in claims for id_ in claim.documents))
     evidence = {"subject": planned.name, "claims": claims_json}
     item = Item(OPERATION, decision, mutation, evidence, sources=documents, probability=planned.confidence)

@@ -11,27 +11,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from slowwave.operations import Inputs, Proposal, operation
-from slowwave.plans.permitted import OF_CLAIMS, OF_PAGES, PAGE_PARTS, Permit
+from slowwave.operations import Inputs, Proposal
 from slowwave.plans.report import Report
 
 OPERATION: Final = "import_corpus"
 
 
-@operation(
-    kind="planner",
-    reads=("corpora",),
-    switch=False,
-    permits=(
-        Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),
-        Permit("write_claims", {"memories"}, beside=OF_CLAIMS, ends=PAGE_PARTS, retires=None),
-    ),
-)
 def import_corpus(inputs: Inputs) -> Proposal:
-    """Import pages and claims of a folder or an export, as `slowwave migrate` plans them; a night by itself proposes none.
-
-    A folder is read when a user names it, and its contents are proposed as a separate plan.
-    """
+    """Import pages and claims of a folder or an export, as `slowwave migrate` plans them; a night by itself proposes none."""
     headline = (
         "A migration is planned by `slowwave migrate FOLDER NAMESPACE`, which names its folder; a night has none."
     )

@@ -16,15 +16,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field
 
-from slowwave.operations import Inputs, operation
+from slowwave.operations import Inputs
 from slowwave.plans.report import Finding, Report
 from slowwave.sources.blocks import LAST
 from slowwave.text.frontmatter import body
 from slowwave.text.markdown import sections
 from slowwave.text.screening import privacy_class, private_words
 from slowwave.wiki.claims.canonical_pages import SUBJECT_ID, PageShelf, canonical_drafts
+from slowwave.wiki.options import PageHealthOptions
 from slowwave.wiki.pages.subject_page import subject_statements
 
 LISTS: Final = {
@@ -56,34 +56,8 @@ _SHOWN: Final = 10
 _LOW_CONFIDENCE: Final = 0.5  # below it, a page states that it is more likely wrong than right
 
 
-class PageHealthOptions(BaseModel):
-    """Options of the operation ``page_health``."""
-
-    stale_days: int = Field(
-        default=30,
-        ge=1,
-        description="Days after which a canonical, active page is stale.",
-        json_schema_extra={"why": "Corpora change at their own speed: runbooks weekly, decisions yearly."},
-    )
-
-
-@operation(
-    kind="audit",
-    reads=(
-        *("documents", "corpora", "memories", "memory_versions", "memory_vectors", "claim_events", "conflicts"),
-        *("entities", "entity_aliases"),
-    ),
-    after=("dead_links",),
-    options=PageHealthOptions,
-    columns=("list",),
-)
 def page_health(inputs: Inputs) -> Report:
-    """List the pages that are stale, doubtful, contradictory, inconsistent, or without evidence or timeline.
-
-    There is one list for each problem. Pages of subjects are also compared with the claims about them. A page that states neither
-    visibility nor sensitivity is reported if its words belong to a sensitive class. Pages of sessions are left out. Numbers and findings
-    only.
-    """
+    """List the pages that are stale, doubtful, contradictory, inconsistent, or without evidence or timeline."""
     options = inputs.settings.options("page_health", PageHealthOptions)
     today = inputs.snapshot.taken_at.date()
     pages = inputs.snapshot.live("documents", _COLUMNS)

@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.errors import Refused
-from slowwave.operations import Inputs, Proposal, operation
+from slowwave.operations import Inputs, Proposal
 from slowwave.operations.rejections import REJECTED, rejected_subjects
-from slowwave.plans.items import Item, ask_unless_measured
-from slowwave.plans.permitted import OF_PAGES, PAGE_PARTS, Permit
+from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.text.screening import unsafe
 from slowwave.wiki.claims.canonical_pages import PageShelf, ShelvedPage
@@ -42,19 +41,8 @@ _MIN_SCORE: Final = 0.35
 _MAX_PER_NIGHT: Final = 10  # half as many as memories: a person reads each note in full
 
 
-@operation(
-    kind="planner",
-    reads=("documents", "corpora", "chunks", "chunk_vectors", "links", "entities", "entity_aliases", "rejections"),
-    models=("page_recalls",),
-    after=("promote_memories",),
-    permits=(Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),),
-)
 def promote_pages(inputs: Inputs) -> Proposal:
-    """Write a note in `inbox/distilled/` for pages that were recalled on several days and for several questions.
-
-    The best pages come first. The note lists the questions and quotes the passages that were found. Canonical, private and sensitive
-    pages, notes and generated pages get none.
-    """
+    """Write a note in `inbox/distilled/` for pages that were recalled on several days and for several questions."""
     recalls = inputs.models["page_recalls"]
     if not len(recalls):
         return Proposal((), Report(OPERATION, "No page was recalled.", {"recalled pages": 0, "items": 0}))
@@ -113,7 +101,7 @@ def _notes(
             continue
         figures = {name: row[name] for name in ("recalls", "queries", "days", "selections")}
         evidence = {"path": path, "page": page.path, **figures, "score": round(row["score"], 4)}
-        item = Item(OPERATION, "promote", mutation, evidence, sources=(page.id,))
+        item = Item(OPERATION, Decision.PROMOTE, mutation, evidence, sources=(page.id,))
         item = ask_unless_measured(item, "generated page")
         if item.subject() in refused:
             counts[REJECTED] += 1

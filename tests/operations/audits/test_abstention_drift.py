@@ -7,10 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.operations.audits.abstention_drift import abstention_drift, recommend, samples
+from slowwave.operations import AUDITS
+from slowwave.operations.audits.abstention_drift import recommend, samples
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+abstention_drift = AUDITS["abstention_drift"]
 
 
 @pytest.mark.parametrize(

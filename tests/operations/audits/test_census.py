@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from slowwave.operations import AUDITS
-from slowwave.operations.audits.census import census, live_memory_tokens
+from slowwave.operations.audits.census import live_memory_tokens
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+census = AUDITS["census"]
 
 PAST = TAKEN_AT - timedelta(days=200)
 

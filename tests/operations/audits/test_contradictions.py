@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from slowwave.operations.audits.contradictions import contradictions
+from slowwave.operations import AUDITS
 from slowwave.plans.report import Report
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+contradictions = AUDITS["contradictions"]
 
 Row = Mapping[str, object]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from slowwave.operations.audits.dead_links import dead_links
+from slowwave.operations import AUDITS
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+dead_links = AUDITS["dead_links"]
 
 
 def link(name: str, target: str | None, **more: object) -> dict[str, object]:

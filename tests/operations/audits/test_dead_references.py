@@ -8,9 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from slowwave.operations.audits.dead_references import array_lengths, dead_references, nearest_rank
+from slowwave.operations import AUDITS
+from slowwave.operations.audits.dead_references import array_lengths, nearest_rank
 from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+dead_references = AUDITS["dead_references"]
 
 
 @pytest.mark.parametrize(

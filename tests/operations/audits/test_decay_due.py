@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from slowwave.operations.audits.decay_due import decay_due
+from slowwave.operations import AUDITS
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+decay_due = AUDITS["decay_due"]
 
 Row = dict[str, object]
 

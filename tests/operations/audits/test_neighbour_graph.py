@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from slowwave.operations.audits.neighbour_graph import neighbour_graph
+from slowwave.operations import AUDITS
 from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+neighbour_graph = AUDITS["neighbour_graph"]
 
 
 def at(degrees: float) -> tuple[float, float]:

@@ -9,10 +9,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from slowwave.operations.audits.orphans import orphans
+from slowwave.operations import AUDITS
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+orphans = AUDITS["orphans"]
 
 
 def entity(name: str, mentions: int = 1, **more: object) -> dict[str, object]:

@@ -9,10 +9,11 @@ import pytest
 
 from slowwave.errors import SettingsError
 from slowwave.operations import AUDITS
-from slowwave.operations.audits.relative_dates import relative_dates
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+relative_dates = AUDITS["relative_dates"]
 
 TOLD = datetime(2026, 4, 15, 10, tzinfo=UTC)
 

@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable
 from datetime import timedelta
 
-from slowwave.operations.audits.relevance import relevance
+from slowwave.operations import AUDITS
 from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+relevance = AUDITS["relevance"]
 
 OLD = TAKEN_AT - timedelta(days=400)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from slowwave.operations.audits.safety_scan import safety_scan
+from slowwave.operations import AUDITS
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 from tests.text.made_secrets import Maker
+
+safety_scan = AUDITS["safety_scan"]
 
 Row = dict[str, object]
 TOKEN = f"ghp{'_'}{Maker(5).some(36)}"

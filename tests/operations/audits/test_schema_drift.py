@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from slowwave.operations.audits.schema_drift import frequency_delta, schema_drift
+from slowwave.operations import AUDITS
+from slowwave.operations.audits.schema_drift import frequency_delta
 from slowwave.plans.report import Report
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+schema_drift = AUDITS["schema_drift"]
 
 EXPERTISE = {"entity_types": ["PERSON", "PLACE"], "relationship_types": ["WORKS_AT"]}
 

@@ -8,9 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.operations.audits.session_backlog import session_backlog
+from slowwave.operations import AUDITS
 from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+session_backlog = AUDITS["session_backlog"]
 
 
 def memory(name: str, session: str | None, days: float = 1.0, **columns: object) -> dict[str, object]:

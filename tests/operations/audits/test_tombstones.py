@@ -9,9 +9,12 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from slowwave.operations.audits.tombstones import percentiles, tombstones
+from slowwave.operations import AUDITS
+from slowwave.operations.audits.tombstones import percentiles
 from slowwave.plans.report import Report
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+tombstones = AUDITS["tombstones"]
 
 
 def fact(subject: str, days: float | None = None, **more: object) -> dict[str, object]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from slowwave.changes.simulate import simulate
+from slowwave.operations import PLANNERS
 from slowwave.operations.conflicts.find import ended_statements
 from slowwave.operations.conflicts.rows import CROWD
-from slowwave.operations.planners.resolve_conflicts import resolve_conflicts
 from tests.operations.conflicts.test_memories import world
 from tests.operations.conflicts.test_stated import said
 from tests.snapshots import make_inputs, uid
+
+resolve_conflicts = PLANNERS["resolve_conflicts"]
 
 MOVED = "Mara moved from Oslo to Bergen."
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.operations.conflicts.decide import Decision, decide, read_sides
+from slowwave.operations.conflicts.decide import ConflictDecision, decide, read_sides
 from slowwave.operations.conflicts.find import find_conflicts
 from slowwave.operations.conflicts.rows import Tally
 from slowwave.operations.conflicts.stated import replacements, stated_conflicts
@@ -28,7 +28,7 @@ def found(*memories: dict[str, object]) -> list[Conflict]:
     return stated_conflicts(world(*memories), Tally())
 
 
-def decided(*memories: dict[str, object], policy: str = "evidence_weighted") -> list[tuple[str, Decision]]:
+def decided(*memories: dict[str, object], policy: str = "evidence_weighted") -> list[tuple[str, ConflictDecision]]:
     snapshot, settings = world(*memories), Settings()
     conflicts = find_conflicts(snapshot, settings).conflicts
     sides = read_sides(snapshot, conflicts, settings)

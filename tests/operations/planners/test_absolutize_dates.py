@@ -11,11 +11,12 @@ import pytest
 
 from slowwave.changes.simulate import simulate
 from slowwave.operations import PLANNERS, Inputs, Proposal
-from slowwave.operations.planners.absolutize_dates import absolutize_dates
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+absolutize_dates = PLANNERS["absolutize_dates"]
 
 TOLD = datetime(2026, 4, 15, 1, 30, tzinfo=UTC)
 """A Wednesday night in UTC, still Tuesday in New York."""

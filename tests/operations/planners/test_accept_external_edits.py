@@ -11,14 +11,15 @@ import numpy as np
 
 from slowwave.changes.simulate import simulate
 from slowwave.night.night import run_night
-from slowwave.operations import Inputs, Proposal
-from slowwave.operations.planners.accept_external_edits import accept_external_edits
+from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ask, remember
 from tests.snapshots import make_snapshot, uid
+
+accept_external_edits = PLANNERS["accept_external_edits"]
 
 REPORT = "Done.\n## Organization Report\nConsolidated: 4\nremoved = 1\nRe-indexed:9"
 RECORDED = datetime(2026, 2, 3, 4, 5, 6, 7, UTC)

@@ -11,9 +11,7 @@ import pytest
 from slowwave.changes.apply import apply_items
 from slowwave.changes.simulate import simulate
 from slowwave.changes.undo import undo_entries
-from slowwave.operations import Proposal
-from slowwave.operations.planners.archive_small_talk import archive_small_talk
-from slowwave.operations.planners.dedupe_memories import dedupe_memories
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.items import Item
 from slowwave.search.rows import searched_rows
 from slowwave.snapshots.export import export_snapshot
@@ -22,6 +20,9 @@ from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.memories import MODEL, ago, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+archive_small_talk = PLANNERS["archive_small_talk"]
+dedupe_memories = PLANNERS["dedupe_memories"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""

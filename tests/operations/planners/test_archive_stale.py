@@ -12,8 +12,7 @@ import pytest
 from slowwave.changes.apply import apply_items
 from slowwave.changes.simulate import simulate
 from slowwave.changes.undo import undo_entries
-from slowwave.operations import Proposal
-from slowwave.operations.planners.archive_stale import archive_stale
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.items import Item
 from slowwave.search.rows import searched_rows
 from slowwave.snapshots.export import export_snapshot
@@ -22,6 +21,8 @@ from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.memories import MODEL, ago, ask, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+archive_stale = PLANNERS["archive_stale"]
 
 Row = dict[str, object]
 NATURAL = {"operations": {"archive_stale": {"policy": "natural_selection"}}}

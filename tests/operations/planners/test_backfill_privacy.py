@@ -9,7 +9,8 @@ import pytest
 from slowwave.changes.apply import apply_items
 from slowwave.changes.simulate import simulate
 from slowwave.changes.undo import undo_entries
-from slowwave.operations.planners.backfill_privacy import PrivacyOptions, backfill_privacy
+from slowwave.operations import PLANNERS
+from slowwave.operations.options import PrivacyOptions
 from slowwave.operations.registry import operations
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
@@ -21,6 +22,8 @@ from slowwave.text.screening import CLASSES
 from slowwave.wiki.recall.wake import WakeRequest, wake
 from tests.memories import MODEL, ask, remember
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+backfill_privacy = PLANNERS["backfill_privacy"]
 
 TEXTS = {
     "pin": "My passphrase is in the blue notebook.",

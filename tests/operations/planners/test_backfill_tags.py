@@ -12,8 +12,7 @@ import pytest
 from slowwave.changes.apply import apply_items
 from slowwave.changes.simulate import simulate
 from slowwave.changes.undo import undo_entries
-from slowwave.operations.planners.backfill_tags import backfill_tags
-from slowwave.operations.planners.promote_memories import promote_memories
+from slowwave.operations import PLANNERS
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
@@ -21,6 +20,9 @@ from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.memories import MODEL, ask, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+backfill_tags = PLANNERS["backfill_tags"]
+promote_memories = PLANNERS["promote_memories"]
 
 Row = dict[str, object]
 ALL = {"operations": {"backfill_tags": {"scope": "all"}}}

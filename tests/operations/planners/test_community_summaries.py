@@ -16,8 +16,8 @@ from slowwave.errors import SettingsError
 from slowwave.models.endpoint import EndpointChat
 from slowwave.models.panel import Budget
 from slowwave.night.night import read_inputs
-from slowwave.operations import Proposal
-from slowwave.operations.planners.community_summaries import community_summaries, member_hash
+from slowwave.operations import PLANNERS, Proposal
+from slowwave.operations.planners.community_summaries import member_hash
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
@@ -26,6 +26,8 @@ from slowwave.store.connect import Store
 from tests.endpoints import Server, completion
 from tests.nights import new_world
 from tests.snapshots import make_inputs, make_snapshot, uid
+
+community_summaries = PLANNERS["community_summaries"]
 
 HARBOR = ["Anna Ruiz", "Bo Lind", "Crane Nine", "Dock Office", "Elin Falk", "Ferry Line"]
 LATTICE = ["Grafana", "Kibana", "Mara Reyes", "Otto Beck", "Prometheus"]

@@ -18,9 +18,8 @@ from slowwave.models.endpoint import Answer
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.operations import Inputs, Proposal
+from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.operations.options import ConsolidateClustersOptions
-from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe
@@ -32,6 +31,8 @@ from slowwave.surfaces.api.dreams import dream_history
 from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+consolidate_clusters = PLANNERS["consolidate_clusters"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""

@@ -17,9 +17,7 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.proof import not_rejected
 from slowwave.night.undo import undo_run
-from slowwave.operations import Proposal, run_planner
-from slowwave.operations.planners.archive_stale import archive_stale
-from slowwave.operations.planners.decay_transition import decay_transition
+from slowwave.operations import PLANNERS, Proposal, run_planner
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe
@@ -31,6 +29,9 @@ from slowwave.store.doctor import digest
 from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+archive_stale = PLANNERS["archive_stale"]
+decay_transition = PLANNERS["decay_transition"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""

@@ -11,13 +11,14 @@ import pytest
 
 from slowwave.changes.cells import decode
 from slowwave.models.endpoint import Answer
-from slowwave.operations import Inputs, Proposal
-from slowwave.operations.planners.dedupe_entities import dedupe_entities
+from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from tests.matching.test_match import many_persons
 from tests.snapshots import make_snapshot, uid
+
+dedupe_entities = PLANNERS["dedupe_entities"]
 
 
 def entity(name: str, of: str = "", **columns: object) -> dict[str, object]:

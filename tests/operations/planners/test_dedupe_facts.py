@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Proposal
-from slowwave.operations.planners.dedupe_facts import dedupe_facts
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+dedupe_facts = PLANNERS["dedupe_facts"]
 
 MAY = datetime(2025, 5, 1, tzinfo=UTC)
 

@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Proposal
-from slowwave.operations.planners.dedupe_memories import dedupe_memories
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+dedupe_memories = PLANNERS["dedupe_memories"]
 
 Row = dict[str, object]
 HERE = (1.0, 0.0)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 
 from slowwave.operations import PLANNERS, Inputs
-from slowwave.operations.planners.gc_references import gc_references
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from tests.snapshots import make_snapshot, uid
+
+gc_references = PLANNERS["gc_references"]
 
 
 def namespace() -> Snapshot:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from slowwave.changes.cells import TOLD
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Proposal
-from slowwave.operations.planners.mark_ended_statements import mark_ended_statements
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.items import Item
 from slowwave.plans.questions import question
 from slowwave.snapshots.snapshot import Snapshot
@@ -20,6 +19,8 @@ from slowwave.store.settings import Settings
 from tests.operations.conflicts.test_memories import world
 from tests.operations.conflicts.test_stated import said
 from tests.snapshots import make_inputs, uid
+
+mark_ended_statements = PLANNERS["mark_ended_statements"]
 
 LONGER, SOLD = "The garage is full. I drive a Fiat Panda.", "I sold the Fiat Panda and bought a Kia Niro."
 DAY = "2026-02-11"

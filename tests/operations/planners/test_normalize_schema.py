@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Proposal
-from slowwave.operations.planners.normalize_schema import normalize_schema
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+normalize_schema = PLANNERS["normalize_schema"]
 
 Row = Mapping[str, object]
 

@@ -14,8 +14,7 @@ from slowwave.changes.apply import apply_items
 from slowwave.changes.rows import set_columns
 from slowwave.changes.simulate import simulate
 from slowwave.changes.undo import undo_entries
-from slowwave.operations import Proposal
-from slowwave.operations.planners.promote_memories import promote_memories
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
@@ -23,6 +22,8 @@ from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.memories import MODEL, ago, remember
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+promote_memories = PLANNERS["promote_memories"]
 
 Row = dict[str, object]
 KEY = "AKIA" + "Q3EGRIXT7VZM2LWN"  # the form of a cloud key, of no account

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Proposal
-from slowwave.operations.planners.gc_references import gc_references
-from slowwave.operations.planners.prune_edges import prune_edges, score
+from slowwave.operations import PLANNERS, Proposal
+from slowwave.operations.planners.prune_edges import score
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+gc_references = PLANNERS["gc_references"]
+prune_edges = PLANNERS["prune_edges"]
 
 WEAK = {"relationship_type": "ASSOCIATED_WITH", "confidence": 0.3, "source_chunk_ids": [uid("dead")]}
 

@@ -9,9 +9,8 @@ import pytest
 
 from slowwave.changes.simulate import simulate
 from slowwave.errors import DreamForbiddenOpError
-from slowwave.operations import Inputs, Proposal, run_planner
+from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
 from slowwave.operations.options import PurgeExpiredOptions
-from slowwave.operations.planners.purge_expired import purge_expired
 from slowwave.plans.items import Item
 from slowwave.plans.probes.isolation import isolation_probe
 from slowwave.plans.probes.radius import blast_radius
@@ -19,6 +18,8 @@ from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+purge_expired = PLANNERS["purge_expired"]
 
 Row = Mapping[str, object]
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from slowwave.operations import Inputs
-from slowwave.operations.planners.recompute_centroids import centroid_decision, recompute_centroids
+from slowwave.operations import PLANNERS, Inputs
+from slowwave.operations.planners.recompute_centroids import centroid_decision
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Vectors
 from slowwave.store.settings import Settings
 from tests.snapshots import make_snapshot, uid
+
+recompute_centroids = PLANNERS["recompute_centroids"]
 
 NEAR = np.array([[1, 0], [np.cos(0.4), np.sin(0.4)]], np.float32)
 FAR = np.array([[1, 0], [np.cos(0.6), np.sin(0.6)]], np.float32)

@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 
 from slowwave.changes.simulate import simulate
 from slowwave.night.proof import not_rejected
-from slowwave.operations import Inputs, Proposal
-from slowwave.operations.planners.redact_or_quarantine import redact_or_quarantine
+from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.screening import screen
 from tests.snapshots import make_snapshot, make_table, uid
 from tests.text.made_secrets import Maker
+
+redact_or_quarantine = PLANNERS["redact_or_quarantine"]
 
 Row = dict[str, object]
 TOKEN = f"ghp{'_'}{Maker(6).some(36)}"

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Inputs, Proposal
-from slowwave.operations.planners.reembed import BATCH, reembed
+from slowwave.operations import PLANNERS, Inputs, Proposal
+from slowwave.operations.planners.reembed import BATCH
 from slowwave.plans.items import Item
 from slowwave.plans.show import changes
 from slowwave.snapshots.snapshot import Snapshot, Vectors
@@ -20,6 +20,8 @@ from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ask, remember, unit
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
+
+reembed = PLANNERS["reembed"]
 
 MODEL = "fast-use-v3"
 

@@ -15,14 +15,15 @@ from slowwave.changes.simulate import simulate
 from slowwave.models.endpoint import EndpointChat
 from slowwave.models.panel import Budget
 from slowwave.night.proof import not_rejected
-from slowwave.operations import Inputs, Proposal
-from slowwave.operations.audits.contradictions import contradictions
-from slowwave.operations.planners.resolve_conflicts import resolve_conflicts
+from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+contradictions = AUDITS["contradictions"]
+resolve_conflicts = PLANNERS["resolve_conflicts"]
 
 Row = dict[str, object]
 

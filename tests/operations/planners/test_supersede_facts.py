@@ -8,13 +8,14 @@ from datetime import timedelta
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Proposal
-from slowwave.operations.planners.dedupe_facts import dedupe_facts
-from slowwave.operations.planners.supersede_facts import supersede_facts
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
+
+dedupe_facts = PLANNERS["dedupe_facts"]
+supersede_facts = PLANNERS["supersede_facts"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""

@@ -17,9 +17,8 @@ from slowwave.changes.simulate import simulate
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.operations import Proposal
-from slowwave.operations.planners.consolidate_clusters import consolidate_clusters
-from slowwave.operations.planners.topic_memories import TopicLine, render_topic, topic_memories
+from slowwave.operations import PLANNERS, Proposal
+from slowwave.operations.planners.topic_memories import TopicLine, render_topic
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe, statements_probe
@@ -32,6 +31,9 @@ from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
 from tests.operations.planners.test_consolidate_clusters import Row, memory, world
 from tests.snapshots import TAKEN_AT, make_inputs, uid
+
+consolidate_clusters = PLANNERS["consolidate_clusters"]
+topic_memories = PLANNERS["topic_memories"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""

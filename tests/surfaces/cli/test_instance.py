@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
+from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from slowwave.night.runs import Night
 from slowwave.night.status import morning_page
+from slowwave.operations import Inputs, Proposal
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import nights
@@ -23,21 +24,26 @@ from tests.surfaces.cli.conftest import Run
 
 @pytest.fixture
 def shell(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the module that knows Dagster was called with."""
+    """What the functions that report to Dagster were called with."""
     told: list[dict[str, Any]] = []
-    module: Any = ModuleType("memory_assets.reported")
-    module.report_night = lambda night, inputs, proposals, **more: told.append(
-        {
-            "namespace": night.namespace,
-            "home": os.environ.get("DAGSTER_HOME"),
-            "timeout": os.environ["PGCONNECT_TIMEOUT"],
-            **more,
-            "review": os.environ.get("SLOWWAVE_REVIEW_URL"),
-            "store": isinstance(more["store"], Store),
-        }
-    )
-    module.report_status = lambda store: told.append({"status": [one.plan_hash for one in morning_page(store)[1]]})
-    monkeypatch.setitem(sys.modules, "memory_assets.reported", module)
+
+    def report_night(night: Night, inputs: Inputs, proposals: Mapping[str, Proposal], **more: Any) -> None:
+        told.append(
+            {
+                "namespace": night.namespace,
+                "home": os.environ.get("DAGSTER_HOME"),
+                "timeout": os.environ["PGCONNECT_TIMEOUT"],
+                **more,
+                "review": os.environ.get("SLOWWAVE_REVIEW_URL"),
+                "store": isinstance(more["store"], Store),
+            }
+        )
+
+    def report_status(store: Store) -> None:
+        told.append({"status": [one.plan_hash for one in morning_page(store)[1]]})
+
+    monkeypatch.setattr("slowwave.dagster.events.report_night", report_night)
+    monkeypatch.setattr("slowwave.dagster.events.report_status", report_status)
     return told
 
 
@@ -89,15 +95,14 @@ def test_a_plan_links_to_the_review_page_that_runs_beside_the_ui(
 
 
 def test_an_instance_that_fails_is_one_line_and_the_night_stands(
-    run: Run, store: Store, home: Path, shell: list[dict[str, Any]]
+    run: Run, store: Store, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever it raises; nothing that its error quotes is shown."""
 
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("password=hunter2")
 
-    module: Any = sys.modules["memory_assets.reported"]
-    module.report_night = fail
+    monkeypatch.setattr("slowwave.dagster.events.report_night", fail)
     slug, other = new_world(store).slug, new_world(store, 400).slug
     code, out, err = run("night", "ALL", "--json")
     assert code == 0

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.operations import Inputs
+from slowwave.operations import PLANNERS, Inputs
 from slowwave.snapshots.export import export_snapshot
 from slowwave.sources.blocks import block
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
-from slowwave.wiki.operations.compile_pages import compile_pages
 from tests.memories import remember
 from tests.nights import write_a_plan
 from tests.snapshots import uid
 from tests.surfaces.cli.conftest import Run
 from tests.wiki.pages.notes import notes
 from tests.worlds import World
+
+compile_pages = PLANNERS["compile_pages"]
 
 BODY = block("# Memory\n\n- [bold]Tea[/] is at four.")
 

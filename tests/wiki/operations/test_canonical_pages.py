@@ -13,6 +13,7 @@ from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
+from slowwave.operations import PLANNERS
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
@@ -20,7 +21,6 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.surfaces.api.memory import Memory
-from slowwave.wiki.operations.canonical_pages import canonical_pages
 from tests.memories import MODEL, ask, remember
 from tests.nights import write_a_plan
 from tests.snapshots import make_inputs, uid
@@ -28,6 +28,8 @@ from tests.wiki.claims import tell
 from tests.wiki.claims.test_canonical_pages import PATH, THREE, world
 from tests.wiki.corpus.folders import Folder
 from tests.worlds import World, assert_same
+
+canonical_pages = PLANNERS["canonical_pages"]
 
 
 @pytest.fixture

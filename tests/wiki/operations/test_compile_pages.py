@@ -15,10 +15,11 @@ from slowwave.plans.why import why
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.blocks import block, is_page
 from slowwave.store.settings import Settings
-from slowwave.wiki.operations.compile_pages import compile_pages
 from tests.snapshots import make_snapshot, uid
 from tests.wiki.pages.notes import day, notes, snapshot_of
 from tests.wiki.pages.test_index import SECRET
+
+compile_pages = PLANNERS["compile_pages"]
 
 
 def plan(snapshot: Snapshot, **settings: object) -> Proposal:

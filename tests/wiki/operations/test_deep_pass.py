@@ -14,12 +14,14 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.wiki.deep.changes import Worked
 from slowwave.wiki.deep.scratch import handed_out
-from slowwave.wiki.operations.compile_pages import compile_pages
-from slowwave.wiki.operations.deep_pass import OPERATION, deep_pass
+from slowwave.wiki.operations.deep_pass import OPERATION
 from tests.snapshots import uid
 from tests.wiki.deep.test_handed_out import CORPORA, document, snapshot
 from tests.wiki.deep.worlds import SAID, SESSION, entry
 from tests.wiki.pages.notes import notes, snapshot_of
+
+compile_pages = PLANNERS["compile_pages"]
+deep_pass = PLANNERS["deep_pass"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""

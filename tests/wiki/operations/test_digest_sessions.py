@@ -14,7 +14,7 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
-from slowwave.operations import Proposal
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
@@ -24,12 +24,13 @@ from slowwave.store.settings import Settings
 from slowwave.text.frontmatter import frontmatter
 from slowwave.wiki.corpus.requests import SessionIngestRequest
 from slowwave.wiki.corpus.sessions import session_ingest
-from slowwave.wiki.operations.digest_sessions import digest_sessions
 from slowwave.wiki.operations.digest_text import body_hash, read_sections
 from tests.memories import ask, remember
 from tests.sessions import OVER, page_of, sessions_snapshot
 from tests.snapshots import make_inputs
 from tests.working_week import LATE, WEEK, WeekSession
+
+digest_sessions = PLANNERS["digest_sessions"]
 
 OPERATIONS = ("digest_sessions", "extract_claims")
 

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from slowwave.models.endpoint import EndpointChat
+from slowwave.operations import PLANNERS
 from slowwave.wiki.claims import session_statements as model_turns
-from slowwave.wiki.operations.digest_sessions import digest_sessions
-from slowwave.wiki.operations.extract_claims import extract_claims
 from tests.endpoints import Server, completion
 from tests.sessions import sessions_snapshot
 from tests.snapshots import make_inputs
 from tests.working_week import WeekSession
+
+digest_sessions = PLANNERS["digest_sessions"]
+extract_claims = PLANNERS["extract_claims"]
 
 SAID = WeekSession(
     "talk",

@@ -11,13 +11,14 @@ import pytest
 
 from slowwave.changes.simulate import simulate
 from slowwave.errors import SnapshotError
-from slowwave.operations import Proposal
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.wiki.operations.claim_groups import KnownSubjects
-from slowwave.wiki.operations.extract_claims import extract_claims
 from tests.sessions import page_of, sessions_snapshot
 from tests.snapshots import make_inputs, uid
 from tests.working_week import WEEK, WeekSession
+
+extract_claims = PLANNERS["extract_claims"]
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")
 """Which patterns may decide is tested in ``tests/plans/test_decides_alone.py``."""

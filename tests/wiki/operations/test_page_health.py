@@ -6,12 +6,14 @@ import json
 from datetime import timedelta
 from typing import Any
 
+from slowwave.operations import AUDITS
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.wiki.operations.page_health import page_health
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 from tests.wiki.claims.test_canonical_pages import PAGES, THREE, document, drafted, world
 from tests.wiki.pages.test_subject_statements import claim
+
+page_health = AUDITS["page_health"]
 
 MISMATCHES = ("claim mismatch", "claim-event mismatch", "claim-evidence mismatch")
 

@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Proposal
+from slowwave.operations import PLANNERS, Proposal
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.wiki.operations.promote_pages import promote_pages
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 from tests.wiki.claims.test_canonical_pages import PAGES, document
+
+promote_pages = PLANNERS["promote_pages"]
 
 ASKED = ("Where is the crane?", "where is the CRANE", "Who painted the crane?", "crane rope")
 

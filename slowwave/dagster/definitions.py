@@ -1,0 +1,86 @@
+"""All definitions together: ``build_defs()`` is the one line that a code location needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from slowwave.dagster import gate, jobs, sensors
+from slowwave.dagster.assets import build_assets
+from slowwave.dagster.checks import build_checks
+from slowwave.dagster.jobs import Timetable, build_schedules
+from slowwave.dagster.layout import DEFAULT, EnvironmentStore, Layout
+
+
+def build_jobs(layout: Layout = DEFAULT) -> dict[str, Any]:
+    """Build all jobs, by name."""
+    made = [
+        jobs.night_job(layout),
+        gate.approve_job(layout),
+        gate.reject_job(layout),
+        gate.apply_job(layout),
+        gate.undo_job(layout),
+        *jobs.checks_jobs(layout),
+        jobs.retention_job(),
+        jobs.corpus_sync_job(layout),
+        jobs.deep_job(),
+        jobs.proposals_job(layout),
+        jobs.status_job(layout),
+    ]
+    return {job.name: job for job in made}
+
+
+def build_sensors(built: Mapping[str, Any], layout: Layout = DEFAULT) -> list[dg.SensorDefinition]:
+    """Build all sensors; ``built`` are the jobs by name."""
+    return [
+        sensors.namespaces_sensor,
+        sensors.changed_folders_sensor(built["corpus_sync_job"]),
+        sensors.changed_trees_sensor(built["night_job"]),
+        sensors.open_proposals_sensor(built["proposals_job"]),
+        gate.approval_sensor(built["apply_job"]),
+        gate.decisions_sensor(layout),
+        sensors.crashed_runs,
+        sensors.cancelled_runs,
+        sensors.automation_sensor(layout),
+    ]
+
+
+def build_resources(overrides: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Build the resources, of which ``overrides`` replaces those with the same name (``store``)."""
+    return {"store": EnvironmentStore(), **(overrides or {})}
+
+
+def build_defs(
+    resources: Mapping[str, object] | None = None,
+    *,
+    key_prefix: Sequence[str] = (),
+    groups: Mapping[str, str] | None = None,
+    location: str = "slowwave",
+    owners: Sequence[str] = ("team:memory",),
+    timetable: Timetable | None = None,
+    executor: dg.ExecutorDefinition | None = None,
+) -> dg.Definitions:
+    """Build the definitions of a code location.
+
+    - ``resources`` replace resources with the same name; ``store`` may be a ``slowwave.Store`` or a resource that makes one.
+    - ``key_prefix`` comes before the key of every asset, and ``groups`` renames groups (``snapshot``, ``models``, ``audits``,
+      ``planners``, ``gate``, ``corpora``, ``stores``).
+    - ``location`` is the name of this code location, which links to the Launchpad contain.
+    - ``timetable`` says when the schedules run; by default ``SLOWWAVE_NIGHTLY_HOUR``, ``_NIGHTLY_DAYS``, ``_TIME_ZONE`` and
+      ``_NIGHTS_PER_RUN`` do.
+    - ``executor`` runs the steps; by default each run is one process, because its steps are few.
+    """
+    layout = Layout(tuple(key_prefix), dict(groups or {}), location, tuple(owners))
+    when = timetable or Timetable.from_settings()
+    built = build_jobs(layout)
+    return dg.Definitions(
+        assets=build_assets(layout, nights_per_run=when.nights_per_run),
+        asset_checks=build_checks(layout),
+        jobs=list(built.values()),
+        schedules=build_schedules(built, when),
+        sensors=build_sensors(built, layout),
+        resources=build_resources(resources),
+        executor=executor or dg.in_process_executor,
+    )

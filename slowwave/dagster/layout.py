@@ -1,0 +1,103 @@
+"""Names of assets, groups and the code location, and what every part of the project shares: partitions, the store, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+import dagster as dg
+import psycopg
+
+from slowwave.errors import SlowwaveError
+from slowwave.plans.run_events import Level, in_words, levels_in, refusal, strictest
+from slowwave.store.connect import Store
+
+GROUPS: Final = ("corpora", "stores", "snapshot", "models", "audits", "planners", "gate")
+"""The groups of assets, in the order of a night."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names that a deployment may choose.
+
+    ``key_prefix`` comes before the key of every asset, and ``groups`` gives groups of ``GROUPS`` other names. ``location`` is the name of
+    the code location in its workspace, which links to the Launchpad contain. ``owners`` own every asset.
+    """
+
+    key_prefix: tuple[str, ...] = ()
+    groups: Mapping[str, str] = field(default_factory=dict[str, str])
+    location: str = "slowwave"
+    owners: tuple[str, ...] = ("team:memory",)
+
+    def key(self, *path: str) -> dg.AssetKey:
+        """Return the key of an asset of this project."""
+        return dg.AssetKey([*self.key_prefix, *path])
+
+    def group(self, name: str) -> str:
+        """Return the name of a group of ``GROUPS`` in this deployment."""
+        return self.groups.get(name, name)
+
+
+DEFAULT: Final = Layout()
+"""The names of this repository's project."""
+
+namespaces = dg.DynamicPartitionsDefinition(name="namespaces")
+"""The one partitioning: a partition is a namespace. A sensor keeps the partitions equal to the namespaces of the store."""
+
+
+class EnvironmentStore(dg.ConfigurableResource[Store]):
+    """The database that the environment names (``SLOWWAVE_DATABASE_URL``), otherwise that of the embedded server.
+
+    It has no fields on purpose: fields could be set in the Launchpad, so that a run with the rights of this process would approve and
+    apply in another database.
+    """
+
+    def create_resource(self, context: dg.InitResourceContext) -> Store:
+        """Read the environment when a run or a tick needs the store, never when definitions are loaded."""
+        return Store.from_environment()
+
+
+STORE_PROBLEMS: Final = (SlowwaveError, psycopg.Error)
+"""The errors of a store that is missing, unreachable or not migrated, and of requests that it refuses."""
+
+
+def error_text(problem: SlowwaveError | psycopg.Error) -> str:
+    """Return the problem as a sentence, without the rows that a database error quotes, because Dagster keeps it with the run."""
+    if isinstance(problem, SlowwaveError):
+        return str(problem)
+    return (
+        f"The database refused it ({refusal(problem)}). `slowwave doctor` says whether it is as this version needs it."
+    )
+
+
+@contextmanager
+def reported_failures() -> Generator[None]:
+    """Turn problems of the store into a failure of the op with their sentence; another attempt would end the same way."""
+    try:
+        yield
+    except STORE_PROBLEMS as problem:
+        raise dg.Failure(error_text(problem), allow_retries=False) from None
+
+
+def level_now(store: Store, *names: str) -> Level:
+    """Return the strictest ``redact_text`` that some namespaces have now."""
+    with store.connect("reader") as connection:
+        return strictest(levels_in(connection, names))
+
+
+@contextmanager
+def redacted_errors(level: Level) -> Generator[None]:
+    """Record an unexpected error with its place in the code, and with as much of its message as the level allows.
+
+    Dagster keeps events for ever, so the level is applied when they are made.
+    """
+    try:
+        yield
+    except dg.Failure:
+        raise
+    except Exception as problem:
+        if level == "none":
+            raise
+        raise dg.Failure(in_words(problem, level)).with_traceback(problem.__traceback__) from None
