@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-matching bench-pairs bench-graphs bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-review bench-agents bench-stores chromium lock screenshots docs site clean
+.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-matching bench-pairs bench-graphs bench-mutants bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-review bench-agents bench-stores chromium lock screenshots docs site clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave dev --prepare || true
@@ -113,6 +113,9 @@ bench-screening: $(VENV)/.installed ## secrets and orders to models that are fou
 
 bench-dates: $(VENV)/.installed ## relative dates that are written out rightly, wrongly or not at all; FILE=set adds one of duckling's form
 	$(BIN)/python -m benchmarks.dates $(FILE)
+
+bench-mutants: $(VENV)/.installed-dev ## a sample of small changes of code on which a plan's safety depends; MODULES=names, SAMPLE=number
+	$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES)
 
 bench-graphs: $(VENV)/.installed-dev ## PageRank and communities of a million nodes, beside networkx
 	$(BIN)/python -m benchmarks.graphs

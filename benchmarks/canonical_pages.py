@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 
 from benchmarks.machine import load, machine
 from slowwave.changes.simulate import simulate
-from slowwave.operations import Inputs
+from slowwave.operations import Inputs, permits
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.models import load_models, run_models
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
@@ -75,7 +75,7 @@ def measure(subjects: int) -> tuple[dict[str, float], str]:
     for text in texts:
         parser.parse(text)
     reference = time.process_time() - began
-    plan = seal(Header(inputs.snapshot.namespace_id, "bench", "bench", "bench"), items, ["canonical_pages"])
+    plan = seal(Header(inputs.snapshot.namespace_id, "bench", "bench", "bench"), items, permits())
     return {"drafts": drafted, "plan": planned, "again": again, "markdown-it": reference}, plan.plan_hash
 
 

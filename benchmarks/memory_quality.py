@@ -25,7 +25,7 @@ from benchmarks.operations import planned
 from benchmarks.report import Part, put, show
 from slowwave.changes.simulate import simulate
 from slowwave.models.embedder import Embedder
-from slowwave.operations import PLANNERS, Inputs
+from slowwave.operations import PLANNERS, Inputs, permits
 from slowwave.plans.items import Item
 from slowwave.plans.probes.recall import recall_probe
 from slowwave.plans.probes.texts import specifics_probe
@@ -99,7 +99,7 @@ def effect(name: str, operations: Sequence[str], snapshots: Sequence[Snapshot], 
 def _one(name: str, operations: Sequence[str], snapshot: Snapshot, embedder: Embedder) -> Effect:
     inputs = _inputs(snapshot, embedder)
     header = Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, "benchmark")
-    plan = seal(header, _proposed(inputs, operations), list(PLANNERS))
+    plan = seal(header, _proposed(inputs, operations), permits())
     decided = [i for i in plan.items if i.decision != "review"]
     losing = specifics_probe(snapshot, simulate(snapshot, decided), decided).items_losing()
     decided = [i for i in decided if i.id not in losing]

@@ -31,6 +31,7 @@ from benchmarks.report import Part, put, show
 from slowwave.models.embedder import Embedder
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
+from slowwave.operations import permits
 from slowwave.plans.gate import approve
 from slowwave.search.request import SearchRequest, SearchScope
 from slowwave.search.search import search_on
@@ -232,7 +233,9 @@ def _night(store: Store, name: str, now: datetime, done: Figures) -> None:
         failed = bool(night.probes and night.probes.needs_force)
         done.failed += failed
         note = "Every item of the benchmark is approved." if failed else ""
-        signed = approve(store, name, night.plan.plan_hash, approver="bench", force=failed, note=note)
+        signed = approve(
+            store, name, night.plan.plan_hash, approver="bench", permits=permits(), force=failed, note=note
+        )
         apply_approval(store, signed.id)
 
 

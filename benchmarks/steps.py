@@ -33,7 +33,7 @@ from slowwave.night import night
 from slowwave.night.executor import apply_approval
 from slowwave.night.proof import convergence_probe, touched
 from slowwave.night.undo import undo_run
-from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal
+from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, permits
 from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import read_plan, verify_sealed, write_plan
@@ -110,7 +110,7 @@ class Bench:
         """Inputs, the sealed plan, and those of its items that an approval covers."""
         inputs = self.inputs()
         items = [i for p in (proposals or self.proposals()).values() for i in p.items]
-        plan = seal(_header(inputs.snapshot), items, list(PLANNERS))
+        plan = seal(_header(inputs.snapshot), items, permits())
         return inputs, plan, [i for i in plan.items if i.decision != "review"]
 
 
@@ -224,7 +224,7 @@ def sealing(bench: Bench) -> Measured:
     """Conflicts and hash of all planners' items."""
     header = _header(bench.snapshot())
     items = [i for p in bench.proposals().values() for i in p.items]
-    clock, plan = _timed(lambda: seal(header, items, list(PLANNERS)))
+    clock, plan = _timed(lambda: seal(header, items, permits()))
     return clock.measured(items=len(plan.items), deferred=len(plan.deferred_items))
 
 
@@ -249,7 +249,7 @@ def probe(bench: Bench) -> Measured:
         "specifics": lambda: specifics_probe(snapshot, after, items),
         "statements": lambda: statements_probe(snapshot, after, items),
         "recall": lambda: recall_probe(snapshot, after, settings, None),
-        "blast_radius": lambda: blast_radius(snapshot, items, settings, after=after),
+        "blast_radius": lambda: blast_radius(snapshot, items, settings, permits(), after=after),
         "isolation": lambda: isolation_probe(snapshot, plan.items),
         "convergence": lambda: convergence_probe(
             replace(inputs, focus=focus, learnt=learnt),  # as a night looks again
@@ -345,9 +345,9 @@ def approval(bench: Bench) -> Measured:
     """Plan and sign items of one kind: what ``apply`` applies. Its own figures are not told."""
     store, kind = bench.store, str(bench.arguments["kind"])
     snapshot = export_snapshot(store, NAMESPACE)
-    plan = seal(_header(snapshot), _items(snapshot, kind), list(PLANNERS))
+    plan = seal(_header(snapshot), _items(snapshot, kind), permits())
     _write(store, snapshot, plan)
-    signed = approve(store, NAMESPACE, plan.plan_hash, approver="bench", include_review=True)
+    signed = approve(store, NAMESPACE, plan.plan_hash, approver="bench", permits=permits(), include_review=True)
     return Measured(facts={"approval": signed.id, "items": len(signed.item_ids), "digest": digest(store, NAMESPACE)})
 
 

@@ -28,6 +28,7 @@ from slowwave.models.embedder import Embedder
 from slowwave.night.executor import apply_approval
 from slowwave.night.runs import Night
 from slowwave.night.several import run_nights
+from slowwave.operations import permits
 from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
@@ -201,7 +202,15 @@ def tried(store: Store, client: Client, name: str, told: Sequence[Told], embedde
                 for row in item.mutation.row_ids():
                     if keep is not None and row != keep.id and row in texts and keep.id in texts:
                         stands[texts[keep.id]].add(texts[row])
-            signed = approve(store, slug, night.plan.plan_hash, approver="bench", force=True, note="The benchmark.")
+            signed = approve(
+                store,
+                slug,
+                night.plan.plan_hash,
+                approver="bench",
+                permits=permits(),
+                force=True,
+                note="The benchmark.",
+            )
             applied += apply_approval(store, signed.id).counts["applied"]
     after = _looked(client, told, stands)
     cells = [f"{a}" for pair in zip(before, after, strict=True) for a in pair]

@@ -38,7 +38,7 @@ from slowwave.night.night import run_night
 from slowwave.night.runs import Night
 from slowwave.night.several import run_nights
 from slowwave.night.undo import undo_run
-from slowwave.operations import AUDITS
+from slowwave.operations import AUDITS, permits
 from slowwave.plans.gate import approve
 from slowwave.store import server
 from slowwave.store.connect import Store
@@ -134,7 +134,10 @@ def applying(store: Store, embedder: Embedder, say: Callable[[str], None]) -> Pa
         for name, night in run_nights(store, [n for n in namespaces(store) if n.startswith("indexed-")], force=True)
         if isinstance(night, Night) and night.plan and any(i.decision != "review" for i in night.plan.items)
     ]
-    signed = [approve(store, name, p.plan_hash, approver="bench", force=True, note="Measured.") for name, p in plans]
+    signed = [
+        approve(store, name, p.plan_hash, approver="bench", permits=permits(), force=True, note="Measured.")
+        for name, p in plans
+    ]
     written = sorted(
         {
             w.cell.row

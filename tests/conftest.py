@@ -1,32 +1,29 @@
-"""One PostgreSQL server a worker, one migrated template database, a database as that is for every test that asks for a store."""
+"""One PostgreSQL server a worker, one migrated template database, a database as that is for every test that asks for a store.
+
+The library and its drivers are imported by the fixtures that need them: a test that needs no database begins after half a second.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
-from slowwave.models.embedder import OfflineEmbedder
 from slowwave.models.embedding_models import STATIC_MODEL
-from slowwave.store import server
-from slowwave.store.connect import Store
-from slowwave.store.logins import close_idle
-from slowwave.store.migrate import migrate
-from slowwave.store.server import create_database
-from slowwave.store.tables import SELDOM
-from slowwave.surfaces.demo import load_demo
-from tests.clusters import cloned, fast_folder, majors, make_quick
-from tests.lending import Lender, connect_and_keep, connect_as_in_production
-from tests.programs import installed
+
+if TYPE_CHECKING:
+    from slowwave.store import server
+    from slowwave.store.connect import Store
+    from tests.lending import Lender
 
 # As the command line does; half of what a worker's collection cost went to looking for cycles among the modules of all tests.
-gc.set_threshold(*SELDOM)
+gc.set_threshold(100_000, 50, 100)
 
 _CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
 settings.register_profile("ci", max_examples=25, deadline=None, suppress_health_check=_CHECKS, derandomize=True)
@@ -69,6 +66,14 @@ def pytest_collection_finish() -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Which PostgreSQL versions the tests of external servers run on."""
+    if (
+        "psycopg" not in sys.modules
+        and "PYTEST_XDIST_TESTRUNUID" not in os.environ
+        and not terminalreporter.config.option.numprocesses
+    ):
+        return  # no test of this run had a database
+    from tests.clusters import majors
+
     found = ", ".join(map(str, majors()))
     terminalreporter.write_line(f"External servers: PostgreSQL {found}; TEST_POSTGRES_BINDIRS adds others.")
 
@@ -86,8 +91,15 @@ def every_rule_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server]:
-    """The embedded server, in a folder of its own."""
-    with fast_folder(tmp_path_factory.mktemp("postgres")) as home:
+    """The embedded server, in a folder of its own. Connections of the owner are used again: half of what PostgreSQL did in many tests was
+    to let it in."""
+    from slowwave.store import server
+    from slowwave.store.connect import Store
+    from tests.clusters import fast_folder
+    from tests.lending import connect_and_keep
+
+    with pytest.MonkeyPatch.context() as patch, fast_folder(tmp_path_factory.mktemp("postgres")) as home:
+        patch.setattr(Store, "connect", connect_and_keep)
         running = server.start(home)
         try:
             _prepare(running)
@@ -98,6 +110,13 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server
 
 def _prepare(running: server.Server) -> None:
     """A server's settings for tests, and the template of their databases."""
+    import psycopg
+
+    from slowwave.store.connect import Store
+    from slowwave.store.migrate import migrate
+    from slowwave.store.server import create_database
+    from tests.clusters import make_quick
+
     make_quick(running)
     with psycopg.connect(running.url("postgres"), autocommit=True) as admin:
         # Tests rewrite history behind the triggers' back and choose who is ended in a deadlock, which only a superuser may.
@@ -109,6 +128,8 @@ def _prepare(running: server.Server) -> None:
 @pytest.fixture(scope="session")
 def lender(postgres: server.Server) -> Lender:
     """Empty, migrated databases."""
+    from tests.lending import Lender
+
     return Lender(postgres, "template_slowwave")
 
 
@@ -122,12 +143,20 @@ def database(lender: Lender) -> Iterator[str]:
 @pytest.fixture
 def store(postgres: server.Server, database: str) -> Store:
     """A store with one login a role on a fresh database."""
+    from slowwave.store.connect import Store
+
     return Store.embedded_in(postgres.url(database), postgres.home)
 
 
 @pytest.fixture(scope="session")
 def demo_template(postgres: server.Server) -> str:
     """The name of a database that holds the three demo namespaces as they were generated."""
+    from slowwave.models.embedder import OfflineEmbedder
+    from slowwave.store.connect import Store
+    from slowwave.store.logins import close_idle
+    from slowwave.store.server import create_database
+    from slowwave.surfaces.demo import load_demo
+
     name = "template_demo"
     create_database(postgres.url, name, "template_slowwave")
     with Store.embedded_in(postgres.url(name), postgres.home).connect("owner") as connection:
@@ -139,6 +168,9 @@ def demo_template(postgres: server.Server) -> str:
 @pytest.fixture
 def demo(postgres: server.Server, demo_template: str) -> Iterator[Store]:
     """A store that holds the demo."""
+    from slowwave.store.connect import Store
+    from tests.clusters import cloned
+
     with cloned(postgres, demo_template) as name:
         yield Store.embedded_in(postgres.url(name), postgres.home)
 
@@ -146,21 +178,18 @@ def demo(postgres: server.Server, demo_template: str) -> Iterator[Store]:
 @pytest.fixture(scope="session")
 def programs() -> Iterator[Path]:
     """A folder for the PATH, with ``slowwave`` in it."""
+    from tests.programs import installed
+
     with installed() as folder:
         yield folder
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _owners_wait_too() -> Iterator[None]:
-    """Connections of the owner are used again: half of what PostgreSQL did in many tests was to let it in."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "connect", connect_and_keep)
-        yield
 
 
 @pytest.fixture
 def as_in_production(monkeypatch: pytest.MonkeyPatch) -> None:
     """The owner's connections end when they are given back."""
+    from slowwave.store.connect import Store
+    from tests.lending import connect_as_in_production
+
     monkeypatch.setattr(Store, "connect", connect_as_in_production)
 
 

@@ -10,6 +10,7 @@ from slowwave.changes.merges import Merge, merge_rows
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import set_columns
 from slowwave.night.snapshot import snapshot_of_night
+from slowwave.operations import permits
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import write_plan
 from slowwave.plans.questions import questions
@@ -68,7 +69,7 @@ def write_a_plan(
     """Plan a world and write it to the ledger as the plan asset does."""
     snapshot = export_snapshot(store, world.slug)
     header = Header(world.namespace_id, world.slug, snapshot.snapshot_id, "fingerprint")
-    plan = seal(header, pair_items(snapshot) + archive_items(snapshot) if items is None else items, ["dedupe_entities"])
+    plan = seal(header, pair_items(snapshot) + archive_items(snapshot) if items is None else items, permits())
     plan = replace(plan, questions=questions(plan.items, {}))
     with store.connect("planner") as connection:
         run_id = open_plan_run(connection, world.slug)

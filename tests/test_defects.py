@@ -21,7 +21,6 @@ from slowwave.night.night import run_night
 from slowwave.night.retention import retain
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.sources.tables import import_entities
 from slowwave.store.configured_models import embedder_for, writer_for
@@ -31,6 +30,7 @@ from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
 from tests.memories import ago, ask, remember, unit
 from tests.nights import write_a_plan
+from tests.permitting import approve
 from tests.snapshots import uid
 from tests.worlds import World
 

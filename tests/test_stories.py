@@ -28,7 +28,7 @@ from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
 from slowwave.operations import PLANNERS
 from slowwave.plans.event_chain import verify_chain
-from slowwave.plans.gate import Approval, approve, reject
+from slowwave.plans.gate import Approval, reject
 from slowwave.plans.items import Item
 from slowwave.plans.probes.isolation import isolation_probe
 from slowwave.search.rows import searched_rows
@@ -41,6 +41,7 @@ from tests.clusters import cloned
 from tests.endpoints import Server, completion
 from tests.memories import MODEL, ago, ask, remember
 from tests.nights import write_a_plan
+from tests.permitting import approve
 from tests.snapshots import make_inputs, uid
 from tests.toy import CLUSTER, FULL, key, memories, toy
 from tests.worlds import World, assert_same

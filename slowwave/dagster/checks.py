@@ -14,8 +14,8 @@ import dagster as dg
 
 from slowwave.dagster.layout import DEFAULT, Layout, level_now
 from slowwave.night.retention import Freshness, audited, decided, effective
+from slowwave.night.run_events import Level, redact
 from slowwave.plans.approval import InvariantResult, changed_as_planned, event_chain, retired_endpoints
-from slowwave.plans.run_events import Level, redact
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespaces

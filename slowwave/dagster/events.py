@@ -17,10 +17,10 @@ import dagster as dg
 import pyarrow as pa
 
 from slowwave.dagster.layout import DEFAULT, Layout, namespaces
+from slowwave.night.run_events import Level, level_of, redact_report, redact_rows
 from slowwave.operations import Proposal
 from slowwave.plans.commands import argument
 from slowwave.plans.report import Report, markdown_table, rounded
-from slowwave.plans.run_events import Level, level_of, redact_report, redact_rows
 from slowwave.plans.signatures import ApprovalRule
 from slowwave.snapshots.models import SqlModel, check_models, column_lineage, load_models
 from slowwave.snapshots.snapshot import Snapshot

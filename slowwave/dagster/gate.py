@@ -17,6 +17,7 @@ from slowwave.dagster.events import applied_metadata
 from slowwave.dagster.layout import DEFAULT, STORE_PROBLEMS, Layout, error_text, namespaces, reported_failures
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.undo import Undoing, undo_run
+from slowwave.operations import permits
 from slowwave.plans.approval import KILL_SWITCH, apply_disabled, why_disabled
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import approve, countersign, reject
@@ -94,7 +95,7 @@ def approve_job(layout: Layout = DEFAULT) -> dg.JobDefinition:
 
 
 def _approved(store: Store, namespace: str, checked: dict[str, Any]) -> dict[str, Any]:
-    signed = approve(store, namespace, channel="launchpad", **checked)
+    signed = approve(store, namespace, permits=permits(), channel="launchpad", **checked)
     return {
         "approval_id": signed.id,
         "plan_hash": signed.plan_hash,

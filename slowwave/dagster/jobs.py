@@ -24,10 +24,10 @@ from slowwave.dagster.layout import (
 )
 from slowwave.errors import DreamCancelled, DreamLockUnavailable
 from slowwave.night.retention import retain
+from slowwave.night.run_events import in_words
 from slowwave.night.status import due
 from slowwave.operations import WEEKLY
 from slowwave.plans.ledger import expire_plans
-from slowwave.plans.run_events import in_words
 from slowwave.sources.following import look_at_stores
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id, namespace_settings

@@ -11,7 +11,7 @@ import dagster as dg
 import psycopg
 
 from slowwave.errors import SlowwaveError
-from slowwave.plans.run_events import Level, in_words, levels_in, refusal, strictest
+from slowwave.night.run_events import Level, in_words, levels_in, refusal, strictest
 from slowwave.store.connect import Store
 
 GROUPS: Final = ("corpora", "stores", "snapshot", "models", "audits", "planners", "gate")

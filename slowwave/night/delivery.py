@@ -24,7 +24,7 @@ import httpx
 from slowwave.bindings.binding import Notify
 from slowwave.bindings.stores import connected_store
 from slowwave.errors import SettingsError
-from slowwave.plans.run_events import (
+from slowwave.night.run_events import (
     Event,
     LlmCalled,
     LlmThrottled,

@@ -21,8 +21,9 @@ from slowwave.changes.sql import BATCH_TABLES, stale_cells
 from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, DreamLockUnavailable, Refused, SlowwaveError
 from slowwave.night.delivery import deliver, note, notifier_of
 from slowwave.night.followers import followers
+from slowwave.night.run_events import Stream, in_words, item_event, refusal
 from slowwave.night.sinks import Callback, sinks_for
-from slowwave.operations import khora_kinds
+from slowwave.operations import khora_kinds, permits
 from slowwave.plans.approval import (
     Approved,
     read_approval,
@@ -36,8 +37,6 @@ from slowwave.plans.event_chain import append_events
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, read_plan, verify_sealed
 from slowwave.plans.lowering import find_unexplained_items
-from slowwave.plans.permitted import violation
-from slowwave.plans.run_events import Stream, in_words, item_event, refusal
 from slowwave.store.claims import (
     PAUSE_POLL_SECONDS,
     NamespaceClaim,
@@ -371,7 +370,7 @@ def apply_approval(
         verify_sealed(plan, "applied")
         named = frozenset(approval.item_ids)
         signed = [s for s in plan.items if s.id in named]
-        refuse_unsigned(connection, approval, plan, signed, settings)
+        refuse_unsigned(connection, approval, plan, signed, settings, permits())
         items = [s for s in signed if s.status == "approved"]
         for follower in followers():  # text that people wrote into files comes first
             follower.before_write(store, connection, approval.namespace)
@@ -558,7 +557,7 @@ class _Run:
             refuse_withdrawn(connection, self.approval)
             catalogue = catalogue_of(connection, claim.namespace_id)
             waiting = _waiting(connection, plan_hash, [i.id for i in items])
-            unfit = {i.id: fault for i in items if i.id in waiting and (fault := violation(i))}
+            unfit = {i.id: fault for i in items if i.id in waiting and (fault := permits().violation(i))}
             _mark(connection, plan_hash, unfit, "failed")
             todo = [i for i in items if i.id in waiting and i.id not in unfit]
             if not todo:

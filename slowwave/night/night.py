@@ -38,6 +38,7 @@ from slowwave.operations import (
     Inputs,
     Proposal,
     named,
+    permits,
     run_audit,
     run_planner,
     weekly,
@@ -484,13 +485,13 @@ def make_plan(
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
     decided, by_setting = Decisions(), None
     if state == "awaiting_approval" and not _only_looks(store, run_id):
-        by_setting = approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings)
-        decided = decide_by_policies(store, snapshot.namespace, plan.plan_hash)
+        by_setting = approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings, permits())
+        decided = decide_by_policies(store, snapshot.namespace, plan.plan_hash, permits())
         if by_setting or decided.approvals:
             done = len(decided.items()) + (len(by_setting.item_ids) if by_setting else 0)
             state = "approved" if done == len(plan.items) else "partly_approved"
     elif state == "empty" and carried and not _only_looks(store, run_id):
-        decided = decide_carried(store, snapshot.namespace, carried)
+        decided = decide_carried(store, snapshot.namespace, carried, permits())
     return Night(
         snapshot.namespace,
         run_id,

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from slowwave.night.run_events import Level, cut, redact, redact_report, redact_rows
 from slowwave.night.runs import Night, per_operation
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import find_outcome
 from slowwave.plans.questions import ReviewQuestion
 from slowwave.plans.report import Report, escape, markdown_table
-from slowwave.plans.run_events import Level, cut, redact, redact_report, redact_rows
 from slowwave.plans.waterfall import Step, markdown, percent
 from slowwave.plans.why import why
 from slowwave.plans.writings import KINDS, about

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from slowwave.changes.simulate import simulate, simulate_anew
 from slowwave.night.runs import Probes
-from slowwave.operations import PLANNERS, Inputs, Operation, Proposal, run_planner
+from slowwave.operations import PLANNERS, Inputs, Operation, Proposal, permits, run_planner
 from slowwave.operations.rejections import find_settled_pairs
 from slowwave.plans.items import Decision, Item
+from slowwave.plans.permitted import Permits
 from slowwave.plans.probes.isolation import chain, isolation_probe, merged_into
 from slowwave.plans.probes.radius import LIMITS, HeldOver, harm, harmful, lone, waiting
 from slowwave.plans.probes.texts import specifics_probe, statements_probe, with_reviews
@@ -199,10 +200,10 @@ def prove(
     outcome to check: the plan is empty and nothing is proven.
     """
     snapshot, settings = inputs.snapshot, inputs.settings
-    order = list(PLANNERS)
+    allowed = permits()
     if not items and all(p.report.skipped for p in proposals.values()):
-        return sealed(header, arrange((), order)), Probes({}, (), ())
-    arranged, waits = _within_caps(arrange(items, order), order, snapshot, settings)
+        return sealed(header, arrange((), allowed)), Probes({}, (), ())
+    arranged, waits = _within_caps(arrange(items, allowed), allowed, snapshot, settings)
     decided = _decided(arranged)
     after = simulate(snapshot, decided)
     release()
@@ -210,15 +211,15 @@ def prove(
     losing = specifics.items_losing()
     asked = {i.id: replace(i, decision=Decision.REVIEW, risk="high") for i in decided if i.id in losing}
     if asked:
-        arranged = arranged_again(arranged, asked, order)
+        arranged = arranged_again(arranged, asked, allowed)
         done, decided = decided, _decided(arranged)
         after = simulate_anew(snapshot, decided, after, done)
     reviews = [i for i in arranged.items if i.is_question]
     specifics = with_reviews(specifics, snapshot, after, reviews, {old: item.id for old, item in asked.items()})
     asks = questions(reviews, specifics.by_item(), only=specifics.items_losing())
     release()
-    harmed = harm(snapshot, after, decided, settings, inputs.embed)
-    spared = harmful(decided, harmed.leave_out)
+    harmed = harm(snapshot, after, decided, settings, inputs.embed, allowed)
+    spared = harmful(decided, harmed.leave_out, allowed)
     if spared.ids:
         arranged, done = leaving(arranged, spared.ids), decided
         decided = _decided(arranged)
@@ -230,7 +231,7 @@ def prove(
             reviews,
             {old: item.id for old, item in asked.items()},
         )
-        harmed = harm(snapshot, after, decided, settings, inputs.embed)
+        harmed = harm(snapshot, after, decided, settings, inputs.embed, allowed)
     pages = lone(decided) if ops is None else HeldOver()
     if pages.ids:
         arranged, decided, after = leaving(arranged, pages.ids), [], snapshot
@@ -295,15 +296,15 @@ def prove(
 
 
 def _within_caps(
-    arranged: ArrangedItems, order: Sequence[str], snapshot: Snapshot, settings: Settings
+    arranged: ArrangedItems, allowed: Permits, snapshot: Snapshot, settings: Settings
 ) -> tuple[ArrangedItems, HeldOver]:
     """Return the arranged items without the housekeeping that must be held over, and the items held over.
 
     Items that conflicted with the removed ones may then enter the plan, and are counted in turn.
     """
     waits = HeldOver()
-    while (late := waiting(snapshot, _decided(arranged), settings)).ids:
-        arranged, waits = without(arranged, late.ids, order), waits.and_(late)
+    while (late := waiting(snapshot, _decided(arranged), settings, allowed)).ids:
+        arranged, waits = without(arranged, late.ids, allowed), waits.and_(late)
     return arranged, waits
 
 

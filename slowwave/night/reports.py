@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, Final
 import psycopg
 
 from slowwave.errors import ReportError, SlowwaveError
+from slowwave.night.run_events import Event, Level, RunCompleted, RunFailed, redact
 from slowwave.plans.report import escape, markdown_table
-from slowwave.plans.run_events import Event, Level, RunCompleted, RunFailed, redact
 from slowwave.store.connect import Store, path_part
 from slowwave.store.logins import hand_over, make_private
 from slowwave.store.server import default_home
@@ -182,7 +182,7 @@ def _row(event: Mapping[str, Any]) -> dict[str, object]:
 #
 # While a run is in progress, its events are appended to ``run.events.partial``. At its end the file gets its final name and the others are
 # written, the manifest last. Files are readable by their owner only and never half written. They are only a report: the ledger and the
-# journal are authoritative, and undo never reads the files. Events come redacted from ``slowwave.plans.run_events``.
+# journal are authoritative, and undo never reads the files. Events come redacted from ``slowwave.night.run_events``.
 # ``slowwave.night.retention`` decides when files are removed.
 
 SCHEMA: Final = "dream-report/1"

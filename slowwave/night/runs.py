@@ -12,11 +12,7 @@ from typing import Final
 from psycopg.rows import class_row
 
 from slowwave.errors import DreamCancelled, DreamDisabledError, DreamLockUnavailable, SettingsError, SlowwaveError
-from slowwave.night.sinks import Callback, sinks_for
-from slowwave.operations import Inputs, khora_kinds
-from slowwave.plans.items import Item
-from slowwave.plans.report import Numbers, Report
-from slowwave.plans.run_events import (
+from slowwave.night.run_events import (
     LlmCalled,
     LlmThrottled,
     OperationEvent,
@@ -26,6 +22,10 @@ from slowwave.plans.run_events import (
     item_event,
     level_of_run,
 )
+from slowwave.night.sinks import Callback, sinks_for
+from slowwave.operations import Inputs, khora_kinds
+from slowwave.plans.items import Item
+from slowwave.plans.report import Numbers, Report
 from slowwave.plans.seal import DreamScope, Plan
 from slowwave.store.claims import (
     Stuck,

@@ -22,8 +22,8 @@ import pyarrow as pa
 from slowwave.bindings.connect import noted_rows
 from slowwave.errors import NightFailed, SlowwaveError, StoreError
 from slowwave.night.night import Finished, NightContext, Progress, run_night
+from slowwave.night.run_events import Level, in_words
 from slowwave.night.runs import Night, unchanged
-from slowwave.plans.run_events import Level, in_words
 from slowwave.snapshots.export import export_snapshots
 from slowwave.snapshots.models import one_database
 from slowwave.snapshots.snapshot import Snapshot, database_base

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from slowwave.errors import SettingsError
 from slowwave.night.delivery import Deadline, Outbox
+from slowwave.night.run_events import Event, OperationEvent, RunCompleted, RunFailed, RunStarted, Sink
 from slowwave.night.telemetry import TelemetrySink
-from slowwave.plans.run_events import Event, OperationEvent, RunCompleted, RunFailed, RunStarted, Sink
 from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
 

@@ -14,11 +14,11 @@ from psycopg.rows import class_row
 
 from slowwave.errors import SettingsError, StoreError
 from slowwave.night.delivery import SECRET, URL, Address, WebhookSink, address
+from slowwave.night.run_events import Level, cut, levels_in, strictest
 from slowwave.night.runs import Unchanged, last_nights, unchanged
 from slowwave.operations.options import CommunitySummariesOptions
 from slowwave.plans.commands import OTHER
 from slowwave.plans.report import escape
-from slowwave.plans.run_events import Level, cut, levels_in, strictest
 from slowwave.plans.states import items_text, shown_state
 from slowwave.plans.status import ENABLED
 from slowwave.store.claims import holders

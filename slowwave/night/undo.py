@@ -15,12 +15,12 @@ from slowwave.errors import DreamCancelled, JournalDamaged, Refused, UndoBlocked
 from slowwave.night.delivery import deliver, note, notifier_of
 from slowwave.night.executor import catalogue_of, claim_namespace, lock_batch
 from slowwave.night.followers import followers
+from slowwave.night.run_events import OperationEvent, Stream, in_words
 from slowwave.night.sinks import Callback, sinks_for
 from slowwave.operations import khora_kinds
 from slowwave.plans.commands import argument
 from slowwave.plans.event_chain import append_events
 from slowwave.plans.journal import journal_faults
-from slowwave.plans.run_events import OperationEvent, Stream, in_words
 from slowwave.store.claims import NamespaceClaim, cancel_rest, end_claim, note_progress
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection

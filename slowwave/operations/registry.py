@@ -16,8 +16,7 @@ from typing import Any, Final, Generic
 
 from slowwave.errors import DreamForbiddenOpError, Refused, SettingsError
 from slowwave.operations.operation import BUDGET_SPENT, Inputs, Kind, Operation, Proposal, Result, blind, with_coverage
-from slowwave.plans import permitted, run_events
-from slowwave.plans.permitted import Permit
+from slowwave.plans.permitted import Permits
 from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
 from slowwave.text.quotation import quotable_all
@@ -109,14 +108,10 @@ def khora_kinds() -> dict[str, str]:
     return {kind: name for name, made in operations().items() for kind in made.khora}
 
 
-@cache  # asked for each item of a plan
-def permits() -> dict[str, tuple[Permit, ...]]:
-    """Map each planner to what its items may carry."""
-    return {name: made.permits for name, made in PLANNERS.items()}
-
-
-permitted.take_from(permits)  # what lies lower does not import this, and is given it
-run_events.take_from(lambda: {name: made.columns for name, made in operations().items()})
+@cache
+def permits() -> Permits:
+    """Return the permits of every planner, in the order in which the sealer prefers them."""
+    return Permits({name: made.permits for name, made in PLANNERS.items()})
 
 
 def _ours() -> Iterator[Operation[Any]]:

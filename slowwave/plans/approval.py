@@ -15,7 +15,7 @@ from slowwave.plans.commands import argument
 from slowwave.plans.event_chain import verify_chain
 from slowwave.plans.gate import APPROVER, POLICY, beyond_ordinary_caps
 from slowwave.plans.ledger import StoredItem, StoredPlan
-from slowwave.plans.permitted import approvable_by_policy
+from slowwave.plans.permitted import Permits
 from slowwave.plans.policies import not_of_policy
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import latest_plan
@@ -136,7 +136,12 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
 
 
 def refuse_unsigned(
-    connection: Connection, approval: Approved, plan: StoredPlan, items: Sequence[StoredItem], settings: Settings
+    connection: Connection,
+    approval: Approved,
+    plan: StoredPlan,
+    items: Sequence[StoredItem],
+    settings: Settings,
+    permits: Permits,
 ) -> None:
     """Refuse an approval that nobody can have given.
 
@@ -163,7 +168,7 @@ def refuse_unsigned(
                 f"{approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`."
             )
         return
-    beyond = [i for i in items if not approvable_by_policy(i.item, settings.auto_approve)]
+    beyond = [i for i in items if not permits.approvable_by_policy(i.item, settings.auto_approve)]
     if beyond:
         raise Refused(
             f"The policy of {approval.namespace} may not approve {len(beyond):,} of the {len(items):,} items of approval {approval.id}, "

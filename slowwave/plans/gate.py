@@ -18,7 +18,7 @@ from slowwave.plans.commands import argument
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.lowering import refuse_unexplained
-from slowwave.plans.permitted import approvable_by_policy, refuse_unpermitted
+from slowwave.plans.permitted import Permits
 from slowwave.plans.seal import AS_OF
 from slowwave.plans.signatures import ApprovalRule, half_signed, missing_signatures, read_rule, signed_by
 from slowwave.plans.states import find_plan, latest_plan
@@ -54,7 +54,9 @@ class Judgement:
     record: Mapping[str, object] = field(default_factory=dict)
 
 
-def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Judgement:
+def judge(
+    store: Store, connection: Connection, plan: StoredPlan, chosen: Sequence[StoredItem], permits: Permits
+) -> Judgement:
     """Judge the ``chosen`` items together with the items of the plan that are already approved.
 
     If these are the items that the night proved, its verdict holds and nothing is simulated; the same applies to a plan without probes. A
@@ -69,7 +71,7 @@ def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequen
     if together == proved or not plan.probes:
         return Judgement(_verdict(plan), {"of": "plan", "items": len(proved)})
     try:
-        return _part(_snapshot(store, plan), plan, [s.item for s in plan.items if s.id in together])
+        return _part(_snapshot(store, plan), plan, [s.item for s in plan.items if s.id in together], permits)
     except (SnapshotError, EmbeddingError, OSError) as problem:
         why = (
             "These items could not be judged by themselves, and what the whole plan passed says nothing of a part: "
@@ -78,7 +80,7 @@ def judge(store: Store, connection: Connection, plan: StoredPlan, chosen: Sequen
         return Judgement((*_verdict(plan), why), {"of": "nothing", "items": len(together), "why": why})
 
 
-def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item]) -> Judgement:
+def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item], permits: Permits) -> Judgement:
     from slowwave.plans.probes.radius import prove_subset
     from slowwave.store.configured_models import embedder_for
 
@@ -87,7 +89,7 @@ def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item]) -> Judgem
     embedder = embedder_for(settings)
     usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
     proof = prove_subset(
-        snapshot, items, settings, embedder.embed if usable else None, disclosed=disclosed_losses(plan)
+        snapshot, items, settings, embedder.embed if usable else None, permits, disclosed=disclosed_losses(plan)
     )
     return Judgement(proof.needs_force(), {"of": "items", "items": len(items), **proof.to_json()})
 
@@ -218,6 +220,7 @@ def approve(
     plan_hash: str,
     *,
     approver: str,
+    permits: Permits,
     channel: str = "library",
     items: Sequence[str] | None = None,
     without: Sequence[str] = (),
@@ -234,7 +237,7 @@ def approve(
     """
     check_approver(approver, channel)
     return _sign(
-        *(store, namespace, plan_hash, approver, channel),
+        *(store, namespace, plan_hash, approver, channel, permits),
         items=items,
         without=without,
         include_review=include_review,
@@ -250,6 +253,7 @@ def _sign(
     plan_hash: str,
     approver: str,
     channel: str,
+    permits: Permits,
     *,
     items: Sequence[str] | None,
     without: Sequence[str] = (),
@@ -265,7 +269,7 @@ def _sign(
             chosen = _without(plan, _choose(plan, items, include_review=include_review, retry=True), without)
         except Refused as problem:
             raise Refused(_with_lacking(connection, plan, str(problem))) from None
-        return sign_items(store, connection, plan, chosen, approver, channel, force=force, note=note)
+        return sign_items(store, connection, plan, chosen, approver, channel, permits, force=force, note=note)
 
 
 def sign_items(
@@ -275,6 +279,7 @@ def sign_items(
     chosen: Sequence[StoredItem],
     approver: str,
     channel: str,
+    permits: Permits,
     *,
     force: bool = False,
     note: str = "",
@@ -287,9 +292,9 @@ def sign_items(
     if the plan, or the items together with those already approved, exceed the caps that hold without housekeeping.
     """
     items = [s.item for s in chosen]
-    refuse_unpermitted(items, "approved")
+    permits.refuse_unpermitted(items, "approved")
     refuse_unexplained(store, plan.header.namespace_id, items, "approved")
-    judged = judge(store, connection, plan, chosen)
+    judged = judge(store, connection, plan, chosen, permits)
     _refuse_probes(plan, judged, force=force, note=note)
     if approver == POLICY and any(beyond_ordinary_caps(probes) for probes in (plan.probes, judged.record)):
         raise ProbesFailed(
@@ -375,10 +380,12 @@ def reject_items(
     connection.execute(_REJECT_ITEMS, ([s.id for s, *_ in made], [reason for _, reason, _ in made], plan.plan_hash))
 
 
-def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Settings) -> Approval | None:
+def approve_by_policy(
+    store: Store, namespace: str, plan_hash: str, settings: Settings, permits: Permits
+) -> Approval | None:
     """Approve the low-risk items of the operations that the namespace's policy names; return None if there are none.
 
-    Off by default. ``slowwave.plans.permitted`` decides what has low risk, whatever the items claim. A policy never approves a plan whose
+    Off by default. ``permits`` decide what has low risk, whatever the items claim. A policy never approves a plan whose
     probes failed or items that fail their own probes. It approves nothing of a plan that passed only because housekeeping may touch more
     (``blast_radius_housekeeping_share``).
     """
@@ -388,11 +395,12 @@ def approve_by_policy(store: Store, namespace: str, plan_hash: str, settings: Se
         plan = read_plan(connection, plan_hash)
     if plan.summary.get("needs_force") or beyond_ordinary_caps(plan.probes):
         return None
-    items = [s.id for s in plan.items if s.status == "pending" and approvable_by_policy(s.item, settings.auto_approve)]
+    named = settings.auto_approve
+    items = [s.id for s in plan.items if s.status == "pending" and permits.approvable_by_policy(s.item, named)]
     if not items:
         return None
     try:
-        return _sign(store, namespace, plan_hash, POLICY, POLICY, items=items)
+        return _sign(store, namespace, plan_hash, POLICY, POLICY, permits, items=items)
     except ProbesFailed:
         return None
 

@@ -1,16 +1,15 @@
 """The permits of operations: the mutations of their items, the lowest risk of each, and the rows that they may retire.
 
-Operations declare their permits (``slowwave.operations.operation``). Sealing, approval and apply check every item against them, and a
-policy takes the risk from the permit rather than from the item. An item with another operation's name, or with a lower risk than its
-permit, is refused and never written.
+Operations declare their permits (``slowwave.operations.operation``). Sealing, approval and apply take the table of all permits as an
+argument and check every item against it. A policy takes the risk from the permit rather than from the item. An item with another
+operation's name, or with a lower risk than its permit, is refused and never written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Final
 
 from slowwave.changes.cells import RELATIONSHIPS, Guard, Write
@@ -64,96 +63,80 @@ OF_CLAIMS: Final = (
 ``retires=None``.
 """
 
-Table = Mapping[str, tuple[Permit, ...]]
-"""Operation → the permits of its items."""
 
-_sources: Final[list[Callable[[], Table]]] = []
+@dataclass(frozen=True, slots=True)
+class Permits:
+    """The permits of the items of each operation, in the order in which sealing prefers the operations.
 
-
-def take_from(source: Callable[[], Table]) -> None:
-    """Set ``source`` as the source of the table. ``slowwave.operations`` sets its own when it is imported."""
-    _sources[:] = [source]
-
-
-def table() -> Table:
-    """Return the permits of the items of each operation.
-
-    If no source is set yet, ``slowwave.operations`` is imported, which sets one.
+    ``slowwave.operations.registry.permits`` returns those of all planners. An item of an operation that is not listed is refused, so an
+    empty table permits nothing.
     """
-    if not _sources:
-        import_module("slowwave.operations")
-    return _sources[0]()
 
+    by_operation: Mapping[str, tuple[Permit, ...]]
 
-def violation(item: Item) -> str:
-    """Return a sentence that states how an item violates its operation's permit; empty if it fits. Cost: linear in its writes."""
-    mutation, label = item.mutation, item.risk
-    permit = _permit(item)
-    if permit is None:
-        return f"{item.operation[:64]} may not carry {mutation.kind} on {mutation.table[:64]}."
-    if label not in RISKS or RISKS.index(label) < RISKS.index(permit.risk):
-        return f"{item.operation} with {mutation.kind} is of {permit.risk} risk at least, and the item says {label[:16]!r}."
-    touched = {w.cell.table for w in mutation.writes} | {i.table for i in mutation.inserts}
-    if foreign := (touched | {d.table for d in mutation.deletes}) - permit.beside - {mutation.table}:
-        return f"{item.operation} with {mutation.kind} on {mutation.table} may not touch {min(foreign)}."
-    if mutation.deletes and not permit.deletes:
-        return f"{item.operation} may not delete."
-    if permit.only is not None:
-        columns = {w.cell.column for w in mutation.writes if w.cell.table == mutation.table}
-        if columns - permit.only:
-            return f"{item.operation} may not write {mutation.table}.{min(columns - permit.only)}."
-    return _too_many(item, permit)
+    def violation(self, item: Item) -> str:
+        """Return a sentence that states how an item violates its operation's permit; empty if it fits. Cost: linear in its writes."""
+        mutation, label = item.mutation, item.risk
+        permit = self._find(item)
+        if permit is None:
+            return f"{item.operation[:64]} may not carry {mutation.kind} on {mutation.table[:64]}."
+        if label not in RISKS or RISKS.index(label) < RISKS.index(permit.risk):
+            return f"{item.operation} with {mutation.kind} is of {permit.risk} risk at least, and the item says {label[:16]!r}."
+        touched = {w.cell.table for w in mutation.writes} | {i.table for i in mutation.inserts}
+        if foreign := (touched | {d.table for d in mutation.deletes}) - permit.beside - {mutation.table}:
+            return f"{item.operation} with {mutation.kind} on {mutation.table} may not touch {min(foreign)}."
+        if mutation.deletes and not permit.deletes:
+            return f"{item.operation} may not delete."
+        if permit.only is not None:
+            columns = {w.cell.column for w in mutation.writes if w.cell.table == mutation.table}
+            if columns - permit.only:
+                return f"{item.operation} may not write {mutation.table}.{min(columns - permit.only)}."
+        return _too_many(item, permit)
 
+    def risk_of(self, item: Item) -> str:
+        """Return the risk that counts: the higher of the permit's and the item's.
 
-def risk_of(item: Item) -> str:
-    """Return the risk that counts: the higher of the permit's and the item's.
+        It is ``high`` for an item that violates its permit or deletes rows.
+        """
+        permit = self._find(item)
+        if permit is None or item.mutation.deletes or self.violation(item):
+            return RISKS[-1]
+        return max(permit.risk, item.risk, key=RISKS.index)
 
-    It is ``high`` for an item that violates its permit or deletes rows.
-    """
-    permit = _permit(item)
-    if permit is None or item.mutation.deletes or violation(item):
-        return RISKS[-1]
-    return max(permit.risk, item.risk, key=RISKS.index)
+    def may_wait(self, item: Item) -> bool:
+        """Return whether another night can do an item as well: no question to a person, and no inserts or deletes."""
+        permit, mutation = self._find(item), item.mutation
+        waits = permit is not None and (permit.waits or permit.tidies)
+        return waits and not item.is_question and not mutation.inserts and not mutation.deletes
 
+    def tidies(self, item: Item) -> bool:
+        """Return whether an item is housekeeping that may be postponed."""
+        permit = self._find(item)
+        return permit is not None and permit.tidies and self.may_wait(item)
 
-def may_wait(item: Item) -> bool:
-    """Return whether another night can do an item as well: no question to a person, and no inserts or deletes."""
-    permit, mutation = _permit(item), item.mutation
-    waits = permit is not None and (permit.waits or permit.tidies)
-    return waits and not item.is_question and not mutation.inserts and not mutation.deletes
+    def approvable_by_policy(self, item: Item, operations: Iterable[str]) -> bool:
+        """Return whether a policy that names ``operations`` may approve an item; never a review and never a deletion."""
+        return item.operation in operations and not item.is_question and self.risk_of(item) == RISKS[0]
 
+    def refuse_unpermitted(self, items: Iterable[Item], done: str) -> None:
+        """Refuse items if one does something its operation may not do.
 
-def tidies(item: Item) -> bool:
-    """Return whether an item is housekeeping that may be postponed."""
-    permit = _permit(item)
-    return permit is not None and permit.tidies and may_wait(item)
+        ``done`` names the action that is refused: ``planned`` or ``approved``.
+        """
+        for item in items:
+            if why := self.violation(item):
+                raise Refused(f"Item {item.id} does what its operation may not: {why} Nothing was {done}.")
+
+    def _find(self, item: Item) -> Permit | None:
+        mutation = item.mutation
+        permits = self.by_operation.get(item.operation, ())
+        return next((p for p in permits if p.kind == mutation.kind and mutation.table in p.tables), None)
 
 
 def retired(item: Item) -> frozenset[tuple[str, str]]:
     """Return (table, row) of the rows that an item removes from recall or belief."""
     ended = {(w.cell.table, w.cell.row) for w in item.mutation.writes if _retires(w)}
     return frozenset(ended | {(d.table, d.row) for d in item.mutation.deletes} | set(erased(item.mutation)))
-
-
-def approvable_by_policy(item: Item, operations: Iterable[str]) -> bool:
-    """Return whether a policy that names ``operations`` may approve an item; never a review and never a deletion."""
-    return item.operation in operations and not item.is_question and risk_of(item) == RISKS[0]
-
-
-def refuse_unpermitted(items: Iterable[Item], done: str) -> None:
-    """Refuse items if one does something its operation may not do.
-
-    ``done`` names the action that is refused: ``planned`` or ``approved``.
-    """
-    for item in items:
-        if why := violation(item):
-            raise Refused(f"Item {item.id} does what its operation may not: {why} Nothing was {done}.")
-
-
-def _permit(item: Item) -> Permit | None:
-    mutation = item.mutation
-    fitting = (p for p in table().get(item.operation, ()) if p.kind == mutation.kind and mutation.table in p.tables)
-    return next(fitting, None)
 
 
 def _too_many(item: Item, permit: Permit) -> str:

@@ -27,6 +27,7 @@ from slowwave.plans.gate import (
     sign_items,
 )
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
+from slowwave.plans.permitted import Permits
 from slowwave.plans.states import waiting_plans
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
@@ -312,7 +313,7 @@ class Decisions:
 
 
 def decide_by_policies(
-    store: Store, namespace: str, plan_hash: str, *, only: Collection[str] | None = None
+    store: Store, namespace: str, plan_hash: str, permits: Permits, *, only: Collection[str] | None = None
 ) -> Decisions:
     """Answer the items that a namespace's accepted policies cover, surest first, up to each policy's limit.
 
@@ -346,14 +347,14 @@ def decide_by_policies(
             done = _reject(store, policy, plan, chosen)
             rejected += done
         else:
-            approval = _approve(store, policy, plan, chosen)
+            approval = _approve(store, policy, plan, chosen, permits)
             approvals += [approval] if approval else []
             done = approval.item_ids if approval else ()
         taken.update(done)
     return Decisions(tuple(approvals), tuple(rejected))
 
 
-def decide_carried(store: Store, namespace: str, carried: Collection[str]) -> Decisions:
+def decide_carried(store: Store, namespace: str, carried: Collection[str], permits: Permits) -> Decisions:
     """Answer items that a night without new items proposed again, in the plans where they are pending, newest first.
 
     ``carried`` are ids of items. Plans of dry runs are skipped, because they are for people to read.
@@ -367,7 +368,7 @@ def decide_carried(store: Store, namespace: str, carried: Collection[str]) -> De
     left = set(carried)
     for plan_hash in waiting:
         if plan_hash not in dry:
-            more = decide_by_policies(store, namespace, plan_hash, only=left)
+            more = decide_by_policies(store, namespace, plan_hash, permits, only=left)
             left -= more.items()
             made = Decisions((*made.approvals, *more.approvals), (*made.rejected, *more.rejected))
     return made
@@ -387,7 +388,9 @@ def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, item
     )
 
 
-def _approve(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[StoredItem]) -> Approval | None:
+def _approve(
+    store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[StoredItem], permits: Permits
+) -> Approval | None:
     """Return one approval by a policy, or None if the items fail their probes or the approval is refused.
 
     The approval's note is the policy's sentence. It is refused, for example, if the policy was revoked meanwhile.
@@ -399,7 +402,9 @@ def _approve(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[St
             refuse_state(connection, held)
             verify_sealed(held, "approved")
             items = [s for s in held.items if s.id in ids]
-            return sign_items(store, connection, held, items, POLICY, POLICY, note=_why(policy), policy=policy.id)
+            return sign_items(
+                store, connection, held, items, POLICY, POLICY, permits, note=_why(policy), policy=policy.id
+            )
     except (ProbesFailed, Refused):
         return None
 

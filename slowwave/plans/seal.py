@@ -16,7 +16,7 @@ from slowwave.changes.cells import Cell, canonical_json
 from slowwave.changes.mutation import check
 from slowwave.errors import Refused
 from slowwave.plans.items import Item, Sealed
-from slowwave.plans.permitted import refuse_unpermitted
+from slowwave.plans.permitted import Permits
 from slowwave.plans.questions import ReviewQuestion
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.quotation import quotable_all
@@ -93,9 +93,9 @@ class ArrangedItems:
     ranked: Ranked = field(default=Ranked(), repr=False, compare=False)
 
 
-def seal(header: Header, items: Iterable[Item], order: Sequence[str]) -> Plan:
+def seal(header: Header, items: Iterable[Item], permits: Permits) -> Plan:
     """Seal items into a plan: ``arrange``, then ``sealed``."""
-    return sealed(header, arrange(items, order))
+    return sealed(header, arrange(items, permits))
 
 
 def sealed(header: Header, arranged: ArrangedItems) -> Plan:
@@ -105,38 +105,38 @@ def sealed(header: Header, arranged: ArrangedItems) -> Plan:
     return Plan(header, arranged.items, hash_, arranged.deferred_items, arranged.deferred, written=written)
 
 
-def arrange(items: Iterable[Item], order: Sequence[str]) -> ArrangedItems:
+def arrange(items: Iterable[Item], permits: Permits) -> ArrangedItems:
     """Decide which items are in the plan and which are deferred.
 
-    ``order`` lists the operations by rank; unlisted ones come last. Evidence is kept without text that screening would redact. Cost:
+    Items of an operation that comes first in ``permits`` are preferred. Evidence is kept without text that screening would redact. Cost:
     linear in cells and in the texts of the evidence. Raises ``Refused`` for an item that does something its operation may not do.
     """
     items = list(items)
-    refuse_unpermitted(items, "planned")
+    permits.refuse_unpermitted(items, "planned")
     for item in items:
         check(item.mutation)
     evidence = quotable_all([item.evidence for item in items], (item.evidence_json() for item in items))
     quoted = [i if kept is i.evidence else replace(i, evidence=kept) for i, kept in zip(items, evidence, strict=True)]
-    return _placed(_ranked(quoted, order), order)
+    return _placed(_ranked(quoted, permits), permits)
 
 
-def arranged_again(before: ArrangedItems, changed: Mapping[str, Item], order: Sequence[str]) -> ArrangedItems:
+def arranged_again(before: ArrangedItems, changed: Mapping[str, Item], permits: Permits) -> ArrangedItems:
     """Arrange again with the items in ``changed`` replaced by id.
 
     Changed items are placed by their own rank, and items that conflicted with the replaced ones may be in the plan now. Raises
     ``Refused`` for a changed item that does something its operation may not do.
     """
-    refuse_unpermitted(changed.values(), "planned")
+    permits.refuse_unpermitted(changed.values(), "planned")
     items = [changed.get(i.id, i) for i in (*before.items, *before.deferred_items)]
-    return _placed(_ranked(items, order), order, before.waiting - changed.keys())
+    return _placed(_ranked(items, permits), permits, before.waiting - changed.keys())
 
 
-def without(before: ArrangedItems, waiting: Collection[str], order: Sequence[str]) -> ArrangedItems:
+def without(before: ArrangedItems, waiting: Collection[str], permits: Permits) -> ArrangedItems:
     """Arrange again with further items postponed to another night.
 
     Items that conflicted with one of them may be in the plan now.
     """
-    return _placed(before.ranked, order, before.waiting.union(waiting))
+    return _placed(before.ranked, permits, before.waiting.union(waiting))
 
 
 def leaving(before: ArrangedItems, waiting: Collection[str]) -> ArrangedItems:
@@ -151,9 +151,9 @@ def leaving(before: ArrangedItems, waiting: Collection[str]) -> ArrangedItems:
     )
 
 
-def _ranked(items: Sequence[Item], order: Sequence[str]) -> Ranked:
+def _ranked(items: Sequence[Item], permits: Permits) -> Ranked:
     """Rank the items; of a proposal made twice, keep the one that ranks first."""
-    rank = {operation: n for n, operation in enumerate(order)}
+    rank = {operation: n for n, operation in enumerate(permits.by_operation)}
     times = Counter(i.id for i in items)
     ranked = sorted(
         items,
@@ -171,7 +171,7 @@ def _ranked(items: Sequence[Item], order: Sequence[str]) -> Ranked:
     return Ranked(tuple(once.values()), _contested(once.values()))
 
 
-def _placed(ranked: Ranked, order: Sequence[str], waiting: frozenset[str] = frozenset()) -> ArrangedItems:
+def _placed(ranked: Ranked, permits: Permits, waiting: frozenset[str] = frozenset()) -> ArrangedItems:
     written: dict[Cell, str] = {}
     guarded: dict[Cell, str] = {}
     taken: list[Item] = []
@@ -196,7 +196,7 @@ def _placed(ranked: Ranked, order: Sequence[str], waiting: frozenset[str] = froz
         taken.append(item)
         written.update(dict.fromkeys(writes, item.id))
         guarded.update(dict.fromkeys(guards.difference(guarded), item.id))
-    rank = {operation: n for n, operation in enumerate(order)}
+    rank = {operation: n for n, operation in enumerate(permits.by_operation)}
     left.sort(key=lambda i: (rank.get(i.operation, len(rank)), i.id))
     deferred |= {i.id: "" for i in left}
     return ArrangedItems(tuple(taken), (*late, *left), deferred, frozenset(i.id for i in left), ranked)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from slowwave.errors import Forbidden, NotInCorpus, Refused, SnapshotError
 from slowwave.night.proposal import seal_proposal
-from slowwave.operations import Inputs, Proposal, operations
+from slowwave.operations import Inputs, Proposal, operations, permits
 from slowwave.plans.gate import approve, reject
 from slowwave.plans.items import OPERATION, Decision, Item
 from slowwave.plans.report import Report
@@ -166,7 +166,7 @@ def _sign(store: Store, namespace: str, scope: str) -> tuple[list[str], list[str
         outcome = why
         try:
             if verdict == "approve":
-                approve(store, namespace, plan_hash, approver=by, channel=CHANNEL, note=why)
+                approve(store, namespace, plan_hash, approver=by, permits=permits(), channel=CHANNEL, note=why)
                 signed.append(id_)
             else:
                 reject(store, namespace, plan_hash, rejected_by=by, reason=why)

@@ -33,6 +33,7 @@ from slowwave.changes.mutation import Mutation, Row
 from slowwave.changes.relations import OWN, change_fault, key_json, name_of
 from slowwave.changes.undo import undo_entries
 from slowwave.errors import Refused, UndoBlocked
+from slowwave.operations import permits
 from slowwave.plans.items import Item
 from slowwave.plans.lowering import find_unexplained_items
 from slowwave.plans.seal import Header, seal
@@ -135,7 +136,7 @@ def plan(store: Store, peer: Peer, r: Random) -> list[Item]:
             kind = r.choice([merge, lose, reword])
             found.append(reword(peer, one, f'New {r.randrange(9)} "x"') if kind is reword else kind(peer, one, other))
     items = [lowered(peer, rows, m) for m in found]
-    return list(seal(Header(peer.namespace_id, peer.slug, "s", "f"), items, ["test"]).items)
+    return list(seal(Header(peer.namespace_id, peer.slug, "s", "f"), items, permits()).items)
 
 
 def apply(store: Store, peer: Peer, items: Sequence[Item]) -> tuple[str, dict[str, str]]:

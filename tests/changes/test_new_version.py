@@ -16,6 +16,7 @@ from slowwave.changes.rows import NewVersion, new_versions
 from slowwave.changes.simulate import simulate
 from slowwave.changes.undo import undo_entries
 from slowwave.errors import Refused, UndoBlocked
+from slowwave.operations import permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
@@ -139,7 +140,7 @@ def test_what_is_only_written_beside_leaves_standing_what_rests_on_it(store: Sto
     before = digest(store, SLUG)
     items = resting(store, "We met yesterday (2026-05-02) (until 2026-05-03: “We met on Sunday”).")
     header = Header(namespace, SLUG, "s", "f")
-    assert seal(header, items, []).deferred == {}
+    assert seal(header, items, permits()).deferred == {}
     runs = [apply(store, namespace, [item]) for item in (items[first], items[1 - first])]
     assert [stale for _, stale in runs] == [{}, {}]
     for run, _ in runs:
@@ -151,7 +152,7 @@ def test_what_tells_something_else_does_not(store: Store) -> None:
     """They conflict in a plan; whoever rewords it in between leaves the other one stale."""
     namespace = memory(store)
     one, other = resting(store, "We met on Sunday (2026-05-03).")
-    assert len(seal(Header(namespace, SLUG, "s", "f"), [one, other], []).deferred) == 1
+    assert len(seal(Header(namespace, SLUG, "s", "f"), [one, other], permits()).deferred) == 1
     assert apply(store, namespace, [other])[1] == {}
     assert apply(store, namespace, [one])[1] == {one.id: f"Memory {uid('m')} no longer tells what the plan saw."}
 
@@ -162,7 +163,7 @@ def test_two_that_write_beside_one_memory_conflict(store: Store) -> None:
     snapshot = snapshot_of(store)
     texts = ("We met yesterday (2026-05-02).", "We met yesterday (until 2026-05-03).")
     items = [Item("test", "change", new_versions(snapshot, [NewVersion(uid("m"), text, "dates")])[0]) for text in texts]
-    assert len(seal(Header(namespace, SLUG, "s", "f"), items, []).deferred) == 1
+    assert len(seal(Header(namespace, SLUG, "s", "f"), items, permits()).deferred) == 1
 
 
 def test_undo_does_not_take_away_what_the_agent_said_since(store: Store) -> None:

@@ -19,6 +19,7 @@ from slowwave.changes.rows import invalidate_rows, purge_rows, set_columns
 from slowwave.changes.undo import undo_entries
 from slowwave.errors import DreamForbiddenOpError, Refused, UndoBlocked
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permits
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.plans.show import changes
 from slowwave.plans.why import why
@@ -310,7 +311,7 @@ def item(mutation: Mutation, operation: str = "test") -> Item:
 
 def sealed(*items: Item) -> Plan:
     header = Header(uid("n"), "n", "s", "f")
-    return seal(header, items, [i.operation for i in items])
+    return seal(header, items, Permits(dict.fromkeys((i.operation for i in items), ())))
 
 
 def test_a_delete_holds_the_whole_row_and_survives_json() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from slowwave.changes.merges import Merge, merge_rows
 from slowwave.changes.simulate import simulate
+from slowwave.operations import permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
@@ -59,7 +60,7 @@ def test_merges_that_share_an_edge_commute(store: Store, forth: tuple[int, ...],
     snapshot = export_snapshot(store, world.slug)
     mutations = merge_rows(snapshot, [Merge(a, (a2,)), Merge(b, (b2,))])
     items = [Item("dedupe_entities", "merge", m) for m in mutations]
-    assert seal(Header(world.namespace_id, world.slug, "s", "f"), items, []).deferred == {}
+    assert seal(Header(world.namespace_id, world.slug, "s", "f"), items, permits()).deferred == {}
     chosen = [items[n] for n in forth]
     runs = [apply(store, world, [item]) for item in chosen]
     assert all(stale == {} for _, stale in runs)

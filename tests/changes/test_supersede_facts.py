@@ -13,6 +13,7 @@ from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import Supersession, supersede_facts
 from slowwave.changes.simulate import simulate
 from slowwave.errors import Refused
+from slowwave.operations import permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
@@ -58,7 +59,7 @@ def test_a_chain_is_sealed_whole() -> None:
     """Oslo ends at Bergen and Bergen at Rome on one night: what ends the middle fact is not what the first item rests on."""
     pairs = [Supersession(uid("Oslo"), uid("Bergen")), Supersession(uid("Bergen"), uid("Rome"))]
     items = [Item("supersede_facts", "supersede", m) for m in supersede_facts(moves(), pairs)]
-    sealed = seal(Header("n", "n", "s", "f"), items, ["supersede_facts"])
+    sealed = seal(Header("n", "n", "s", "f"), items, permits())
     assert len(sealed.items) == 2
     after = simulate(moves(), sealed.items)
     assert live_facts(after)["object"].to_pylist() == ["Rome"]

@@ -13,7 +13,6 @@ from slowwave.changes.mutation import Mutation
 from slowwave.errors import UndoBlocked
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
@@ -25,6 +24,7 @@ from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
 from tests.changes.test_properties import apply, undo
 from tests.memories import ask
 from tests.nights import write_a_plan
+from tests.permitting import approve
 from tests.wiki.corpus.pages import drop, put
 from tests.worlds import MODEL, World, load_world, make_world
 

@@ -8,10 +8,10 @@ import dagster as dg
 import pytest
 
 from slowwave.plans.approval import KILL_SWITCH
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.dagster.project import failure, project
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 
 def test_an_approval_is_applied_once_and_asking_again_succeeds(store: Store) -> None:

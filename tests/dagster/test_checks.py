@@ -9,11 +9,11 @@ import pytest
 
 from slowwave.dagster.checks import PROMISES, Promise, errors_of, validate
 from slowwave.night.executor import apply_approval
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.dagster.project import Project, project
 from tests.memories import remember
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.snapshots import uid
 from tests.worlds import World
 

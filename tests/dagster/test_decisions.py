@@ -7,12 +7,12 @@ import dagster as dg
 from slowwave.dagster.gate import decisions_sensor
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.waiting import decisions_since
 from slowwave.store.connect import Store
 from tests.dagster.project import project
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 Event = tuple[str, str, str | None]
 

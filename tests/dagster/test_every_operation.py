@@ -9,10 +9,10 @@ from typing import Any
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.operations import AUDITS, PLANNERS
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.dagster.project import Project, project
 from tests.memories import ago, ask, recalls_of_nothing, remember, unit
+from tests.permitting import approve
 
 SUNDAY = datetime(2026, 3, 1, 3, tzinfo=UTC)
 SLUG = "toy"

@@ -12,11 +12,11 @@ import yaml
 
 from slowwave.dagster.events import applied_metadata, decision_links, part_link, reject_link, review_text, undo_link
 from slowwave.dagster.layout import DEFAULT
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.dagster.project import Project, failure, project
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 HASH = "a" * 64
 

@@ -12,7 +12,6 @@ import dagster as dg
 import pytest
 
 from slowwave.operations import AUDITS, PLANNERS, Inputs
-from slowwave.plans.gate import approve
 from slowwave.plans.report import Report
 from slowwave.store import server
 from slowwave.store.connect import Store
@@ -20,6 +19,7 @@ from tests.clusters import cloned
 from tests.conftest import forget_environment
 from tests.dagster.project import Project, failure, project
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.stand_ins import instead
 from tests.worlds import World
 

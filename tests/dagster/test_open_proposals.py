@@ -10,7 +10,6 @@ import dagster as dg
 from slowwave.dagster.gate import apply_job, approval_sensor
 from slowwave.dagster.jobs import proposals_job
 from slowwave.dagster.sensors import ATTEMPTS, WAITING_TAG, open_proposals_sensor
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
@@ -18,6 +17,7 @@ from slowwave.wiki.proposal_request import ProposalApplyRequest, ProposalRequest
 from slowwave.wiki.proposals import decide, propose, settle
 from tests.dagster.project import Project, project
 from tests.memories import ask, remember
+from tests.permitting import approve
 
 SLUG = "acme"
 ON = '{"operations": {"proposed_changes": {"enabled": true}}}'

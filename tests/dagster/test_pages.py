@@ -8,10 +8,10 @@ import pytest
 
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.dagster.project import project
 from tests.memories import remember
+from tests.permitting import approve
 from tests.wiki.pages.notes import notes
 
 

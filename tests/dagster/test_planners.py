@@ -5,12 +5,12 @@ from __future__ import annotations
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.dagster.project import project
 from tests.memories import ago, ask, remember
+from tests.permitting import approve
 from tests.snapshots import uid
 
 OPERATIONS = ("normalize_schema", "prune_edges", "purge_expired")

@@ -13,16 +13,16 @@ from dagster._serdes import serialize_value
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.reports import load_manifest, reports_path
+from slowwave.night.run_events import Event
 from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs
-from slowwave.plans.gate import approve
 from slowwave.plans.report import Report
-from slowwave.plans.run_events import Event
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from slowwave.surfaces.demo import NAMESPACES
 from tests.dagster.project import Project, failure, project
 from tests.markers import MARKER, found, plant
+from tests.permitting import approve
 from tests.stand_ins import instead
 
 NAMESPACE = NAMESPACES[0]

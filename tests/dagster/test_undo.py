@@ -6,12 +6,12 @@ from typing import Any
 
 import dagster as dg
 
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.dagster.project import Project, failure, project
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 
 def undo(jobs: Project, **config: Any) -> dg.ExecuteInProcessResult:

@@ -17,13 +17,14 @@ import uvicorn
 
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve, set_rule
+from slowwave.plans.gate import set_rule
 from slowwave.plans.policies import QuestionKind, accept_policy
 from slowwave.plans.review.drafts import NewDraft, save_drafts
 from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.app import review_app
 from slowwave.surfaces.review_page.guard import Entrance, entrance_of
 from slowwave.wiki.serving.http_app import listener
+from tests.permitting import approve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -16,18 +16,20 @@ from slowwave.night.answers import Amended, edit, split
 from slowwave.night.executor import apply_approval
 from slowwave.night.proposal import seal_proposal
 from slowwave.night.undo import undo_run
+from slowwave.operations import permits
 from slowwave.operations.rejections import rejected_pairs
-from slowwave.plans.gate import approve, reject, set_rule
+from slowwave.plans.gate import reject, set_rule
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredPlan, read_plan, write_plan
 from slowwave.plans.questions import questions
-from slowwave.plans.review.drafts import NewDraft, read_drafts, reconsider, save_drafts, sign, undo_last
+from slowwave.plans.review.drafts import NewDraft, read_drafts, reconsider, save_drafts, undo_last
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.claims import open_plan_run
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.memories import ask, behind_triggers, remember
+from tests.permitting import approve, sign
 from tests.snapshots import uid
 from tests.toy import key
 
@@ -68,7 +70,7 @@ def people(store: Store) -> None:
         Item("dedupe_entities", "review", merge, evidence, "high", probability=0.4),
         Item("absolutize_dates", "review", reword, {"was": "yesterday"}, "medium"),
     ]
-    plan = seal(Header(namespace, "acme", snapshot.snapshot_id, "f"), items, [])
+    plan = seal(Header(namespace, "acme", snapshot.snapshot_id, "f"), items, permits())
     with store.connect("planner") as connection:
         run = open_plan_run(connection, "acme")
     write_plan(

@@ -12,13 +12,13 @@ from slowwave.errors import DreamLockUnavailable
 from slowwave.night.executor import apply_approval, claim_namespace
 from slowwave.night.runs import begin
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.claims import check_cancelled, end_claim, note_progress
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.dreamers import OPS, dead_run, forgetful, row_of
 from tests.memories import ask
+from tests.permitting import approve
 from tests.waiting import until
 
 ONE_BY_ONE = Settings(batch_items=1)

@@ -18,13 +18,7 @@ from slowwave.changes.mutation import Mutation, Row
 from slowwave.changes.simulate import simulate
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused, UndoBlocked
 from slowwave.night.executor import ApplyResult, apply_approval
-from slowwave.night.undo import undo_run
-from slowwave.plans.approval import apply_disabled
-from slowwave.plans.event_chain import verify_chain
-from slowwave.plans.gate import Approval, approve
-from slowwave.plans.items import Item
-from slowwave.plans.ledger import read_plan
-from slowwave.plans.run_events import (
+from slowwave.night.run_events import (
     Event,
     OperationEvent,
     PhaseCompleted,
@@ -33,6 +27,12 @@ from slowwave.plans.run_events import (
     RunFailed,
     RunStarted,
 )
+from slowwave.night.undo import undo_run
+from slowwave.plans.approval import apply_disabled
+from slowwave.plans.event_chain import verify_chain
+from slowwave.plans.gate import Approval
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import read_plan
 from slowwave.plans.seal import Plan
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.snapshots.export import export_snapshot
@@ -46,6 +46,7 @@ from tests.changes.test_shared_edge import shared_edge
 from tests.dreamers import dead_run
 from tests.memories import ask
 from tests.nights import archive_items, new_world, pair_items, write_a_plan
+from tests.permitting import approve
 from tests.waiting import until
 from tests.worlds import MODEL, World, assert_same, load_world
 

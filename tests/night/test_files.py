@@ -15,13 +15,13 @@ from slowwave.errors import ReportError, StoreError
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.reports import SCHEMA, UNDO_SCHEMA, FileSink, expire_reports, load_manifest, reports_path
+from slowwave.night.run_events import Event, Level, OperationEvent, PhaseCompleted, RunCompleted, RunFailed, RunStarted
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
-from slowwave.plans.run_events import Event, Level, OperationEvent, PhaseCompleted, RunCompleted, RunFailed, RunStarted
 from slowwave.store.connect import Store, path_part
 from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 RUN = str(uuid.UUID(int=1))
 WHEN = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from slowwave.night.night import filtered, plan_summary
 from slowwave.night.runs import Probes
-from slowwave.operations import BUDGET_SPENT, Proposal
+from slowwave.operations import BUDGET_SPENT, Proposal, permits
 from slowwave.plans.report import Finding, Report
 from slowwave.plans.seal import DreamScope, Header, seal
 from slowwave.snapshots.export import export_snapshot
@@ -48,7 +48,7 @@ def test_a_plan_takes_what_is_left_and_says_what_was_left_out(store: Store) -> N
     assert "Did not run: promote_memories." in why
 
     audits = {"census": Report("census", "Two.", {"rows": 2}, (Finding("Odd.", ()),), details={"person": 2})}
-    plan = seal(Header(snapshot.namespace_id, "acme", "s", "f"), found.lowered.items, ())
+    plan = seal(Header(snapshot.namespace_id, "acme", "s", "f"), found.lowered.items, permits())
     probes = Probes({}, ("All is well.",), ("It harms recall.",))
     planners = found.reports(proposals)
     one = "1 proposal was rejected or undone before and left out of the plan."

@@ -5,10 +5,10 @@ from __future__ import annotations
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.retention import audited, decided, effective
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import behind_triggers
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 
 def _write(store: Store, query: str, *parameters: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import filter_references, set_columns
 from slowwave.night.executor import already_so, changes_nothing, only_sets
+from slowwave.operations import permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
@@ -35,7 +36,7 @@ def test_what_somebody_did_meanwhile_is_already_so(store: Store) -> None:
     """Item by item, by the values in the database and within the namespace."""
     namespace = remember(store, "acme", memories=[{"id": name, "kind": "semantic"} for name in ("a", "b")])
     items = [Item("archive_stale", "archive", m) for m in _states(store, a="archived", b="archived")]
-    sealed = seal(Header(namespace, "acme", "s", "f"), items, ["archive_stale"]).items
+    sealed = seal(Header(namespace, "acme", "s", "f"), items, permits()).items
     ask(store, "UPDATE memory.memories SET state = 'archived' WHERE id = %s", uid("a"))
     with store.connect("applier") as connection, connection.transaction():
         found = already_so(connection, namespace, sealed)

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from slowwave.night.executor import apply_approval
+from slowwave.night.run_events import Stream
 from slowwave.night.sinks import LineageSink, lineage_wanted, sinks_for
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
-from slowwave.plans.run_events import Stream
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.receivers import Receiver
 
 RUN = "00000000-0000-4000-8000-000000000001"

@@ -10,12 +10,12 @@ from psycopg import Cursor
 from slowwave.night.executor import apply_approval
 from slowwave.night.status import NamespaceStatus, read_namespace_status, words
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.states import latest_plan, run_states
 from slowwave.store.connect import Store
 from slowwave.store.logins import close_idle
 from tests.memories import ask, remember
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 

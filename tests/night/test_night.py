@@ -17,7 +17,7 @@ from slowwave.night.runs import Night, unchanged
 from slowwave.night.undo import undo_run
 from slowwave.operations import AUDITS
 from slowwave.plans.event_chain import verify_chain
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
@@ -25,6 +25,7 @@ from slowwave.surfaces.cli.nights import score_night
 from slowwave.surfaces.demo import NAMESPACES
 from tests.memories import ago, ask, behind_triggers, remember
 from tests.nights import new_world
+from tests.permitting import approve
 
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

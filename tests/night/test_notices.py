@@ -16,11 +16,11 @@ from slowwave.night.delivery import SECRET, URL_NOTICES, deliver, diagnose_notic
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.sources.following import look_at_stores
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner
 from tests.memories import ask
+from tests.permitting import approve
 from tests.receivers import Receiver
 
 KEY = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -145,7 +145,7 @@ def test_cancelling_a_run_whose_process_is_gone_frees_its_namespace(store: Store
 
 def _crash(store: Store, slug: str) -> None:
     from slowwave.night.executor import apply_approval
-    from slowwave.plans.gate import approve
+    from tests.permitting import approve
 
     plan = slowwave.dream(slug, ops=OPS, store=store)
     approval = approve(store, slug, plan.plan_hash, approver="mara")

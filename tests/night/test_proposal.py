@@ -13,7 +13,7 @@ from slowwave.night.proposal import seal_proposal
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs, Proposal
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.plans.items import Item
 from slowwave.plans.report import Report
 from slowwave.store.connect import Store
@@ -21,6 +21,7 @@ from slowwave.store.doctor import digest
 from slowwave.wiki.claims.planned_claims import PlannedClaim, SubjectClaims, planned_claims
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
 from tests.memories import ask, remember
+from tests.permitting import approve
 from tests.wiki.claims import tell
 
 OPERATION = "proposed_changes"

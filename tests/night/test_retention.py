@@ -14,7 +14,7 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.reports import reports_path
 from slowwave.night.retention import retain
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.plans.ledger import read_plan, verify_sealed
 from slowwave.plans.seal import Plan
 from slowwave.plans.waiting import waiting_approvals
@@ -23,6 +23,7 @@ from slowwave.store.doctor import digest
 from slowwave.store.settings import Settings
 from tests.dagster.project import project
 from tests.nights import archive_items, new_world, write_a_plan
+from tests.permitting import approve
 from tests.worlds import World
 
 NOTHING = dict.fromkeys(

@@ -13,13 +13,13 @@ from slowwave.changes.rows import set_columns
 from slowwave.errors import UndoBlocked
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.memories import ago, ask, remember
 from tests.nights import write_a_plan
+from tests.permitting import approve
 from tests.snapshots import uid
 
 DROP = "ALTER TABLE memory.memories DROP CONSTRAINT memories_validity_is_in_order"

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from slowwave.night.run_events import Event, LlmCalled, OperationEvent, RunStarted, Stream
 from slowwave.night.sinks import CallbackSink, Filtered, sinks_for
 from slowwave.operations import khora_kinds
-from slowwave.plans.run_events import Event, LlmCalled, OperationEvent, RunStarted, Stream
 from slowwave.store.settings import Settings
 from tests.receivers import Receiver
 

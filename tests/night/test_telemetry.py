@@ -37,13 +37,7 @@ from slowwave.models.panel import Usage
 from slowwave.night.delivery import WebhookSink
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.sinks import sinks_for
-from slowwave.night.telemetry import METRICS, TelemetrySink
-from slowwave.night.undo import undo_run
-from slowwave.operations import AUDITS, Inputs
-from slowwave.plans.gate import approve
-from slowwave.plans.report import Report
-from slowwave.plans.run_events import (
+from slowwave.night.run_events import (
     Event,
     LlmCalled,
     LlmThrottled,
@@ -55,6 +49,11 @@ from slowwave.plans.run_events import (
     RunStarted,
     Stream,
 )
+from slowwave.night.sinks import sinks_for
+from slowwave.night.telemetry import METRICS, TelemetrySink
+from slowwave.night.undo import undo_run
+from slowwave.operations import AUDITS, Inputs
+from slowwave.plans.report import Report
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from slowwave.surfaces.api.dreams import dream, dream_undo
@@ -62,6 +61,7 @@ from slowwave.surfaces.cli.serve import registry_of
 from slowwave.surfaces.demo import NAMESPACES
 from tests.markers import found, plant
 from tests.nights import new_world
+from tests.permitting import approve
 from tests.receivers import Receiver
 from tests.stand_ins import instead
 
@@ -513,7 +513,7 @@ def test_the_sdk_is_set_up_by_the_standard_variables_and_only_by_them() -> None:
         "import sys\n"
         "from datetime import UTC, datetime\n"
         "from slowwave.night.telemetry import TelemetrySink, configure\n"
-        "from slowwave.plans.run_events import RunStarted\n"
+        "from slowwave.night.run_events import RunStarted\n"
         "print(configure(), configure(), 'opentelemetry.sdk' in sys.modules)\n"
         "sink = TelemetrySink()\n"
         "sink.emit(RunStarted(run_id='r', namespace='acme', at=datetime.now(UTC), mode='plan', trigger='manual'))\n"

@@ -10,9 +10,9 @@ import pytest
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.operations import PLANNERS
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, recalls_of_nothing, remember
+from tests.permitting import approve
 from tests.toy import memories, toy
 
 pytestmark = pytest.mark.usefixtures("every_rule_decides")

@@ -9,10 +9,11 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve, approve_by_policy, revoke
+from slowwave.plans.gate import revoke
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ago, ask, remember
+from tests.permitting import approve, approve_by_policy
 
 TALK = 24
 FACTS = 26

@@ -17,7 +17,7 @@ import pytest
 
 from slowwave.errors import SettingsError
 from slowwave.night.delivery import Address, Deadline, WebhookSink, address, sign
-from slowwave.plans.run_events import LlmCalled, OperationEvent, RunCompleted, RunStarted, Stream
+from slowwave.night.run_events import LlmCalled, OperationEvent, RunCompleted, RunStarted, Stream
 from tests.receivers import Answer, Receiver
 from tests.waiting import until
 

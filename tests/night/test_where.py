@@ -20,9 +20,9 @@ from slowwave.errors import BindingError, Refused
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
+from slowwave.operations import permits
 from slowwave.plans import gate, ledger
 from slowwave.plans.event_chain import verify_chain
-from slowwave.plans.gate import approve, approve_by_policy
 from slowwave.plans.ledger import read_plan, write_plan
 from slowwave.plans.review.card import card
 from slowwave.plans.seal import Plan, seal
@@ -31,6 +31,7 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.store.settings import Settings
 from tests.peers import ANNA, Peer, make_peer
+from tests.permitting import approve, approve_by_policy
 from tests.surfaces.cli.conftest import Run
 from tests.surfaces.cli.conftest import run as run
 from tests.waiting import until
@@ -250,7 +251,7 @@ def forged(plan: Plan) -> Plan:
     writes = tuple(sorted([*mutation.physical.writes, write], key=lambda w: w.cell))
     physical = replace(mutation.physical, writes=writes, guards=guards)
     header = replace(plan.header, settings_fingerprint="forged")
-    return seal(header, [replace(item, mutation=replace(mutation, physical=physical))], [])
+    return seal(header, [replace(item, mutation=replace(mutation, physical=physical))], permits())
 
 
 def test_a_physical_write_that_the_item_does_not_show_is_refused_and_shown(

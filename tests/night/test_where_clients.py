@@ -13,7 +13,6 @@ from slowwave.bindings.stores import let_write
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import read_plan
 from slowwave.plans.review.card import card
@@ -21,6 +20,7 @@ from slowwave.plans.seal import Plan
 from slowwave.plans.show import called, named_rows, read_names
 from slowwave.store.connect import Store
 from tests.bindings.clients import KEY, embedder, fill_langgraph, fill_mem0, langgraph_client, mem0_client
+from tests.permitting import approve
 
 TEA = "Anna prefers tea over coffee"
 

@@ -13,11 +13,11 @@ from slowwave.errors import Refused, UndoBlocked
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.bindings import hindsight
 from tests.bindings.clients import DIMENSIONS, KEY, digest_of, embedding, run_as_owner, texts
 from tests.memories import ask
+from tests.permitting import approve
 from tests.regressions.test_06_forged_journal import forge, vouch_anew
 
 TABLES = ("memory_units", "invalidated_memory_units", "unit_entities", "memory_links", "entities", "documents")

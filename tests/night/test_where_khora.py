@@ -12,12 +12,12 @@ from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from tests.bindings import khora
 from tests.bindings.clients import DIMENSIONS, digest_of, embedding, run_as_owner, texts
+from tests.permitting import approve
 
 TABLES = ("chronicle_events", "memory_facts", "entities", "relationships", "chunks")
 TEA = "Anna prefers tea over coffee"

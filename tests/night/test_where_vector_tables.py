@@ -10,11 +10,11 @@ from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from tests.bindings.clients import KEY, digest_of, run_as_owner
 from tests.bindings.vector_tables import ANNA, BEN, TABLES, fill
+from tests.permitting import approve
 
 TEA = "Anna prefers tea over coffee"
 

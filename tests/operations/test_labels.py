@@ -11,12 +11,13 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
 from slowwave.operations import PLANNERS, Inputs
 from slowwave.operations.rejections import labelled_pairs
-from slowwave.plans.gate import approve, approve_by_policy, reject
+from slowwave.plans.gate import reject
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve, approve_by_policy
 from tests.snapshots import make_snapshot, uid
 
 dedupe_entities = PLANNERS["dedupe_entities"]

@@ -104,7 +104,7 @@ def test_its_own_columns_are_shown_where_memory_is_hidden(tmp_path: Path) -> Non
     done = python(
         install(tmp_path, {"long_memories": audit}, {"it": "night_extras.long_memories"}),
         "from slowwave.operations import AUDITS\n"
-        "from slowwave.plans.run_events import redact_report\n"
+        "from slowwave.night.run_events import redact_report\n"
         "from tests.snapshots import make_inputs, make_snapshot, uid\n"
         "snapshot = make_snapshot(settings={'operations': {'long_memories': {'characters': 1}}},\n"
         "    memories=[{'id': uid('m'), 'current_version_id': uid('v')}],\n"

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from slowwave.plans.commands import Undecided, approve_command, argument, reject_command, undecided
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.store.connect import Store
 from tests.memories import behind_triggers
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 HASH = "ab" * 32
 

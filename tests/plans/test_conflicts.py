@@ -15,12 +15,12 @@ from slowwave.night.night import run_night
 from slowwave.night.runs import Night, unchanged
 from slowwave.night.undo import undo_run
 from slowwave.plans.conflicts import StoredConflict, list_conflicts, resolve_conflict, write_conflicts
-from slowwave.plans.gate import approve
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.namespaces import namespace_id
 from tests.memories import ago, remember
+from tests.permitting import approve
 from tests.snapshots import uid
 
 OPS = "contradictions,resolve_conflicts"

@@ -11,11 +11,12 @@ import slowwave
 from slowwave.errors import ApprovalWithdrawn, Refused
 from slowwave.night.executor import apply_approval
 from slowwave.night.status import digest, read_namespace_status
-from slowwave.plans.gate import approve, countersign, revoke, set_rule
+from slowwave.plans.gate import countersign, revoke, set_rule
 from slowwave.plans.signatures import ApprovalRule, half_signed, read_rule
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 
 def test_two_people_sign_before_anything_is_applied(store: Store) -> None:

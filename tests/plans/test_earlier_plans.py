@@ -9,12 +9,12 @@ from slowwave.changes.cells import Guard, seen_json
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
 from slowwave.operations.rejections import labelled_pairs
-from slowwave.plans.gate import approve
 from slowwave.plans.ledger import read_plan
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 
 def test_guards_by_cell_hold_like_guards_by_row(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from slowwave.night.executor import apply_approval
 from slowwave.plans.event_chain import verify_chain
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import behind_triggers
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 
 def applied(store: Store) -> tuple[str, int]:

@@ -9,11 +9,14 @@ import pytest
 from slowwave.changes.mutation import Mutation
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
-from slowwave.plans.gate import approve, approve_by_policy, reject
+from slowwave.plans import gate
+from slowwave.plans.gate import reject
 from slowwave.plans.ledger import pending_review, read_plan
+from slowwave.plans.permitted import Permits
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve, approve_by_policy
 
 
 def test_an_approval_covers_everything_but_review_items(store: Store) -> None:
@@ -24,6 +27,7 @@ def test_an_approval_covers_everything_but_review_items(store: Store) -> None:
     reviews = [i.id for i in plan.items if i.decision == "review"]
     assert len(reviews) == 1
     assert set(approval.item_ids) == {i.id for i in plan.items} - set(reviews)
+    assert approval.lacks == "", "one approval is enough"
     assert pending_review(store, world.namespace_id) == frozenset(reviews)
     second = approve(store, world.slug, plan.plan_hash, approver="mara", include_review=True)
     assert list(second.item_ids) == reviews
@@ -163,6 +167,22 @@ def test_a_policy_approves_only_what_it_names_and_only_low_risk(store: Store) ->
     assert set(approval.item_ids) == {i.id for i in plan.items if i.operation == "archive_stale"}
     _, forced = write_a_plan(store, world, needs_force=["no"])
     assert approve_by_policy(store, world.slug, forced.plan_hash, Settings(auto_approve=("dedupe_entities",))) is None
+
+
+def test_items_without_permit_are_refused_by_policy_person_and_batch(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table that the caller passes decides, and an approval that exists already is no permit (R9)."""
+    world, nothing = new_world(store), Permits({})
+    _, plan = write_a_plan(store, world)
+    policy = Settings(auto_approve=("archive_stale",))
+    assert gate.approve_by_policy(store, world.slug, plan.plan_hash, policy, nothing) is None
+    with pytest.raises(Refused, match=r"may not carry .* Nothing was approved"):
+        gate.approve(store, world.slug, plan.plan_hash, approver="mara", permits=nothing)
+    signed = approve(store, world.slug, plan.plan_hash, approver="mara")
+    monkeypatch.setattr("slowwave.night.executor.permits", lambda: nothing)
+    counts = apply_approval(store, signed.id).counts
+    assert (counts["applied"], counts["failed"]) == (0, len(signed.item_ids))
 
 
 def test_an_unknown_item_is_refused(store: Store) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 
 def test_whatever_was_applied_comes_back_and_goes_again(store: Store) -> None:

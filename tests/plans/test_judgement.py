@@ -11,11 +11,12 @@ import pytest
 from slowwave.errors import ProbesFailed
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve, approve_by_policy, beyond_ordinary_caps, reject
+from slowwave.plans.gate import beyond_ordinary_caps, reject
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ago, ask, behind_triggers, recalls_of_nothing, remember
 from tests.nights import take_snapshot
+from tests.permitting import approve, approve_by_policy
 
 NAMES = [f"fact {n}" for n in range(12)]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.plans.states import latest_plan, waiting_plans
 from slowwave.store.connect import Store
 from tests.memories import remember
 from tests.night.test_proposal import sealed
+from tests.permitting import approve
 
 TWICE = [{"id": n, "entity_type": "person", "name": "Mara Reyes", "attributes": {"email": "m@b.example"}} for n in "ab"]
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from slowwave.plans.gate import approve, reject
+from slowwave.operations import permits
+from slowwave.plans.gate import reject
 from slowwave.plans.ledger import expire_plans, pending_review, read_plan, write_findings, write_plan
 from slowwave.plans.report import Finding
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.store.claims import open_plan_run
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.worlds import World
 
 
@@ -26,7 +28,9 @@ def test_a_night_that_finds_only_what_waits_leaves_the_plan_before_it_standing(s
     world = new_world(store)
     _, first = write_a_plan(store, world)
     waiting = pending_review(store, world.namespace_id)
-    second = seal(Header(world.namespace_id, world.slug, "s2", "f"), [i for i in first.items if i.id in waiting], [])
+    second = seal(
+        Header(world.namespace_id, world.slug, "s2", "f"), [i for i in first.items if i.id in waiting], permits()
+    )
     assert _write(store, world, second, waiting) == "empty"
     assert approve(store, world.slug, first.plan_hash, approver="mara", include_review=True).item_ids
     assert pending_review(store, world.namespace_id) == frozenset()
@@ -37,7 +41,7 @@ def test_a_night_with_something_new_takes_the_waiting_pairs_with_it(store: Store
     world = new_world(store)
     _, first = write_a_plan(store, world)
     waiting = pending_review(store, world.namespace_id)
-    second = seal(Header(world.namespace_id, world.slug, "s2", "f"), first.items, ["dedupe_entities"])
+    second = seal(Header(world.namespace_id, world.slug, "s2", "f"), first.items, permits())
     assert _write(store, world, second, waiting) == "awaiting_approval"
     assert pending_review(store, world.namespace_id) == waiting
     with store.connect("reader") as connection:

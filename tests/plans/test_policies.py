@@ -12,9 +12,11 @@ from slowwave.night.proposal import seal_proposal
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs, Proposal
+from slowwave.plans import policies
 from slowwave.plans.gate import Approval, countersign, set_rule
 from slowwave.plans.items import Item
-from slowwave.plans.policies import Policy, Verdict, decide_by_policies, read_policies, revoke_policy
+from slowwave.plans.permitted import Permits
+from slowwave.plans.policies import Policy, Verdict, read_policies, revoke_policy
 from slowwave.plans.report import Report
 from slowwave.plans.review.card import surroundings
 from slowwave.plans.review.drafts import reconsider
@@ -24,6 +26,7 @@ from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import Desk
 from tests.memories import ask, behind_triggers
 from tests.nights import write_a_plan
+from tests.permitting import decide_by_policies
 from tests.plans.review.reviews import Review, alike_by_initial, asking_of_a_kind
 from tests.plans.review.test_rules import TEN, answer, likeliest, rules
 
@@ -208,6 +211,14 @@ def test_apply_looks_at_each_item_again(store: Store, monkeypatch: pytest.Monkey
     monkeypatch.setattr("slowwave.plans.policies.kinds_of", lambda *_: ())
     with pytest.raises(Refused, match="may not approve 3 of the items"):
         apply_approval(store, approval.id)
+
+
+def test_accepted_policy_approves_nothing_that_operation_may_not_do(store: Store) -> None:
+    """The permits hold for questions that a policy answers as well."""
+    review, _ = accepted(store)
+    decided = policies.decide_by_policies(store, review.slug, review.hash, Permits({}))
+    assert not decided.approvals
+    assert by_policy(review), "with the permits of all planners it approves"
 
 
 def test_a_policy_signs_as_whoever_accepted_it(store: Store) -> None:

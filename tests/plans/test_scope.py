@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -105,6 +106,14 @@ def test_documents_take_what_cites_them_or_their_chunks() -> None:
     item = Item("gc_references", "clean", Mutation("filter_references", "memory_facts", rows=(Row(uid("fact")),)))
     assert within(DreamScope(document_ids=frozenset({uid("letter")})), snapshot, [item]) == [item]
     assert within(DreamScope(document_ids=frozenset({uid("ledger")})), snapshot, [item]) == []
+
+
+def test_scope_of_snapshot_without_a_table_finds_the_rows_of_others() -> None:
+    """A connected store has no communities, for example."""
+    snapshot = world()
+    fewer = replace(snapshot, tables={n: t for n, t in snapshot.tables.items() if n != "communities"})
+    bert = items(snapshot)["bert"]
+    assert within(DreamScope(entity_ids=frozenset({uid("bert")})), fewer, [bert]) == [bert]
 
 
 def test_bounds_hold_together() -> None:

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from slowwave.changes.cells import Cell, Delete, Guard, Insert, Write, canonical_json, inserted_id
 from slowwave.changes.mutation import Mutation, Row, check
 from slowwave.errors import Refused
+from slowwave.operations import permits
 from slowwave.plans.items import Item
-from slowwave.plans.seal import Header, arrange, leaving, plan_hash, seal, without
+from slowwave.plans.seal import Header, arrange, arranged_again, leaving, plan_hash, seal, without
 
 HEADER = Header("00000000-0000-0000-0000-000000000001", "acme", "s1", "f1")
+PERMITS = permits()
 ORDER = ["dedupe_entities", "gc_references"]
 ROWS = [f"00000000-0000-0000-0000-00000000000{n}" for n in range(6)]
 
@@ -43,7 +45,7 @@ def test_the_loser_of_a_conflict_is_deferred_and_names_the_winner() -> None:
     early = item([(ROWS[1], "source_chunk_ids")], operation="dedupe_entities", p=0.5)
     late = item([(ROWS[1], "source_chunk_ids"), (ROWS[2], "source_chunk_ids")])
     free = item([(ROWS[3], "source_chunk_ids")])
-    plan = seal(HEADER, [late, free, early], ORDER)
+    plan = seal(HEADER, [late, free, early], PERMITS)
     assert {i.id for i in plan.items} == {early.id, free.id}
     assert plan.deferred == {late.id: early.id}
 
@@ -52,16 +54,23 @@ def test_writing_what_another_guards_is_a_conflict_both_ways() -> None:
     """A guard is a cell that the decision rests on: nobody else may write it, in whichever order the two come."""
     writer = item([(ROWS[1], "source_chunk_ids")], p=0.9)
     guard = item([(ROWS[2], "source_chunk_ids")], [(ROWS[1], "source_chunk_ids")], p=0.8)
-    assert seal(HEADER, [writer, guard], ORDER).deferred == {guard.id: writer.id}
+    assert seal(HEADER, [writer, guard], PERMITS).deferred == {guard.id: writer.id}
     stronger = item([(ROWS[2], "source_chunk_ids")], [(ROWS[1], "source_chunk_ids")], p=0.99)
-    assert seal(HEADER, [writer, stronger], ORDER).deferred == {writer.id: stronger.id}
+    assert seal(HEADER, [writer, stronger], PERMITS).deferred == {writer.id: stronger.id}
+
+
+def test_question_never_takes_the_place_of_a_decision() -> None:
+    """A person may say no, so the item that needs no person comes first, whatever its operation and probability."""
+    asked = replace(item([(ROWS[1], "source_chunk_ids")], operation="dedupe_entities"), decision="review")
+    decided = item([(ROWS[1], "source_chunk_ids"), (ROWS[2], "source_chunk_ids")], p=0.5)
+    assert seal(HEADER, [asked, decided], PERMITS).deferred == {asked.id: decided.id}
 
 
 def test_two_guards_on_one_cell_do_not_conflict() -> None:
     """Both only rest on it."""
     one = item([(ROWS[1], "source_chunk_ids")], [(ROWS[3], "name")])
     two = item([(ROWS[2], "source_chunk_ids")], [(ROWS[3], "name")])
-    assert seal(HEADER, [one, two], ORDER).deferred == {}
+    assert seal(HEADER, [one, two], PERMITS).deferred == {}
 
 
 @given(
@@ -83,9 +92,9 @@ def test_sealing_is_independent_of_input_order(cells: list[tuple[str, str]], r: 
         )
         for n in range(len(cells))
     ]
-    plan = seal(HEADER, items, ORDER)
+    plan = seal(HEADER, items, PERMITS)
     r.shuffle(items)
-    again = seal(HEADER, items, ORDER)
+    again = seal(HEADER, items, PERMITS)
     assert (plan.plan_hash, plan.deferred) == (again.plan_hash, again.deferred)
     written = [c for i in plan.items for c in i.writes()]
     assert len(written) == len(set(written))
@@ -108,8 +117,8 @@ def test_what_waits_stands_in_nobodys_way(cells: list[tuple[str, str]], data: st
     first = set(data.draw(st.lists(st.sampled_from(ids)), "wait at first"))
     then = set(data.draw(st.lists(st.sampled_from(ids)), "wait then"))
     waits = first | then
-    again = without(without(arrange(items, ORDER), first, ORDER), then, ORDER)
-    never = arrange([i for i in items if i.id not in waits], ORDER)
+    again = without(without(arrange(items, PERMITS), first, PERMITS), then, PERMITS)
+    never = arrange([i for i in items if i.id not in waits], PERMITS)
     assert again.items == never.items
     assert again.waiting == waits
     assert again.deferred == {**never.deferred, **dict.fromkeys(waits, "")}
@@ -236,14 +245,26 @@ def test_a_plan_keeps_what_its_hash_read() -> None:
         item([(ROWS[1], "source_chunk_ids")], p=0.9),
         item([(ROWS[1], "source_chunk_ids")], [(ROWS[2], "name")]),
     )
-    plan = seal(HEADER, [early, late], ORDER)
+    plan = seal(HEADER, [early, late], PERMITS)
     assert plan.written == {i.id: i.sealed() for i in plan.items}
     assert len(plan.written) == len(plan.deferred) == 1
     assert plan_hash(HEADER, plan.items) == plan.plan_hash
+    assert replace(plan, written={}) == plan
+    assert "written" not in repr(plan)
+
+
+def test_changed_item_takes_the_place_of_one_that_waited() -> None:
+    """Changed evidence does not change the id, but the item is placed as one that no one postponed."""
+    one, other = (item([(ROWS[n], "source_chunk_ids")]) for n in range(2))
+    before = without(arrange([one, other], PERMITS), {one.id, other.id}, PERMITS)
+    changed = replace(one, evidence={"n": 1})
+    again = arranged_again(before, {one.id: changed}, PERMITS)
+    assert changed.id == one.id
+    assert (again.items, again.deferred_items, again.waiting) == ((changed,), (other,), {other.id})
 
 
 def test_of_an_item_proposed_twice_the_same_evidence_stays_however_they_come() -> None:
     """Equal in all that ranks, they are told apart by their evidence."""
     ones = [replace(item([(ROWS[1], "source_chunk_ids")]), evidence={"n": n}) for n in range(4)]
-    kept = {seal(HEADER, turned, ORDER).items[0].evidence["n"] for turned in (ones, ones[::-1], ones[2:] + ones[:2])}
+    kept = {seal(HEADER, turned, PERMITS).items[0].evidence["n"] for turned in (ones, ones[::-1], ones[2:] + ones[:2])}
     assert kept == {0}

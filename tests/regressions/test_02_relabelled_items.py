@@ -17,15 +17,15 @@ from slowwave.changes.rows import purge_rows, set_columns
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.operations import PLANNERS
-from slowwave.plans import seal as sealing
-from slowwave.plans.gate import approve, approve_by_policy
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import Permits
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import remember
 from tests.nights import archive_items, new_world, write_a_plan
+from tests.permitting import approve, approve_by_policy
 from tests.worlds import World
 
 POLICY = Settings(auto_approve=(*PLANNERS,))
@@ -46,7 +46,7 @@ def purges(store: Store) -> tuple[World, list[Item]]:
 def forge(store: Store, world: World, items: list[Item], monkeypatch: pytest.MonkeyPatch) -> str:
     """The plan that a planner which seals without checking would write; gives its hash."""
     with monkeypatch.context() as patch:
-        patch.setattr(sealing, "refuse_unpermitted", lambda *_: None, raising=False)
+        patch.setattr(Permits, "violation", lambda self, item: "")
         return write_a_plan(store, world, items=items)[1].plan_hash
 
 

@@ -17,11 +17,12 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
 from slowwave.store.logins import Role
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.toy import toy
 from tests.worlds import World
 

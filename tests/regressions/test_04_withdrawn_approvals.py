@@ -15,7 +15,7 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.plans.status import read_status
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
@@ -23,6 +23,7 @@ from slowwave.store.doctor import digest
 from slowwave.store.logins import Role
 from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.surfaces.cli.conftest import Run
 
 ONE = Settings(batch_items=1)

@@ -13,7 +13,6 @@ import pytest
 
 import slowwave
 from slowwave.night.executor import apply_approval
-from slowwave.plans.gate import approve
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
@@ -21,6 +20,7 @@ from slowwave.store.settings import Settings
 from tests.dreamers import OPS, forgetful
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.surfaces.cli.conftest import Run, run  # noqa: F401 - run is a fixture
 
 

@@ -17,7 +17,6 @@ from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
 from slowwave.plans.event_chain import link
-from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
@@ -25,6 +24,7 @@ from slowwave.store.doctor import digest
 from slowwave.store.logins import Connection
 from tests.memories import ago, ask, remember
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.snapshots import uid
 from tests.worlds import World
 

@@ -12,9 +12,9 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, recalls_of_nothing, remember
+from tests.permitting import approve
 
 
 def archiving(store: Store, slug: str, **settings: object) -> Night:

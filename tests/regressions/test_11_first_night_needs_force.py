@@ -12,11 +12,11 @@ from itertools import product
 from pathlib import Path
 
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve
 from slowwave.sources.pipeline import import_messages
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
+from tests.permitting import approve
 
 WHO = ("My sister", "The plumber", "Our neighbour", "A colleague from Lyon", "The vet", "Grandmother")
 DID = (

@@ -10,9 +10,9 @@ from __future__ import annotations
 import pytest
 
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember
+from tests.permitting import approve
 from tests.snapshots import uid
 
 KEY = "AKIA" + "Z7QPL4MNT2RWX8VB"

@@ -11,9 +11,9 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, recalls_of_nothing, remember
+from tests.permitting import approve
 
 TOPICS = (
     *("lighthouse", "harbour", "violin", "orchard", "glacier", "printer", "bakery", "compass", "saddle", "turbine"),

@@ -14,9 +14,9 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, recalls_of_nothing, remember
+from tests.permitting import approve
 
 TOPICS = ("lighthouse", "harbour", "violin", "orchard", "glacier", "printer", "bakery", "compass", "saddle", "turbine")
 DATED = ("Anna called", "Ben moved", "Cleo painted", "Dora slept")

@@ -11,8 +11,9 @@ import json
 import pytest
 
 from slowwave.night.night import run_night
+from slowwave.night.run_events import in_words
+from slowwave.operations import permits
 from slowwave.plans.items import Item
-from slowwave.plans.run_events import in_words
 from slowwave.plans.seal import Header, seal
 from slowwave.store.connect import Store
 from tests.memories import ago, ask, remember, unit
@@ -92,9 +93,9 @@ def test_a_planner_that_forgets_cannot_seal_a_secret() -> None:
     }
     leaking = {**plain, "quotes": [{"text": f"it is {TOKEN}"}], KEY: 1, "more": {"api_key": Maker(9).some(30)}}
     header = Header(uid("n"), "n", "s", "f")
-    (kept,) = seal(header, [Item("archive_stale", "archive", mutation, plain)], []).items
+    (kept,) = seal(header, [Item("archive_stale", "archive", mutation, plain)], permits()).items
     assert kept.evidence == plain
-    (item,) = seal(header, [Item("archive_stale", "archive", mutation, leaking)], []).items
+    (item,) = seal(header, [Item("archive_stale", "archive", mutation, leaking)], permits()).items
     sealed = json.dumps(item.to_json())
     for secret in (TOKEN, KEY, Maker(9).some(30)):
         assert half(secret) not in sealed

@@ -13,12 +13,12 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve
 from slowwave.plans.seal import DreamScope
 from slowwave.store.connect import Store
 from slowwave.surfaces.api.dreams import dream
 from tests.dreamers import forgetful
 from tests.memories import NOW, ask, remember
+from tests.permitting import approve
 from tests.snapshots import uid
 
 

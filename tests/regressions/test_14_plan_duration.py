@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 import pytest
 
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.plans.ledger import expire_plans
 from slowwave.store.connect import Store
 from tests.memories import ask, behind_triggers
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.surfaces.cli.conftest import Run
 from tests.worlds import World
 

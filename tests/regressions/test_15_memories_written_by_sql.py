@@ -8,11 +8,11 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose, digest
 from slowwave.store.migrate import migrate
 from tests.memories import ago, ask
+from tests.permitting import approve
 
 SLUG = "agents"
 SAID = ("The deploy key of the billing service is rotated every ninety days.",) * 2

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.gate import approve
 from slowwave.sources.letta import import_letta
 from slowwave.sources.pipeline import import_messages
 from slowwave.sources.tables import import_entities
@@ -22,6 +21,7 @@ from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.surfaces.cli.main import app
 from tests.memories import ask
+from tests.permitting import approve
 from tests.sources.conftest import HashEmbedder
 
 STANDS = """SELECT m.external_id, v.content, v.ordinal, array(SELECT c.content FROM memory.chunks c WHERE c.id = ANY (m.source_chunk_ids)),

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from slowwave.dagster.events import report_metadata
+from slowwave.night.run_events import redact_report
 from slowwave.operations import AUDITS
 from slowwave.plans.report import Report
-from slowwave.plans.run_events import redact_report
 from tests.operations.audits.test_contradictions import edge, entity, fact
 from tests.snapshots import make_inputs, make_snapshot, uid
 

@@ -11,12 +11,12 @@ import json
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve, approve_by_policy
 from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import remember
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve, approve_by_policy
 from tests.surfaces.cli.conftest import Run
 
 

@@ -17,12 +17,12 @@ import pytest
 
 import slowwave.night.night
 import slowwave.surfaces.demo
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import nights
 from tests.dreamers import OPS, forgetful
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.surfaces.cli.conftest import Run
 
 PROBE = "Recall@10 fell by 0.2."

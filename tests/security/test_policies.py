@@ -5,10 +5,11 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from slowwave.plans.policies import Policy, decide_by_policies
+from slowwave.plans.policies import Policy
 from slowwave.store.connect import Store
 from slowwave.store.logins import ROLES
 from tests.memories import ask
+from tests.permitting import decide_by_policies
 from tests.plans.review.reviews import Review
 from tests.plans.review.test_rules import likeliest
 from tests.plans.test_policies import accepted

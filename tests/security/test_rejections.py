@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 import psycopg
 
 from slowwave.plans.gate import set_rule
-from slowwave.plans.policies import Policy, decide_by_policies, revoke_policy
+from slowwave.plans.policies import Policy, revoke_policy
 from slowwave.store.connect import Store
 from slowwave.store.logins import ROLES
 from tests.memories import ask, behind_triggers
+from tests.permitting import decide_by_policies
 from tests.plans.review.reviews import Review, asking
 from tests.plans.review.test_rules import likeliest
 from tests.plans.test_policies import accepted

@@ -5,9 +5,10 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from slowwave.plans.review.drafts import NewDraft, save_drafts, sign
+from slowwave.plans.review.drafts import NewDraft, save_drafts
 from slowwave.store.connect import Store
 from slowwave.store.logins import ROLES
+from tests.permitting import sign
 from tests.plans.review.reviews import Review, asking
 
 CHANGES = (

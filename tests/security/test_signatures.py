@@ -5,11 +5,12 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from slowwave.plans.gate import Approval, approve, countersign, revoke, set_rule
+from slowwave.plans.gate import Approval, countersign, revoke, set_rule
 from slowwave.store.connect import Store
 from slowwave.store.logins import ROLES
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 
 CHANGES = (
     "UPDATE night.countersignatures SET signed_by = 'eve'",

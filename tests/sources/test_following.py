@@ -15,7 +15,6 @@ from slowwave.errors import Refused, UndoBlocked
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.seal import Plan
 from slowwave.sources.folder_sources import diagnose_folders
 from slowwave.sources.following import (
@@ -31,6 +30,7 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.store.settings import Settings
 from tests.memories import ask
+from tests.permitting import approve
 
 KEY = "sk-live-4f9aQ7rT2mZx8LpKc3VbN6wYdHsE1uJg0oRi5tAe"
 MEMORY = """# Memory

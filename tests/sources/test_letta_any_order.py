@@ -12,12 +12,12 @@ from slowwave.errors import UndoBlocked
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.sources.following import connect_letta
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ask
+from tests.permitting import approve
 from tests.sources.letta_server import LettaServer
 
 TOPICS = (

@@ -16,7 +16,6 @@ from slowwave.errors import Refused, UndoBlocked
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.plans.seal import Plan
 from slowwave.sources.folder_sources import KEY, checked_address, diagnose_folders
 from slowwave.sources.following import FolderSync, connect_letta, follow_folder, look_at_store, tree_states
@@ -24,6 +23,7 @@ from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ask
+from tests.permitting import approve
 from tests.processes import started
 from tests.sources.letta_server import LettaServer
 

@@ -13,7 +13,6 @@ from slowwave.errors import EmbeddingError, Refused
 from slowwave.models.embedder import OfflineEmbedder, entity_text
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.snapshots.export import export_snapshot
 from slowwave.sources import reembedding
 from slowwave.sources.pipeline import import_messages
@@ -21,6 +20,7 @@ from slowwave.sources.reembedding import reembed_namespace
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.sources.conftest import HashEmbedder
 
 SAID = ("Jane Smith works at Acme Corp.", "Jane Smith likes tea.", "Write to bob@x.org")

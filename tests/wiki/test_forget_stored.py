@@ -14,7 +14,6 @@ from slowwave.errors import Refused
 from slowwave.models.embedder import OfflineEmbedder
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.search import recall_events
 from slowwave.search import recall_events as recall_log
 from slowwave.search.recall_events import logged
@@ -29,6 +28,7 @@ from slowwave.wiki.corpus.corpora import FORGOTTEN_FILE
 from slowwave.wiki.forget import FILES, NOT_ERASED, By, plan_forgetting
 from slowwave.wiki.pages.workspace import sync_pages
 from tests.memories import ask
+from tests.permitting import approve
 from tests.wiki.claims import MODES, shown
 from tests.wiki.corpus.folders import Folder
 from tests.wiki.corpus.pages import put

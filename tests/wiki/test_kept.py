@@ -7,12 +7,13 @@ import pytest
 
 from slowwave.night.executor import apply_approval
 from slowwave.night.retention import retain
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from slowwave.wiki.proposal_request import ProposalByIdRequest, ProposalRequest, ProposalsRequest
 from slowwave.wiki.proposals import proposal, proposals, propose, settle
 from tests.memories import ask, remember
+from tests.permitting import approve
 
 OLD = Settings.for_namespace({"retention_days": 30, "retention_runs_per_namespace": 0})
 

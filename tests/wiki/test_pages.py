@@ -19,7 +19,6 @@ from slowwave.night.proof import convergence_probe
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
 from slowwave.operations import PLANNERS, Inputs
-from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
@@ -29,6 +28,7 @@ from slowwave.wiki import followers as hook
 from slowwave.wiki.pages.workspace import PageSync, sync_pages
 from tests.memories import ask, remember
 from tests.nights import write_a_plan
+from tests.permitting import approve
 from tests.snapshots import uid
 from tests.wiki.pages.notes import notes
 from tests.worlds import World

@@ -10,7 +10,6 @@ import pytest
 from slowwave.night.executor import apply_approval
 from slowwave.night.proposal import seal_proposal
 from slowwave.night.runs import Night
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from slowwave.wiki.proposal_request import (
@@ -21,6 +20,7 @@ from slowwave.wiki.proposal_request import (
 )
 from slowwave.wiki.proposals import decide, proposal, propose, settle
 from tests.memories import ask, remember
+from tests.permitting import approve
 from tests.wiki.claims import tell
 from tests.wiki.serving import token_of
 

@@ -40,7 +40,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         questions. Quotations, code, addresses and titles are never changed, nor questions that state nothing ("How are you today?"), and a
         pinned memory is only reported.
         """,
-        reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+        reads=("memories", "memory_versions", "memory_vectors"),
         after=("gc_references",),
         permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
         planted=("relative dates",),
@@ -54,7 +54,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         The dreamer's reports are counted once. A memory was rewritten if its attribute `dreamed_at` is set and `dreamed_processed` is not.
         No text is changed.
         """,
-        reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+        reads=("memories", "memory_versions", "memory_vectors"),
         after=("redact_or_quarantine",),
         permits=(
             Permit("set_attributes", {"memories"}, only={"attributes"}),
@@ -102,7 +102,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         The classes are credentials, financial, health, legal, contact and personal. A wake block shows no memory that has a class. A class
         that was set stays. Words alone do not show whose data it is, so the operation is off by default.
         """,
-        reads=("memories", "memory_versions", "rejections"),
+        reads=("memories", "memory_versions"),
         after=("redact_or_quarantine",),
         switch=False,
         permits=(Permit("set_attributes", {"memories"}, only={"sensitivity"}),),
@@ -253,7 +253,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
 
         The audit `dead_references` shows the same rows and how much of their arrays is dead.
         """,
-        reads=("entities", "relationships", "memories", "memory_facts", "chunks", "documents", "rejections"),
+        reads=("entities", "relationships", "memories", "memory_facts", "chunks", "documents"),
         models=("dead_references",),
         after=("prune_edges",),
         permits=(Permit("filter_references", {"entities", "relationships", "memories", "memory_facts"}),),
@@ -318,7 +318,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         that a live document supports, or that join two pinned entities. With a score threshold, it also asks about relationships whose
         weight has faded with age.
         """,
-        reads=("relationships", "entities", "chunks", "documents", "rejections"),
+        reads=("relationships", "entities", "chunks", "documents"),
         after=("normalize_schema",),
         permits=(Permit("invalidate_rows", {"relationships"}, retires=1),),
         khora=("vectorcypher_prune_edges",),
@@ -337,7 +337,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         """,
         reads=(
             *("memory_facts", "relationships", "memories", "memory_versions", "promotions", "communities"),
-            *("entities", "pages", "conflicts", "rejections", "memory_vectors"),
+            *("entities", "pages", "conflicts", "memory_vectors"),
         ),
         after=("community_summaries",),
         permits=(
@@ -363,7 +363,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
 
         A merge computes and carries its own vector: see `dedupe_entities`.
         """,
-        reads=("entities", "entity_vectors", "rejections"),
+        reads=("entities", "entity_vectors"),
         after=("dedupe_entities",),
         permits=(Permit("set_vector", {"entity_vectors"}),),
         khora=("vectorcypher_centroid_recompute",),
@@ -380,7 +380,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         rules and positions, and quote nothing. Pinned memories are only reported; those whose attribute `screening` is `cleared` are left
         alone.
         """,
-        reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+        reads=("memories", "memory_versions", "memory_vectors"),
         after=FIRST,
         permits=(
             Permit("set_state", {"memories"}, "medium", only={"state"}, retires=1),
@@ -397,7 +397,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         A similarity search does not find them until then. Vectors that are zero or not finite are replaced. A night makes as many as
         `operations.reembed.max_per_night` allows; entities get theirs from `recompute_centroids`.
         """,
-        reads=("memories", "memory_versions", "chunks", "memory_vectors", "chunk_vectors", "rejections"),
+        reads=("memories", "memory_versions", "chunks", "memory_vectors", "chunk_vectors"),
         after=("decay_transition",),
         permits=(Permit("set_vector", {"memory_vectors", "chunk_vectors"}),),
         options=ReembedOptions,
@@ -431,7 +431,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         They stay on record, because they were true at their time. Only predicates that take one object at a time qualify, which is learnt
         from the facts; the table shows what was learnt. A person is asked before a fact ends.
         """,
-        reads=("memory_facts", "chunks", "conflicts", "rejections"),
+        reads=("memory_facts", "chunks", "conflicts"),
         after=("dedupe_facts",),
         permits=(Permit("invalidate_rows", {"memory_facts"}, "medium", retires=2),),
         planted=("superseded facts",),

@@ -17,7 +17,7 @@ from slowwave.changes.cells import inserted_id
 from slowwave.changes.simulate import simulate, simulate_anew
 from slowwave.models import Embed
 from slowwave.plans.items import Decision, Item
-from slowwave.plans.permitted import may_wait, retired, tidies
+from slowwave.plans.permitted import Permits, retired
 from slowwave.plans.probes.recall import Baseline, RecallProbe, recall_probe
 from slowwave.plans.probes.texts import LostTerm, SpecificsProbe, specifics_probe
 from slowwave.search.rows import searched_table
@@ -236,7 +236,7 @@ def _allowed(radius: Radius) -> str:
 
 
 def blast_radius(
-    before: Snapshot, items: Sequence[Item], settings: Settings, *, after: Snapshot | None = None
+    before: Snapshot, items: Sequence[Item], settings: Settings, permits: Permits, *, after: Snapshot | None = None
 ) -> BlastRadius:
     """Compare the live rows of ``before`` with those of ``after``, the result of ``items``.
 
@@ -247,7 +247,7 @@ def blast_radius(
     the tables that differ and over the lengths of all texts; only reworded rows are read in Python.
     """
     after = simulate(before, items) if after is None else after
-    tidied = _tidied(items)
+    tidied = _tidied(items, permits)
     per_table: dict[str, Radius] = {}
     per_type: dict[str, dict[str, Radius]] = {}
     rows: dict[str, dict[str, int]] = {}
@@ -293,13 +293,13 @@ def rooms(before: Snapshot, table: str, settings: Settings, *, tidied: bool) -> 
     return most(len(rows)), {name: most(n) if n >= _JUDGED else n for name, n in live.items()}
 
 
-def _tidied(items: Sequence[Item]) -> frozenset[str]:
+def _tidied(items: Sequence[Item], permits: Permits) -> frozenset[str]:
     """Return the rows that only housekeeping items touch."""
     mine: set[str] = set()
     others: set[str] = set()
     for item in items:
         touched = {w.cell.row for w in item.mutation.writes} | {d.row for d in item.mutation.deletes}
-        (mine if tidies(item) else others).update(touched)
+        (mine if permits.tidies(item) else others).update(touched)
     return frozenset(mine - others)
 
 
@@ -514,6 +514,7 @@ def prove_subset(
     items: Sequence[Item],
     settings: Settings,
     embed: Embed | None,
+    permits: Permits,
     *,
     disclosed: frozenset[tuple[str, str]] = frozenset(),
 ) -> Proof:
@@ -526,15 +527,17 @@ def prove_subset(
     after = simulate(before, items)
     specifics = specifics_probe(before, after, items)
     undisclosed = tuple(loss for loss in specifics.lost if (loss.row, loss.term) not in disclosed)
-    return Proof(harm(before, after, items, settings, embed), specifics, undisclosed)
+    return Proof(harm(before, after, items, settings, embed, permits), specifics, undisclosed)
 
 
-def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Settings, embed: Embed | None) -> Harm:
+def harm(
+    before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Settings, embed: Embed | None, permits: Permits
+) -> Harm:
     """Measure recall and blast radius of ``items``, which make ``after``; if one fails, again without the items at fault."""
     baseline = Baseline(before, embed)
     recall = recall_probe(before, after, settings, embed, items, baseline)
     release()
-    radius = blast_radius(before, items, settings, after=after)
+    radius = blast_radius(before, items, settings, permits, after=after)
     release()
     if recall.passed and radius.passed:
         return Harm(recall, radius)
@@ -545,7 +548,7 @@ def harm(before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Set
     changed = simulate_anew(before, rest, after, items)
     release()
     if not (
-        blast_radius(before, rest, settings, after=changed).passed
+        blast_radius(before, rest, settings, permits, after=changed).passed
         and recall_probe(before, changed, settings, embed, rest, baseline).passed
     ):
         return Harm(recall, radius)
@@ -666,14 +669,14 @@ class HeldOver:
         return (f"{counted(len(self.ids), 'item waits', 'items wait')} for the next night ({which}): {self.why}.",)
 
 
-def waiting(before: Snapshot, items: Sequence[Item], settings: Settings) -> HeldOver:
+def waiting(before: Snapshot, items: Sequence[Item], settings: Settings, permits: Permits) -> HeldOver:
     """Return which of ``items`` wait for another night so that the plan keeps within its caps.
 
     The items do not conflict with each other. First, items that are not housekeeping and may wait are left out, the least sure first,
     until the rest is within the cap; then housekeeping. The result does not depend on the order of ``items``. Linear in their writes, and
     a pass over three columns of the memories.
     """
-    able = [item for item in items if item.mutation.table == _TABLE and may_wait(item)]
+    able = [item for item in items if item.mutation.table == _TABLE and permits.may_wait(item)]
     if not able:
         return HeldOver()
     rows = before.live(_TABLE)
@@ -686,25 +689,25 @@ def waiting(before: Snapshot, items: Sequence[Item], settings: Settings) -> Held
     taken = {row for item in items if item.id not in mine for row in gone[item.id]}
     taken |= _reworded(before, [item for item in items if item.id not in mine]) & kind.keys()
     room = _Room.of(taken, kind, *rooms(before, _TABLE, settings, tidied=False))
-    rest = [item for item in able if not tidies(item)]
+    rest = [item for item in able if not permits.tidies(item)]
     late = [item for item in sorted(rest, key=lambda i: (-i.probability, i.id)) if not room.takes(item, gone[item.id])]
     room = _Room.of(room.taken, kind, *rooms(before, _TABLE, settings, tidied=True))
 
     def order(item: Item) -> tuple[bool, int, str]:
         return not item.mutation.absorb, min((start.get(row) or 0 for row in gone[item.id]), default=0), item.id
 
-    late += [item for item in sorted(filter(tidies, able), key=order) if not room.takes(item, gone[item.id])]
+    late += [item for item in sorted(filter(permits.tidies, able), key=order) if not room.takes(item, gone[item.id])]
     return _of(late)
 
 
-def harmful(items: Sequence[Item], leave_out: Collection[str]) -> HeldOver:
+def harmful(items: Sequence[Item], leave_out: Collection[str], permits: Permits) -> HeldOver:
     """Return ``leave_out`` as waiting items if all of it is housekeeping, else nothing.
 
     Without these items, a plan passes its probes.
     """
     out = frozenset(leave_out)
     late = [item for item in items if item.id in out]
-    return _of(late, "with them recall would find less than before") if all(map(tidies, late)) else HeldOver()
+    return _of(late, "with them recall would find less than before") if all(map(permits.tidies, late)) else HeldOver()
 
 
 def lone(items: Sequence[Item]) -> HeldOver:

@@ -20,6 +20,7 @@ from slowwave.plans.commands import argument
 from slowwave.plans.gate import POLICY, check_approver, check_name, lock_plan, refuse_state, reject_items, sign_items
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
+from slowwave.plans.permitted import Permits
 from slowwave.plans.states import find_plan
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
@@ -515,6 +516,7 @@ def sign(
     plan_hash: str,
     *,
     reviewer: str,
+    permits: Permits,
     include_decided: bool = True,
     force: bool = False,
     note: str = "",
@@ -547,7 +549,11 @@ def sign(
                 f"There is nothing to sign: nobody said yes or no of an item of plan {plan.plan_hash[:12]} that waits, and it has none "
                 f"that needs no person. `slowwave plans review {argument(namespace)}` asks about them."
             )
-        approval = sign_items(store, connection, plan, yes, reviewer, CHANNEL, force=force, note=note) if yes else None
+        approval = (
+            sign_items(store, connection, plan, yes, reviewer, CHANNEL, permits, force=force, note=note)
+            if yes
+            else None
+        )
         if no:
             amended = {s.id: made for s, _ in no if (made := drafts[s.id].amended)}
             parts = parts_rejected(connection, amended, [s for s, _ in no])
@@ -674,6 +680,7 @@ def sign_session(
     plan_hash: str,
     *,
     reviewer: str,
+    permits: Permits,
     include_decided: bool = True,
     force: bool = False,
     note: str = "",
@@ -689,7 +696,9 @@ def sign_session(
     root, *others = found
     known = {s.plan.plan_hash: s.covers.digest for s in found}
     if shown is not None and shown != session_digest(found):
-        sign(store, namespace, root.plan.plan_hash, reviewer=reviewer, shown="")  # refuses, and says why
+        sign(
+            store, namespace, root.plan.plan_hash, reviewer=reviewer, permits=permits, shown=""
+        )  # refuses, and says why
     done: list[Signature] = []
     resting = frozenset[str]() if include_decided else resting_on_decided(found)
     open_ = [s for s in others if s.plan.plan_hash in resting]
@@ -705,6 +714,7 @@ def sign_session(
             sign(
                 *(store, namespace, name),
                 reviewer=reviewer,
+                permits=permits,
                 include_decided=include_decided,
                 force=force,
                 note=note,
@@ -717,6 +727,7 @@ def sign_session(
             sign(
                 *(store, namespace, name),
                 reviewer=reviewer,
+                permits=permits,
                 include_decided=False,
                 force=force,
                 note=note,

@@ -15,7 +15,7 @@ from slowwave.night.night import OPERATIONS, STEPS, Progress, run_night
 from slowwave.night.runs import begin, parameters
 from slowwave.night.sinks import Callback
 from slowwave.night.undo import Undoing, UndoResult, undo_run
-from slowwave.operations import khora_kinds, named, operations
+from slowwave.operations import khora_kinds, named, operations, permits
 from slowwave.plans.approval import refuse_unwritable
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import approve, check_name
@@ -751,6 +751,7 @@ def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str, *, must_sign: 
             asked.namespace,
             plan_hash,
             approver=asked.approver,
+            permits=permits(),
             channel="dream",
             force=asked.force,
             note=asked.note,

@@ -22,12 +22,12 @@ from slowwave.errors import (
     SlowwaveError,
 )
 from slowwave.night.night import OPERATIONS
+from slowwave.night.run_events import in_words, level_of_run
 from slowwave.night.runs import Night, plain_reason
 from slowwave.night.sinks import Callback
 from slowwave.night.status import gate
 from slowwave.operations import named
 from slowwave.plans.commands import Undecided, argument, undecided
-from slowwave.plans.run_events import in_words, level_of_run
 from slowwave.store.connect import Store
 from slowwave.store.migrate import open_store
 from slowwave.store.namespaces import namespace_settings

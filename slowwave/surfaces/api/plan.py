@@ -18,7 +18,7 @@ from slowwave.night.answers import answer as answer_question
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import OPERATIONS, run_night
 from slowwave.night.undo import UndoResult, undo_run
-from slowwave.operations import named
+from slowwave.operations import named, permits
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import Approval, Countersignature, approve, countersign, reject
 from slowwave.plans.items import Decision, Item
@@ -221,6 +221,7 @@ class NightPlan:
             self.namespace,
             self.hash,
             approver=approver,
+            permits=permits(),
             items=None if items is None else _ids(items),
             without=_ids(without),
             include_review=include_review,
@@ -273,6 +274,7 @@ class NightPlan:
         done = sign_session(
             *(self.store, self.namespace, self.hash),
             reviewer=by,
+            permits=permits(),
             include_decided=include_decided,
             force=force,
             note=note,

@@ -529,6 +529,7 @@ def _ending(desk: _Desk) -> None:
 
 
 def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: bool) -> None:
+    from slowwave.operations import permits
     from slowwave.plans.review.drafts import sign_session
 
     first, *others = sign_session(
@@ -536,6 +537,7 @@ def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: b
         desk.namespace,
         desk.plan.plan_hash,
         reviewer=desk.reviewer,
+        permits=permits(),
         include_decided=include_decided,
         force=force,
         note=note,

@@ -409,6 +409,7 @@ def approve(
     json: Json = False,
 ) -> None:
     """Approve a plan: everything but review items, or the items named. What is approved must pass its probes on its own."""
+    from slowwave.operations import permits
     from slowwave.plans.gate import approve as sign
 
     store = open_store()
@@ -417,6 +418,7 @@ def approve(
         namespace,
         plan_hash or _unnamed(store, namespace, approve_command),
         approver=approver,
+        permits=permits(),
         channel="cli",
         items=_split(items),
         without=_split(without) or (),

@@ -436,12 +436,14 @@ def approve(
     json: Json = False,
 ) -> None:
     """Approve the plan of a proposal, or some of its items."""
+    from slowwave.operations import permits
     from slowwave.plans.gate import approve as sign
 
     store = open_store()
     found = _found(namespace, id_)
     chosen = None if items is None else [item.strip() for item in items.split(",") if item.strip()]
-    signed = sign(store, namespace, _plan_of(found), approver=by, channel="cli", items=chosen, note=note)
+    plan_hash = _plan_of(found)
+    signed = sign(store, namespace, plan_hash, approver=by, permits=permits(), channel="cli", items=chosen, note=note)
     if json:
         show_json(
             {

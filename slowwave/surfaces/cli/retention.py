@@ -32,7 +32,7 @@ def retain(
         except Exception as problem:
             if len(names) == 1:
                 raise
-            from slowwave.plans.run_events import in_words  # it imports the settings
+            from slowwave.night.run_events import in_words  # it imports the settings
 
             known = isinstance(problem, SlowwaveError)
             failures.append((name, problem if known else SlowwaveError(f"{in_words(problem, 'all')}.")))

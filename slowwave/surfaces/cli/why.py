@@ -130,13 +130,14 @@ def _needs_force(store: Store, plan: StoredPlan, item: StoredItem) -> tuple[str,
 
     They run only if those of its plan failed, and take some seconds.
     """
+    from slowwave.operations import permits
     from slowwave.plans.gate import judge
     from slowwave.plans.ledger import read_plan
 
     if not plan.summary.get("needs_force"):
         return ()
     with store.connect("reader") as connection:
-        return judge(store, connection, read_plan(connection, plan.plan_hash), [item]).needs_force
+        return judge(store, connection, read_plan(connection, plan.plan_hash), [item], permits()).needs_force
 
 
 def _expected(plan: StoredPlan, operation: str) -> str:

@@ -21,6 +21,7 @@ from slowwave.errors import ProbesFailed, Refused, SlowwaveError
 from slowwave.night.answers import MOST_CHARACTERS, Amended, amendable, answer_many, edit, split
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
+from slowwave.operations import permits
 from slowwave.plans.commands import argument, countersign_command
 from slowwave.plans.gate import countersign
 from slowwave.plans.ledger import StoredItem, StoredPlan
@@ -100,6 +101,7 @@ class SigningPages:
                 plan.header.namespace,
                 plan.plan_hash,
                 reviewer=_reviewer(request).name,
+                permits=permits(),
                 include_decided=decided,
                 force=force,
                 note=note,

@@ -51,7 +51,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         A page whose inputs are unchanged is left as it is. The files are updated when the plan is applied; text that a person wrote around
         a page is kept.
         """,
-        reads=("memories", "memory_versions", "promotions", "pages", "rejections"),
+        reads=("memories", "memory_versions", "promotions", "pages"),
         after=("purge_expired",),
         permits=(Permit("render_page", {"pages"}),),
         options=CompilePagesOptions,
@@ -76,7 +76,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
                 "links",
                 "corpora",
             ),
-            *("entities", "entity_aliases", "entity_vectors", "pages", "promotions", "rejections"),
+            *("entities", "entity_aliases", "entity_vectors", "pages", "promotions"),
         ),
         after=("compile_pages",),
         switch=False,
@@ -99,7 +99,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         that is still active is left for a later night; one that arrives late makes a new version of the digest of its day. Private text,
         secrets and instructions to a reader are left out, and a digest that a person has edited is left unchanged.
         """,
-        reads=("documents", "corpora", "chunks", "chunk_vectors", "links", "entities", "entity_aliases", "rejections"),
+        reads=("documents", "corpora", "chunks", "chunk_vectors", "links", "entities", "entity_aliases"),
         after=("purge_expired", "compile_pages"),
         permits=(Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),),
         options=DigestOptions,
@@ -186,9 +186,9 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         "slowwave.wiki.operations.proposed_changes:proposed_changes",
         """Propose the pages and statements of agents: each proposal is a separate plan that needs approval by a person.
 
-        `slowwave proposals plan` seals these plans; a night does not propose anything here.
+        `slowwave proposals plan NAMESPACE` seals these plans; a night does not propose anything here.
         """,
-        reads=("documents", "memories", "rejections"),
+        reads=("documents", "memories"),
         switch=False,
         permits=(
             Permit("write_page", {"documents"}, risk="medium", beside=OF_PAGES, ends=PAGE_PARTS),

@@ -20,7 +20,6 @@ from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.operations.options import ConsolidateClustersOptions
-from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe
 from slowwave.plans.questions import Conflict
@@ -30,6 +29,7 @@ from slowwave.store.doctor import digest
 from slowwave.surfaces.api.dreams import dream_history
 from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
+from tests.permitting import approve
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 consolidate_clusters = PLANNERS["consolidate_clusters"]

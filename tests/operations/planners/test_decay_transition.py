@@ -17,8 +17,7 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.proof import not_rejected
 from slowwave.night.undo import undo_run
-from slowwave.operations import PLANNERS, Proposal, run_planner
-from slowwave.plans.gate import approve
+from slowwave.operations import PLANNERS, Proposal, permits, run_planner
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe
 from slowwave.plans.seal import Header, seal
@@ -28,6 +27,7 @@ from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
+from tests.permitting import approve
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 archive_stale = PLANNERS["archive_stale"]
@@ -259,7 +259,7 @@ def test_what_is_archived_tonight_is_not_told_shorter_as_well() -> None:
     switched = world(*rows, settings={"operations": {"archive_stale": {"enabled": True}}})
     assert [i.mutation.rows[0].external_id for i in plan(switched).items] == ["read"]
     items = [*archive_stale(make_inputs(snapshot)).items, *asked.items]
-    sealed = seal(Header(uid("namespace"), "n", "s", "f"), items, ["archive_stale", "decay_transition"])
+    sealed = seal(Header(uid("namespace"), "n", "s", "f"), items, permits())
     assert (len(sealed.items), sealed.deferred) == (2, {})
 
     (archive,) = archive_stale(make_inputs(snapshot)).items

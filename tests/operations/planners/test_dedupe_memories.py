@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import PLANNERS, Proposal
+from slowwave.operations import PLANNERS, Proposal, permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
@@ -305,7 +305,7 @@ def test_what_a_night_leaves_the_next_one_leaves(r: Random) -> None:
         said = {t for n, e in zip(names, rows, strict=True) if n in members for t in [str(e["text"])]}
         assert not {texts[1], texts[2]} <= said
         assert len(said) == 1 or texts[3] not in said
-    sealed = seal(Header("n", "n", "s", "f"), found.items, ["dedupe_memories"])
+    sealed = seal(Header("n", "n", "s", "f"), found.items, permits())
     assert len(sealed.items) == len(found.items)
     assert dedupe_memories(make_inputs(simulate(snapshot, sealed.items))).items == ()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import PLANNERS, Proposal
+from slowwave.operations import PLANNERS, Proposal, permits
 from slowwave.operations.planners.prune_edges import score
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
@@ -173,9 +173,8 @@ def test_an_edge_to_be_retired_is_not_cleaned_instead() -> None:
     """Both want the same row the same night: were its array emptied first, nobody would ever know that it was dead."""
     snapshot = world({"dead": {}})
     proposed = [*gc_references(make_inputs(snapshot)).items, *run(snapshot).items]
-    from slowwave.operations import PLANNERS
 
-    plan = seal(Header(uid("n"), "n", "s", "f"), proposed, list(PLANNERS))
+    plan = seal(Header(uid("n"), "n", "s", "f"), proposed, permits())
     assert [i.operation for i in plan.items] == ["prune_edges"]
     after = simulate(snapshot, plan.items)
     assert gc_references(make_inputs(after)).items == ()

@@ -9,14 +9,14 @@ import pytest
 
 from slowwave.changes.simulate import simulate
 from slowwave.errors import DreamForbiddenOpError
-from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
+from slowwave.operations import PLANNERS, Inputs, Proposal, permits, run_planner
 from slowwave.operations.options import PurgeExpiredOptions
 from slowwave.plans.items import Item
 from slowwave.plans.probes.isolation import isolation_probe
-from slowwave.plans.probes.radius import blast_radius
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from tests.permitting import blast_radius
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 purge_expired = PLANNERS["purge_expired"]
@@ -267,4 +267,4 @@ def test_purges_do_not_conflict_with_each_other() -> None:
     """Whole nights of them are approved at once."""
     snapshot = make_snapshot(memory_facts=[fact(str(n), **OLD) for n in range(20)])
     items = run(snapshot).items
-    assert len(seal(Header(uid("n"), "n", "s", "f"), items, ["purge_expired"]).items) == 20
+    assert len(seal(Header(uid("n"), "n", "s", "f"), items, permits()).items) == 20

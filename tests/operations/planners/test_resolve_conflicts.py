@@ -15,7 +15,7 @@ from slowwave.changes.simulate import simulate
 from slowwave.models.endpoint import EndpointChat
 from slowwave.models.panel import Budget
 from slowwave.night.proof import not_rejected
-from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal
+from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.store.settings import Settings
@@ -83,7 +83,7 @@ def remembered(inputs: Inputs, proposal: Proposal | None = None, **verdict: obje
 
 def after(inputs: Inputs, items: Sequence[Item]) -> Inputs:
     """A second night, when the first plan was applied."""
-    plan = seal(Header("n", "n", "s", "f"), items, ["resolve_conflicts"])
+    plan = seal(Header("n", "n", "s", "f"), items, permits())
     done = [i for i in plan.items if i.decision != "review"]
     return replace(inputs, snapshot=simulate(inputs.snapshot, done))
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import PLANNERS, Proposal
+from slowwave.operations import PLANNERS, Proposal, permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
@@ -65,7 +65,7 @@ def test_a_chain_closes_each_fact_by_its_successor_in_one_night() -> None:
     snapshot, found = propose(fact("oslo", 1, "Oslo"), fact("rome", 90, "Rome"), fact("bergen", 50, "Bergen"))
     ends = {i.mutation.rows[0].external_id: i.evidence["later"] for i in found.items}
     assert ends == {"oslo": "Ann lives in Bergen", "bergen": "Ann lives in Rome"}
-    sealed = seal(Header("n", "n", "s", "f"), found.items, ["supersede_facts"])
+    sealed = seal(Header("n", "n", "s", "f"), found.items, permits())
     assert len(sealed.items) == 2
     assert supersede_facts(make_inputs(simulate(snapshot, sealed.items))).items == ()
 
@@ -124,9 +124,8 @@ def test_the_same_place_told_again_is_no_successor() -> None:
     """That is for ``dedupe_facts``; what comes after ends both. The planner that comes second waits for the next night."""
     snapshot, found = propose(fact("oslo", 1, "Oslo"), fact("again", 20, "OSLO."), fact("bergen", 50, "Bergen"))
     assert ended(found) == {"oslo": "supersede", "again": "supersede"}
-    order = ["dedupe_facts", "supersede_facts"]
     merge = dedupe_facts(make_inputs(snapshot)).items
-    sealed = seal(Header("n", "n", "s", "f"), [*merge, *found.items], order)
+    sealed = seal(Header("n", "n", "s", "f"), [*merge, *found.items], permits())
     assert [i.operation for i in sealed.items] == ["dedupe_facts"]
     after = simulate(snapshot, sealed.items)
     second = supersede_facts(make_inputs(after))

@@ -17,9 +17,8 @@ from slowwave.changes.simulate import simulate
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.operations import PLANNERS, Proposal
+from slowwave.operations import PLANNERS, Proposal, permits
 from slowwave.operations.planners.topic_memories import TopicLine, render_topic
-from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe, statements_probe
 from slowwave.plans.seal import Header, seal
@@ -30,6 +29,7 @@ from slowwave.text.dates import absolutize
 from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
 from tests.operations.planners.test_consolidate_clusters import Row, memory, world
+from tests.permitting import approve
 from tests.snapshots import TAKEN_AT, make_inputs, uid
 
 consolidate_clusters = PLANNERS["consolidate_clusters"]
@@ -78,7 +78,7 @@ def test_three_statements_of_one_matter_become_one_memory_of_dated_lines() -> No
     assert specifics_probe(snapshot, later, found.items).passed
     assert statements_probe(snapshot, later, found.items).lost == ()
     assert plan(later).items == ()
-    assert len(seal(Header("id", "tests", "snapshot", "settings"), found.items, ["topic_memories"]).items) == 1
+    assert len(seal(Header("id", "tests", "snapshot", "settings"), found.items, permits()).items) == 1
 
 
 def test_what_was_replaced_is_history_until_the_day_on_which_it_was() -> None:

@@ -17,8 +17,9 @@ from slowwave.changes.rows import (
     set_vector,
     supersede_facts,
 )
-from slowwave.plans.probes.radius import Radius, blast_radius
+from slowwave.plans.probes.radius import Radius
 from slowwave.store.settings import Settings
+from tests.permitting import blast_radius
 from tests.plans.probes.plans import entity, item, merges
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 

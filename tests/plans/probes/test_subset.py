@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from slowwave.changes.rows import NewVersion, new_versions, set_columns
 from slowwave.changes.simulate import simulate
-from slowwave.plans.probes.radius import prove_subset
 from slowwave.plans.probes.texts import specifics_probe
 from slowwave.store.settings import Settings
+from tests.permitting import prove_subset
 from tests.plans.probes.plans import entity, item, merges
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 

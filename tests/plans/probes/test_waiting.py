@@ -11,15 +11,19 @@ import pytest
 
 from slowwave.changes.merges import Alike, merge_memories
 from slowwave.changes.rows import invalidate_rows, set_columns
+from slowwave.operations import permits
 from slowwave.operations.planners.archive_small_talk import _RESTS_ON
 from slowwave.plans.items import Item
-from slowwave.plans.probes.radius import HeldOver, at_fault, blast_radius, harmful, waiting
+from slowwave.plans.permitted import Permits
+from slowwave.plans.probes.radius import HeldOver, at_fault
 from slowwave.plans.seal import arrange, arranged_again, leaving, without
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from tests.permitting import blast_radius, harmful, waiting
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 ORDER = ("resolve_conflicts", "archive_small_talk", "dedupe_memories")
+PERMITS = Permits({name: permits().by_operation[name] for name in ORDER})
 SETTINGS = Settings(blast_radius_rows=5)
 """Of 100 rows five, and thirty with housekeeping."""
 
@@ -130,7 +134,7 @@ def test_the_order_of_items_makes_no_difference(seed: int) -> None:
     expected = waiting(snapshot, items, SETTINGS)
     Random(seed).shuffle(items)
     assert waiting(snapshot, items, SETTINGS) == expected
-    one, two = (without(arrange(i, ORDER), expected.ids, ORDER) for i in (items, items[::-1]))
+    one, two = (without(arrange(i, PERMITS), expected.ids, PERMITS) for i in (items, items[::-1]))
     assert one == two
     assert {i.id for i in one.deferred_items} >= expected.ids
 
@@ -139,12 +143,12 @@ def test_what_waits_keeps_waiting_while_items_change_and_lets_in_what_it_displac
     """A merge that lost its row to small talk stands once that waits; what waits comes back by no detour."""
     snapshot = store()
     talk, merge = archived(snapshot, [1]), joined(snapshot, [0])
-    before = arrange([*talk, *merge], ORDER)
+    before = arrange([*talk, *merge], PERMITS)
     assert [i.id for i in before.deferred_items] == [merge[0].id]
-    later = without(before, {talk[0].id}, ORDER)
+    later = without(before, {talk[0].id}, PERMITS)
     assert ([i.id for i in later.items], later.deferred) == ([merge[0].id], {talk[0].id: ""})
     asked = replace(merge[0], decision="review", risk="high")
-    assert arranged_again(later, {merge[0].id: asked}, ORDER).waiting == {talk[0].id}
+    assert arranged_again(later, {merge[0].id: asked}, PERMITS).waiting == {talk[0].id}
     gone = leaving(before, {talk[0].id})
     assert (gone.items, set(gone.deferred)) == ((), {talk[0].id, merge[0].id})
 

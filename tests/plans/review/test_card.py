@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from slowwave.changes.merges import Merge, merge_rows
+from slowwave.operations import permits
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import read_plan, write_plan
 from slowwave.plans.questions import questions
@@ -36,7 +37,7 @@ def asked(store: Store, decision: str = "review", **evidence: object) -> Card:
     fall = [{"evidence": "prior", "weight": -3.0}, {"evidence": "name", "weight": 4.0, "detail": "The names agree"}]
     found = {"waterfall": fall, "names": ["Mara Reyes", "M. Reyes"], **evidence}
     item = Item("dedupe_entities", decision, mutation, found, "high", (uid("c"),), probability=0.7)
-    plan = seal(Header(namespace, "acme", "s", "f"), [item], [])
+    plan = seal(Header(namespace, "acme", "s", "f"), [item], permits())
     lost = {"asked": [], "lost": [{"item": item.id, "row": uid("b"), "term": "555"}]} if "only" in evidence else {}
     asks = questions(plan.items, {item.id: [(uid("b"), "555")]}, only=frozenset({item.id} if lost else ()))
     with store.connect("planner") as connection:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.plans.gate import approve, reject
+from slowwave.plans.gate import reject
 from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts, undo_last
 from slowwave.store.connect import Store
 from tests.nights import write_a_plan
+from tests.permitting import approve
 from tests.plans.review.reviews import Review, asking
 
 

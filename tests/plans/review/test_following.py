@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from slowwave.plans.gate import approve, revoke
-from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts, sign, undo_last
+from slowwave.plans.gate import revoke
+from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts, undo_last
 from slowwave.plans.review.queue import gone_drafts, queue
 from slowwave.store.connect import Store
 from tests.nights import write_a_plan
+from tests.permitting import approve, sign
 from tests.plans.review.reviews import Review, asking
 from tests.plans.review.test_drafts import say
 

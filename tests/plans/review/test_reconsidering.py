@@ -8,11 +8,12 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
 from slowwave.plans.gate import reject
-from slowwave.plans.review.drafts import NewDraft, reconsider, save_drafts, sign
+from slowwave.plans.review.drafts import NewDraft, reconsider, save_drafts
 from slowwave.store.connect import Store
 from slowwave.store.logins import ROLES
 from slowwave.surfaces.demo.world import NAMESPACES
 from tests.memories import ask
+from tests.permitting import sign
 from tests.plans.review.reviews import asking
 
 

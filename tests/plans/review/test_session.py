@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.plans.review.drafts import read_session, session_digest, sign_session
+from slowwave.plans.review.drafts import read_session, session_digest
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.night.test_answers import towns
+from tests.permitting import sign_session
 
 
 @pytest.mark.slow

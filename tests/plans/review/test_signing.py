@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from slowwave.errors import Refused, StoreError
 from slowwave.night.executor import apply_approval
 from slowwave.plans.gate import reject, revoke
-from slowwave.plans.review.drafts import UNEXPLAINED, NewDraft, read_drafts, save_drafts, sign, undo_last
+from slowwave.plans.review.drafts import UNEXPLAINED, NewDraft, read_drafts, save_drafts, undo_last
 from slowwave.store.connect import Store
 from tests.memories import ask
 from tests.nights import write_a_plan
+from tests.permitting import sign
 from tests.plans.review.reviews import Review, asking
 from tests.plans.review.test_drafts import say
 from tests.waiting import until

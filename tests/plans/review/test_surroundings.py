@@ -5,10 +5,11 @@ from __future__ import annotations
 from slowwave.night.answers import split
 from slowwave.plans.gate import reject
 from slowwave.plans.review.card import card
-from slowwave.plans.review.drafts import reconsider, sign
+from slowwave.plans.review.drafts import reconsider
 from slowwave.store.connect import Store
 from tests.memories import behind_triggers
 from tests.night.test_amended_items import NAMES, applied_and_undone, item_of, people, waiting
+from tests.permitting import sign
 from tests.snapshots import uid
 from tests.toy import key
 

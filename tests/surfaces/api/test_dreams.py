@@ -22,7 +22,7 @@ from slowwave.errors import (
     DreamRunStuckError,
     Refused,
 )
-from slowwave.plans.run_events import Event, RunCompleted
+from slowwave.night.run_events import Event, RunCompleted
 from slowwave.plans.seal import DreamScope
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.snapshots.export import export_snapshot

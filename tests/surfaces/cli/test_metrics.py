@@ -24,11 +24,11 @@ from psycopg.types.json import Jsonb
 
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store import connect
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.serve import registry_of
 from tests.nights import new_world, write_a_plan
+from tests.permitting import approve
 from tests.surfaces.cli.conftest import Run
 
 Labels = tuple[tuple[str, str], ...]

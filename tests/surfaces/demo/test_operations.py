@@ -11,11 +11,11 @@ from slowwave.night.night import run_night
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
 from slowwave.operations import operations
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.surfaces.cli.nights import score_night
 from slowwave.surfaces.demo import NAMESPACES, found_against_planted, generate
+from tests.permitting import approve
 
 OPERATION_OF = {problem: name for name, made in operations().items() for problem in made.planted}
 """Planted problem → the operation that must find it, as the operations declare it."""

@@ -13,11 +13,11 @@ from slowwave.errors import UndoBlocked
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.wiki.agents.langgraph_store import SlowwaveStore
 from tests.memories import ask, remember
+from tests.permitting import approve
 
 MARA, ADA = ("memories", "mara"), ("memories", "ada")
 ONE, TWO, THREE = (f"{n:08}-0000-4000-8000-000000000000" for n in range(3))

@@ -10,11 +10,11 @@ from slowwave.errors import Forbidden, NotInCorpus, Refused
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.wiki.corpus.pages import PageChanged
 from tests.memories import ask, remember
+from tests.permitting import approve
 from tests.snapshots import uid
 from tests.wiki.corpus.pages import drop, held, put
 

@@ -10,13 +10,13 @@ import pytest
 
 from slowwave.errors import ImportRefused
 from slowwave.night.executor import apply_approval
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.wiki.corpus.corpora import FORGOTTEN_SESSION
 from slowwave.wiki.corpus.sessions import SessionImport, import_sessions
 from slowwave.wiki.corpus.transcripts import cleaned
 from slowwave.wiki.forget import plan_forgetting
 from tests.memories import ask
+from tests.permitting import approve
 from tests.wiki.corpus.folders import CountingEmbedder
 
 AT = "2026-05-04T09:0{}:00.000Z"

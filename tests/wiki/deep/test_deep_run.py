@@ -18,7 +18,6 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.retention import retain
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.claims import request_cancel
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
@@ -28,6 +27,7 @@ from slowwave.surfaces.api.outcomes import DreamOutcome, deep_now
 from slowwave.wiki.deep import run
 from slowwave.wiki.deep.loop import Tools
 from tests.memories import ask, behind_triggers
+from tests.permitting import approve
 from tests.waiting import until
 from tests.wiki.deep.players import Played, playing, script, told, turn
 from tests.wiki.deep.worlds import SAID, SESSION, SLUG, entry, runs, world

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.namespaces import namespace_id, namespaces
@@ -22,6 +21,7 @@ from slowwave.wiki.corpus.export import export_corpora
 from slowwave.wiki.migration.plan import PlannedMigration, planned_migration
 from tests.endpoints import Server, completion
 from tests.memories import ask, remember
+from tests.permitting import approve
 from tests.wiki.migration.folders import folder, page
 from tests.wiki.migration.test_model_reading import DIARY, STATEMENT, said
 

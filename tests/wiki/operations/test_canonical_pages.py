@@ -13,8 +13,8 @@ from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
-from slowwave.operations import PLANNERS
-from slowwave.plans.gate import approve, reject
+from slowwave.operations import PLANNERS, permits
+from slowwave.plans.gate import reject
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
@@ -23,6 +23,7 @@ from slowwave.store.doctor import digest
 from slowwave.surfaces.api.memory import Memory
 from tests.memories import MODEL, ask, remember
 from tests.nights import write_a_plan
+from tests.permitting import approve
 from tests.snapshots import make_inputs, uid
 from tests.wiki.claims import tell
 from tests.wiki.claims.test_canonical_pages import PATH, THREE, world
@@ -199,7 +200,7 @@ def test_one_page_that_cannot_be_written_holds_up_no_other() -> None:
     found = canonical_pages(make_inputs(snapshot))
     assert {i.evidence["path"] for i in found.items} == {PATH, "wiki/index.md", "wiki/hot.md"}
     header = Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, "f")
-    assert len(seal(header, found.items, ["canonical_pages"]).items) == 3
+    assert len(seal(header, found.items, permits()).items) == 3
     assert not canonical_pages(make_inputs(simulate(snapshot, found.items))).items
     none = world(settings={"operations": {"canonical_pages": {"max_new_pages": 0}}})
     waiting = canonical_pages(make_inputs(none))

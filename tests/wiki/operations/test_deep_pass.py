@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import PLANNERS, Inputs, Proposal
-from slowwave.plans.permitted import approvable_by_policy, violation
+from slowwave.operations import PLANNERS, Inputs, Proposal, permits
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.wiki.deep.changes import Worked
@@ -48,8 +47,8 @@ def came_back(made: Snapshot, files: Mapping[str, str], read: tuple[str, ...] = 
     copy = handed_out(made, Settings(), None)
     worked = Worked(copy, {**copy.files, **files}, read, "player")
     found = deep_pass(Inputs(made, {}, Settings(), worked=worked))
-    assert not [why for item in found.items if (why := violation(item))]
-    assert not any(approvable_by_policy(item, [OPERATION]) for item in found.items), (
+    assert not [why for item in found.items if (why := permits().violation(item))]
+    assert not any(permits().approvable_by_policy(item, [OPERATION]) for item in found.items), (
         "no policy approves what a model did"
     )
     simulate(made, found.items)

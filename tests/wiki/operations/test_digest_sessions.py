@@ -15,7 +15,6 @@ from slowwave.night.night import run_night
 from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
 from slowwave.operations import PLANNERS, Proposal
-from slowwave.plans.gate import approve
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
@@ -26,6 +25,7 @@ from slowwave.wiki.corpus.requests import SessionIngestRequest
 from slowwave.wiki.corpus.sessions import session_ingest
 from slowwave.wiki.operations.digest_text import body_hash, read_sections
 from tests.memories import ask, remember
+from tests.permitting import approve
 from tests.sessions import OVER, page_of, sessions_snapshot
 from tests.snapshots import make_inputs
 from tests.working_week import LATE, WEEK, WeekSession

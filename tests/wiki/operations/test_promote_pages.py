@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from slowwave.changes.simulate import simulate
-from slowwave.operations import PLANNERS, Proposal
+from slowwave.operations import PLANNERS, Proposal, permits
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
@@ -60,7 +60,7 @@ def test_dory_a_page_that_is_recalled_often_gets_a_note_by_a_plan() -> None:
     assert "> The crane is red." in text
     assert 'source_kind: "recall-promotion"' in text
     header = Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, "f")
-    assert len(seal(header, found.items, ["promote_pages"]).items) == 1
+    assert len(seal(header, found.items, permits()).items) == 1
     assert plan(simulate(snapshot, found.items)).items == ()
     assert found.report.numbers["too few recalls"] == 1
 

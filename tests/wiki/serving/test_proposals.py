@@ -10,11 +10,11 @@ import pytest
 
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
-from slowwave.plans.gate import approve
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.wiki.proposals import settle
 from tests.memories import ask, remember
+from tests.permitting import approve
 from tests.wiki.claims import tell
 from tests.wiki.corpus.folders import Folder
 from tests.wiki.corpus.pages import put, text_of

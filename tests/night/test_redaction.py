@@ -14,9 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import ModelError, Refused, SettingsError
-from slowwave.operations import AUDITS, PLANNERS
-from slowwave.plans.report import Bars, Finding, Numbers, Report
-from slowwave.plans.run_events import (
+from slowwave.night.run_events import (
     HIDDEN,
     KEYS,
     LONGEST,
@@ -28,7 +26,7 @@ from slowwave.plans.run_events import (
     cut,
     in_words,
     level_of,
-    operations,
+    operation_names,
     redact,
     redact_event,
     redact_numbers,
@@ -36,6 +34,8 @@ from slowwave.plans.run_events import (
     redact_rows,
     strictest,
 )
+from slowwave.operations import AUDITS, PLANNERS
+from slowwave.plans.report import Bars, Finding, Numbers, Report
 from slowwave.store.connect import Store
 from tests.snapshots import make_inputs, make_snapshot, uid
 
@@ -71,7 +71,7 @@ def is_ours(text: str) -> bool:
         not text
         or text in KEYS
         or text in WORDS
-        or text in operations()
+        or text in operation_names()
         or bool(re.fullmatch(r"hidden \d+", text))
         or bool(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text))
         or bool(re.fullmatch(r"[0-9a-f]{8,128}", text))
@@ -241,7 +241,7 @@ def test_a_report_tells_its_counts_again() -> None:
 
 def test_every_operation_is_in_the_vocabulary() -> None:
     """Else its reports would not even say who speaks."""
-    assert {*AUDITS, *PLANNERS} <= operations()
+    assert {*AUDITS, *PLANNERS} <= operation_names()
 
 
 def test_no_operation_names_a_number_after_what_it_read() -> None:

@@ -6,12 +6,11 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from functools import cache
-from importlib import import_module
 from typing import Final, Literal, Protocol, get_args, get_origin
 
 import psycopg
@@ -29,6 +28,7 @@ from slowwave.errors import (
     SnapshotError,
     StoreError,
 )
+from slowwave.operations.registry import operations
 from slowwave.plans.items import Item
 from slowwave.plans.report import Bars, Finding, Numbers, Report
 from slowwave.store.logins import Connection
@@ -192,41 +192,17 @@ _FIELDS: Final = frozenset(
 TABLES: Final = frozenset(table.name for table in metadata.tables.values())
 """The names of tables, of memory and of the ledger."""
 
-_Columns = Mapping[str, Collection[str]]
-"""Names of audits and planners, each with the report columns that it declares."""
-
-_sources: Final[list[Callable[[], _Columns]]] = []
-
-
-def take_from(source: Callable[[], _Columns]) -> None:
-    """Set ``source`` as the source of audits, planners and their columns.
-
-    Importing ``slowwave.operations`` sets its own.
-    """
-    _sources[:] = [source]
-    operations.cache_clear()
-    columns.cache_clear()
-
 
 @cache
-def operations() -> frozenset[str]:
-    """Return the names of audits, planners and other operations that write.
-
-    If no source is set yet, ``slowwave.operations`` is imported, which sets one.
-    """
-    return frozenset(("apply", "undo", *_declared()))
+def operation_names() -> frozenset[str]:
+    """Return the names of audits and planners, including those of other packages, and of the other operations that write."""
+    return frozenset(("apply", "undo", *operations()))
 
 
 @cache
 def columns() -> frozenset[str]:
     """Return the columns of reports that audits and planners declare, including those of other packages."""
-    return frozenset[str]().union(*_declared().values())
-
-
-def _declared() -> _Columns:
-    if not _sources:
-        import_module("slowwave.operations")
-    return _sources[0]()
+    return frozenset(column for operation in operations().values() for column in operation.columns)
 
 
 WORDS: Final = (
@@ -519,7 +495,7 @@ def _pairs(value: Mapping[object, object] | Mapping[str, object], key: str, *, o
     pairs: list[tuple[str, object]] = []
     for n, (name, part) in enumerate(value.items(), 1):
         known = ours and key not in INSIDE and isinstance(name, str)
-        if known and (name in KEYS or name in operations() or name in columns()):
+        if known and (name in KEYS or name in operation_names() or name in columns()):
             shown = str(name)
         else:
             shown, known = f"hidden {n}", False
@@ -531,7 +507,7 @@ def _may_stand(text: str, key: str) -> bool:
     if key in INSIDE:
         return False
     if key in WORD_KEYS:
-        return text in WORDS or text in operations()
+        return text in WORDS or text in operation_names()
     if key in TEXT_KEYS:
         return False
     if _UUID.fullmatch(text):
@@ -557,7 +533,7 @@ def _number(value: float) -> str:
 
 
 def _operation(name: str) -> str:
-    return name if name in operations() else "An operation"
+    return name if name in operation_names() else "An operation"
 
 
 def _finding(finding: Finding, level: Level) -> Finding:
